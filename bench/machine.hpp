@@ -1,0 +1,47 @@
+// machine.hpp - what this machine and this build are, for result files and `espalier info`.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "espalier/device/device.hpp"
+
+namespace espalier::bench {
+
+struct gpu_facts {
+  std::string name;
+  std::size_t memory = 0;
+  int multiprocessors = 0;
+  std::size_t l2_bytes = 0;
+  std::string compute;  ///< capability, "9.0"
+};
+
+struct machine {
+  std::string cpu;
+  std::string architecture;
+  unsigned cores = 0;
+  std::size_t memory = 0;
+  std::string simd;
+  std::string huge_pages;
+  std::string system;
+  std::vector<gpu_facts> gpus;
+  std::string driver;  ///< CUDA version the driver supports, empty without GPU
+  std::string no_gpu;  ///< why there is none, empty if there is one
+  std::string compiler;
+  std::string cuda_runtime;  ///< empty without CUDA code
+  std::string version;
+  std::string commit;
+};
+
+[[nodiscard]] machine describe_machine();
+/// Bytes read and written per second by a large copy within the device's memory.
+[[nodiscard]] double measure_copy_bandwidth(const device& where);
+/// 2026-01-31T12:00:00Z
+[[nodiscard]] std::string utc_now();
+
+#ifdef ESPALIER_HAS_CUDA
+void describe_gpus(machine& into);  // gpu_facts.cu
+#endif
+
+}  // namespace espalier::bench

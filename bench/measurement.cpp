@@ -1,0 +1,224 @@
+// measurement.cpp - timing one index and its checks; the peers are in measurement_peers.cpp.
+#include "bench/measurement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "bench/timing.hpp"
+
+namespace espalier::bench {
+namespace {
+
+/// Elements that all answers of one `range` row may hold: 2 GiB of the widest pairs.
+constexpr std::uint64_t most_range_elements = std::uint64_t{1} << 27;
+/// Above this, checking every invariant takes longer than all measurements.
+constexpr std::uint64_t most_validated_keys = std::uint64_t{1} << 20;
+
+std::uint64_t default_range_length(operation op, std::uint64_t keys) {
+  return op == operation::range ? 100 : std::clamp<std::uint64_t>(keys / 16, 1, 1'000'000);
+}
+
+/// Queries whose answers fit; repeated keys can make ranges far longer than asked for.
+std::size_t fitting_queries(const range_set& ranges) {
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    total += ranges.last[i] - ranges.first[i];
+    if (total > most_range_elements) return std::max<std::size_t>(i, 1);
+  }
+  return ranges.size();
+}
+
+void require_right(operation op, const data_spec& spec, const query_view& input, const answers& ours,
+                   const answers& expected) {
+  if (auto wrong = difference(op, spec, input, ours, expected, "the reference", input.size())) {
+    throw wrong_answer(*wrong);
+  }
+}
+
+}  // namespace
+
+measurement::measurement(const options& what, const workload& data, device where, double copy_bandwidth)
+    : what_(what),
+      data_(data),
+      where_(std::move(where)),
+      copy_bandwidth_(copy_bandwidth),
+      keys_(data.keys, where_),
+      values_(data.values, where_),
+      tree_(make_subject(data.spec.key, data.spec.value)) {}
+
+row measurement::measure(operation op, std::uint64_t queries) {
+  row r = empty_row(op);
+  if (op == operation::build) {
+    measure_build(r);
+  } else {
+    need_tree(op);
+    if (op == operation::visit) {
+      measure_visit(r);
+    } else {
+      const inputs in = make_inputs(op, queries, r);
+      measure_queries(op, r, in);
+    }
+  }
+  return r;
+}
+
+row measurement::empty_row(operation op) const {
+  row r;
+  r.device = is_gpu() ? "gpu" : "cpu";
+  r.op = name_of(op);
+  r.keys = data_.keys.size();
+  r.key_type = name_of(data_.spec.key);
+  r.value_type = name_of(data_.spec.value);
+  r.distribution = name_of(data_.spec.shape);
+  r.threads = where_.threads();
+  r.aggregates = name_in(aggregates_names, kept_for(op));
+  r.location = is_gpu() ? "device" : "host";
+  return r;
+}
+
+aggregates measurement::kept_for(operation op) const {
+  if (what_.keep) return *what_.keep;
+  return needed_by(op);
+}
+
+query_options measurement::query_options_for(operation op) const {
+  query_options o;
+  o.how = what_.how;
+  if (op == operation::find_sorted) o.order = batch_order::ascending;
+  if (what_.search) o.search = *what_.search;
+  return o;
+}
+
+void measurement::need_tree(operation op) {
+  const aggregates keep = kept_for(op);
+  if (built_with_ == keep) return;
+  built_with_.reset();
+  tree_->build({keys_.data(), values_.data(), data_.keys.size(), {.sorted = false, .keep = keep}}, where_);
+  built_with_ = keep;
+}
+
+measurement::inputs measurement::make_inputs(operation op, std::uint64_t queries, row& r) const {
+  inputs in;
+  if (takes_ranges(op)) {
+    const std::uint64_t length = what_.range_length.value_or(default_range_length(op, data_.keys.size()));
+    const std::uint64_t most =
+        op == operation::range ? most_range_elements / std::max<std::uint64_t>(length, 1) : queries;
+    in.ranges = make_ranges(data_, std::min(queries, std::max<std::uint64_t>(most, 1)), length);
+    if (op == operation::range) {
+      if (const std::size_t fit = fitting_queries(in.ranges); fit < in.ranges.size()) {
+        in.ranges = make_ranges(data_, fit, length);
+      }
+    }
+    if (in.ranges.size() < queries) {
+      r.notes.push_back(
+          fmt::format("range: {} of {} queries, so that the answers fit into memory", in.ranges.size(), queries));
+    }
+    in.keys = placed_column(in.ranges.lo, where_);
+    in.hi = placed_column(in.ranges.hi, where_);
+    r.range_elements = query_view{nullptr, &in.ranges}.elements();
+  } else {
+    in.points = make_queries(data_, queries, what_.hit_rate, op == operation::find_sorted);
+    in.keys = placed_column(in.points.keys, where_);
+  }
+  r.queries = in.view(op).size();
+  return in;
+}
+
+void measurement::measure_build(row& r) {
+  const build_request build{
+      keys_.data(), values_.data(), data_.keys.size(), {.sorted = false, .keep = kept_for(operation::build)}};
+  built_with_.reset();
+  tree_->build(build, where_);
+  if (data_.keys.size() <= most_validated_keys) {
+    if (const validation v = tree_->validate(); !v) throw wrong_answer("build: the index is not valid: " + v.problem);
+  }
+  r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
+    for (std::size_t i = 0; i < k; ++i) tree_->build(build, where_);
+  });
+  built_with_ = kept_for(operation::build);
+  finish_row(operation::build, r);
+  add_peers(operation::build, r, {}, {});
+}
+
+void measurement::measure_visit(row& r) {
+  const answers expected = expected_answers(operation::visit, data_, {});
+  const answers ours = make_answers(operation::visit, data_.spec, 1, 0);
+  const auto sum = tree_->visit();
+  if (!sum) {
+    r.notes.push_back(
+        "visit: skipped, not compiled for these types on a GPU (same key and value type: u32, u64, f32, f64)");
+    finish_row(operation::visit, r);
+    return;
+  }
+  ours[0].as<std::uint64_t>()[0] = *sum;
+  require_right(operation::visit, data_.spec, {}, ours, expected);
+  r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
+    for (std::size_t i = 0; i < k; ++i) static_cast<void>(tree_->visit());
+  });
+  finish_row(operation::visit, r);
+  add_peers(operation::visit, r, {}, ours);
+}
+
+void measurement::measure_queries(operation op, row& r, const inputs& in) {
+  const query_view view = in.view(op);
+  const answers expected = expected_answers(op, data_, view);
+  const std::uint64_t elements = op == operation::range ? r.range_elements : 0;
+  const placed_answers out(make_answers(op, data_.spec, view.size(), elements), where_);
+  request q{in.keys.data(), in.hi.data(), view.size(), out.pointers(), elements, query_options_for(op), true, {}};
+  out.poison();
+  tree_->run(op, q);
+  const answers& ours = out.fetch();
+  require_right(op, data_.spec, view, ours, expected);
+
+  const stream order = where_.default_stream();
+  q.order = order;
+  q.wait = !is_gpu();
+  r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
+    for (std::size_t i = 0; i < k; ++i) tree_->run(op, q);
+    if (!q.wait) order.synchronize();
+  });
+  if (!takes_ranges(op)) {
+    const plan chosen = what_.how != plan::automatic ? what_.how : tree_->explain(view.size(), q.options).chosen;
+    r.plan = name_in(plan_names, chosen);
+  }
+  finish_row(op, r);
+  add_peers(op, r, in, ours);
+}
+
+void measurement::finish_row(operation op, row& r) const {
+  const double work = static_cast<double>(takes_no_queries(op) ? r.keys : r.queries);
+  if (r.seconds > 0) r.rate = work / r.seconds;
+  if (r.keys != 0) r.bytes_per_key = static_cast<double>(tree_->stats().bytes) / static_cast<double>(r.keys);
+  if (const auto bytes = bytes_to_move(op, r); bytes && copy_bandwidth_ > 0 && r.seconds > 0) {
+    r.bandwidth_share = *bytes / r.seconds / copy_bandwidth_;
+  }
+}
+
+std::optional<double> measurement::bytes_to_move(operation op, const row& r) const {
+  const double key = bytes_of(data_.spec.key), value = bytes_of(data_.spec.value);
+  const double n = static_cast<double>(r.keys), q = static_cast<double>(r.queries);
+  switch (op) {
+    case operation::build:
+      return 2 * n * (key + value);  // pairs in, index out
+    case operation::visit:
+      return n * (key + value);
+    case operation::range:
+      return q * (2 * key + 8) + 2 * static_cast<double>(r.range_elements) * (key + value);
+    case operation::find:
+    case operation::find_sorted:
+    case operation::contains:
+    case operation::lower_bound: {
+      // One 32-byte sector of keys per query, and one of values for find; never more than all lines.
+      const bool values = (op == operation::find || op == operation::find_sorted) && value > 0;
+      const double answer = op == operation::lower_bound ? 8 : values ? value + 1 : 1;
+      const double lines = std::min(q * (values ? 64 : 32), static_cast<double>(tree_->stats().leaf_bytes));
+      return q * (key + answer) + lines;
+    }
+    default:
+      return {};
+  }
+}
+
+}  // namespace espalier::bench

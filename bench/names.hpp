@@ -1,0 +1,169 @@
+// names.hpp - the words of the command line and of result files: operations, distributions, scalar types.
+//
+// One table per kind of word serves parsing, printing and help texts, so that these cannot disagree.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "espalier/core/scalar.hpp"
+#include "espalier/static_tree/options.hpp"
+
+namespace espalier::bench {
+
+enum class operation : std::uint8_t {
+  build,
+  find,
+  find_sorted,
+  contains,
+  lower_bound,
+  range,
+  count,
+  sum,
+  min,
+  max,
+  visit
+};
+
+enum class distribution : std::uint8_t {
+  uniform,
+  ascending,
+  descending,
+  almost_sorted,
+  shuffled,
+  gaussian,
+  normal,
+  gamma,
+  zipf,
+  clustered,
+  adversarial
+};
+
+/// `none` is the value type of a set.
+inline constexpr scalar_kind no_value = scalar_kind::opaque;
+
+template <class Enum>
+struct named {
+  std::string_view name;
+  Enum value;
+};
+
+inline constexpr std::array operation_names{
+    named<operation>{"build", operation::build},
+    named<operation>{"find", operation::find},
+    named<operation>{"find-sorted", operation::find_sorted},
+    named<operation>{"contains", operation::contains},
+    named<operation>{"lower-bound", operation::lower_bound},
+    named<operation>{"range", operation::range},
+    named<operation>{"count", operation::count},
+    named<operation>{"sum", operation::sum},
+    named<operation>{"min", operation::min},
+    named<operation>{"max", operation::max},
+    named<operation>{"visit", operation::visit},
+};
+inline constexpr std::array distribution_names{
+    named<distribution>{"uniform", distribution::uniform},
+    named<distribution>{"ascending", distribution::ascending},
+    named<distribution>{"descending", distribution::descending},
+    named<distribution>{"almost-sorted", distribution::almost_sorted},
+    named<distribution>{"shuffled", distribution::shuffled},
+    named<distribution>{"gaussian", distribution::gaussian},
+    named<distribution>{"normal", distribution::normal},
+    named<distribution>{"gamma", distribution::gamma},
+    named<distribution>{"zipf", distribution::zipf},
+    named<distribution>{"clustered", distribution::clustered},
+    named<distribution>{"adversarial", distribution::adversarial},
+};
+inline constexpr std::array key_type_names{
+    named<scalar_kind>{"u32", scalar_kind::u32}, named<scalar_kind>{"i32", scalar_kind::i32},
+    named<scalar_kind>{"u64", scalar_kind::u64}, named<scalar_kind>{"i64", scalar_kind::i64},
+    named<scalar_kind>{"f32", scalar_kind::f32}, named<scalar_kind>{"f64", scalar_kind::f64},
+};
+inline constexpr std::array value_type_names{
+    named<scalar_kind>{"none", no_value},        named<scalar_kind>{"u32", scalar_kind::u32},
+    named<scalar_kind>{"u64", scalar_kind::u64}, named<scalar_kind>{"f32", scalar_kind::f32},
+    named<scalar_kind>{"f64", scalar_kind::f64}, named<scalar_kind>{"i32", scalar_kind::i32},
+    named<scalar_kind>{"i64", scalar_kind::i64},
+};
+inline constexpr std::array plan_names{
+    named<plan>{"automatic", plan::automatic},   named<plan>{"small", plan::small},
+    named<plan>{"scattered", plan::scattered},   named<plan>{"ordered", plan::ordered},
+    named<plan>{"sort_first", plan::sort_first},
+};
+inline constexpr std::array aggregates_names{
+    named<aggregates>{"none", aggregates::none},
+    named<aggregates>{"sum", aggregates::sum},
+    named<aggregates>{"min_max", aggregates::min_max},
+    named<aggregates>{"all", aggregates::all},
+};
+inline constexpr std::array node_search_names{
+    named<node_search>{"linear", node_search::linear},
+    named<node_search>{"hierarchical", node_search::hierarchical},
+};
+
+template <class Table>
+[[nodiscard]] constexpr auto from_name(const Table& table, std::string_view name) {
+  std::optional<decltype(table[0].value)> found;
+  for (const auto& entry : table) {
+    if (entry.name == name) found = entry.value;
+  }
+  return found;
+}
+
+template <class Table, class Enum>
+[[nodiscard]] constexpr std::string_view name_in(const Table& table, Enum value) {
+  for (const auto& entry : table) {
+    if (entry.value == value) return entry.name;
+  }
+  return "?";
+}
+
+/// "a, b, c": the choices, for help texts and error sentences.
+template <class Table>
+[[nodiscard]] std::string choices(const Table& table) {
+  std::string text;
+  for (const auto& entry : table) text += (text.empty() ? "" : ", ") + std::string(entry.name);
+  return text;
+}
+
+[[nodiscard]] constexpr std::string_view name_of(operation op) { return name_in(operation_names, op); }
+[[nodiscard]] constexpr std::string_view name_of(distribution d) { return name_in(distribution_names, d); }
+[[nodiscard]] constexpr std::string_view name_of(scalar_kind k) { return name_in(value_type_names, k); }
+
+/// Operations whose queries are pairs (lo, hi).
+[[nodiscard]] constexpr bool takes_ranges(operation op) {
+  return op == operation::range || op == operation::count || op == operation::sum || op == operation::min ||
+         op == operation::max;
+}
+/// Operations without queries: their rate counts keys.
+[[nodiscard]] constexpr bool takes_no_queries(operation op) { return op == operation::build || op == operation::visit; }
+/// What an index must keep for an operation.
+[[nodiscard]] constexpr aggregates needed_by(operation op) {
+  if (op == operation::sum) return aggregates::sum;
+  return op == operation::min || op == operation::max ? aggregates::min_max : aggregates::none;
+}
+
+/// Calls f.template operator()<Key>() with the type of this kind.
+template <class F>
+decltype(auto) with_type(scalar_kind kind, F&& f) {
+  switch (kind) {
+    case scalar_kind::i32:
+      return f.template operator()<std::int32_t>();
+    case scalar_kind::f32:
+      return f.template operator()<float>();
+    case scalar_kind::u64:
+      return f.template operator()<std::uint64_t>();
+    case scalar_kind::i64:
+      return f.template operator()<std::int64_t>();
+    case scalar_kind::f64:
+      return f.template operator()<double>();
+    default:
+      return f.template operator()<std::uint32_t>();
+  }
+}
+
+}  // namespace espalier::bench

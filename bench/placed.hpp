@@ -1,0 +1,77 @@
+// placed.hpp - queries and answers where the index can read them at full speed: host memory for a CPU, copies in
+// device memory for a GPU, made before any timing.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "bench/answers.hpp"
+#include "bench/column.hpp"
+#include "espalier/device/buffer.hpp"
+
+namespace espalier::bench {
+
+/// A column the device can read.
+class placed_column {
+ public:
+  placed_column() = default;
+  placed_column(const column& host, const device& where) : data_(host.data()) {
+    if (where.kind() == device_kind::cpu || host.byte_count() == 0) return;
+    copy_ = raw_buffer(where, host.byte_count(), {});
+    where.copy(copy_.data(), host.data(), host.byte_count(), copy_.order());
+    copy_.order().synchronize();
+    data_ = copy_.data();
+  }
+  [[nodiscard]] const void* data() const { return data_; }
+
+ private:
+  const void* data_ = nullptr;
+  raw_buffer copy_;
+};
+
+/// Columns the device can write.
+class placed_answers {
+ public:
+  placed_answers(answers host, const device& where) : host_(std::move(host)), where_(where) {
+    if (where.kind() == device_kind::cpu) return;
+    for (const auto& c : host_) on_device_.emplace_back(where, c.byte_count(), stream{});
+  }
+
+  [[nodiscard]] std::array<void*, 3> pointers() const {
+    std::array<void*, 3> out{};
+    for (std::size_t i = 0; i < host_.size(); ++i) out[i] = on_device_.empty() ? host_[i].data() : on_device_[i].data();
+    return out;
+  }
+  /// Bytes no right answer has, so that an answer that was not written shows.
+  void poison() const {
+    for (const auto& c : host_) c.poison();
+    for (const auto& b : on_device_) {
+      if (b.bytes() != 0) where_.fill(b.data(), 0xa5, b.bytes(), b.order());
+    }
+    where_.default_stream().synchronize();
+  }
+  /// Replaces column `i`, for inputs that travel with the outputs.
+  void put(std::size_t i, const column& from) const {
+    std::memcpy(host_[i].data(), from.data(), host_[i].byte_count());
+    if (!on_device_.empty()) where_.copy(on_device_[i].data(), host_[i].data(), host_[i].byte_count(), {});
+    where_.default_stream().synchronize();
+  }
+  /// The answers in host memory.
+  [[nodiscard]] const answers& fetch() const {
+    for (std::size_t i = 0; i < on_device_.size(); ++i) {
+      const auto& b = on_device_[i];
+      if (b.bytes() != 0) where_.copy(host_[i].data(), b.data(), b.bytes(), b.order());
+    }
+    where_.default_stream().synchronize();
+    return host_;
+  }
+
+ private:
+  answers host_;
+  device where_;
+  std::vector<raw_buffer> on_device_;
+};
+
+}  // namespace espalier::bench

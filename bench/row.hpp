@@ -1,0 +1,65 @@
+// row.hpp - one measured line and how lines are written.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/machine.hpp"
+
+namespace espalier::bench {
+
+struct peer_result {
+  std::string name;
+  double seconds = 0;         ///< for its `queries`
+  std::uint64_t queries = 0;  ///< how many it was given; keys for build and visit
+  double ratio = 0;           ///< its seconds per query / the index's
+};
+
+struct row {
+  std::string index = "static";
+  std::string device;
+  std::string op;
+  std::uint64_t keys = 0;
+  std::uint64_t queries = 0;
+  std::string key_type;
+  std::string value_type;
+  std::string distribution;
+  unsigned threads = 0;  ///< 0 on a GPU
+  std::string plan;      ///< empty where there is nothing to plan
+  std::string aggregates;
+  std::string location;              ///< of queries and answers: "host" or "device"
+  std::uint64_t range_elements = 0;  ///< in all ranges together
+  double seconds = 0;
+  double rate = 0;  ///< queries per second; keys per second for build and visit
+  double bytes_per_key = 0;
+  std::optional<double> bandwidth_share;
+  std::vector<peer_result> peers;
+  std::vector<std::string> notes;
+};
+
+struct report {
+  machine where;
+  std::string command;
+  std::string date;
+  double copy_bandwidth = 0;  ///< bytes per second, read + written, on the device measured
+  std::uint64_t seed = 0;
+  unsigned repeat = 0;
+  std::vector<row> rows;
+};
+
+void write_table(const report& result, std::ostream& out);
+void write_json(const report& result, std::ostream& out);
+void write_csv(const report& result, std::ostream& out);
+
+/// 38.1 G/s, 2.4 M/s
+[[nodiscard]] std::string rate_text(double per_second);
+/// 2^24 where it is a power of two above a thousand, else the number
+[[nodiscard]] std::string size_text(std::uint64_t n);
+[[nodiscard]] std::string seconds_text(double seconds);
+[[nodiscard]] std::string ratio_text(double ratio);
+
+}  // namespace espalier::bench

@@ -1,0 +1,12 @@
+// runner.hpp - runs what `espalier bench` was asked for.
+#pragma once
+
+#include "bench/options.hpp"
+#include "bench/row.hpp"
+
+namespace espalier::bench {
+
+/// Throws bad_arguments if the device is not there, wrong_answer if an answer is wrong.
+[[nodiscard]] report run_benchmarks(const options& what);
+
+}  // namespace espalier::bench

@@ -1,0 +1,51 @@
+// timing.hpp - seconds of one run: median of repeats, each long enough for the clock.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+namespace espalier::bench {
+
+class stopwatch {
+ public:
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  clock::time_point start_ = clock::now();
+};
+
+[[nodiscard]] inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+/// Shortest time one measurement may take; shorter work is repeated back to back.
+inline constexpr double shortest_timing = 0.005;
+
+/// `run(k)` does the work k times and returns when all is done. The caller has warmed up.
+template <class Run>
+[[nodiscard]] double median_seconds(unsigned repeat, Run&& run) {
+  // The count comes from a run of several, as a single one is mostly the wait at its end when work is short.
+  std::size_t inner = 1;
+  for (double total = 0; inner < 1'000'000;) {
+    const stopwatch watch;
+    run(inner);
+    total = watch.seconds();
+    if (total >= shortest_timing) break;
+    const double wanted = static_cast<double>(inner) * 1.2 * shortest_timing / std::max(total, 1e-9);
+    inner = static_cast<std::size_t>(std::clamp(std::ceil(wanted), static_cast<double>(inner) * 2, 1e6));
+  }
+  std::vector<double> seconds;
+  for (unsigned i = 0; i < repeat; ++i) {
+    const stopwatch watch;
+    run(inner);
+    seconds.push_back(watch.seconds() / static_cast<double>(inner));
+  }
+  return median(std::move(seconds));
+}
+
+}  // namespace espalier::bench

@@ -1,0 +1,163 @@
+// writers.cpp - rows as a table for people, as JSON and CSV for programs.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "bench/machine_json.hpp"
+#include "bench/row.hpp"
+#include "bench/text_table.hpp"
+
+namespace espalier::bench {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json row_json(const row& r) {
+  json j{{"index", r.index},
+         {"device", r.device},
+         {"op", r.op},
+         {"keys", r.keys},
+         {"queries", r.queries},
+         {"key_type", r.key_type},
+         {"value_type", r.value_type},
+         {"distribution", r.distribution},
+         {"threads", r.threads},
+         {"plan", r.plan},
+         {"aggregates", r.aggregates},
+         {"location", r.location},
+         {"seconds", r.seconds},
+         {"rate", r.rate},
+         {"ratio", json::object()},
+         {"bytes_per_key", r.bytes_per_key}};
+  for (const auto& p : r.peers) {
+    j["ratio"][p.name] = p.ratio;
+    j["peers"][p.name] = {{"seconds", p.seconds}, {"queries", p.queries}};
+  }
+  if (r.range_elements != 0) j["range_elements"] = r.range_elements;
+  if (r.bandwidth_share) j["bandwidth_share"] = *r.bandwidth_share;
+  if (!r.notes.empty()) j["notes"] = r.notes;
+  return j;
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+/// Every peer of any row, in the order they first appear: one column each.
+std::vector<std::string> peer_names(const report& result) {
+  std::vector<std::string> names;
+  for (const auto& r : result.rows) {
+    for (const auto& p : r.peers) {
+      if (std::find(names.begin(), names.end(), p.name) == names.end()) names.push_back(p.name);
+    }
+  }
+  return names;
+}
+
+const peer_result* peer_of(const row& r, const std::string& name) {
+  const auto at = std::find_if(r.peers.begin(), r.peers.end(), [&](const auto& p) { return p.name == name; });
+  return at == r.peers.end() ? nullptr : &*at;
+}
+
+std::string joined(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const auto& n : notes) text += (text.empty() ? "" : "; ") + n;
+  return text;
+}
+
+}  // namespace
+
+std::string rate_text(double per_second) {
+  if (per_second >= 1e9) return fmt::format("{:.2f} G/s", per_second / 1e9);
+  if (per_second >= 1e6) return fmt::format("{:.2f} M/s", per_second / 1e6);
+  if (per_second >= 1e3) return fmt::format("{:.2f} k/s", per_second / 1e3);
+  return fmt::format("{:.2f} /s", per_second);
+}
+
+std::string size_text(std::uint64_t n) {
+  if (n >= 1024 && std::has_single_bit(n)) return fmt::format("2^{}", std::bit_width(n) - 1);
+  return std::to_string(n);
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.2f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} us", seconds * 1e6);
+}
+
+std::string ratio_text(double ratio) { return fmt::format("{:.{}f}x", ratio, ratio >= 100 ? 0 : ratio >= 10 ? 1 : 2); }
+
+void write_table(const report& result, std::ostream& out) {
+  const auto names = peer_names(result);
+  text_table table({"op", "device", "keys", "queries", "types", "distribution", "plan", "time", "rate"});
+  for (const auto& name : names) table.add_column("vs " + name);
+  table.add_column("B/key");
+  table.add_column("bandwidth");
+  std::vector<std::string> notes;
+  for (const auto& r : result.rows) {
+    std::vector<std::string> cells{r.op,
+                                   r.threads == 0 ? r.device : fmt::format("{} x{}", r.device, r.threads),
+                                   size_text(r.keys),
+                                   size_text(r.queries),
+                                   r.key_type + "/" + r.value_type,
+                                   r.distribution,
+                                   r.plan,
+                                   seconds_text(r.seconds),
+                                   rate_text(r.rate)};
+    for (const auto& name : names) {
+      const auto* p = peer_of(r, name);
+      cells.push_back(p == nullptr ? "" : ratio_text(p->ratio));
+    }
+    cells.push_back(fmt::format("{:.2f}", r.bytes_per_key));
+    cells.push_back(r.bandwidth_share ? fmt::format("{:.0f} %", 100 * *r.bandwidth_share) : "");
+    table.add_row(std::move(cells));
+    for (const auto& note : r.notes) {
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+    }
+  }
+  out << table.text();
+  for (const auto& note : notes) out << "note: " << note << '\n';
+}
+
+void write_json(const report& result, std::ostream& out) {
+  json j{{"machine", machine_json(result.where)},
+         {"compiler", result.where.compiler},
+         {"commit", result.where.commit},
+         {"command", result.command},
+         {"date", result.date},
+         {"seed", result.seed},
+         {"repeat", result.repeat},
+         {"rows", json::array()}};
+  if (result.copy_bandwidth > 0) j["copy_bandwidth"] = result.copy_bandwidth;
+  for (const auto& r : result.rows) j["rows"].push_back(row_json(r));
+  out << j.dump(2) << '\n';
+}
+
+void write_csv(const report& result, std::ostream& out) {
+  const auto names = peer_names(result);
+  out << "index,device,op,keys,queries,key_type,value_type,distribution,threads,plan,aggregates,location,seconds,rate,"
+         "bytes_per_key,bandwidth_share";
+  for (const auto& name : names) out << ",ratio_" << name;
+  out << ",notes\n";
+  for (const auto& r : result.rows) {
+    fmt::print(out, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", r.index, r.device, r.op, r.keys, r.queries,
+               r.key_type, r.value_type, r.distribution, r.threads, r.plan, r.aggregates, r.location, r.seconds, r.rate,
+               r.bytes_per_key);
+    if (r.bandwidth_share) out << *r.bandwidth_share;
+    for (const auto& name : names) {
+      out << ',';
+      if (const auto* p = peer_of(r, name)) out << p->ratio;
+    }
+    out << ',' << csv_field(joined(r.notes)) << '\n';
+  }
+}
+
+}  // namespace espalier::bench

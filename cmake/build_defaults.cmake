@@ -1,0 +1,52 @@
+# How every target of this project is compiled: build type, sanitizers, compiler cache, and two helpers.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+# RelWithDebInfo is the type of the sanitizer builds: line tables are enough for them, and assertions stay on.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(ESPALIER_CCACHE ccache)
+mark_as_advanced(ESPALIER_CCACHE)
+if(ESPALIER_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  foreach(language CXX CUDA)
+    if(NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER "${ESPALIER_CCACHE}")
+    endif()
+  endforeach()
+endif()
+
+if(ESPALIER_SANITIZE)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${ESPALIER_SANITIZE}>
+                      $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
+                      $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
+  add_link_options(-fsanitize=${ESPALIER_SANITIZE})
+endif()
+
+# espalier_sources(<out> <folder>...): every .cpp directly in the folders, and every .cu where CUDA is on.
+function(espalier_sources out)
+  set(found "")
+  foreach(folder IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+    file(GLOB cpp CONFIGURE_DEPENDS "${folder}/*.cpp")
+    list(APPEND found ${cpp})
+    if(ESPALIER_HAS_CUDA)
+      file(GLOB cu CONFIGURE_DEPENDS "${folder}/*.cu")
+      list(APPEND found ${cu})
+    endif()
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# espalier_private_target(<target>): what our own targets have and users of the library do not see.
+function(espalier_private_target target)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src")
+  espalier_warnings(${target})
+  if(ESPALIER_HAS_CUDA)
+    target_compile_definitions(${target} PRIVATE ESPALIER_HAS_CUDA=1)
+    espalier_cuda_options(${target})
+  endif()
+endfunction()

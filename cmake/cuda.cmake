@@ -1,0 +1,49 @@
+# Finds nvcc (PATH, CUDA_HOME, CUDA_PATH, /usr/local/cuda) and decides ESPALIER_HAS_CUDA.
+# The GPU side is compiled wherever a toolkit is found; a GPU is needed only to run it.
+
+set(ESPALIER_HAS_CUDA OFF)
+if(NOT ESPALIER_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "ESPALIER_CUDA is '${ESPALIER_CUDA}': use AUTO, ON or OFF.")
+endif()
+
+if(NOT ESPALIER_CUDA STREQUAL "OFF")
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    find_program(ESPALIER_NVCC nvcc HINTS "$ENV{CUDA_HOME}/bin" "$ENV{CUDA_PATH}/bin" PATHS /usr/local/cuda/bin)
+    mark_as_advanced(ESPALIER_NVCC)
+    if(ESPALIER_NVCC)
+      set(CMAKE_CUDA_COMPILER "${ESPALIER_NVCC}")
+    endif()
+  endif()
+  if(NOT DEFINED CMAKE_CUDA_HOST_COMPILER AND NOT DEFINED ENV{CUDAHOSTCXX})
+    set(CMAKE_CUDA_HOST_COMPILER "${CMAKE_CXX_COMPILER}")
+  endif()
+  # Machine code for A100- and Hopper-class cards, and PTX that newer ones compile at load time.
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)
+  endif()
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    include(cuda_standard)
+    find_package(CUDAToolkit REQUIRED)
+    set(ESPALIER_HAS_CUDA ON)
+  elseif(ESPALIER_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "ESPALIER_CUDA is ON but there is no working nvcc: put it on PATH, set CUDA_HOME, "
+                        "or configure with -DESPALIER_CUDA=OFF.")
+  endif()
+endif()
+
+if(ESPALIER_HAS_CUDA)
+  message(STATUS "Espalier: GPU side on (CUDA ${CUDAToolkit_VERSION}, ${CMAKE_CUDA_ARCHITECTURES})")
+else()
+  message(STATUS "Espalier: GPU side off, CPU only")
+endif()
+
+function(espalier_cuda_options target)
+  set(flags --extended-lambda --expt-relaxed-constexpr -Xcudafe=--display_error_number)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${flags}>")
+  # No device code is linked across files, so the host linker does the whole job.
+  set_target_properties(${target} PROPERTIES CUDA_STANDARD 20 CUDA_EXTENSIONS OFF CUDA_SEPARABLE_COMPILATION OFF
+                                             CUDA_RUNTIME_LIBRARY Static LINKER_LANGUAGE CXX)
+endfunction()

@@ -1,0 +1,16 @@
+# Warnings, for our own targets only: users of the library never see these flags.
+
+function(espalier_warnings target)
+  # nvcc's generated host code is not pedantic and converts freely, so .cu files get the subset that holds there;
+  # their code is mostly headers that .cpp files compile with the full set.
+  set(host -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+  set(host_of_nvcc -Wall -Wextra -Wshadow)
+  if(ESPALIER_WARNINGS_AS_ERRORS)
+    list(APPEND host -Werror)
+    list(APPEND host_of_nvcc -Werror)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings>")
+  endif()
+  list(JOIN host_of_nvcc "," joined)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${host}>"
+                                           "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${joined}>")
+endfunction()

@@ -1,0 +1,26 @@
+// config.hpp - what the compiler offers. The only file that asks which compiler this is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define ESPALIER_CUDA_COMPILER 1
+#define ESPALIER_HD __host__ __device__
+#define ESPALIER_DEVICE __device__
+#else
+#define ESPALIER_CUDA_COMPILER 0
+#define ESPALIER_HD
+#define ESPALIER_DEVICE
+#endif
+
+// Functions on the path of a single query: called once per query, never out of line.
+#define ESPALIER_INLINE ESPALIER_HD inline __attribute__((always_inline))
+
+namespace espalier {
+
+// Signed and unsigned 128-bit integers; __extension__ keeps -Wpedantic quiet.
+__extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
+
+}  // namespace espalier

@@ -1,0 +1,92 @@
+// buffer.hpp - an owned array in a device's memory.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "espalier/device/device.hpp"
+
+namespace espalier {
+
+/// Untyped owner: freed in the order of the stream it was last tied to. Move-only.
+class raw_buffer {
+ public:
+  raw_buffer() = default;
+  raw_buffer(device d, std::size_t bytes, stream s)
+      : device_(std::move(d)), stream_(device_->resolve(s)), bytes_(bytes) {
+    if (bytes_ != 0) data_ = device_->pool()->allocate(bytes_, stream_);
+  }
+  raw_buffer(raw_buffer&& other) noexcept { swap(other); }
+  raw_buffer& operator=(raw_buffer&& other) noexcept {
+    raw_buffer(std::move(other)).swap(*this);
+    return *this;
+  }
+  raw_buffer(const raw_buffer&) = delete;
+  raw_buffer& operator=(const raw_buffer&) = delete;
+  ~raw_buffer() {
+    if (data_ != nullptr) device_->pool()->deallocate(data_, bytes_, stream_);
+  }
+  void swap(raw_buffer& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(stream_, other.stream_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  [[nodiscard]] void* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] const device& where() const { return *device_; }
+  [[nodiscard]] const stream& order() const noexcept { return stream_; }
+
+ private:
+  std::optional<device> device_;
+  stream stream_;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Typed owner of `size()` elements, uninitialised when made.
+template <class T>
+class buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  buffer() = default;
+  buffer(const device& d, std::size_t n, const stream& s = {}) : raw_(d, n * sizeof(T), s), size_(n) {}
+  /// Takes over untyped memory that holds `n` elements, or none at all.
+  buffer(raw_buffer&& raw, std::size_t n) : raw_(std::move(raw)), size_(raw_.data() == nullptr ? 0 : n) {}
+
+  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(raw_.data()); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] std::span<T> span() const noexcept { return {data(), size_}; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return raw_.bytes(); }
+
+  /// Waits for the buffer's stream and copies the elements to the host.
+  [[nodiscard]] std::vector<T> to_vector() const {
+    std::vector<T> host(size_);
+    if (size_ != 0) {
+      raw_.where().copy(host.data(), data(), size_ * sizeof(T), raw_.order());
+      raw_.order().synchronize();
+    }
+    return host;
+  }
+
+ private:
+  raw_buffer raw_;
+  std::size_t size_ = 0;
+};
+
+/// A copy of host elements in device memory, in stream order.
+template <class T>
+[[nodiscard]] buffer<std::remove_const_t<T>> to_device(const device& d, std::span<T> host, const stream& s = {}) {
+  buffer<std::remove_const_t<T>> b(d, host.size(), s);
+  if (!host.empty()) d.copy(b.data(), host.data(), host.size_bytes(), d.resolve(s));
+  return b;
+}
+
+}  // namespace espalier

@@ -1,0 +1,103 @@
+// cuda.cuh - cuda_backend: the compile-time side of a GPU device, for index owners. Needs nvcc; CUB stays out of it.
+//
+// Everything here is stream-ordered and returns before the GPU is done. An empty stream is the device's default
+// stream, which is CUDA's legacy default stream: it is in order with kernels launched without a stream.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "espalier/core/config.hpp"
+#include "espalier/device/device.hpp"
+
+namespace espalier {
+
+namespace detail {
+
+/// Throws if `status` is not success: out_of_memory (with `asked` and what is free) if memory ran out, else `error`
+/// with CUDA's words and the name of the call. Clears the error, so that the next call does not report it again.
+void check_cuda(cudaError_t status, const char* call, std::size_t asked = 0);
+
+/// Makes a GPU current and puts the caller's back.
+class device_guard {
+ public:
+  explicit device_guard(int ordinal);
+  ~device_guard();
+  device_guard(const device_guard&) = delete;
+  device_guard& operator=(const device_guard&) = delete;
+
+ private:
+  int previous_ = 0;
+  bool switched_ = false;
+};
+
+// The stride keeps it right when n is above the number of threads a grid can have.
+template <class Body>
+__global__ void for_each_kernel(std::size_t n, Body body) {
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) body(i);
+}
+
+}  // namespace detail
+
+class cuda_backend {
+ public:
+  static constexpr unsigned block_threads = 256;
+
+  /// Throws `error` if `where` is not a GPU.
+  explicit cuda_backend(const device& where);
+  [[nodiscard]] const device& where() const noexcept { return where_; }
+  [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
+  [[nodiscard]] int sm_count() const noexcept { return sm_count_; }
+  [[nodiscard]] std::size_t l2_bytes() const noexcept { return l2_bytes_; }
+  /// Dynamic shared memory a block may ask for.
+  [[nodiscard]] std::size_t shared_bytes() const noexcept { return shared_bytes_; }
+
+  [[nodiscard]] static cudaStream_t native(const stream& s) {
+    return s ? static_cast<cudaStream_t>(s.native()) : cudaStreamLegacy;
+  }
+
+  /// body(i) for each i in [0, n), one GPU thread each. Body is copied to the GPU and called there.
+  template <class Body>
+  void for_each(const stream& s, std::size_t n, Body body) const {
+    if (n == 0) return;
+    const detail::device_guard guard(ordinal_);
+    constexpr std::size_t most_blocks = 0x7fffffff;
+    const std::size_t blocks = std::min(most_blocks, (n - 1) / block_threads + 1);
+    detail::for_each_kernel<<<static_cast<unsigned>(blocks), block_threads, 0, native(s)>>>(n, body);
+    detail::check_cuda(cudaGetLastError(), "for_each");
+  }
+
+  /// Stable sort by bits [begin_bit, end_bit) of the keys, unsigned; `value_bytes` is 0, 4, 8 or 16 and the values
+  /// follow their keys. All four arrays hold n elements, aligned to their element, and are overwritten; the value
+  /// arrays may be null if value_bytes is 0. Returns true if the result will lie in keys_alt and values_alt.
+  /// Takes scratch memory from the device's pool before it changes anything.
+  template <class Word>
+  [[nodiscard]] bool sort_pairs(const stream& s, Word* keys, Word* keys_alt, void* values, void* values_alt,
+                                unsigned value_bytes, std::size_t n, unsigned begin_bit, unsigned end_bit) const;
+
+  /// out[i] = in[0] + ... + in[i - 1], wrapping around on overflow. in == out is allowed. T: u64, i64, int128.
+  template <class T>
+  void exclusive_scan(const stream& s, const T* in, T* out, std::size_t n) const;
+
+ private:
+  device where_;
+  int ordinal_ = 0;
+  int sm_count_ = 0;
+  std::size_t l2_bytes_ = 0;
+  std::size_t shared_bytes_ = 0;
+};
+
+extern template bool cuda_backend::sort_pairs(const stream&, std::uint32_t*, std::uint32_t*, void*, void*, unsigned,
+                                              std::size_t, unsigned, unsigned) const;
+extern template bool cuda_backend::sort_pairs(const stream&, std::uint64_t*, std::uint64_t*, void*, void*, unsigned,
+                                              std::size_t, unsigned, unsigned) const;
+extern template void cuda_backend::exclusive_scan(const stream&, const std::uint64_t*, std::uint64_t*,
+                                                  std::size_t) const;
+extern template void cuda_backend::exclusive_scan(const stream&, const std::int64_t*, std::int64_t*, std::size_t) const;
+extern template void cuda_backend::exclusive_scan(const stream&, const int128*, int128*, std::size_t) const;
+
+}  // namespace espalier

@@ -1,0 +1,26 @@
+// memory_pool.hpp - where a device's memory comes from. Stream-ordered, as cudaMallocAsync is.
+#pragma once
+
+#include <cstddef>
+
+namespace espalier {
+
+class stream;
+
+struct memory_info {
+  std::size_t free = 0;
+  std::size_t total = 0;
+};
+
+/// A source of device memory. Memory from allocate() may be used by work enqueued on `s` afterwards;
+/// deallocate() may be called while such work is still queued: the memory is reused only after it.
+class memory_pool {
+ public:
+  virtual ~memory_pool() = default;
+  /// At least 256-byte aligned (64 on a CPU); huge pages where the system gives them. Throws out_of_memory.
+  [[nodiscard]] virtual void* allocate(std::size_t bytes, const stream& s) = 0;
+  virtual void deallocate(void* p, std::size_t bytes, const stream& s) noexcept = 0;
+  [[nodiscard]] virtual memory_info info() const = 0;
+};
+
+}  // namespace espalier

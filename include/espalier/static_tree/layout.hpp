@@ -1,0 +1,154 @@
+// layout.hpp - how the static tree lies in memory.
+//
+//   cells    one u32 per slice of the key range: the first group that can hold a key of the slice, or a
+//            reference to a sub-table where more than `crowded` groups end in one slice
+//   headers  one 32-byte sector per group of lines: 8-bit truncated separators choose the line
+//   lines    a 32-byte sector of keys, then their values: the elements in key order, no gaps
+//
+// A point query reads one cell, one header and one line: three dependent accesses, of which only the line is
+// large enough to miss a GPU's L2. Everything is addressed by rank: line = rank / keys_per_line.
+//
+// Invariants:
+// (1) Keys ascend over all lines; equal keys are in input order. Slots after the last element repeat the last key.
+// (2) Group g covers lines [g * lines_per_group, ...). Its base is the last key of group g - 1 (of group 0: the
+//     first key), so a query whose lower bound lies in g is never below base.
+// (3) separators[j] = (last key of line j - base) >> shift, which is at most 255; 255 where the line is missing.
+//     Routing rule: a line whose separator is below the query's truncated key holds only smaller keys. Separators
+//     equal to it are undecided: the search looks at the lines themselves, from the first undecided one on.
+// (4) A cell names the first group whose last key is not below the lowest key of the cell, so that the group of
+//     any query of the cell is that one or one of the next `crowded` ones. Where more groups end in a cell and it is
+//     wider than one key, it names a sub-table instead.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "espalier/core/config.hpp"
+#include "espalier/core/scalar.hpp"
+
+namespace espalier {
+
+/// Raw bytes of a value inside a line.
+template <unsigned Bytes>
+struct value_raw;
+template <>
+struct value_raw<0> {
+  struct type {};
+};
+template <>
+struct value_raw<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct value_raw<8> {
+  using type = std::uint64_t;
+};
+template <>
+struct value_raw<16> {
+  struct alignas(16) type {
+    std::uint64_t low, high;
+  };
+};
+
+template <class Word, unsigned ValueBytes>
+struct tree_shape {
+  using word = Word;
+  using value = typename value_raw<ValueBytes>::type;
+  static constexpr unsigned value_bytes = ValueBytes;
+  static constexpr unsigned keys_per_line = 32 / sizeof(Word);
+  static constexpr unsigned first_separator = sizeof(Word) + 1;  // bytes of base and shift
+  static constexpr unsigned lines_per_group = 32 - first_separator;
+  static constexpr unsigned keys_per_group = keys_per_line * lines_per_group;
+  static constexpr unsigned line_bytes = keys_per_line * (sizeof(Word) + ValueBytes);
+};
+
+/// One sector: which line of a group. Read as 32 bytes; separators start at byte `first_separator`.
+template <class Word>
+struct alignas(32) group_header {
+  Word base;
+  std::uint8_t shift;
+  std::uint8_t separators[31 - sizeof(Word)];
+};
+static_assert(sizeof(group_header<std::uint32_t>) == 32 && sizeof(group_header<std::uint64_t>) == 32);
+
+/// More groups than this in one cell get a sub-table.
+inline constexpr unsigned crowded = 4;
+/// Up to this many of them are halved rather than cut: four steps are as good as two tables.
+inline constexpr unsigned halved = 16;
+/// Data that crowd at every scale (log-uniform keys, say) are cut this often, then halved.
+inline constexpr unsigned most_table_levels = 3;
+/// A cell with this bit names a sub-table, otherwise a group.
+inline constexpr std::uint32_t subtable_flag = 0x80000000u;
+
+/// Keys [base, high] cut into cells of width 2^shift: cell i begins at base + (i << shift), the first one also takes all
+/// keys below base, the last one all above. Sub-tables span just the groups that crowd in their cell, so that a cluster
+/// is resolved in one step however small it is beside the slice it lies in. Few groups, and what is crowded still on the
+/// last level, are not cut but halved: `shift` is search_only, and the group is one of [group, group + last].
+template <class Word>
+struct subtable {
+  static constexpr std::uint32_t search_only = 255;
+  Word base = 0;
+  Word high = 0;
+  std::uint32_t offset = 0;  ///< of its first cell
+  std::uint32_t last = 0;    ///< number of its last cell
+  std::uint32_t shift = 0;
+  std::uint32_t group = 0;
+
+  [[nodiscard]] ESPALIER_INLINE std::size_t cell_of(Word x) const {
+    const Word distance = static_cast<Word>((x > base ? x - base : 0)) >> shift;
+    return offset + static_cast<std::size_t>(distance < last ? distance : last);
+  }
+};
+
+/// Block aggregates (aggregate.hpp). Null pointers: not kept. Trees of blocks lie level by level, leaves first.
+struct aggregate_view {
+  const void* prefix = nullptr;    ///< integers: exact sums before each block, and the total at the end
+  const double* sums = nullptr;    ///< floats: tree of block sums
+  const void* minima = nullptr;    ///< trees of order-preserving words
+  const void* maxima = nullptr;
+  std::uint64_t sum_blocks = 0;    ///< leaves of the trees
+  std::uint64_t bound_blocks = 0;
+};
+
+/// Everything a search needs; trivially copyable, passed to kernels by value.
+template <class Word, unsigned ValueBytes>
+struct tree_view {
+  const std::byte* lines = nullptr;
+  const group_header<Word>* headers = nullptr;
+  const std::uint32_t* cells = nullptr;
+  const subtable<Word>* subtables = nullptr;
+  subtable<Word> root;
+  Word first = 0;  ///< smallest and largest key; meaningless if size is 0
+  Word last = 0;
+  std::uint64_t size = 0;
+  std::uint32_t groups = 0;
+  scalar_kind key = scalar_kind::u32;
+  scalar_kind value = scalar_kind::opaque;
+  unsigned value_bytes = 0;  ///< of the caller's type, at most ValueBytes
+  aggregate_view aggregate;
+
+  using shape = tree_shape<Word, ValueBytes>;
+
+  [[nodiscard]] ESPALIER_HD const Word* line_keys(std::uint64_t line) const {
+    return reinterpret_cast<const Word*>(lines + line * shape::line_bytes);
+  }
+  [[nodiscard]] ESPALIER_HD const typename shape::value* line_values(std::uint64_t line) const {
+    return reinterpret_cast<const typename shape::value*>(lines + line * shape::line_bytes + 32);
+  }
+  [[nodiscard]] ESPALIER_HD Word key_at(std::uint64_t rank) const {
+    return line_keys(rank / shape::keys_per_line)[rank % shape::keys_per_line];
+  }
+  [[nodiscard]] ESPALIER_HD typename shape::value value_at(std::uint64_t rank) const {
+    return line_values(rank / shape::keys_per_line)[rank % shape::keys_per_line];
+  }
+};
+
+/// Truncated distance of a key from its group's base; the same function made the separators.
+template <class Word>
+[[nodiscard]] ESPALIER_INLINE std::uint8_t truncate(Word key, Word base, unsigned shift) {
+  const Word distance = static_cast<Word>(key - base) >> shift;
+  return distance > 255 ? std::uint8_t{255} : static_cast<std::uint8_t>(distance);
+}
+
+}  // namespace espalier

@@ -1,0 +1,88 @@
+// ref.hpp - the static tree inside a user's kernel or a user's thread.
+//
+// A ref is trivially copyable and borrows from its owner, which must outlive it. All its calls are for one team; on a CPU
+// that is a thread (scalar_team or simd_thread), in a kernel a tile, most often tile<1>: one GPU thread per query.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "espalier/core/scalar.hpp"
+#include "espalier/static_tree/index.hpp"
+#include "espalier/static_tree/layout.hpp"
+#include "espalier/static_tree/search.hpp"
+
+namespace espalier {
+
+template <KeyType Key, class Value = void>
+class static_tree_ref {
+  static constexpr bool is_set = std::is_void_v<Value>;
+  using slot = std::conditional_t<is_set, unsigned char, Value>;
+  static constexpr unsigned value_bytes = is_set ? 0 : detail::value_slot(sizeof(slot));
+  using word = word_of<Key>;
+  using view = tree_view<word, value_bytes>;
+
+ public:
+  using key_type = Key;
+  using value_type = Value;
+
+  /// From static_index::view(); use static_tree::ref().
+  explicit static_tree_ref(const void* untyped) : view_(*static_cast<const view*>(untyped)) {}
+
+  [[nodiscard]] ESPALIER_HD std::uint64_t size() const { return view_.size; }
+  /// The memory itself, for code that walks whole lines (layout.hpp).
+  [[nodiscard]] ESPALIER_HD const view& layout() const { return view_; }
+
+  /// Rank of the first element with a key not less than `key`; size() if there is none.
+  template <class Team>
+  [[nodiscard]] ESPALIER_HD std::uint64_t lower_bound(Team team, Key key) const {
+    return rank_of(team, codec<Key>::encode(key));
+  }
+  /// Rank of the first element with a key greater than `key`; size() if there is none.
+  template <class Team>
+  [[nodiscard]] ESPALIER_HD std::uint64_t upper_bound(Team team, Key key) const {
+    const word w = codec<Key>::encode(key);
+    const word next = static_cast<word>(w + 1);
+    return next == 0 ? view_.size : rank_of(team, next);
+  }
+  /// Is there an element with this key? If so, `value` is that of the first one.
+  template <class Team>
+  [[nodiscard]] ESPALIER_HD bool find(Team team, Key key, slot& value) const
+    requires(!is_set)
+  {
+    const std::uint64_t rank = lower_bound(team, key);
+    if (rank >= view_.size || view_.key_at(rank) != codec<Key>::encode(key)) return false;
+    value = value_at(rank);
+    return true;
+  }
+  template <class Team>
+  [[nodiscard]] ESPALIER_HD bool contains(Team team, Key key) const {
+    const std::uint64_t rank = lower_bound(team, key);
+    return rank < view_.size && view_.key_at(rank) == codec<Key>::encode(key);
+  }
+
+  /// Element by rank < size(): iterate a range with lower_bound and these two.
+  [[nodiscard]] ESPALIER_HD Key key_at(std::uint64_t rank) const { return codec<Key>::decode(view_.key_at(rank)); }
+  [[nodiscard]] ESPALIER_HD slot value_at(std::uint64_t rank) const
+    requires(!is_set)
+  {
+    const auto raw = view_.value_at(rank);
+    slot value;
+    memcpy(&value, &raw, sizeof(slot));
+    return value;
+  }
+
+ private:
+  template <class Team>
+  [[nodiscard]] ESPALIER_INLINE std::uint64_t rank_of(Team team, word w) const {
+    if (view_.size == 0 || w > view_.last) return view_.size;
+    using search = searcher<Team, word, value_bytes>;
+    const word x = search::clamp(view_, w);
+    return search::rank_in(team, view_, search::descend(team, view_, x), x);
+  }
+
+  view view_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,78 @@
+// result.hpp - types of answers, and checks of the sizes of batches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "espalier/core/config.hpp"
+#include "espalier/core/error.hpp"
+#include "espalier/core/scalar.hpp"
+#include "espalier/device/buffer.hpp"
+#include "espalier/static_tree/index.hpp"
+
+namespace espalier {
+
+namespace detail {
+
+[[nodiscard]] constexpr bool is_float(scalar_kind kind) { return kind == scalar_kind::f32 || kind == scalar_kind::f64; }
+[[nodiscard]] constexpr bool is_signed(scalar_kind kind) {
+  return kind == scalar_kind::i8 || kind == scalar_kind::i16 || kind == scalar_kind::i32 || kind == scalar_kind::i64;
+}
+
+template <scalar_kind Kind>
+consteval auto sum_example() {
+  if constexpr (is_float(Kind)) {
+    return double{};
+  } else if constexpr (bytes_of(Kind) == 8) {
+    return std::conditional_t<is_signed(Kind), int128, uint128>{};
+  } else {
+    return std::conditional_t<is_signed(Kind), std::int64_t, std::uint64_t>{};
+  }
+}
+
+/// A 128-bit sum as 64 bits, if it fits.
+template <class T, class Wide>
+[[nodiscard]] T narrow_sum(Wide wide, std::size_t query) {
+  typename scalar_rep<T>::type rep = static_cast<typename scalar_rep<T>::type>(wide);
+  if (static_cast<Wide>(rep) != wide) {
+    throw overflow("sum: that of query " + std::to_string(query) + " does not fit 64 bits; ask for 128-bit sums.");
+  }
+  T narrow;
+  std::memcpy(&narrow, &rep, sizeof(T));
+  return narrow;
+}
+
+inline void require_equal(const char* what, std::size_t expected, std::size_t got) {
+  if (expected != got) {
+    throw error(std::string(what) + ": a batch of " + std::to_string(expected) + " elements was given " +
+                std::to_string(got) + "; give both spans the same size.");
+  }
+}
+/// An output that may be left out.
+inline void require_optional(const char* what, std::size_t expected, std::size_t got) {
+  if (got != 0) require_equal(what, expected, got);
+}
+
+}  // namespace detail
+
+/// Exact sum type: 64 bits for integers up to 32 bits, 128 bits for 64-bit integers, double for floats.
+template <class T>
+using sum_of = decltype(detail::sum_example<scalar_kind_of<T>>());
+
+/// Answers of range(): query i owns elements [offsets[i], offsets[i + 1]) of keys and values, in key order.
+template <class Key, class Value>
+struct range_result {
+  using value_element = std::conditional_t<std::is_void_v<Value>, unsigned char, Value>;
+  buffer<std::uint64_t> offsets;
+  buffer<Key> keys;
+  buffer<value_element> values;  ///< empty for a set
+
+  explicit range_result(detail::range_buffers&& raw)
+      : offsets(std::move(raw.offsets)), keys(std::move(raw.keys), raw.total), values(std::move(raw.values), raw.total) {}
+};
+
+}  // namespace espalier

@@ -1,0 +1,305 @@
+// run.hpp - bulk operations on a team: run(team, job, first, last) answers queries [first, last) of a job.
+//
+// Each operation is the same three steps: read a batch of keys as words, search, write the answers in the caller's types.
+#if defined(ESPALIER_STATIC_TREE_RUN_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ESPALIER_STATIC_TREE_RUN_HPP
+#undef ESPALIER_STATIC_TREE_RUN_HPP
+#else
+#define ESPALIER_STATIC_TREE_RUN_HPP
+#endif
+
+#include "espalier/static_tree/aggregate.hpp"
+#include "espalier/static_tree/jobs.hpp"
+#include "espalier/static_tree/search.hpp"
+
+ESPALIER_BEGIN_ALGORITHMS
+
+template <class Team>
+struct runner {
+  static constexpr unsigned batch = Team::batch;
+
+  static ESPALIER_INLINE unsigned batch_size(std::size_t first, std::size_t last) {
+    if constexpr (batch == 1) return 1;
+    return last - first < batch ? static_cast<unsigned>(last - first) : batch;
+  }
+
+  // ---- keys in, elements out ------------------------------------------------------------------------------
+  template <scalar_kind Kind, class Word>
+  static ESPALIER_INLINE void load_as(const void* keys, std::size_t first, unsigned n, Word* words) {
+    for (unsigned j = 0; j < n; ++j) words[j] = encode_bits(Kind, load_bits<Word>(Kind, keys, first + j));
+  }
+  /// One loop per kind, so that a CPU compiles each into vector code.
+  template <class Word>
+  static ESPALIER_INLINE void load_words(scalar_kind kind, const void* keys, std::size_t first, unsigned n, Word* words) {
+    if constexpr (batch == 1) {
+      words[0] = encode_bits(kind, load_bits<Word>(kind, keys, first));
+    } else {
+      switch (kind) {
+        case scalar_kind::u8: return load_as<scalar_kind::u8>(keys, first, n, words);
+        case scalar_kind::i8: return load_as<scalar_kind::i8>(keys, first, n, words);
+        case scalar_kind::u16: return load_as<scalar_kind::u16>(keys, first, n, words);
+        case scalar_kind::i16: return load_as<scalar_kind::i16>(keys, first, n, words);
+        case scalar_kind::u32: return load_as<scalar_kind::u32>(keys, first, n, words);
+        case scalar_kind::i32: return load_as<scalar_kind::i32>(keys, first, n, words);
+        case scalar_kind::f32: return load_as<scalar_kind::f32>(keys, first, n, words);
+        case scalar_kind::u64: return load_as<scalar_kind::u64>(keys, first, n, words);
+        case scalar_kind::i64: return load_as<scalar_kind::i64>(keys, first, n, words);
+        case scalar_kind::f64: return load_as<scalar_kind::f64>(keys, first, n, words);
+        case scalar_kind::opaque: return;
+      }
+    }
+  }
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void load_queries(const query_job<Word, V>& job, std::size_t first, unsigned n, Word* words) {
+    if (job.place != nullptr) {
+      for (unsigned j = 0; j < n; ++j) words[j] = static_cast<const Word*>(job.keys)[first + j];
+    } else {
+      load_words(job.tree.key, job.keys, first, n, words);
+    }
+  }
+  template <class Job>
+  static ESPALIER_INLINE std::size_t place_of(const Job& job, std::size_t i) {
+    return job.place != nullptr ? job.place[i] : i;
+  }
+
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void store_key(const tree_view<Word, V>& t, void* out, std::size_t i, Word key) {
+    store_bits(t.key, out, i, decode_bits(t.key, key));
+  }
+  // By shifts, not through its address: a value whose address is taken leaves the registers of a GPU thread.
+  template <class Raw>
+  static ESPALIER_INLINE unsigned char byte_of(const Raw& raw, unsigned b) {
+    if constexpr (sizeof(Raw) == 16) {
+      return static_cast<unsigned char>((b < 8 ? raw.low : raw.high) >> (8 * (b % 8)));
+    } else {
+      return static_cast<unsigned char>(raw >> (8 * b));
+    }
+  }
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void store_value(const tree_view<Word, V>& t, void* out, std::size_t i,
+                                          const typename value_raw<V>::type& raw) {
+    if constexpr (V != 0) {
+      if (t.value_bytes == V) {
+        static_cast<typename value_raw<V>::type*>(out)[i] = raw;
+      } else {
+        auto* to = static_cast<unsigned char*>(out) + i * t.value_bytes;
+        for (unsigned b = 0; b < t.value_bytes; ++b) to[b] = byte_of(raw, b);
+      }
+    }
+  }
+  /// Element at `rank`, or zero bytes where there is none, to place i of the outputs that were asked for.
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void store_element(const tree_view<Word, V>& t, std::uint64_t rank, bool there, std::size_t i,
+                                            void* out_keys, void* out_values, std::uint8_t* found) {
+    if (out_keys != nullptr) {
+      if (there) {
+        store_key(t, out_keys, i, t.key_at(rank));
+      } else {
+        store_bits(t.key, out_keys, i, Word{0});
+      }
+    }
+    if (V != 0 && out_values != nullptr) {
+      store_value(t, out_values, i, there ? t.value_at(rank) : typename value_raw<V>::type{});
+    }
+    if (found != nullptr) found[i] = there ? 1 : 0;
+  }
+
+  // ---- find -----------------------------------------------------------------------------------------------
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void answer(Team team, const find_job<Word, V>& job, std::uint64_t line, Word x, Word key,
+                                     std::size_t i) {
+    using search = searcher<Team, Word, V>;
+    using raw = typename value_raw<V>::type;
+    const auto& t = job.tree;
+    for (;;) {
+      const auto k = search::keys(team, t, line);
+      if constexpr (V != 0 && V * search::slots <= 32) {
+        // The values' sector is asked for together with the keys': one wait instead of two.
+        const auto v = team.template view<search::slots>(t.line_values(line));
+        if (team.template get<search::slots - 1>(k) >= x) {
+          const unsigned slot = team.template rank<0>(k, x);
+          const bool hit = team.get(k, slot) == key;
+          if (job.values != nullptr) store_value(t, job.values, i, hit ? team.get(v, slot) : raw{});
+          if (job.found != nullptr) job.found[i] = hit ? 1 : 0;
+          return;
+        }
+      } else {
+        if (team.template get<search::slots - 1>(k) >= x) {
+          const unsigned slot = team.template rank<0>(k, x);
+          const bool hit = team.get(k, slot) == key;
+          if (V != 0 && job.values != nullptr) store_value(t, job.values, i, hit ? t.line_values(line)[slot] : raw{});
+          if (job.found != nullptr) job.found[i] = hit ? 1 : 0;
+          return;
+        }
+      }
+      line = search::next_line(team, t, line, x);
+    }
+  }
+
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void run(Team team, const find_job<Word, V>& job, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; i += batch) {
+      const unsigned n = batch_size(i, last);
+      Word key[batch], x[batch];
+      std::uint64_t line[batch];
+      load_queries(job, i, n, key);
+      if (job.tree.size == 0) {
+        for (unsigned j = 0; j < n; ++j) store_element(job.tree, 0, false, place_of(job, i + j), nullptr, job.values, job.found);
+        continue;
+      }
+      for (unsigned j = 0; j < n; ++j) x[j] = searcher<Team, Word, V>::clamp(job.tree, key[j]);
+      descend(team, job, x, n, line);
+      for (unsigned j = 0; j < n; ++j) answer(team, job, line[j], x[j], key[j], place_of(job, i + j));
+    }
+  }
+
+  /// Stages 1 to 3. Where a batch is said to ascend and its queries turn out to lie close together, the lines between
+  /// are walked: neighbours share them, and a CPU's prefetcher runs ahead.
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void descend(Team team, const query_job<Word, V>& job, const Word* x, unsigned n,
+                                      std::uint64_t* line) {
+    using search = searcher<Team, Word, V>;
+    const auto& t = job.tree;
+    if constexpr (batch > 1) {
+      if (job.ascending && n > 1) {
+        line[0] = search::rank_in(team, t, search::descend(team, t, x[0]), x[0]) / search::slots;
+        const std::uint64_t end = search::descend(team, t, x[n - 1]);
+        if (end - line[0] <= 2 * std::uint64_t{n}) {  // wraps around, so is large, if the batch does not ascend
+          for (unsigned j = 1; j < n; ++j) {
+            line[j] = x[j] < x[j - 1] ? search::descend(team, t, x[j]) : line[j - 1];
+            while (t.line_keys(line[j])[search::slots - 1] < x[j]) ++line[j];
+          }
+          return;
+        }
+      }
+    }
+    search::descend(team, t, x, n, line);
+  }
+
+  // ---- ranks ----------------------------------------------------------------------------------------------
+  /// Lower bounds of words, or upper bounds: those of the next word, which for the largest word is the end.
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void ranks(Team team, const query_job<Word, V>& job, bool upper, Word* key, unsigned n,
+                                    std::uint64_t* rank) {
+    using search = searcher<Team, Word, V>;
+    const auto& t = job.tree;
+    if (t.size == 0) {
+      for (unsigned j = 0; j < n; ++j) rank[j] = 0;
+      return;
+    }
+    Word x[batch];
+    std::uint64_t line[batch];
+    bool past[batch];
+    for (unsigned j = 0; j < n; ++j) {
+      const Word sought = static_cast<Word>(key[j] + (upper ? 1 : 0));
+      past[j] = sought < key[j] || sought > t.last;
+      x[j] = past[j] ? t.last : search::clamp(t, sought);
+    }
+    descend(team, job, x, n, line);
+    for (unsigned j = 0; j < n; ++j) {
+      const std::uint64_t r = search::rank_in(team, t, line[j], x[j]);
+      rank[j] = past[j] ? t.size : r;
+    }
+  }
+
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void run(Team team, const bound_job<Word, V>& job, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; i += batch) {
+      const unsigned n = batch_size(i, last);
+      Word key[batch];
+      std::uint64_t rank[batch];
+      load_queries(job, i, n, key);
+      ranks(team, job, job.upper, key, n, rank);
+      for (unsigned j = 0; j < n; ++j) job.ranks[place_of(job, i + j)] = rank[j];
+    }
+  }
+
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void run(Team team, const neighbour_job<Word, V>& job, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; i += batch) {
+      const unsigned n = batch_size(i, last);
+      Word key[batch];
+      std::uint64_t rank[batch];
+      load_queries(job, i, n, key);
+      ranks(team, job, job.successor, key, n, rank);
+      for (unsigned j = 0; j < n; ++j) {
+        const bool there = job.successor ? rank[j] < job.tree.size : rank[j] > 0;
+        store_element(job.tree, job.successor ? rank[j] : rank[j] - 1, there, place_of(job, i + j), job.out_keys,
+                      job.out_values, job.found);
+      }
+    }
+  }
+
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void run(Team, const at_job<Word, V>& job, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      store_element(job.tree, job.ranks[i], job.ranks[i] < job.tree.size, i, job.out_keys, job.out_values, job.found);
+    }
+  }
+
+  // ---- ranges ---------------------------------------------------------------------------------------------
+  /// Ranks [begin, end) of each range of a batch; end >= begin.
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void range_ranks(Team team, const range_job<Word, V>& job, std::size_t i, unsigned n,
+                                          std::uint64_t* begin, std::uint64_t* end) {
+    const query_job<Word, V> query{job.tree, nullptr, nullptr, false};
+    Word key[batch];
+    load_words(job.tree.key, job.lo, i, n, key);
+    ranks(team, query, job.ends == interval::left_open || job.ends == interval::open, key, n, begin);
+    load_words(job.tree.key, job.hi, i, n, key);
+    ranks(team, query, job.ends == interval::closed || job.ends == interval::left_open, key, n, end);
+    for (unsigned j = 0; j < n; ++j) {
+      if (end[j] < begin[j]) end[j] = begin[j];
+    }
+  }
+
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void run(Team team, const count_job<Word, V>& job, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; i += batch) {
+      const unsigned n = batch_size(i, last);
+      std::uint64_t begin[batch], end[batch];
+      range_ranks(team, job, i, n, begin, end);
+      for (unsigned j = 0; j < n; ++j) {
+        const std::uint64_t size = end[j] - begin[j];
+        if (job.counts != nullptr) job.counts[i + j] = size < job.limit ? size : job.limit;
+        if (job.starts != nullptr) job.starts[i + j] = begin[j];
+      }
+    }
+  }
+
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void run(Team, const fill_job<Word, V>& job, std::size_t first, std::size_t last) {
+    if (job.queries == 0) return;
+    const std::uint64_t total = job.offsets[job.queries];  // the caller's memory may be larger
+    if (last > total) last = total;
+    if (first >= last) return;
+    std::uint64_t query = 0, end = job.queries;  // the last query with offsets[query] <= first
+    while (end - query > 1) {
+      const std::uint64_t middle = query + (end - query) / 2;
+      if (job.offsets[middle] <= first) {
+        query = middle;
+      } else {
+        end = middle;
+      }
+    }
+    for (std::size_t i = first; i < last; ++query) {
+      const std::size_t stop = job.offsets[query + 1] < last ? job.offsets[query + 1] : last;
+      std::uint64_t rank = job.starts[query] + (i - job.offsets[query]);
+      for (; i < stop; ++i, ++rank) store_element(job.tree, rank, true, i, job.out_keys, job.out_values, nullptr);
+    }
+  }
+
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void run(Team team, const aggregate_job<Word, V>& job, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; i += batch) {
+      const unsigned n = batch_size(i, last);
+      std::uint64_t begin[batch], end[batch];
+      range_ranks(team, job, i, n, begin, end);
+      for (unsigned j = 0; j < n; ++j) aggregator<Word, V>::answer(job, begin[j], end[j], i + j);
+    }
+  }
+};
+
+ESPALIER_END_ALGORITHMS
+
+#endif

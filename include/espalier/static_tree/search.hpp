@@ -1,0 +1,162 @@
+// search.hpp - from a key to its place, written once for every team.
+//
+// A descent has four stages: cell, group, line, slot. Each ends by knowing the next address and not touching it,
+// so that a team with Team::batch > 1 runs each stage for all queries of its batch before the next one: their
+// memory accesses overlap. On a GPU the batch is 1 and the hardware's threads do the same.
+//
+// Functions here take `x`, a query already clamped to [first, last] of a tree that is not empty. Its lower bound
+// then always exists, and no stage needs a bound check.
+#if defined(ESPALIER_STATIC_TREE_SEARCH_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ESPALIER_STATIC_TREE_SEARCH_HPP
+#undef ESPALIER_STATIC_TREE_SEARCH_HPP
+#else
+#define ESPALIER_STATIC_TREE_SEARCH_HPP
+#endif
+
+#include "espalier/static_tree/layout.hpp"
+#include "espalier/team/region.hpp"
+#include "espalier/team/team.hpp"
+
+ESPALIER_BEGIN_ALGORITHMS
+
+template <class Team, class Word, unsigned ValueBytes>
+struct searcher {
+  using view = tree_view<Word, ValueBytes>;
+  using shape = tree_shape<Word, ValueBytes>;
+  static constexpr unsigned lines = shape::lines_per_group;
+  static constexpr unsigned slots = shape::keys_per_line;
+
+  static ESPALIER_INLINE Word clamp(const view& t, Word key) {
+    const Word raised = key < t.first ? t.first : key;
+    return raised > t.last ? t.last : raised;
+  }
+
+  // ---- stage 1: cell ------------------------------------------------------------------------------------
+  static ESPALIER_INLINE const std::uint32_t* cell_of(const view& t, Word x) {
+    return t.cells + static_cast<std::size_t>(static_cast<Word>(x - t.root.base) >> t.root.shift);
+  }
+
+  // ---- stage 2: group. Routing rule: layout.hpp (4) -----------------------------------------------------
+  static ESPALIER_INLINE std::uint32_t group_of(const view& t, std::uint32_t cell, Word x) {
+    while ((cell & subtable_flag) != 0) {
+      const subtable<Word>& s = t.subtables[cell & ~subtable_flag];
+      if (s.shift == subtable<Word>::search_only) return halve(t, s.group, s.group + s.last, x);
+      cell = t.cells[s.cell_of(x)];
+    }
+    return cell;
+  }
+  /// First group of [low, high] whose last key, which is the base of the next one, is not below x; `high` if no other.
+  static ESPALIER_INLINE std::uint32_t halve(const view& t, std::uint32_t low, std::uint32_t high, Word x) {
+    while (low < high) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      if (t.headers[middle + 1].base < x) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  static ESPALIER_INLINE auto header(Team team, const view& t, std::uint32_t group) {
+    return team.template view<32>(reinterpret_cast<const std::uint8_t*>(t.headers + group));
+  }
+  template <class Header>
+  static ESPALIER_INLINE std::uint8_t truncated(Team team, const Header& h, Word x) {
+    return truncate(x, team.template word<Word, 0>(h), team.template get<sizeof(Word)>(h));
+  }
+
+  // ---- stage 3: line. Routing rule: layout.hpp (3) ------------------------------------------------------
+  /// The first line that can hold the lower bound; it holds it unless separators were undecided.
+  static ESPALIER_INLINE std::uint64_t line_of(Team team, const view& t, std::uint32_t group, Word x) {
+    for (;;) {
+      const auto h = header(team, t, group);
+      const unsigned line = team.template rank<shape::first_separator>(h, truncated(team, h, x));
+      if (line < lines) return std::uint64_t{group} * lines + line;
+      ++group;  // all of this group is below x; at most `crowded` times
+    }
+  }
+
+  /// `line` held only smaller keys: the next one to look at. Rare, so it reads the header again; many undecided
+  /// lines (a group whose keys crowd at one end) are halved, not walked.
+  static ESPALIER_HD std::uint64_t next_line(Team team, const view& t, std::uint64_t line, Word x) {
+    const auto group = static_cast<std::uint32_t>(line / lines);
+    const auto h = header(team, t, group);
+    const auto decided = team.template count_from<shape::first_separator>(h, not_above<std::uint8_t>{truncated(team, h, x)});
+    const std::uint64_t start = std::uint64_t{group} * lines;
+    const std::uint64_t end = start + decided;  // if decided < lines, the line there is surely not below x
+    std::uint64_t low = line + 1, high = end < low ? low : end;
+    if (high - start > lines) high = start + lines;
+    const std::uint64_t last_line = (t.size - 1) / slots;
+    if (high > last_line) high = last_line;  // x <= last: its line is at or before the last one
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      if (t.line_keys(middle)[slots - 1] < x) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low < start + lines ? low : line_of(team, t, group + 1, x);
+  }
+
+  static ESPALIER_INLINE auto keys(Team team, const view& t, std::uint64_t line) {
+    return team.template view<slots>(t.line_keys(line));
+  }
+
+  /// Prefetches what stage 4 will read of a line.
+  static ESPALIER_INLINE void prefetch_line(Team team, const view& t, std::uint64_t line) {
+    const std::byte* p = t.lines + line * shape::line_bytes;
+    team.prefetch(p);
+    if constexpr (64 % shape::line_bytes != 0) team.prefetch(p + shape::line_bytes - 1);  // may straddle
+  }
+
+  /// All stages for one query: the line of the lower bound.
+  static ESPALIER_INLINE std::uint64_t descend(Team team, const view& t, Word x) {
+    return line_of(team, t, group_of(t, *cell_of(t, x), x), x);
+  }
+
+  /// Stages 1 to 3 for up to Team::batch queries.
+  static ESPALIER_INLINE void descend(Team team, const view& t, const Word* x, unsigned n, std::uint64_t* line) {
+    if constexpr (Team::batch == 1) {
+      line[0] = descend(team, t, x[0]);
+    } else {
+      std::uint32_t group[Team::batch];
+      for (unsigned j = 0; j < n; ++j) team.prefetch(cell_of(t, x[j]));
+      for (unsigned j = 0; j < n; ++j) {
+        group[j] = group_of(t, *cell_of(t, x[j]), x[j]);
+        team.prefetch(t.headers + group[j]);
+      }
+      for (unsigned j = 0; j < n; ++j) {
+        line[j] = line_of(team, t, group[j], x[j]);
+        prefetch_line(team, t, line[j]);
+      }
+    }
+  }
+
+  // ---- stage 4: slot ------------------------------------------------------------------------------------
+  /// Rank of the first element not below x, given the line where the search for it starts.
+  static ESPALIER_INLINE std::uint64_t rank_in(Team team, const view& t, std::uint64_t line, Word x) {
+    for (;;) {
+      const auto k = keys(team, t, line);
+      if (team.template get<slots - 1>(k) >= x) return line * slots + team.template rank<0>(k, x);
+      line = next_line(team, t, line, x);
+    }
+  }
+
+  /// Ranks of the lower bounds of up to Team::batch keys, not clamped; size if there is none.
+  static ESPALIER_INLINE void lower_bounds(Team team, const view& t, const Word* key, unsigned n, std::uint64_t* rank) {
+    Word x[Team::batch];
+    for (unsigned j = 0; j < n; ++j) x[j] = clamp(t, key[j]);
+    std::uint64_t line[Team::batch];
+    descend(team, t, x, n, line);
+    for (unsigned j = 0; j < n; ++j) {
+      const std::uint64_t r = rank_in(team, t, line[j], x[j]);
+      rank[j] = key[j] > t.last ? t.size : r;
+    }
+  }
+};
+
+ESPALIER_END_ALGORITHMS
+
+#endif

@@ -1,0 +1,303 @@
+// static_tree.hpp - the fastest read-only ordered multimap: build once, ask in bulk, on CPU or GPU.
+//
+//   auto tree = espalier::static_tree<std::uint32_t, float>::build(keys, values);
+//   tree.find(queries, out, found);
+//
+// Every bulk call takes host or device memory, takes a stream last (the device's default stream if left out),
+// and has an _async twin that returns once the work is enqueued: results are there, and errors are thrown, at
+// stream::synchronize(). Memory handed to an _async call must live until then.
+// Equal keys keep the order in which they were given. No key and no value is reserved.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "espalier/core/scalar.hpp"
+#include "espalier/device/buffer.hpp"
+#include "espalier/static_tree/index.hpp"
+#include "espalier/static_tree/options.hpp"
+#include "espalier/static_tree/ref.hpp"
+#include "espalier/static_tree/result.hpp"
+
+namespace espalier {
+
+/// `Value` = void makes a (multi)set; its aggregates are over the keys.
+template <KeyType Key, class Value = void>
+class static_tree {
+  static constexpr bool is_set = std::is_void_v<Value>;
+  using slot = std::conditional_t<is_set, unsigned char, Value>;
+  using summand = std::conditional_t<is_set, Key, slot>;
+  static_assert(std::is_trivially_copyable_v<slot>, "values must be trivially copyable");
+  static_assert(sizeof(slot) <= 16, "values have at most 16 bytes: store an index to larger ones");
+
+  template <class T>
+  using in = std::span<const T>;
+  template <class T>
+  using out = std::span<T>;
+  using keys_in = in<Key>;
+  using mask_out = out<std::uint8_t>;
+  using ranks_out = out<std::uint64_t>;
+
+ public:
+  using key_type = Key;
+  using value_type = Value;
+  using sum_type = sum_of<summand>;
+  using ref_type = static_tree_ref<Key, Value>;
+
+  // ---- build: pairs in any order, on the device where the index will live ------------------------------
+  // build_async still waits once on the host for a few bytes: the size of the top table depends on the keys.
+
+  [[nodiscard]] static static_tree build(keys_in keys, in<slot> values, const build_options& options = {},
+                                         const device& where = device::best(), const stream& s = {})
+    requires(!is_set)
+  {
+    return make(keys, values, options, where, {where.resolve(s), true});
+  }
+  [[nodiscard]] static static_tree build(keys_in keys, const build_options& options = {},
+                                         const device& where = device::best(), const stream& s = {})
+    requires(is_set)
+  {
+    return make(keys, {}, options, where, {where.resolve(s), true});
+  }
+  [[nodiscard]] static static_tree build_async(keys_in keys, in<slot> values, const build_options& options,
+                                               const device& where, const stream& s)
+    requires(!is_set)
+  {
+    return make(keys, values, options, where, {where.resolve(s), false});
+  }
+  [[nodiscard]] static static_tree build_async(keys_in keys, const build_options& options, const device& where,
+                                               const stream& s)
+    requires(is_set)
+  {
+    return make(keys, {}, options, where, {where.resolve(s), false});
+  }
+
+  // ---- point queries -----------------------------------------------------------------------------------
+  // find: the first element with the key. Where there is none, found is 0 and the value is all zero bytes.
+
+  void find(keys_in keys, out<slot> values, mask_out found, const query_options& options = {},
+            const stream& s = {}) const {
+    find_on(keys, values, found, options, wait(s));
+  }
+  void find_async(keys_in keys, out<slot> values, mask_out found, const query_options& options = {},
+                  const stream& s = {}) const {
+    find_on(keys, values, found, options, enqueue(s));
+  }
+
+  void contains(keys_in keys, mask_out found, const query_options& options = {}, const stream& s = {}) const {
+    find_on(keys, {}, found, options, wait(s));
+  }
+  void contains_async(keys_in keys, mask_out found, const query_options& options = {}, const stream& s = {}) const {
+    find_on(keys, {}, found, options, enqueue(s));
+  }
+
+  /// Rank of the first element with a key not less than the query; size() if there is none.
+  void lower_bound(keys_in keys, ranks_out ranks, const query_options& options = {}, const stream& s = {}) const {
+    bound_on(detail::bound_kind::lower, keys, ranks, options, wait(s));
+  }
+  void lower_bound_async(keys_in keys, ranks_out ranks, const query_options& options = {},
+                         const stream& s = {}) const {
+    bound_on(detail::bound_kind::lower, keys, ranks, options, enqueue(s));
+  }
+  /// Rank of the first element with a key greater than the query; size() if there is none.
+  void upper_bound(keys_in keys, ranks_out ranks, const query_options& options = {}, const stream& s = {}) const {
+    bound_on(detail::bound_kind::upper, keys, ranks, options, wait(s));
+  }
+  void upper_bound_async(keys_in keys, ranks_out ranks, const query_options& options = {},
+                         const stream& s = {}) const {
+    bound_on(detail::bound_kind::upper, keys, ranks, options, enqueue(s));
+  }
+
+  /// First element with a greater key. `values` may be empty.
+  void successor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const query_options& options = {},
+                 const stream& s = {}) const {
+    neighbour_on(detail::neighbour_kind::successor, keys, out_keys, values, found, options, wait(s));
+  }
+  void successor_async(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
+                       const query_options& options = {}, const stream& s = {}) const {
+    neighbour_on(detail::neighbour_kind::successor, keys, out_keys, values, found, options, enqueue(s));
+  }
+  /// Last element with a smaller key. `values` may be empty.
+  void predecessor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
+                   const query_options& options = {}, const stream& s = {}) const {
+    neighbour_on(detail::neighbour_kind::predecessor, keys, out_keys, values, found, options, wait(s));
+  }
+  void predecessor_async(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
+                         const query_options& options = {}, const stream& s = {}) const {
+    neighbour_on(detail::neighbour_kind::predecessor, keys, out_keys, values, found, options, enqueue(s));
+  }
+
+  /// Elements by rank. A rank of size() or more gives found = 0 and zero bytes. `values`, `found` may be empty.
+  void at(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found, const stream& s = {}) const {
+    at_on(ranks, keys, values, found, wait(s));
+  }
+  void at_async(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found,
+                const stream& s = {}) const {
+    at_on(ranks, keys, values, found, enqueue(s));
+  }
+
+  // ---- ranges ------------------------------------------------------------------------------------------
+  // A range whose lower end is above its upper end is empty.
+
+  void count(keys_in lo, keys_in hi, ranks_out counts, const range_options& options = {}, const stream& s = {}) const {
+    count_on(lo, hi, counts, options, wait(s));
+  }
+  void count_async(keys_in lo, keys_in hi, ranks_out counts, const range_options& options = {},
+                   const stream& s = {}) const {
+    count_on(lo, hi, counts, options, enqueue(s));
+  }
+
+  /// All elements of every range, exact and compact, in buffers on the index's device. Waits for the total.
+  [[nodiscard]] range_result<Key, Value> range(keys_in lo, keys_in hi, const range_options& options = {},
+                                               const stream& s = {}) const {
+    detail::require_equal("range", lo.size(), hi.size());
+    auto raw = index_->range(lo.data(), hi.data(), lo.size(), options, where().resolve(s));
+    return range_result<Key, Value>(std::move(raw));
+  }
+  /// range() in two steps without a wait: offsets (queries + 1) first, then the elements into caller's memory,
+  /// which must hold offsets.back() elements; `capacity` is the size of `keys`.
+  void range_offsets_async(keys_in lo, keys_in hi, ranks_out offsets, const range_options& options = {},
+                           const stream& s = {}) const {
+    detail::require_equal("range", lo.size(), hi.size());
+    detail::require_equal("range offsets", lo.size() + 1, offsets.size());
+    index_->range_offsets(lo.data(), hi.data(), lo.size(), options, offsets.data(), enqueue(s));
+  }
+  void range_fill_async(keys_in lo, in<std::uint64_t> offsets, out<Key> keys, out<slot> values,
+                        const range_options& options = {}, const stream& s = {}) const {
+    detail::require_equal("range offsets", lo.size() + 1, offsets.size());
+    index_->range_fill(lo.data(), lo.size(), options, offsets.data(), keys.size(), keys.data(), values.data(),
+                       enqueue(s));
+  }
+
+  // ---- aggregates over ranges: O(log n) whatever the length; the index must have been built to keep them -
+  // Sums of integers are exact. Sums of floats add block sums in double, never differences of prefix sums.
+
+  void sum(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed, const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::sum, lo, hi, sums, {}, ends, wait(s));
+  }
+  void sum_async(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed,
+                 const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::sum, lo, hi, sums, {}, ends, enqueue(s));
+  }
+  /// Sums of 64-bit integers into 64 bits: throws `overflow`, with nothing written, if one does not fit.
+  void sum(keys_in lo, keys_in hi, out<summand> sums, interval ends = interval::closed, const stream& s = {}) const
+    requires(sizeof(sum_type) == 16)
+  {
+    detail::require_equal("sum", lo.size(), sums.size());
+    const stream order = where().resolve(s);
+    const buffer<sum_type> wide(where(), lo.size(), order);
+    sum(lo, hi, wide.span(), ends, order);
+    const std::vector<sum_type> exact = wide.to_vector();
+    std::vector<summand> narrow(exact.size());
+    for (std::size_t i = 0; i < exact.size(); ++i) narrow[i] = detail::narrow_sum<summand>(exact[i], i);
+    if (narrow.empty()) return;
+    where().copy(sums.data(), narrow.data(), narrow.size() * sizeof(summand), order);
+    order.synchronize();
+  }
+
+  /// found is 0 where the range holds nothing.
+  void min(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed,
+           const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::min, lo, hi, values, found, ends, wait(s));
+  }
+  void min_async(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed,
+                 const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::min, lo, hi, values, found, ends, enqueue(s));
+  }
+  void max(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed,
+           const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::max, lo, hi, values, found, ends, wait(s));
+  }
+  void max_async(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed,
+                 const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::max, lo, hi, values, found, ends, enqueue(s));
+  }
+  /// NaN where the range holds nothing.
+  void avg(keys_in lo, keys_in hi, out<double> means, interval ends = interval::closed, const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::avg, lo, hi, means, {}, ends, wait(s));
+  }
+  void avg_async(keys_in lo, keys_in hi, out<double> means, interval ends = interval::closed,
+                 const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::avg, lo, hi, means, {}, ends, enqueue(s));
+  }
+
+  // ---- visiting all elements: for_each, transform and reduce are free functions in visit.hpp ---------------
+
+  // ---- about the index ---------------------------------------------------------------------------------
+
+  [[nodiscard]] std::size_t size() const { return index_->stats().size; }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  [[nodiscard]] const device& where() const { return index_->where(); }
+  [[nodiscard]] tree_stats stats() const { return index_->stats(); }
+  /// Checks every invariant; copies a GPU index to the host to do so.
+  [[nodiscard]] validation validate() const { return index_->validate(); }
+  /// The plan for a batch of this many point queries.
+  [[nodiscard]] explanation explain(std::size_t queries, const query_options& options = {}) const {
+    return index_->explain(queries, options);
+  }
+  /// Trivially copyable; for use inside a kernel or a CPU thread while the owner lives.
+  [[nodiscard]] ref_type ref() const { return ref_type(index_->view()); }
+  [[nodiscard]] const detail::static_index& untyped() const { return *index_; }
+
+ private:
+  explicit static_tree(std::unique_ptr<detail::static_index> index) : index_(std::move(index)) {}
+
+  static static_tree make(keys_in keys, in<slot> values, const build_options& options, const device& where,
+                          const detail::execution& ex) {
+    if constexpr (!is_set) detail::require_equal("build", keys.size(), values.size());
+    constexpr detail::element_type elements{scalar_kind_of<Key>, is_set ? scalar_kind::opaque : scalar_kind_of<slot>,
+                                            is_set ? 0u : unsigned{sizeof(slot)}};
+    return static_tree(detail::build_static_index(where, elements, keys.data(), values.data(), keys.size(), options, ex));
+  }
+  detail::execution wait(const stream& s) const { return {where().resolve(s), true}; }
+  detail::execution enqueue(const stream& s) const { return {where().resolve(s), false}; }
+
+  void find_on(keys_in keys, out<slot> values, mask_out found, const query_options& options,
+               const detail::execution& ex) const {
+    detail::require_optional("find values", keys.size(), values.size());
+    detail::require_optional("find mask", keys.size(), found.size());
+    index_->find(keys.data(), keys.size(), values.data(), found.data(), options, ex);
+  }
+  void bound_on(detail::bound_kind kind, keys_in keys, ranks_out ranks, const query_options& options,
+                const detail::execution& ex) const {
+    detail::require_equal("bound", keys.size(), ranks.size());
+    index_->bound(kind, keys.data(), keys.size(), ranks.data(), options, ex);
+  }
+  void neighbour_on(detail::neighbour_kind kind, keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
+                    const query_options& options, const detail::execution& ex) const {
+    detail::require_optional("neighbour keys", keys.size(), out_keys.size());
+    detail::require_optional("neighbour values", keys.size(), values.size());
+    detail::require_optional("neighbour mask", keys.size(), found.size());
+    index_->neighbour(kind, keys.data(), keys.size(), out_keys.data(), values.data(), found.data(), options, ex);
+  }
+  void at_on(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found,
+             const detail::execution& ex) const {
+    detail::require_optional("at keys", ranks.size(), keys.size());
+    detail::require_optional("at values", ranks.size(), values.size());
+    detail::require_optional("at mask", ranks.size(), found.size());
+    index_->at(ranks.data(), ranks.size(), keys.data(), values.data(), found.data(), ex);
+  }
+  void count_on(keys_in lo, keys_in hi, ranks_out counts, const range_options& options,
+                const detail::execution& ex) const {
+    detail::require_equal("count", lo.size(), hi.size());
+    detail::require_equal("count", lo.size(), counts.size());
+    index_->count(lo.data(), hi.data(), lo.size(), options, counts.data(), ex);
+  }
+  template <class T>
+  void aggregate_on(detail::aggregate_op op, keys_in lo, keys_in hi, out<T> results, mask_out found, interval ends,
+                    const detail::execution& ex) const {
+    detail::require_equal("aggregate", lo.size(), hi.size());
+    detail::require_equal("aggregate", lo.size(), results.size());
+    detail::require_optional("aggregate mask", lo.size(), found.size());
+    index_->aggregate(op, lo.data(), hi.data(), lo.size(), ends, results.data(), found.data(), ex);
+  }
+
+  std::unique_ptr<detail::static_index> index_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,133 @@
+// visit.hpp - for_each, transform and reduce over all elements of a static tree, or over a range of ranks.
+//
+// Elements lie in key order without gaps, so a visit is one streaming pass over the lines. A functor takes (key, value), or
+// the key alone for a set. Trees on a CPU are visited by its threads; trees on a GPU by its threads, if the caller is compiled
+// by nvcc (functors must be __host__ __device__ then). Ranks of a key range come from lower_bound and upper_bound.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "espalier/static_tree/static_tree.hpp"
+
+#if ESPALIER_CUDA_COMPILER
+#include "espalier/static_tree/visit.cuh"
+#endif
+
+namespace espalier {
+
+struct visit_options {
+  std::uint64_t first = 0;
+  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();  ///< one past the last rank; the size at most
+  visit_order order = visit_order::any;  ///< by_key: for_each in key order by one thread; reduce combines in key order
+};
+
+namespace detail {
+
+/// visit(rank, line, slot) for ranks [first, last): whole lines have a constant number of slots, so that the inner loop unrolls.
+template <class Ref, class Visit>
+void for_each_slot(const Ref& ref, std::uint64_t first, std::uint64_t last, Visit visit) {
+  constexpr unsigned slots = std::remove_cvref_t<decltype(ref.layout())>::shape::keys_per_line;
+  std::uint64_t rank = first;
+  for (; rank < last && rank % slots != 0; ++rank) visit(rank, rank / slots, static_cast<unsigned>(rank % slots));
+  for (; rank + slots <= last; rank += slots) {
+    for (unsigned j = 0; j < slots; ++j) visit(rank + j, rank / slots, j);
+  }
+  for (; rank < last; ++rank) visit(rank, rank / slots, static_cast<unsigned>(rank % slots));
+}
+
+/// f(key, value), or f(key) for a set.
+template <class Ref, class F>
+decltype(auto) call_with(const Ref& ref, F& f, std::uint64_t line, unsigned slot) {
+  using codec_type = codec<typename Ref::key_type>;
+  const auto& t = ref.layout();
+  if constexpr (std::is_void_v<typename Ref::value_type>) {
+    return f(codec_type::decode(t.line_keys(line)[slot]));
+  } else {
+    typename Ref::value_type value;
+    std::memcpy(&value, t.line_values(line) + slot, sizeof(value));
+    return f(codec_type::decode(t.line_keys(line)[slot]), value);
+  }
+}
+
+template <class Tree>
+[[nodiscard]] visit_options within(const Tree& tree, visit_options v) {
+  v.last = std::min<std::uint64_t>(v.last, tree.size());
+  v.first = std::min(v.first, v.last);
+  return v;
+}
+
+}  // namespace detail
+
+/// Calls f for each element. Waits until all are visited.
+template <class Key, class Value, class F>
+void for_each(const static_tree<Key, Value>& tree, F f, visit_options options = {}, const stream& s = {}) {
+  const visit_options v = detail::within(tree, options);
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) return detail::for_each_on_gpu(tree, f, v, s);
+#endif
+  const auto ref = tree.ref();
+  tree.untyped().for_each_piece(
+      v.first, v.last, v.order,
+      [&](std::uint64_t first, std::uint64_t last, std::size_t) {
+        detail::for_each_slot(ref, first, last, [&](std::uint64_t, std::uint64_t line, unsigned slot) {
+          detail::call_with(ref, f, line, slot);
+        });
+      },
+      {tree.where().resolve(s), true});
+}
+
+/// out[rank - first] = f(element); `out` is host or device memory that the tree's device can write. Waits.
+template <class Key, class Value, class T, class F>
+void transform(const static_tree<Key, Value>& tree, T* out, F f, visit_options options = {}, const stream& s = {}) {
+  const visit_options v = detail::within(tree, options);
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) return detail::transform_on_gpu(tree, out, f, v, s);
+#endif
+  const auto ref = tree.ref();
+  tree.untyped().for_each_piece(
+      v.first, v.last, visit_order::any,
+      [&](std::uint64_t first, std::uint64_t last, std::size_t) {
+        detail::for_each_slot(ref, first, last, [&](std::uint64_t rank, std::uint64_t line, unsigned slot) {
+          out[rank - v.first] = detail::call_with(ref, f, line, slot);
+        });
+      },
+      {tree.where().resolve(s), true});
+}
+
+/// combine(... combine(init, map(e0)) ..., map(en)) for an associative combine: pieces are folded on their own and then in key
+/// order, so combine need not commute. `init` takes part once. Waits.
+template <class Key, class Value, class T, class Map, class Combine>
+[[nodiscard]] T reduce(const static_tree<Key, Value>& tree, T init, Map map, Combine combine, visit_options options = {},
+                       const stream& s = {}) {
+  const visit_options v = detail::within(tree, options);
+  if (v.first == v.last) return init;
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) return detail::reduce_on_gpu(tree, init, map, combine, v, s);
+#endif
+  const auto ref = tree.ref();
+  std::vector<T> partial((v.last - v.first + detail::visit_piece - 1) / detail::visit_piece, init);
+  std::vector<unsigned char> used(partial.size(), 0);
+  tree.untyped().for_each_piece(
+      v.first, v.last, v.order,
+      [&](std::uint64_t first, std::uint64_t last, std::size_t piece) {
+        constexpr unsigned slots = std::remove_cvref_t<decltype(ref.layout())>::shape::keys_per_line;
+        T total = detail::call_with(ref, map, first / slots, static_cast<unsigned>(first % slots));
+        detail::for_each_slot(ref, first + 1, last, [&](std::uint64_t, std::uint64_t line, unsigned slot) {
+          total = combine(total, detail::call_with(ref, map, line, slot));
+        });
+        partial[piece] = total;
+        used[piece] = 1;
+      },
+      {tree.where().resolve(s), true});
+  for (std::size_t i = 0; i < partial.size(); ++i) {
+    if (used[i] != 0) init = combine(init, partial[i]);
+  }
+  return init;
+}
+
+}  // namespace espalier

@@ -1,0 +1,119 @@
+// scalar_team.hpp - the reference Team: one thread, plain loops, on the host and on a GPU.
+//
+// Each function is the shortest statement of what team.hpp says. The other teams are tested against it.
+#pragma once
+
+#include <cstring>
+
+#include "espalier/core/config.hpp"
+#include "espalier/team/team.hpp"
+
+namespace espalier {
+
+struct scalar_team {
+  static constexpr unsigned batch = 64;  // a CPU thread has to hide memory latency itself
+
+  template <class X, unsigned N>
+  struct slots {
+    X x[N];
+    [[nodiscard]] ESPALIER_INLINE const X* data() const { return x; }
+  };
+  template <class X, unsigned N>
+  struct node_view {
+    const X* p;
+    [[nodiscard]] ESPALIER_INLINE const X* data() const { return p; }
+  };
+
+  [[nodiscard]] ESPALIER_INLINE static constexpr unsigned lanes() { return 1; }
+
+  template <unsigned N, class X>
+  [[nodiscard]] ESPALIER_INLINE slots<X, N> load(const X* p) const {
+    slots<X, N> s;
+    for (unsigned i = 0; i < N; ++i) s.x[i] = p[i];
+    return s;
+  }
+  template <class X, unsigned N>
+  ESPALIER_INLINE void store(X* p, const slots<X, N>& s) const {
+    for (unsigned i = 0; i < N; ++i) p[i] = s.x[i];
+  }
+  template <unsigned N, class X>
+  [[nodiscard]] ESPALIER_INLINE node_view<X, N> view(const X* p) const {
+    return {p};
+  }
+  ESPALIER_INLINE void prefetch([[maybe_unused]] const void* p) const {
+#ifndef __CUDA_ARCH__
+    __builtin_prefetch(p);
+#endif
+  }
+
+  template <unsigned First, template <class, unsigned> class Node, class X, unsigned N, class Pred>
+  [[nodiscard]] ESPALIER_INLINE unsigned count_from(const Node<X, N>& v, Pred pred) const {
+    unsigned n = 0;
+    for (unsigned i = First; i < N; ++i) n += pred(v.data()[i]) ? 1u : 0u;
+    return n;
+  }
+  template <template <class, unsigned> class Node, class X, unsigned N, class Pred>
+  [[nodiscard]] ESPALIER_INLINE unsigned count(const Node<X, N>& v, Pred pred) const {
+    return count_from<0>(v, pred);
+  }
+  template <unsigned First, template <class, unsigned> class Node, class X, unsigned N>
+  [[nodiscard]] ESPALIER_INLINE unsigned rank(const Node<X, N>& v, std::type_identity_t<X> bound) const {
+    return count_from<First>(v, below<X>{bound});
+  }
+
+  template <template <class, unsigned> class Node, class X, unsigned N>
+  [[nodiscard]] ESPALIER_INLINE X get(const Node<X, N>& v, unsigned i) const {
+    return v.data()[i];
+  }
+  template <unsigned I, template <class, unsigned> class Node, class X, unsigned N>
+  [[nodiscard]] ESPALIER_INLINE X get(const Node<X, N>& v) const {
+    static_assert(I < N);
+    return v.data()[I];
+  }
+  template <class X, unsigned Byte, template <class, unsigned> class Node, unsigned N>
+  [[nodiscard]] ESPALIER_INLINE X word(const Node<std::uint8_t, N>& v) const {
+    static_assert(Byte % sizeof(X) == 0 && Byte + sizeof(X) <= N);
+    X x;
+    memcpy(&x, v.data() + Byte, sizeof(X));
+    return x;
+  }
+
+  template <class X, unsigned N>
+  [[nodiscard]] ESPALIER_INLINE slots<X, N> insert_at(const slots<X, N>& s, unsigned at,
+                                                      std::type_identity_t<X> x) const {
+    slots<X, N> r;
+    for (unsigned i = 0; i < N; ++i) r.x[i] = i < at ? s.x[i] : i == at ? x : s.x[i - 1];
+    return r;
+  }
+  template <class X, unsigned N>
+  [[nodiscard]] ESPALIER_INLINE slots<X, N> erase_at(const slots<X, N>& s, unsigned at,
+                                                     std::type_identity_t<X> fill) const {
+    slots<X, N> r;
+    for (unsigned i = 0; i < N; ++i) r.x[i] = i < at ? s.x[i] : i + 1 < N ? s.x[i + 1] : fill;
+    return r;
+  }
+  template <class X, unsigned N>
+  [[nodiscard]] ESPALIER_INLINE slots<X, N> head(const slots<X, N>& s, unsigned to,
+                                                 std::type_identity_t<X> fill) const {
+    slots<X, N> r;
+    for (unsigned i = 0; i < N; ++i) r.x[i] = i < to ? s.x[i] : fill;
+    return r;
+  }
+  template <class X, unsigned N>
+  [[nodiscard]] ESPALIER_INLINE slots<X, N> tail(const slots<X, N>& s, unsigned from,
+                                                 std::type_identity_t<X> fill) const {
+    slots<X, N> r;
+    for (unsigned i = 0; i < N; ++i) r.x[i] = i + from < N ? s.x[i + from] : fill;
+    return r;
+  }
+
+  template <class F>
+  ESPALIER_INLINE auto once(F&& f) const {
+    return f();
+  }
+  ESPALIER_INLINE void sync() const {}
+};
+
+static_assert(Team<scalar_team>);
+
+}  // namespace espalier

@@ -1,0 +1,105 @@
+// team.hpp - who executes one tree operation: one CPU thread with SIMD, or one GPU tile. A specification.
+//
+// A team holds one node. Values come in two kinds:
+//   uniform  plain C++ scalars, equal in every lane (key, node id, slot number)
+//   slots    one value per node slot, spread over the team
+// Algorithms above this file never mention a lane, a shuffle or an intrinsic. Every operation is called by
+// all lanes of a team together and with equal uniform arguments.
+//
+// Implementations: scalar_team.hpp (the reference: plain loops, host and device), simd_thread.hpp
+// (Highway), tile.cuh (CUDA). A new one is right when tests/team passes for it.
+//
+// A team T offers, with X an unsigned integer or any trivially copyable type up to 16 bytes:
+//
+//   T::batch                     constexpr unsigned: how many independent queries one team keeps in flight to hide
+//                                memory latency. 1 where the hardware's own threads do that.
+//   T::slots<X, N>               N slots, owned.
+//   team.lanes()                 constexpr unsigned: how many hardware threads the team is.
+//
+//   -- memory --
+//   team.load<N>(p)              slots p[0], ..., p[N-1].
+//   team.store(p, s)             the reverse.
+//   team.view<N>(p)              the same slots for reading only, of a node that nobody changes meanwhile: on a CPU
+//                                it stays where it is, on a GPU it comes through the read-only path with 16-byte
+//                                loads. p is aligned to min(32, N * sizeof(X)) bytes.
+//   team.prefetch(p)             the line at p will be needed. Never faults, may do nothing.
+//
+//   -- looking: v is slots or a view; results are uniform --
+//   team.count(v, pred)          how many slots satisfy pred. pred is below, not_above, equal_to (fast), or
+//                                any callable.
+//   team.count_from<First>(v, pred)  the same over slots [First, N).
+//   team.rank<First>(v, bound)   slots [First, N) ascend: how many of them are < bound. X is u8, u32 or u64.
+//   team.get(v, i)               slot i < N.
+//   team.get<I>(v)               slot I, known when compiled.
+//   team.word<X, Byte>(v)        v has slots of u8: the X that starts at that byte, a multiple of sizeof(X).
+//
+//   -- changing: give new slots --
+//   team.insert_at(s, at, x)     slot at becomes x; slots [at, N-1) move up by one; the last one is lost. at < N.
+//   team.erase_at(s, at, fill)   slots (at, N) move down by one; the last one becomes fill. at < N.
+//   team.head(s, to, fill)       slots [to, N) become fill. to <= N.
+//   team.tail(s, from, fill)     slots [from, N) move to the front; the rest becomes fill. from <= N.
+//
+//   -- together --
+//   team.once(f)                 one lane calls f; its result, if there is one, is uniform.
+//   team.sync()                  memory written by a lane before is seen by all lanes after.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "espalier/core/config.hpp"
+
+namespace espalier {
+
+// Predicates as types, not lambdas: a team recognises them and compares many slots at once.
+
+/// x < bound
+template <class X>
+struct below {
+  X bound;
+  [[nodiscard]] ESPALIER_INLINE constexpr bool operator()(X x) const { return x < bound; }
+};
+/// x <= bound
+template <class X>
+struct not_above {
+  X bound;
+  [[nodiscard]] ESPALIER_INLINE constexpr bool operator()(X x) const { return x <= bound; }
+};
+/// x == bound
+template <class X>
+struct equal_to {
+  X bound;
+  [[nodiscard]] ESPALIER_INLINE constexpr bool operator()(X x) const { return x == bound; }
+};
+template <class X>
+below(X) -> below<X>;
+template <class X>
+not_above(X) -> not_above<X>;
+template <class X>
+equal_to(X) -> equal_to<X>;
+
+template <class T>
+concept Team = requires(const T team, std::uint64_t* p, const std::uint8_t* bytes, std::uint64_t x, unsigned i,
+                        typename T::template slots<std::uint64_t, 4> s, std::uint64_t (*thunk)()) {
+  { T::batch } -> std::convertible_to<unsigned>;
+  { team.lanes() } -> std::same_as<unsigned>;
+  { team.template load<4>(p) } -> std::same_as<typename T::template slots<std::uint64_t, 4>>;
+  {team.store(p, s)};
+  {team.template view<4>(p)};
+  {team.prefetch(p)};
+  { team.count(s, below{x}) } -> std::same_as<unsigned>;
+  { team.template count_from<1>(team.template view<4>(p), not_above{x}) } -> std::same_as<unsigned>;
+  { team.template rank<0>(team.template view<4>(p), x) } -> std::same_as<unsigned>;
+  { team.get(s, i) } -> std::same_as<std::uint64_t>;
+  { team.template get<3>(team.template view<4>(p)) } -> std::same_as<std::uint64_t>;
+  { team.template word<std::uint32_t, 4>(team.template view<32>(bytes)) } -> std::same_as<std::uint32_t>;
+  { team.insert_at(s, i, x) } -> std::same_as<decltype(s)>;
+  { team.erase_at(s, i, x) } -> std::same_as<decltype(s)>;
+  { team.head(s, i, x) } -> std::same_as<decltype(s)>;
+  { team.tail(s, i, x) } -> std::same_as<decltype(s)>;
+  { team.once(thunk) } -> std::same_as<std::uint64_t>;
+  {team.sync()};
+};
+
+}  // namespace espalier

@@ -1,0 +1,256 @@
+// tile.cuh - the Team of 1, 2, 4, 8, 16 or 32 neighbouring lanes of a warp, on CUDA.
+//
+// One lane is a plain thread with the node in its registers: no votes, no shuffles. All lanes of a tile make
+// each call together (see tile_slots.cuh for who holds which slot).
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include "espalier/team/team.hpp"
+#include "espalier/team/tile_slots.cuh"
+
+namespace espalier {
+
+namespace detail {
+
+/// What one lane needs of its neighbours.
+template <unsigned Lanes>
+class tile_group {
+ public:
+  __device__ __forceinline__ tile_group()
+      : group_(cooperative_groups::tiled_partition<Lanes>(cooperative_groups::this_thread_block())) {}
+  [[nodiscard]] __device__ __forceinline__ unsigned rank() const { return group_.thread_rank(); }
+  [[nodiscard]] __device__ __forceinline__ unsigned votes(bool x) const { return __popc(group_.ballot(x)); }
+  template <class X>
+  [[nodiscard]] __device__ __forceinline__ X from(X x, unsigned lane) const {
+    return group_.shfl(x, static_cast<int>(lane));
+  }
+  [[nodiscard]] __device__ __forceinline__ unsigned sum(unsigned n) const {
+#pragma unroll
+    for (unsigned d = Lanes / 2; d != 0; d /= 2) n += group_.shfl_xor(n, d);
+    return n;
+  }
+  __device__ __forceinline__ void sync() const { group_.sync(); }
+
+ private:
+  cooperative_groups::thread_block_tile<Lanes> group_;
+};
+
+template <>
+class tile_group<1> {
+ public:
+  [[nodiscard]] __device__ __forceinline__ unsigned rank() const { return 0; }
+  [[nodiscard]] __device__ __forceinline__ unsigned votes(bool x) const { return x ? 1 : 0; }
+  template <class X>
+  [[nodiscard]] __device__ __forceinline__ X from(X x, unsigned) const {
+    return x;
+  }
+  [[nodiscard]] __device__ __forceinline__ unsigned sum(unsigned n) const { return n; }
+  __device__ __forceinline__ void sync() const {}
+};
+
+}  // namespace detail
+
+template <unsigned Lanes>
+struct tile {
+  static_assert(Lanes <= 32 && (Lanes & (Lanes - 1)) == 0);
+  static constexpr unsigned batch = 1;  // the other warps of the processor hide latency
+
+  template <class X, unsigned N>
+  using slots = detail::tile_slots<X, N, Lanes, 1>;
+  template <class X, unsigned N>
+  using node_view = detail::tile_slots<X, N, Lanes, detail::slots_per_load<X, N, Lanes>()>;
+  template <class X, unsigned N, unsigned Each>
+  using node = detail::tile_slots<X, N, Lanes, Each>;  // slots or a view
+
+  [[nodiscard]] __host__ __device__ static constexpr unsigned lanes() { return Lanes; }
+
+  template <unsigned N, class X>
+  [[nodiscard]] __device__ __forceinline__ slots<X, N> load(const X* p) const {
+    slots<X, N> s;
+#pragma unroll
+    for (unsigned j = 0; j < s.rows; ++j) {
+      if (has_slot<N>(j)) s.w[j] = p[slot(j)];
+    }
+    return s;
+  }
+  template <class X, unsigned N>
+  __device__ __forceinline__ void store(X* p, const slots<X, N>& s) const {
+#pragma unroll
+    for (unsigned j = 0; j < s.rows; ++j) {
+      if (has_slot<N>(j)) p[slot(j)] = s.w[j];
+    }
+  }
+  template <unsigned N, class X>
+  [[nodiscard]] __device__ __forceinline__ node_view<X, N> view(const X* p) const {
+    using held = node_view<X, N>;
+    held v;
+    constexpr unsigned each = held::words_per_row * held::slots_per_word;
+    constexpr unsigned bytes = each * sizeof(X);
+#pragma unroll
+    for (unsigned r = 0; r < held::rows; ++r) {
+      const unsigned first = (r * Lanes + group_.rank()) * each;
+      if constexpr ((bytes & (bytes - 1)) == 0 && (N * sizeof(X)) % bytes == 0) {
+        if (!held::ragged || first < N) detail::load_read_only<bytes>(v.w + r * held::words_per_row, p + first);
+      } else {
+        if (first < N) v.w[r] = p[first];  // a size that no load instruction has
+      }
+    }
+    return v;
+  }
+  __device__ __forceinline__ void prefetch(const void*) const {}
+
+  template <unsigned First, class X, unsigned N, unsigned Each, class Pred>
+  [[nodiscard]] __device__ __forceinline__ unsigned count_from(const node<X, N, Each>& v, Pred pred) const {
+    using held = node<X, N, Each>;
+    if constexpr (held::words == 1 && !held::packed) {
+      const unsigned i = group_.rank();
+      return group_.votes(i + 1 > First && i < N && pred(v.w[0]));
+    } else {
+      return group_.sum(detail::count_in_lane<First>(v, group_.rank(), pred));
+    }
+  }
+  template <class X, unsigned N, unsigned Each, class Pred>
+  [[nodiscard]] __device__ __forceinline__ unsigned count(const node<X, N, Each>& v, Pred pred) const {
+    return count_from<0>(v, pred);
+  }
+  template <unsigned First, class X, unsigned N, unsigned Each>
+  [[nodiscard]] __device__ __forceinline__ unsigned rank(const node<X, N, Each>& v,
+                                                         std::type_identity_t<X> bound) const {
+    return count_from<First>(v, below<X>{bound});
+  }
+
+  template <class X, unsigned N, unsigned Each>
+  [[nodiscard]] __device__ __forceinline__ X get(const node<X, N, Each>& v, unsigned i) const {
+    using held = node<X, N, Each>;
+    const unsigned k = i / (Lanes * Each) * held::words_per_row + i % Each / held::slots_per_word;
+    const auto w = group_.from(detail::pick<held::words>(v.w, k), i / Each % Lanes);
+    if constexpr (held::packed) {
+      return static_cast<X>(w >> (8 * (i % 4)));
+    } else {
+      return w;
+    }
+  }
+  template <unsigned I, class X, unsigned N, unsigned Each>
+  [[nodiscard]] __device__ __forceinline__ X get(const node<X, N, Each>& v) const {
+    static_assert(I < N);
+    return get(v, I);
+  }
+  template <class X, unsigned Byte, unsigned N, unsigned Each>
+  [[nodiscard]] __device__ __forceinline__ X word(const node<std::uint8_t, N, Each>& v) const {
+    static_assert(Byte % sizeof(X) == 0 && Byte + sizeof(X) <= N);
+    return word_at<X, Byte>(v);
+  }
+
+  template <class X, unsigned N>
+  [[nodiscard]] __device__ __forceinline__ slots<X, N> insert_at(const slots<X, N>& s, unsigned at,
+                                                                 std::type_identity_t<X> x) const {
+    slots<X, N> r;
+    const unsigned lane = group_.rank();
+#pragma unroll
+    for (unsigned j = 0; j < s.rows; ++j) {
+      // The lane in front has the slot in front, except that lane 0 follows the last lane of the row before.
+      const X in_front = lane == Lanes - 1 && j != 0 ? s.w[j == 0 ? 0 : j - 1] : s.w[j];
+      const X moved = group_.from(in_front, (lane + Lanes - 1) % Lanes);
+      r.w[j] = slot(j) < at ? s.w[j] : slot(j) == at ? x : moved;
+    }
+    return r;
+  }
+  template <class X, unsigned N>
+  [[nodiscard]] __device__ __forceinline__ slots<X, N> erase_at(const slots<X, N>& s, unsigned at,
+                                                                std::type_identity_t<X> fill) const {
+    slots<X, N> r;
+    const unsigned lane = group_.rank();
+#pragma unroll
+    for (unsigned j = 0; j < s.rows; ++j) {
+      const X behind = lane == 0 && j + 1 < s.rows ? s.w[j + 1 < s.rows ? j + 1 : j] : s.w[j];
+      const X moved = group_.from(behind, (lane + 1) % Lanes);
+      r.w[j] = slot(j) < at ? s.w[j] : slot(j) + 1 < N ? moved : fill;
+    }
+    return r;
+  }
+  template <class X, unsigned N>
+  [[nodiscard]] __device__ __forceinline__ slots<X, N> head(slots<X, N> s, unsigned to,
+                                                            std::type_identity_t<X> fill) const {
+#pragma unroll
+    for (unsigned j = 0; j < s.rows; ++j) {
+      if (slot(j) >= to) s.w[j] = fill;
+    }
+    return s;
+  }
+  /// First whole rows, one bit of the distance at a time, then within rows: rows + 1 shuffles.
+  template <class X, unsigned N>
+  [[nodiscard]] __device__ __forceinline__ slots<X, N> tail(slots<X, N> s, unsigned from,
+                                                            std::type_identity_t<X> fill) const {
+    s = head(s, N, fill);
+#pragma unroll
+    for (unsigned step = 1; step <= s.rows; step *= 2) {
+#pragma unroll
+      for (unsigned j = 0; j < s.rows; ++j) {
+        const X behind = j + step < s.rows ? s.w[j + step < s.rows ? j + step : j] : fill;
+        if ((from / Lanes & step) != 0) s.w[j] = behind;
+      }
+    }
+    const unsigned source = group_.rank() + from % Lanes;
+    X here = group_.from(s.w[0], source % Lanes);
+#pragma unroll
+    for (unsigned j = 0; j < s.rows; ++j) {
+      const X next = j + 1 < s.rows ? group_.from(s.w[j + 1 < s.rows ? j + 1 : j], source % Lanes) : fill;
+      s.w[j] = source < Lanes ? here : next;
+      here = next;
+    }
+    return s;
+  }
+
+  template <class F>
+  __device__ __forceinline__ auto once(F&& f) const -> decltype(f()) {
+    using result = decltype(f());
+    if constexpr (std::is_void_v<result>) {
+      if (group_.rank() == 0) f();
+    } else if constexpr (Lanes == 1) {
+      return f();
+    } else {
+      result x{};
+      if (group_.rank() == 0) x = f();
+      return group_.from(x, 0);
+    }
+  }
+  __device__ __forceinline__ void sync() const { group_.sync(); }
+
+ private:
+  /// The slot in row j of this lane, where Each is 1.
+  [[nodiscard]] __device__ __forceinline__ unsigned slot(unsigned j) const { return j * Lanes + group_.rank(); }
+  template <unsigned N>
+  [[nodiscard]] __device__ __forceinline__ bool has_slot(unsigned j) const {
+    return N % Lanes == 0 || slot(j) < N;
+  }
+
+  template <class X, unsigned Byte, class Bytes>
+  [[nodiscard]] __device__ __forceinline__ X word_at(const Bytes& v) const {
+    if constexpr (Bytes::packed && sizeof(X) >= 4) {
+      std::uint32_t w[sizeof(X) / 4];
+#pragma unroll
+      for (unsigned k = 0; k < sizeof(X) / 4; ++k) w[k] = word32<Bytes>(v, Byte + 4 * k);
+      X x;
+      memcpy(&x, w, sizeof(X));
+      return x;
+    } else {
+      std::uint8_t b[sizeof(X)];
+#pragma unroll
+      for (unsigned k = 0; k < sizeof(X); ++k) b[k] = get(v, Byte + k);
+      X x;
+      memcpy(&x, b, sizeof(X));
+      return x;
+    }
+  }
+  template <class Bytes>
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t word32(const Bytes& v, unsigned byte) const {
+    constexpr unsigned each = Bytes::words_per_row * 4;
+    return group_.from(detail::pick<Bytes::words>(v.w, byte / (Lanes * each) * Bytes::words_per_row + byte % each / 4),
+                       byte / each % Lanes);
+  }
+
+  detail::tile_group<Lanes> group_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,84 @@
+# lib.sh - what the scripts share. Sourced, after `set -euo pipefail`, by a script in this folder.
+#
+# Environment that all scripts obey:
+#   ESPALIER_JOBS   parallel compile and test jobs (all cores by default)
+#   ESPALIER_DEPS   folder made by scripts/bundle-deps: nothing is installed then
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+jobs="${ESPALIER_JOBS:-$(nproc)}"
+deps="${ESPALIER_DEPS:-}"
+[[ -z $deps ]] || deps="$(realpath -m "$deps")"
+export NINJA_STATUS="[%f/%t, %es] "
+
+say() { printf '\n== %s\n' "$*"; }
+die() {
+  printf 'espalier: %s\n' "$*" >&2
+  exit 1
+}
+
+# usage: the comment block at the top of the calling script, without its first line.
+usage() { sed -n '4,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"; }
+
+# nvcc_path: prints where nvcc is; fails if there is none. The same places as cmake/cuda.cmake.
+nvcc_path() {
+  local folder
+  command -v nvcc && return
+  for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
+    if [[ -n $folder && -x $folder/bin/nvcc ]]; then
+      echo "$folder/bin/nvcc"
+      return
+    fi
+  done
+  return 1
+}
+
+# has_gpu: is there an NVIDIA GPU that a program could use here?
+has_gpu() { compgen -G '/dev/nvidia[0-9]*' >/dev/null || nvidia-smi -L >/dev/null 2>&1; }
+
+# configure PRESET [cmake arguments]
+configure() {
+  local preset=$1
+  shift
+  (cd "$root" && cmake --preset "$preset" "-DESPALIER_DEPS=$deps" "$@")
+}
+
+# build PRESET [target...]
+build() {
+  local preset=$1
+  shift
+  (($# == 0)) || set -- --target "$@"
+  (cd "$root" && cmake --build --preset "$preset" --parallel "$jobs" "$@")
+}
+
+# phase NAME COMMAND...: runs it, notes result and seconds for `summary`, and goes on after a failure.
+# `phase_status` is the exit code of the last one. The command runs in a subshell that is no condition of anything,
+# so that `set -e` holds inside it.
+phase_rows=()
+failed_phases=0
+phase_status=0
+phase() {
+  local name=$1 start=$SECONDS verdict=passed
+  shift
+  say "$name"
+  set +e
+  (
+    set -e
+    "$@"
+  )
+  phase_status=$?
+  set -e
+  if ((phase_status != 0)); then
+    verdict="FAILED (exit code $phase_status)"
+    failed_phases=$((failed_phases + 1))
+  fi
+  phase_rows+=("$(printf '%-36s %5d s  %s' "$name" $((SECONDS - start)) "$verdict")")
+}
+
+# skip_phase NAME REASON
+skip_phase() { phase_rows+=("$(printf '%-36s %5s    %s' "$1" - "left out: $2")"); }
+
+# summary: the table of phases.
+summary() {
+  say "Summary"
+  printf '%s\n' "${phase_rows[@]}"
+}

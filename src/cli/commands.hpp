@@ -1,0 +1,18 @@
+// commands.hpp - the subcommands of `espalier`: each adds itself to the app and leaves what to run in `chosen`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace espalier::cli {
+
+/// Set by the subcommand that was given; returns the exit code.
+using action = std::function<int()>;
+
+void add_bench(CLI::App& app, action& chosen, const std::string& command_line);
+void add_info(CLI::App& app, action& chosen);
+void add_demo(CLI::App& app, action& chosen);
+void add_version(CLI::App& app, action& chosen);
+
+}  // namespace espalier::cli

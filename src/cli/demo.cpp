@@ -1,0 +1,32 @@
+// demo.cpp - `espalier demo`: ten million keys, four questions, beside std::map and binary search.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/demo_run.hpp"
+#include "bench/options.hpp"
+#include "cli/commands.hpp"
+
+namespace espalier::cli {
+
+void add_demo(CLI::App& app, action& chosen) {
+  auto* command =
+      app.add_subcommand("demo", "Build an index of 10 million keys and ask it beside std::map and binary search.");
+  auto keys = std::make_shared<std::string>("10000000");
+  command->add_option("--keys", *keys, "Keys in the index")->capture_default_str();
+  command->callback([&chosen, keys] {
+    chosen = [keys] {
+      const std::uint64_t n = bench::parse_number("keys", *keys);
+      if (n > 100'000'000) {
+        throw bench::bad_arguments("--keys: the demo fills a std::map, so give at most 100000000.");
+      }
+      bench::run_demo(n, std::cout);
+      return 0;
+    };
+  });
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,51 @@
+// main.cpp - `espalier`: parses, runs one subcommand, turns exceptions into one sentence and an exit code.
+//
+// Exit codes: 0 done; 1 something failed or an answer was wrong; 2 the arguments make no sense.
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "bench/options.hpp"
+#include "cli/commands.hpp"
+
+namespace {
+
+int refuse(const std::string& sentence, int code) {
+  std::fprintf(stderr, "espalier: %s\n", sentence.substr(0, sentence.find('\n')).c_str());
+  return code;
+}
+
+std::string joined(int argc, char** argv) {
+  std::string text = "espalier";
+  for (int i = 1; i < argc; ++i) text += std::string(" ") + argv[i];
+  return text;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Ordered indexes at memory speed, on CPU and GPU.", "espalier");
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n  espalier demo\n  espalier bench --keys 2^24 --ops find,range --peers lower-bound,std-map\n"
+      "  espalier info --format json\n\n`espalier SUBCOMMAND --help` tells more.");
+  espalier::cli::action chosen;
+  espalier::cli::add_demo(app, chosen);
+  espalier::cli::add_bench(app, chosen, joined(argc, argv));
+  espalier::cli::add_info(app, chosen);
+  espalier::cli::add_version(app, chosen);
+  try {
+    app.parse(argc, argv);
+    return chosen ? chosen() : 0;
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    return refuse(std::string(e.what()) + " (see espalier --help)", 2);
+  } catch (const espalier::bench::bad_arguments& e) {
+    return refuse(e.what(), 2);
+  } catch (const std::bad_alloc&) {
+    return refuse("the host's memory ran out: try fewer --keys or --queries.", 1);
+  } catch (const std::exception& e) {
+    return refuse(e.what(), 1);
+  }
+}

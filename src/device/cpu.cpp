@@ -1,0 +1,107 @@
+// cpu.cpp - the CPU as a device, and cpu_backend's way to its threads.
+#include "espalier/device/cpu.hpp"
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "src/device/cpu_pool.hpp"
+#include "src/device/cpu_state.hpp"
+#include "src/device/system.hpp"
+
+namespace espalier::detail {
+
+cpu_processor::cpu_processor(unsigned threads)
+    : threads_(threads), name_(processor_name()), loop_(threads), default_stream_(std::make_shared<cpu_stream>()) {}
+
+std::shared_ptr<device_state> cpu_device::with_pool(std::shared_ptr<memory_pool> pool) const {
+  return std::make_shared<cpu_device>(processor_, std::move(pool));
+}
+
+std::shared_ptr<stream_state> cpu_device::wrap_stream(void*) const {
+  throw error("wrap_stream() takes a cudaStream_t and needs a GPU device; use make_stream() on a CPU.");
+}
+
+namespace {
+
+constexpr std::size_t copy_grain = std::size_t{1} << 20;  // below, one core moves it in the time of a fork
+
+struct copy_job {
+  unsigned char* to;
+  const unsigned char* from;
+};
+
+struct fill_job {
+  unsigned char* to;
+  unsigned char byte;
+};
+
+cpu_stream& as_cpu(stream_state& s) { return static_cast<cpu_stream&>(s); }
+
+void run_bytes(cpu_processor& processor, std::size_t n, piece_function piece, void* context) {
+  if (n <= copy_grain || processor.threads() == 1) {
+    piece(context, 0, n);
+  } else {
+    processor.loop().run(n, copy_grain, piece, context);
+  }
+}
+
+}  // namespace
+
+void cpu_device::copy(void* to, const void* from, std::size_t bytes, stream_state& s) const {
+  copy_job job{static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from)};
+  constexpr auto piece = [](void* context, std::size_t first, std::size_t last) {
+    const auto& j = *static_cast<copy_job*>(context);
+    std::memcpy(j.to + first, j.from + first, last - first);
+  };
+  as_cpu(s).run_now([&] { run_bytes(*processor_, bytes, piece, &job); });
+}
+
+void cpu_device::fill(void* to, unsigned char byte, std::size_t bytes, stream_state& s) const {
+  fill_job job{static_cast<unsigned char*>(to), byte};
+  constexpr auto piece = [](void* context, std::size_t first, std::size_t last) {
+    const auto& j = *static_cast<fill_job*>(context);
+    std::memset(j.to + first, j.byte, last - first);
+  };
+  as_cpu(s).run_now([&] { run_bytes(*processor_, bytes, piece, &job); });
+}
+
+void cpu_device::enqueue(stream_state& s, std::function<void()> work) const { as_cpu(s).enqueue(std::move(work)); }
+void cpu_device::run_now(stream_state& s, const std::function<void()>& work) const { as_cpu(s).run_now(work); }
+
+std::shared_ptr<device_state> make_cpu_device(unsigned threads) {
+  constexpr unsigned most = 4096;  // more is a mistake in the argument, not a machine
+  if (threads == 0) threads = usable_processors();
+  if (threads > most) throw error("A CPU device has at most 4096 threads; pass 0 for all cores.");
+  static std::mutex mutex;
+  static std::map<unsigned, std::weak_ptr<cpu_processor>> processors;
+  static std::weak_ptr<memory_pool> shared_pool;
+
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<cpu_processor> processor = processors[threads].lock();
+  if (processor == nullptr) {
+    processor = std::make_shared<cpu_processor>(threads);
+    processors[threads] = processor;
+  }
+  std::shared_ptr<memory_pool> pool = shared_pool.lock();
+  if (pool == nullptr) {
+    pool = std::make_shared<cpu_pool>(processor->name());
+    shared_pool = pool;
+  }
+  return std::make_shared<cpu_device>(std::move(processor), std::move(pool));
+}
+
+}  // namespace espalier::detail
+
+namespace espalier {
+
+cpu_backend::cpu_backend(const device& where) : where_(where), threads_(where.threads()) {
+  if (where.kind() != device_kind::cpu) throw error("cpu_backend needs a CPU device; use cuda_backend on a GPU.");
+}
+
+void cpu_backend::run(std::size_t n, std::size_t grain, void (*piece)(void*, std::size_t, std::size_t),
+                      void* context) const {
+  static_cast<detail::cpu_device&>(*where_.state()).processor().loop().run(n, grain, piece, context);
+}
+
+}  // namespace espalier

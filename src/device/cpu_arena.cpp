@@ -1,0 +1,40 @@
+// cpu_arena.cpp - the part of cpu_loop that runs TBB's templates, and nothing else.
+//
+// Built without TSan when the rest is built with it: the TBB library is not instrumented, so its templates would be
+// reported against it. What a fork and a join order is told to TSan in cpu_loop.cpp, which is instrumented.
+#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "src/device/cpu_loop.hpp"
+
+namespace espalier::detail {
+
+struct cpu_loop::arena {
+  // TBB starts as many workers as there are cores; more are had only by asking.
+  std::optional<tbb::global_control> more_workers;
+  tbb::task_arena threads;
+};
+
+cpu_loop::cpu_loop(unsigned threads) : arena_(new arena{std::nullopt, tbb::task_arena(static_cast<int>(threads))}) {
+  if (threads > tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism)) {
+    arena_->more_workers.emplace(tbb::global_control::max_allowed_parallelism, threads);
+  }
+}
+
+cpu_loop::~cpu_loop() = default;
+
+void cpu_loop::run_arena(std::size_t n, std::size_t grain, piece_function piece, void* context) {
+  const std::size_t grains = (n + grain - 1) / grain;
+  arena_->threads.execute([=] {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, grains), [=](const tbb::blocked_range<std::size_t>& range) {
+      piece(context, range.begin() * grain, std::min(n, range.end() * grain));
+    });
+  });
+}
+
+}  // namespace espalier::detail

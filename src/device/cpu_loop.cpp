@@ -1,0 +1,39 @@
+// cpu_loop.cpp - see cpu_loop.hpp. Tells TSan what the TBB library, which it cannot look into, orders: everything
+// before the loop is seen by all pieces, and everything in the pieces is seen after the loop.
+#include "src/device/cpu_loop.hpp"
+
+#include <algorithm>
+
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#else
+#define __tsan_acquire(p) ((void)(p))
+#define __tsan_release(p) ((void)(p))
+#endif
+
+namespace espalier::detail {
+
+namespace {
+
+struct ordered_piece {
+  piece_function piece;
+  void* context;
+};
+
+void run_ordered(void* context, std::size_t first, std::size_t last) {
+  __tsan_acquire(context);
+  const auto& ordered = *static_cast<const ordered_piece*>(context);
+  ordered.piece(ordered.context, first, last);
+  __tsan_release(context);
+}
+
+}  // namespace
+
+void cpu_loop::run(std::size_t n, std::size_t grain, piece_function piece, void* context) {
+  ordered_piece ordered{piece, context};
+  __tsan_release(&ordered);
+  run_arena(n, std::max<std::size_t>(grain, 1), run_ordered, &ordered);
+  __tsan_acquire(&ordered);
+}
+
+}  // namespace espalier::detail

@@ -1,0 +1,29 @@
+// cpu_loop.hpp - a parallel loop over a fixed number of threads. The only door to oneTBB.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace espalier::detail {
+
+using piece_function = void (*)(void* context, std::size_t first, std::size_t last);
+
+class cpu_loop {
+ public:
+  explicit cpu_loop(unsigned threads);
+  ~cpu_loop();
+  cpu_loop(const cpu_loop&) = delete;
+  cpu_loop& operator=(const cpu_loop&) = delete;
+
+  /// piece(context, first, last) for pieces of [0, n) whose lengths are multiples of `grain`, but for the last, in the
+  /// calling thread and the others; returns when all are done. Throws what a piece threw.
+  void run(std::size_t n, std::size_t grain, piece_function piece, void* context);
+
+ private:
+  void run_arena(std::size_t n, std::size_t grain, piece_function piece, void* context);
+
+  struct arena;
+  std::unique_ptr<arena> arena_;
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,176 @@
+// cpu_pool.cpp - see cpu_pool.hpp.
+#include "src/device/cpu_pool.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#include "espalier/core/error.hpp"
+#include "src/device/cpu_stream.hpp"
+#include "src/device/system.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#endif
+
+namespace espalier::detail {
+
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{1} << 21;
+constexpr std::size_t cache_line = 64;
+
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// `size` bytes at a 2 MiB boundary, or null. mmap aligns to 4 KiB only, so map more and cut the ends off.
+void* map_aligned(std::size_t size) {
+  const std::size_t mapped = size + huge_page;
+  void* const raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  const auto first = reinterpret_cast<std::uintptr_t>(raw);
+  const auto aligned = round_up(first, huge_page);
+  if (aligned != first) munmap(raw, aligned - first);
+  const std::size_t tail = first + mapped - (aligned + size);
+  if (tail != 0) munmap(reinterpret_cast<void*>(aligned + size), tail);
+  auto* const block = reinterpret_cast<void*>(aligned);
+  madvise(block, size, MADV_HUGEPAGE);  // advice: a system without huge pages says no, and 4 KiB pages serve
+  return block;
+}
+
+void unmap(void* block, std::size_t size) noexcept {
+  ASAN_UNPOISON_MEMORY_REGION(block, size);
+  munmap(block, size);
+}
+
+}  // namespace
+
+cpu_pool::cpu_pool(std::string name) : name_(std::move(name)), cache_limit_(system_memory().total / 4) {}
+
+cpu_pool::~cpu_pool() { trim(); }
+
+void* cpu_pool::allocate(std::size_t bytes, const stream&) {
+  if (bytes >= huge_page) return allocate_large(bytes);
+  void* const p = std::aligned_alloc(cache_line, round_up(std::max<std::size_t>(bytes, 1), cache_line));
+  if (p == nullptr) throw out_of_memory(name_, bytes, info().free);
+  return p;
+}
+
+void* cpu_pool::allocate_large(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  void* block = nullptr;
+  if (bytes <= SIZE_MAX - 2 * huge_page) {
+    const std::size_t size = round_up(bytes, huge_page);
+    block = take_cached(size);
+    if (block == nullptr) block = map_new(size);
+  }
+  if (block == nullptr) throw out_of_memory(name_, bytes, spare(system_memory()) + cached_bytes_);
+  ASAN_UNPOISON_MEMORY_REGION(block, bytes);
+  ASAN_POISON_MEMORY_REGION(static_cast<char*>(block) + bytes, live_.at(block) - bytes);
+  return block;
+}
+
+// A fresh block, or null if the system has not that much left.
+void* cpu_pool::map_new(std::size_t size) {
+  const std::size_t free = spare(system_memory());
+  if (size > free + cached_bytes_) return nullptr;
+  if (size > free) trim();
+  void* block = map_aligned(size);
+  if (block == nullptr && !cached_.empty()) {
+    trim();
+    block = map_aligned(size);
+  }
+  if (block == nullptr) return nullptr;
+  try {
+    live_.emplace(block, size);
+  } catch (...) {
+    unmap(block, size);
+    return nullptr;
+  }
+  live_bytes_ += size;
+  return block;
+}
+
+// The smallest free block that fits and wastes at most an eighth.
+void* cpu_pool::take_cached(std::size_t size) {
+  const auto found = cached_.lower_bound(size);
+  if (found == cached_.end() || found->first > size + size / 8) return nullptr;
+  const auto [block_size, block] = *found;
+  live_.emplace(block, block_size);
+  cached_.erase(found);
+  cached_bytes_ -= block_size;
+  live_bytes_ += block_size;
+  return block;
+}
+
+void cpu_pool::trim() noexcept {
+  for (const auto& [size, block] : cached_) unmap(block, size);
+  cached_.clear();
+  cached_bytes_ = 0;
+}
+
+void cpu_pool::deallocate(void* p, std::size_t bytes, const stream& s) noexcept {
+  if (p == nullptr) return;
+  if (auto* const order = dynamic_cast<cpu_stream*>(s.state().get()); order != nullptr && !order->idle()) {
+    try {
+      order->enqueue([self = shared_from_this(), p, bytes] { self->release(p, bytes); });
+      return;
+    } catch (...) {  // no memory or thread for the queue: wait instead
+    }
+    try {
+      order->run_now([] {});
+    } catch (...) {  // cannot wait either: losing the block is the only safe way left
+      return;
+    }
+  }
+  release(p, bytes);
+}
+
+void cpu_pool::release(void* p, std::size_t bytes) noexcept {
+  if (bytes >= huge_page) {
+    release_large(p);
+  } else {
+    std::free(p);
+  }
+}
+
+void cpu_pool::release_large(void* p) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = live_.find(p);
+  if (found == live_.end()) return;  // not ours
+  const std::size_t size = found->second;
+  live_.erase(found);
+  live_bytes_ -= size;
+  if (size <= cache_limit_ && cached_bytes_ <= cache_limit_ - size) {
+    try {
+      cached_.emplace(size, p);
+      cached_bytes_ += size;
+      ASAN_POISON_MEMORY_REGION(p, size);
+      return;
+    } catch (...) {  // no memory to remember it: unmap
+    }
+  }
+  unmap(p, size);
+}
+
+// What the system still has for new blocks. Linux counts a page as taken when it is first touched, so two large
+// requests in a row would both pass; blocks of ours that cannot be resident yet are therefore subtracted. Other
+// resident memory of the process hides part of them, so this errs on the generous side.
+std::size_t cpu_pool::spare(const memory_info& system) const {
+  const std::size_t held = live_bytes_ + cached_bytes_;
+  const std::size_t untouched = held - std::min(held, resident_anonymous_bytes());
+  return system.free - std::min(system.free, untouched);
+}
+
+memory_info cpu_pool::info() const {
+  const memory_info system = system_memory();
+  const std::lock_guard lock(mutex_);
+  return {std::min(system.total, spare(system) + cached_bytes_), system.total};
+}
+
+}  // namespace espalier::detail

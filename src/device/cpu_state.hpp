@@ -1,0 +1,63 @@
+// cpu_state.hpp - the CPU as a device: a number of threads, a default stream, and main memory.
+//
+// The processor (threads and default stream) is shared by all handles with the same number of threads, and the
+// pool by all CPU devices, for as long as one handle lives; so a handle made anew is cheap and finds warm memory.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "src/device/cpu_loop.hpp"
+#include "src/device/cpu_stream.hpp"
+#include "src/device/state.hpp"
+
+namespace espalier::detail {
+
+class cpu_processor {
+ public:
+  explicit cpu_processor(unsigned threads);
+  [[nodiscard]] unsigned threads() const noexcept { return threads_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const std::shared_ptr<cpu_stream>& default_stream() const noexcept { return default_stream_; }
+  [[nodiscard]] cpu_loop& loop() noexcept { return loop_; }
+
+ private:
+  const unsigned threads_;
+  const std::string name_;
+  cpu_loop loop_;
+  std::shared_ptr<cpu_stream> default_stream_;
+};
+
+class cpu_device final : public device_state {
+ public:
+  cpu_device(std::shared_ptr<cpu_processor> processor, std::shared_ptr<memory_pool> pool)
+      : processor_(std::move(processor)), pool_(std::move(pool)) {}
+
+  [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cpu; }
+  [[nodiscard]] std::string name() const override { return processor_->name(); }
+  [[nodiscard]] unsigned threads() const noexcept override { return processor_->threads(); }
+  [[nodiscard]] int ordinal() const noexcept override { return -1; }
+  [[nodiscard]] const std::shared_ptr<memory_pool>& pool() const noexcept override { return pool_; }
+  [[nodiscard]] std::shared_ptr<device_state> with_pool(std::shared_ptr<memory_pool> pool) const override;
+  [[nodiscard]] std::shared_ptr<stream_state> default_stream() const override { return processor_->default_stream(); }
+  [[nodiscard]] std::shared_ptr<stream_state> make_stream() const override { return std::make_shared<cpu_stream>(); }
+  [[nodiscard]] std::shared_ptr<stream_state> wrap_stream(void* native) const override;
+  [[nodiscard]] bool is_local(const void*) const override { return true; }
+  /// Copies and fills wait for the stream and run in the calling thread (and the device's): as with a copy of pageable
+  /// memory in CUDA, both ends may be touched again when the call returns.
+  void copy(void* to, const void* from, std::size_t bytes, stream_state& s) const override;
+  void fill(void* to, unsigned char byte, std::size_t bytes, stream_state& s) const override;
+  void enqueue(stream_state& s, std::function<void()> work) const override;
+  void run_now(stream_state& s, const std::function<void()>& work) const override;
+
+  [[nodiscard]] cpu_processor& processor() const noexcept { return *processor_; }
+
+ private:
+  std::shared_ptr<cpu_processor> processor_;
+  std::shared_ptr<memory_pool> pool_;
+};
+
+/// `threads` = 0: all processors this process may use.
+[[nodiscard]] std::shared_ptr<device_state> make_cpu_device(unsigned threads);
+
+}  // namespace espalier::detail

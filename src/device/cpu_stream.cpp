@@ -1,0 +1,117 @@
+// cpu_stream.cpp - see cpu_stream.hpp.
+#include "src/device/cpu_stream.hpp"
+
+#include <system_error>
+#include <utility>
+
+namespace espalier::detail {
+
+void cpu_queue::push(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    entries_.push_back({handed_in_, std::move(work)});
+    ++handed_in_;
+  }
+  changed_.notify_all();
+}
+
+// The ticket is finished even if the work threw, or the stream would stand still. Leaves the queue unlocked.
+void cpu_queue::finish(std::unique_lock<std::mutex>& lock, std::exception_ptr failure) {
+  lock.lock();
+  if (first_error_ == nullptr) first_error_ = std::move(failure);
+  runner_ = {};
+  ++done_;
+  lock.unlock();
+  changed_.notify_all();
+}
+
+void cpu_queue::run_now(const std::function<void()>& work) {
+  std::unique_lock lock(mutex_);
+  if (runner_ == std::this_thread::get_id()) {
+    lock.unlock();
+    work();
+    return;
+  }
+  const std::uint64_t ticket = handed_in_++;
+  changed_.wait(lock, [&] { return done_ == ticket; });
+  runner_ = std::this_thread::get_id();
+  lock.unlock();
+  try {
+    work();
+  } catch (...) {
+    finish(lock, nullptr);  // the caller gets it, so synchronize() must not
+    throw;
+  }
+  finish(lock, nullptr);
+}
+
+void cpu_queue::synchronize() {
+  std::unique_lock lock(mutex_);
+  if (runner_ == std::this_thread::get_id()) return;
+  const std::uint64_t target = handed_in_;
+  changed_.wait(lock, [&] { return done_ >= target; });
+  if (first_error_ != nullptr) std::rethrow_exception(std::exchange(first_error_, nullptr));
+}
+
+bool cpu_queue::idle() const {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t mine = runner_ == std::this_thread::get_id() ? 1 : 0;
+  return done_ + mine == handed_in_;
+}
+
+void cpu_queue::serve() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] {
+      return entries_.empty() ? stopping_ : entries_.front().ticket == done_;
+    });
+    if (entries_.empty()) return;
+    std::function<void()> work = std::move(entries_.front().work);
+    entries_.pop_front();
+    runner_ = std::this_thread::get_id();
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    work = nullptr;  // what the work holds dies in stream order too, before synchronize() returns
+    finish(lock, std::move(failure));
+    lock.lock();
+  }
+}
+
+void cpu_queue::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+}
+
+void cpu_stream::enqueue(std::function<void()> work) {
+  {
+    const std::lock_guard lock(start_);
+    if (!worker_.joinable()) {
+      try {
+        worker_ = std::thread([queue = queue_] { queue->serve(); });
+      } catch (const std::system_error&) {
+        throw error("A CPU stream could not start its thread; raise the limit on threads of this process.");
+      }
+    }
+  }
+  queue_->push(std::move(work));
+}
+
+cpu_stream::~cpu_stream() {
+  queue_->stop();
+  if (!worker_.joinable()) return;
+  if (worker_.get_id() == std::this_thread::get_id()) {
+    worker_.detach();
+  } else {
+    worker_.join();
+  }
+}
+
+}  // namespace espalier::detail

@@ -1,0 +1,76 @@
+// cpu_stream.hpp - work in order on a CPU: a queue with one worker thread, started by the first enqueue().
+//
+// Invariants:
+//   - Every piece of work takes a ticket when it is handed in. It runs when all earlier tickets are done, so
+//     there is one order whatever the mix of enqueue() (runs on the worker) and run_now() (runs in the caller).
+//   - At most one piece of work of a stream runs at a time; `runner_` is the thread that runs it. Calls that
+//     would wait for the stream and come from that very thread do not wait: what they would wait for is either
+//     done or themselves.
+//   - The worker keeps the queue alive, not the stream. So the last handle of a stream may be dropped inside a
+//     piece of work of that stream.
+//   - The destructor finishes all queued work first, except on the worker itself, which finishes it afterwards.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "src/device/state.hpp"
+
+namespace espalier::detail {
+
+class cpu_queue {
+ public:
+  void push(std::function<void()> work);
+  void run_now(const std::function<void()>& work);
+  /// Waits for everything handed in so far; throws the first error of enqueued work, once.
+  void synchronize();
+  /// Nothing is queued or running, apart from the work this very call comes from.
+  [[nodiscard]] bool idle() const;
+
+  void serve();  ///< the worker's loop; returns after stop() when nothing is queued
+  void stop();
+
+ private:
+  struct entry {
+    std::uint64_t ticket;
+    std::function<void()> work;
+  };
+
+  void finish(std::unique_lock<std::mutex>& lock, std::exception_ptr failure);
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<entry> entries_;
+  std::uint64_t handed_in_ = 0;  // tickets given
+  std::uint64_t done_ = 0;       // tickets finished; ticket `done_` is the one that may run
+  std::thread::id runner_;
+  std::exception_ptr first_error_;
+  bool stopping_ = false;
+};
+
+class cpu_stream final : public stream_state {
+ public:
+  cpu_stream() : queue_(std::make_shared<cpu_queue>()) {}
+  ~cpu_stream() override;
+
+  [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cpu; }
+  void synchronize() override { queue_->synchronize(); }
+  [[nodiscard]] void* native() const noexcept override { return nullptr; }
+
+  void enqueue(std::function<void()> work);
+  void run_now(const std::function<void()>& work) { queue_->run_now(work); }
+  [[nodiscard]] bool idle() const { return queue_->idle(); }
+
+ private:
+  std::shared_ptr<cpu_queue> queue_;
+  std::mutex start_;
+  std::thread worker_;
+};
+
+}  // namespace espalier::detail

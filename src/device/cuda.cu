@@ -1,0 +1,236 @@
+// cuda.cu - GPUs as devices: finding them, their memory, streams, copies, and errors. One file, since nvcc takes its
+// seconds for each file once per architecture, whatever is in it.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "src/device/cuda_factory.hpp"
+#include "src/device/cuda_state.cuh"
+
+namespace espalier::detail {
+
+void check_cuda(cudaError_t status, const char* call, std::size_t asked) {
+  if (status == cudaSuccess) return;
+  (void)cudaGetLastError();
+  if (status == cudaErrorMemoryAllocation) {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    (void)cudaMemGetInfo(&free, &total);
+    (void)cudaGetLastError();
+    throw out_of_memory(std::string("GPU (") + call + ")", asked, free);
+  }
+  throw error(std::string(call) + " failed: " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ").");
+}
+
+device_guard::device_guard(int ordinal) {
+  check_cuda(cudaGetDevice(&previous_), "cudaGetDevice");
+  if (previous_ == ordinal) return;
+  check_cuda(cudaSetDevice(ordinal), "cudaSetDevice");
+  switched_ = true;
+}
+
+device_guard::~device_guard() {
+  if (switched_) (void)cudaSetDevice(previous_);
+}
+
+cuda_stream::~cuda_stream() {
+  if (owned_) (void)cudaStreamDestroy(native_);  // returns at once; queued work still ends
+}
+
+void cuda_stream::synchronize() {
+  const device_guard guard(ordinal_);
+  check_cuda(cudaStreamSynchronize(native_), "cudaStreamSynchronize");
+}
+
+cuda_pool::cuda_pool(int ordinal, std::string name) : ordinal_(ordinal), name_(std::move(name)) {
+  const device_guard guard(ordinal_);
+  std::size_t free = 0;
+  check_cuda(cudaMemGetInfo(&free, &total_), "cudaMemGetInfo");
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = ordinal_;
+  check_cuda(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
+  std::uint64_t threshold = std::numeric_limits<std::uint64_t>::max();
+  const cudaError_t status = cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold);
+  if (status != cudaSuccess) {
+    (void)cudaMemPoolDestroy(pool_);
+    check_cuda(status, "cudaMemPoolSetAttribute");
+  }
+}
+
+// Memory whose giving back is still queued is released when that is done. At exit of the process the runtime may be
+// gone already, and the memory with it.
+cuda_pool::~cuda_pool() { (void)cudaMemPoolDestroy(pool_); }
+
+void* cuda_pool::allocate(std::size_t bytes, const stream& s) {
+  const device_guard guard(ordinal_);
+  if (bytes > total_) throw out_of_memory(name_, bytes, info().free);
+  const cudaStream_t native = cuda_backend::native(s);
+  void* p = nullptr;
+  cudaError_t status = cudaMallocFromPoolAsync(&p, bytes, pool_, native);
+  if (status == cudaErrorMemoryAllocation) {
+    // What other streams gave back can be used once they have got there; what the pool keeps in other sizes, once it
+    // is back with the GPU.
+    (void)cudaGetLastError();
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    check_cuda(cudaMemPoolTrimTo(pool_, 0), "cudaMemPoolTrimTo");
+    status = cudaMallocFromPoolAsync(&p, bytes, pool_, native);
+  }
+  if (status == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    throw out_of_memory(name_, bytes, info().free);
+  }
+  check_cuda(status, "cudaMallocFromPoolAsync", bytes);
+  return p;
+}
+
+void cuda_pool::deallocate(void* p, std::size_t, const stream& s) noexcept {
+  if (p == nullptr) return;
+  // Fails only after an error that has ended the GPU's context, and then there is nothing to give back to.
+  try {
+    const device_guard guard(ordinal_);
+    if (cudaFreeAsync(p, cuda_backend::native(s)) != cudaSuccess) (void)cudaGetLastError();
+  } catch (const error&) {
+  }
+}
+
+memory_info cuda_pool::info() const {
+  const device_guard guard(ordinal_);
+  memory_info found;
+  check_cuda(cudaMemGetInfo(&found.free, &found.total), "cudaMemGetInfo");
+  std::uint64_t reserved = 0;
+  std::uint64_t used = 0;
+  check_cuda(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved), "cudaMemPoolGetAttribute");
+  check_cuda(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used), "cudaMemPoolGetAttribute");
+  found.free += reserved - std::min(reserved, used);
+  return found;
+}
+
+std::shared_ptr<device_state> cuda_device::with_pool(std::shared_ptr<memory_pool> pool) const {
+  return std::make_shared<cuda_device>(processor_, std::move(pool));
+}
+
+std::shared_ptr<stream_state> cuda_device::make_stream() const {
+  const device_guard guard(ordinal());
+  cudaStream_t native = nullptr;
+  check_cuda(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  try {
+    return std::make_shared<cuda_stream>(ordinal(), native, true);
+  } catch (...) {
+    (void)cudaStreamDestroy(native);
+    throw;
+  }
+}
+
+std::shared_ptr<stream_state> cuda_device::wrap_stream(void* native) const {
+  return std::make_shared<cuda_stream>(ordinal(), static_cast<cudaStream_t>(native), false);
+}
+
+bool cuda_device::is_local(const void* p) const {
+  cudaPointerAttributes attributes{};
+  check_cuda(cudaPointerGetAttributes(&attributes, p), "cudaPointerGetAttributes");
+  const bool on_gpu = attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  return on_gpu && attributes.device == ordinal();
+}
+
+void cuda_device::copy(void* to, const void* from, std::size_t bytes, stream_state& s) const {
+  const device_guard guard(ordinal());
+  const auto native = static_cast<cudaStream_t>(s.native());
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native), "cudaMemcpyAsync");
+}
+
+void cuda_device::fill(void* to, unsigned char byte, std::size_t bytes, stream_state& s) const {
+  const device_guard guard(ordinal());
+  check_cuda(cudaMemsetAsync(to, byte, bytes, static_cast<cudaStream_t>(s.native())), "cudaMemsetAsync");
+}
+
+void cuda_device::enqueue(stream_state&, std::function<void()> work) const {
+  const device_guard guard(ordinal());
+  work();
+}
+
+void cuda_device::run_now(stream_state&, const std::function<void()>& work) const {
+  const device_guard guard(ordinal());
+  work();
+}
+
+namespace {
+
+__global__ void probe_kernel() {}
+
+// Throws if this build holds no code that the GPU can run, or the GPU cannot allocate in stream order.
+void check_usable(int ordinal) {
+  const device_guard guard(ordinal);
+  cudaFuncAttributes attributes{};
+  check_cuda(cudaFuncGetAttributes(&attributes, probe_kernel), "Loading code for this GPU");
+  int pools = 0;
+  check_cuda(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, ordinal), "cudaDeviceGetAttribute");
+  if (pools == 0) throw error("This GPU has no memory pools; use device::cpu().");
+}
+
+std::shared_ptr<cuda_device::processor> make_processor(int ordinal) {
+  check_usable(ordinal);
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+  const std::string name = properties.name;
+  return std::make_shared<cuda_device::processor>(
+      cuda_device::processor{ordinal, name, std::make_shared<cuda_stream>(ordinal, cudaStreamLegacy, false),
+                             std::make_shared<cuda_pool>(ordinal, name)});
+}
+
+}  // namespace
+
+cuda_census count_cuda_devices() {
+  int devices = 0;
+  const cudaError_t status = cudaGetDeviceCount(&devices);
+  if (status != cudaSuccess) {
+    (void)cudaGetLastError();
+    return {0, cudaGetErrorString(status)};
+  }
+  return {devices, devices == 0 ? "the driver shows no GPU" : ""};
+}
+
+std::shared_ptr<device_state> make_cuda_device(int ordinal) {
+  const cuda_census census = count_cuda_devices();
+  if (census.devices == 0) throw error("No GPU can be used: " + census.reason + "; use device::cpu().");
+  if (ordinal < 0 || ordinal >= census.devices) {
+    throw error("There is no GPU " + std::to_string(ordinal) + "; the first is 0 and there are " +
+                std::to_string(census.devices) + ".");
+  }
+  static std::mutex mutex;
+  static std::map<int, std::weak_ptr<cuda_device::processor>> processors;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<cuda_device::processor> processor = processors[ordinal].lock();
+  if (processor == nullptr) {
+    processor = make_processor(ordinal);
+    processors[ordinal] = processor;
+  }
+  return std::make_shared<cuda_device>(processor, processor->pool);
+}
+
+}  // namespace espalier::detail
+
+namespace espalier {
+
+namespace {
+
+int attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  detail::check_cuda(cudaDeviceGetAttribute(&value, which, ordinal), "cudaDeviceGetAttribute");
+  return value;
+}
+
+}  // namespace
+
+cuda_backend::cuda_backend(const device& where) : where_(where), ordinal_(where.ordinal()) {
+  if (where.kind() != device_kind::cuda) throw error("cuda_backend needs a GPU device; use cpu_backend on a CPU.");
+  sm_count_ = attribute(cudaDevAttrMultiProcessorCount, ordinal_);
+  l2_bytes_ = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, ordinal_));
+  shared_bytes_ = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal_));
+}
+
+}  // namespace espalier

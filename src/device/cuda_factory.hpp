@@ -1,0 +1,34 @@
+// cuda_factory.hpp - the only way from host code to the CUDA side. Without CUDA in the build
+// (ESPALIER_HAS_CUDA is not 1) the same two questions are answered here.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "src/device/state.hpp"
+
+namespace espalier::detail {
+
+/// Usable or not, how many GPUs the driver shows; 0 and the reason if there is no driver, it is too old for
+/// this build, or there is no GPU.
+struct cuda_census {
+  int devices = 0;
+  std::string reason;
+};
+
+#if defined(ESPALIER_HAS_CUDA) && ESPALIER_HAS_CUDA
+
+[[nodiscard]] cuda_census count_cuda_devices();
+/// Throws `error` with the reason if the GPU cannot be used.
+[[nodiscard]] std::shared_ptr<device_state> make_cuda_device(int ordinal);
+
+#else
+
+[[nodiscard]] inline cuda_census count_cuda_devices() { return {0, "this build has no CUDA code"}; }
+[[nodiscard]] inline std::shared_ptr<device_state> make_cuda_device(int) {
+  throw error("No GPU can be used: this build has no CUDA code; build again where nvcc is found.");
+}
+
+#endif
+
+}  // namespace espalier::detail

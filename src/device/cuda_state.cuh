@@ -1,0 +1,83 @@
+// cuda_state.cuh - one GPU as a device: its pool, its streams. Private to src/device.
+//
+// A GPU's processor (default stream, pool) is shared by all handles of that GPU, for as long as one handle lives.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <memory>
+#include <string>
+
+#include "espalier/device/cuda.cuh"
+#include "src/device/state.hpp"
+
+namespace espalier::detail {
+
+class cuda_stream final : public stream_state {
+ public:
+  cuda_stream(int ordinal, cudaStream_t native, bool owned) : ordinal_(ordinal), native_(native), owned_(owned) {}
+  ~cuda_stream() override;
+  [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cuda; }
+  void synchronize() override;
+  [[nodiscard]] void* native() const noexcept override { return native_; }
+
+ private:
+  int ordinal_;
+  cudaStream_t native_;
+  bool owned_;
+};
+
+/// A memory pool of our own, not the GPU's default one, so that what we keep does not depend on who else uses that.
+/// Memory given back is kept for the next request: the release threshold is unlimited, and what is kept goes back to
+/// the GPU when a request cannot be met otherwise, and when the pool dies.
+class cuda_pool final : public memory_pool {
+ public:
+  cuda_pool(int ordinal, std::string name);
+  ~cuda_pool() override;
+  cuda_pool(const cuda_pool&) = delete;
+  cuda_pool& operator=(const cuda_pool&) = delete;
+
+  [[nodiscard]] void* allocate(std::size_t bytes, const stream& s) override;
+  void deallocate(void* p, std::size_t bytes, const stream& s) noexcept override;
+  [[nodiscard]] memory_info info() const override;
+
+ private:
+  int ordinal_;
+  std::string name_;
+  cudaMemPool_t pool_ = nullptr;
+  std::size_t total_ = 0;
+};
+
+class cuda_device final : public device_state {
+ public:
+  struct processor {
+    int ordinal;
+    std::string name;
+    std::shared_ptr<cuda_stream> default_stream;
+    std::shared_ptr<memory_pool> pool;
+  };
+
+  cuda_device(std::shared_ptr<processor> p, std::shared_ptr<memory_pool> pool)
+      : processor_(std::move(p)), pool_(std::move(pool)) {}
+
+  [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cuda; }
+  [[nodiscard]] std::string name() const override { return processor_->name; }
+  [[nodiscard]] unsigned threads() const noexcept override { return 0; }
+  [[nodiscard]] int ordinal() const noexcept override { return processor_->ordinal; }
+  [[nodiscard]] const std::shared_ptr<memory_pool>& pool() const noexcept override { return pool_; }
+  [[nodiscard]] std::shared_ptr<device_state> with_pool(std::shared_ptr<memory_pool> pool) const override;
+  [[nodiscard]] std::shared_ptr<stream_state> default_stream() const override { return processor_->default_stream; }
+  [[nodiscard]] std::shared_ptr<stream_state> make_stream() const override;
+  [[nodiscard]] std::shared_ptr<stream_state> wrap_stream(void* native) const override;
+  [[nodiscard]] bool is_local(const void* p) const override;
+  void copy(void* to, const void* from, std::size_t bytes, stream_state& s) const override;
+  void fill(void* to, unsigned char byte, std::size_t bytes, stream_state& s) const override;
+  void enqueue(stream_state& s, std::function<void()> work) const override;
+  void run_now(stream_state& s, const std::function<void()>& work) const override;
+
+ private:
+  std::shared_ptr<processor> processor_;
+  std::shared_ptr<memory_pool> pool_;
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,97 @@
+// device.cpp - the handles `device` and `stream`: checks of arguments, then the state does the work.
+#include "espalier/device/device.hpp"
+
+#include "src/device/cpu_state.hpp"
+#include "src/device/cuda_factory.hpp"
+#include "src/device/state.hpp"
+
+namespace espalier {
+
+namespace {
+
+const char* kind_name(device_kind kind) { return kind == device_kind::cpu ? "CPU" : "GPU"; }
+
+// A state to call with: the default stream for an empty handle, never a stream of the other kind.
+std::shared_ptr<detail::stream_state> stream_for(const detail::device_state& where, const stream& s) {
+  if (!s) return where.default_stream();
+  if (s.state()->kind() != where.kind()) {
+    throw error(std::string("A ") + kind_name(s.state()->kind()) + " stream was given to a " +
+                kind_name(where.kind()) + " device; make the stream with that device's make_stream().");
+  }
+  return s.state();
+}
+
+}  // namespace
+
+void stream::synchronize() const {
+  if (state_ == nullptr) {
+    throw error("An empty stream belongs to no device; use device.default_stream().synchronize().");
+  }
+  state_->synchronize();
+}
+
+void* stream::native() const { return state_ == nullptr ? nullptr : state_->native(); }
+
+device device::cpu(unsigned threads) { return device(detail::make_cpu_device(threads)); }
+
+device device::cuda(int ordinal) { return device(detail::make_cuda_device(ordinal)); }
+
+device device::best() {
+  for (int ordinal = 0; ordinal < detail::count_cuda_devices().devices; ++ordinal) {
+    try {
+      return cuda(ordinal);
+    } catch (const error&) {  // this GPU cannot be used: the next one, or the CPU
+    }
+  }
+  return cpu();
+}
+
+std::vector<device> device::all() {
+  std::vector<device> found{cpu()};
+  for (int ordinal = 0; ordinal < detail::count_cuda_devices().devices; ++ordinal) {
+    try {
+      found.push_back(cuda(ordinal));
+    } catch (const error&) {  // not usable: not listed
+    }
+  }
+  return found;
+}
+
+device_kind device::kind() const noexcept { return state_->kind(); }
+std::string device::name() const { return state_->name(); }
+unsigned device::threads() const noexcept { return state_->threads(); }
+int device::ordinal() const noexcept { return state_->ordinal(); }
+memory_info device::memory() const { return state_->pool()->info(); }
+
+device device::with_pool(std::shared_ptr<memory_pool> pool) const {
+  if (pool == nullptr) throw error("with_pool() was given no pool; pass device.pool() to keep the present one.");
+  return device(state_->with_pool(std::move(pool)));
+}
+
+const std::shared_ptr<memory_pool>& device::pool() const noexcept { return state_->pool(); }
+
+stream device::default_stream() const { return stream(state_->default_stream()); }
+stream device::make_stream() const { return stream(state_->make_stream()); }
+stream device::wrap_stream(void* native) const { return stream(state_->wrap_stream(native)); }
+
+bool device::is_local(const void* p) const { return state_->is_local(p); }
+
+void device::copy(void* to, const void* from, std::size_t bytes, const stream& s) const {
+  const auto order = stream_for(*state_, s);
+  if (bytes != 0) state_->copy(to, from, bytes, *order);
+}
+
+void device::fill(void* to, unsigned char byte, std::size_t bytes, const stream& s) const {
+  const auto order = stream_for(*state_, s);
+  if (bytes != 0) state_->fill(to, byte, bytes, *order);
+}
+
+void device::enqueue(const stream& s, std::function<void()> work) const {
+  state_->enqueue(*stream_for(*state_, s), std::move(work));
+}
+
+void device::run_now(const stream& s, const std::function<void()>& work) const {
+  state_->run_now(*stream_for(*state_, s), work);
+}
+
+}  // namespace espalier

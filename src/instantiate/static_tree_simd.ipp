@@ -1,0 +1,66 @@
+// static_tree_simd.ipp - bulk operations of the static tree for every SIMD target, for one word type.
+//
+// Included by static_tree_simd_u32.cpp and _u64.cpp, which are multi-target units (team/region.hpp) and define
+// ESPALIER_WORD and ESPALIER_TABLE.
+
+#include "hwy/foreach_target.h"
+
+#include "espalier/static_tree/run.hpp"
+#include "espalier/team/simd_thread.hpp"
+#include "static_tree/cpu_kernels.hpp"
+
+ESPALIER_BEGIN_ALGORITHMS
+
+template <class Team, class Job>
+void run_piece(const Job& job, std::size_t first, std::size_t last) {
+  runner<Team>::run(Team{}, job, first, last);
+}
+
+template <class Team, class W, unsigned V>
+const void* kernels_of() {
+  static constexpr detail::cpu_kernels<W, V> table{
+      run_piece<Team, find_job<W, V>>,  run_piece<Team, bound_job<W, V>>, run_piece<Team, neighbour_job<W, V>>,
+      run_piece<Team, at_job<W, V>>,    run_piece<Team, count_job<W, V>>, run_piece<Team, fill_job<W, V>>,
+      run_piece<Team, aggregate_job<W, V>>};
+  return &table;
+}
+
+template <class Team>
+const void* kernels_for(unsigned value_bytes) {
+  switch (value_bytes) {
+    case 0: return kernels_of<Team, ESPALIER_WORD, 0>();
+    case 4: return kernels_of<Team, ESPALIER_WORD, 4>();
+    case 8: return kernels_of<Team, ESPALIER_WORD, 8>();
+    default: return kernels_of<Team, ESPALIER_WORD, 16>();
+  }
+}
+
+// A pointer to cpu_kernels<ESPALIER_WORD, value_bytes>: dispatch works on plain functions only.
+const void* ESPALIER_TABLE(unsigned value_bytes, node_search search) {
+  return search == node_search::linear ? kernels_for<simd_thread<linear_search>>(value_bytes)
+                                       : kernels_for<simd_thread<hierarchical_search>>(value_bytes);
+}
+
+ESPALIER_END_ALGORITHMS
+
+#if HWY_ONCE
+namespace espalier {
+
+HWY_EXPORT(ESPALIER_TABLE);
+
+namespace detail {
+
+template <class Word, unsigned ValueBytes>
+const cpu_kernels<Word, ValueBytes>& best_cpu_kernels(node_search search) {
+  const void* table = HWY_DYNAMIC_DISPATCH(ESPALIER_TABLE)(ValueBytes, search);
+  return *static_cast<const cpu_kernels<Word, ValueBytes>*>(table);
+}
+
+template const cpu_kernels<ESPALIER_WORD, 0>& best_cpu_kernels(node_search);
+template const cpu_kernels<ESPALIER_WORD, 4>& best_cpu_kernels(node_search);
+template const cpu_kernels<ESPALIER_WORD, 8>& best_cpu_kernels(node_search);
+template const cpu_kernels<ESPALIER_WORD, 16>& best_cpu_kernels(node_search);
+
+}  // namespace detail
+}  // namespace espalier
+#endif

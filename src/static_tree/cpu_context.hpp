@@ -1,0 +1,104 @@
+// cpu_context.hpp - Context of build.hpp on a CPU: everything is done when it returns.
+#pragma once
+
+#include <cstring>
+#include <functional>
+
+#include "espalier/device/cpu.hpp"
+#include "espalier/static_tree/index.hpp"
+#include "static_tree/cpu_kernels.hpp"
+
+namespace espalier::detail {
+
+class cpu_context {
+ public:
+  static constexpr bool on_gpu = false;
+  static constexpr bool checks_order = true;  // one pass over the keys; a sort costs at least eight
+
+  cpu_context(const device& where, const stream& order) : backend_(where), order_(order) {}
+
+  [[nodiscard]] const device& where() const { return backend_.where(); }
+  [[nodiscard]] const stream& order() const { return order_; }
+
+  template <class Body>
+  void for_each(std::size_t n, const Body& body) {
+    backend_.for_each(n, body);
+  }
+  template <class Word>
+  [[nodiscard]] bool sort_pairs(Word* keys, Word* keys_alt, void* values, void* values_alt, unsigned value_bytes,
+                                std::size_t n, unsigned begin_bit = 0) {
+    return backend_.sort_pairs(keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, 8 * sizeof(Word));
+  }
+  template <class T>
+  void exclusive_scan(const T* in, T* out, std::size_t n) {
+    backend_.exclusive_scan(in, out, n);
+  }
+  void copy(void* to, const void* from, std::size_t bytes) {
+    constexpr std::size_t piece = std::size_t{1} << 22;
+    backend_.for_each_chunk(bytes, piece, [&](std::size_t first, std::size_t last) {
+      std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, last - first);
+    });
+  }
+  void zero(void* to, std::size_t bytes) { std::memset(to, 0, bytes); }
+  template <class T>
+  [[nodiscard]] T read(const T* p) {
+    return *p;
+  }
+
+  /// Four to eight cells per group: a wrong first group costs a cache miss, a cell only four bytes.
+  [[nodiscard]] static std::uint64_t root_cells(std::uint32_t groups, unsigned) {
+    std::uint64_t cells = 8;
+    while (cells < 4 * std::uint64_t{groups}) cells *= 2;
+    return cells;
+  }
+
+  template <class Job>
+  void launch(const Job& job, std::size_t n, bool inline_, node_search search) {
+    const auto piece = cpu_kernel(job, search);
+    if (inline_) {
+      piece(job, 0, n);
+      return;
+    }
+    backend_.for_each_chunk(n, 4096, [&](std::size_t first, std::size_t last) { piece(job, first, last); });
+  }
+
+  /// A look at a sample: a batch that is not wholly ordered may pass, which costs time and no answer.
+  [[nodiscard]] static bool looks_ascending(scalar_kind kind, const void* keys, std::size_t n) {
+    constexpr std::size_t samples = 64, run = 4;
+    if (n < samples * run * 4) return false;
+    std::uint64_t previous = 0;
+    for (std::size_t i = 0; i < samples; ++i) {
+      const std::size_t first = i * (n / samples);
+      for (std::size_t j = first; j < first + run; ++j) {
+        const std::uint64_t word = encode_bits(kind, load_bits<std::uint64_t>(kind, keys, j));
+        if (word < previous) return false;
+        previous = word;
+      }
+    }
+    return true;
+  }
+
+  /// Pieces of ranks; piece numbers ascend with the ranks. By key: one after the other, in this thread.
+  void visit_pieces(std::uint64_t first, std::uint64_t last, visit_order order,
+                    const std::function<void(std::uint64_t, std::uint64_t, std::size_t)>& piece) const {
+    if (first >= last) return;
+    if (order == visit_order::by_key) {
+      piece(first, last, 0);
+      return;
+    }
+    const std::size_t pieces = static_cast<std::size_t>((last - first + visit_piece - 1) / visit_piece);
+    backend_.for_each(
+        pieces,
+        [&](std::size_t i) {
+          const std::uint64_t begin = first + i * visit_piece;
+          piece(begin, begin + visit_piece < last ? begin + visit_piece : last, i);
+        },
+        1);
+  }
+
+ private:
+  cpu_backend backend_;
+  stream order_;
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,41 @@
+// cpu_kernels.hpp - the bulk operations compiled for the best SIMD target of this CPU (src/instantiate/static_tree_simd.cpp).
+#pragma once
+
+#include "espalier/static_tree/jobs.hpp"
+#include "espalier/static_tree/options.hpp"
+
+namespace espalier::detail {
+
+template <class Job>
+using cpu_piece = void (*)(const Job& job, std::size_t first, std::size_t last);
+
+template <class Word, unsigned ValueBytes>
+struct cpu_kernels {
+  cpu_piece<find_job<Word, ValueBytes>> find;
+  cpu_piece<bound_job<Word, ValueBytes>> bound;
+  cpu_piece<neighbour_job<Word, ValueBytes>> neighbour;
+  cpu_piece<at_job<Word, ValueBytes>> at;
+  cpu_piece<count_job<Word, ValueBytes>> count;
+  cpu_piece<fill_job<Word, ValueBytes>> fill;
+  cpu_piece<aggregate_job<Word, ValueBytes>> aggregate;
+};
+
+template <class Word, unsigned ValueBytes>
+[[nodiscard]] const cpu_kernels<Word, ValueBytes>& best_cpu_kernels(node_search search);
+
+template <class W, unsigned V>
+auto cpu_kernel(const find_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).find; }
+template <class W, unsigned V>
+auto cpu_kernel(const bound_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).bound; }
+template <class W, unsigned V>
+auto cpu_kernel(const neighbour_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).neighbour; }
+template <class W, unsigned V>
+auto cpu_kernel(const at_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).at; }
+template <class W, unsigned V>
+auto cpu_kernel(const count_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).count; }
+template <class W, unsigned V>
+auto cpu_kernel(const fill_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).fill; }
+template <class W, unsigned V>
+auto cpu_kernel(const aggregate_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).aggregate; }
+
+}  // namespace espalier::detail

@@ -1,0 +1,83 @@
+// cuda_context.cuh - Context of build.hpp on a GPU: everything is enqueued on one stream.
+#pragma once
+
+#include "espalier/device/cuda.cuh"
+#include "espalier/static_tree/index.hpp"
+#include "espalier/static_tree/run.hpp"
+#include "espalier/team/tile.cuh"
+
+namespace espalier::detail {
+
+/// One GPU thread per query: one-thread teams leave the most loads in flight (docs/design/static-tree-gpu.md).
+template <class Job>
+__global__ void __launch_bounds__(256) run_job(const __grid_constant__ Job job, std::size_t n) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) runner<tile<1>>::run(tile<1>{}, job, i, i + 1);
+}
+
+class cuda_context {
+ public:
+  static constexpr bool on_gpu = true;
+  static constexpr bool checks_order = false;  // would make every build wait for the answer
+
+  cuda_context(const device& where, const stream& order) : backend_(where), where_(where), order_(order) {}
+
+  [[nodiscard]] const device& where() const { return where_; }
+  [[nodiscard]] const stream& order() const { return order_; }
+
+  template <class Body>
+  void for_each(std::size_t n, const Body& body) {
+    backend_.for_each(order_, n, body);
+  }
+  template <class Word>
+  [[nodiscard]] bool sort_pairs(Word* keys, Word* keys_alt, void* values, void* values_alt, unsigned value_bytes,
+                                std::size_t n, unsigned begin_bit = 0) {
+    return backend_.sort_pairs(order_, keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, 8 * sizeof(Word));
+  }
+  template <class T>
+  void exclusive_scan(const T* in, T* out, std::size_t n) {
+    backend_.exclusive_scan(order_, in, out, n);
+  }
+  void copy(void* to, const void* from, std::size_t bytes) { where_.copy(to, from, bytes, order_); }
+  void zero(void* to, std::size_t bytes) { where_.fill(to, 0, bytes, order_); }
+  template <class T>
+  [[nodiscard]] T read(const T* p) {
+    T element;
+    where_.copy(&element, p, sizeof(T), order_);
+    order_.synchronize();
+    return element;
+  }
+
+  /// Small tables stay in L1, where more cells cost nothing; large ones compete with the headers for L2.
+  [[nodiscard]] static std::uint64_t root_cells(std::uint32_t groups, unsigned word_bytes) {
+    std::uint64_t cells = 1;
+    while (cells * 2 <= groups) cells *= 2;
+    if (groups < (1u << 14)) return cells * (word_bytes == 4 ? 2 : 4);
+    if (groups < (1u << 18)) return cells * 4;
+    if (groups < (1u << 20)) return cells * 2;
+    return cells;
+  }
+
+  template <class Job>
+  void launch(const Job& job, std::size_t n, bool, node_search) {
+    const device_guard guard(where_.ordinal());
+    const auto blocks = static_cast<unsigned>((n + 255) / 256);
+    run_job<<<blocks, 256, 0, cuda_backend::native(order_)>>>(job, n);
+    check_cuda(cudaGetLastError(), "launch of a bulk operation");
+  }
+
+  /// To know would take a wait; and the answer would change nothing, since neighbouring threads share lines anyway.
+  [[nodiscard]] static bool looks_ascending(scalar_kind, const void*, std::size_t) { return false; }
+
+  void visit_pieces(std::uint64_t, std::uint64_t, visit_order,
+                    const std::function<void(std::uint64_t, std::uint64_t, std::size_t)>&) const {
+    throw error("visit: this tree lives on a GPU; compile the caller with nvcc to visit it there.");
+  }
+
+ private:
+  cuda_backend backend_;
+  device where_;
+  stream order_;
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,394 @@
+// index_on.hpp - the static tree on one kind of device: every operation of static_index, written once over a Context.
+//
+// An operation is staged, planned and launched:
+//   staged   memory that the device cannot read is copied, in pieces, through device memory
+//   planned  plan.hpp picks how the batch is answered
+//   launched as a job (jobs.hpp) that any team can run
+// On a CPU this happens in the stream's worker or, when the caller waits, in the caller's thread; on a GPU it is enqueued.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "static_tree/build.hpp"
+#include "static_tree/plan.hpp"
+#include "static_tree/validate.hpp"
+
+namespace espalier::detail {
+
+template <class Context, class Word, unsigned ValueBytes>
+class index_on final : public static_index {
+  using shape = tree_shape<Word, ValueBytes>;
+
+ public:
+  index_on(const device& where, element_type elements) : where_(where), elements_(elements) {}
+  ~index_on() override {
+    if (built_on_) try { built_on_.synchronize(); } catch (...) { /* told to whoever synchronised before us, or nobody asked */ }
+  }
+  index_on(const index_on&) = delete;
+  index_on& operator=(const index_on&) = delete;
+
+  void build(const void* keys, const void* values, std::size_t n, const build_options& options, const execution& ex) {
+    if (!ex.wait) built_on_ = ex.order;
+    submit(ex, [this, keys, values, n, options, order = ex.order] {
+      Context context(where_, order);
+      tree_ = builder<Context, Word, ValueBytes>(context, elements_, options)(keys, values, n);
+    });
+  }
+
+  // ---- about the index -----------------------------------------------------------------------------------
+  [[nodiscard]] const device& where() const override { return where_; }
+  [[nodiscard]] element_type elements() const override { return elements_; }
+  [[nodiscard]] tree_stats stats() const override { return settled().stats(); }
+  [[nodiscard]] aggregates kept() const override { return settled().kept; }
+  [[nodiscard]] const void* view() const override { return &settled().view; }
+  [[nodiscard]] validation validate() const override { return check_tree(settled(), where_, where_.default_stream()); }
+  [[nodiscard]] explanation explain(std::size_t queries, const query_options& options) const override {
+    static_cast<void>(settled());
+    return plan_for(queries, options, options.order);
+  }
+
+  // ---- point queries ---------------------------------------------------------------------------------------
+  void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const query_options& options,
+            const execution& ex) const override {
+    pieces(n, {input(keys, key_bytes()), output(values, elements_.value_bytes), output(found, 1)}, ex,
+           [this, options](Context& context, const pointers& p, std::size_t count) {
+             find_job<Word, ValueBytes> job;
+             job.keys = p[0];
+             job.values = p[1];
+             job.found = static_cast<std::uint8_t*>(p[2]);
+             answer(context, job, count, options);
+           });
+  }
+
+  void bound(bound_kind kind, const void* keys, std::size_t n, std::uint64_t* ranks, const query_options& options,
+             const execution& ex) const override {
+    pieces(n, {input(keys, key_bytes()), output(ranks, 8)}, ex,
+           [this, kind, options](Context& context, const pointers& p, std::size_t count) {
+             bound_job<Word, ValueBytes> job;
+             job.keys = p[0];
+             job.upper = kind == bound_kind::upper;
+             job.ranks = static_cast<std::uint64_t*>(p[1]);
+             answer(context, job, count, options);
+           });
+  }
+
+  void neighbour(neighbour_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
+                 std::uint8_t* found, const query_options& options, const execution& ex) const override {
+    pieces(n, {input(keys, key_bytes()), output(out_keys, key_bytes()), output(out_values, elements_.value_bytes), output(found, 1)},
+           ex, [this, kind, options](Context& context, const pointers& p, std::size_t count) {
+             neighbour_job<Word, ValueBytes> job;
+             job.keys = p[0];
+             job.successor = kind == neighbour_kind::successor;
+             job.out_keys = p[1];
+             job.out_values = p[2];
+             job.found = static_cast<std::uint8_t*>(p[3]);
+             answer(context, job, count, options);
+           });
+  }
+
+  void at(const std::uint64_t* ranks, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
+          const execution& ex) const override {
+    pieces(n, {input(ranks, 8), output(out_keys, key_bytes()), output(out_values, elements_.value_bytes), output(found, 1)}, ex,
+           [this](Context& context, const pointers& p, std::size_t count) {
+             at_job<Word, ValueBytes> job;
+             job.ranks = static_cast<const std::uint64_t*>(p[0]);
+             job.out_keys = p[1];
+             job.out_values = p[2];
+             job.found = static_cast<std::uint8_t*>(p[3]);
+             launch(context, job, count);
+           });
+  }
+
+  // ---- ranges ----------------------------------------------------------------------------------------------
+  void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
+             const execution& ex) const override {
+    pieces(n, {input(lo, key_bytes()), input(hi, key_bytes()), output(counts, 8)}, ex,
+           [this, options](Context& context, const pointers& p, std::size_t count) {
+             launch(context, counting(p[0], p[1], options, static_cast<std::uint64_t*>(p[2]), nullptr), count);
+           });
+  }
+
+  void range_offsets(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* offsets,
+                     const execution& ex) const override {
+    submit(ex, [=, this, order = ex.order] {
+      Context context(where_, order);
+      staged_input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
+      staged_output out(context, offsets, (n + 1) * 8);
+      auto* counts = static_cast<std::uint64_t*>(out.data());
+      context.zero(counts + n, 8);
+      launch(context, counting(low.data(), high.data(), options, counts, nullptr), n);
+      context.exclusive_scan(counts, counts, n + 1);
+      out.deliver(context);
+    });
+  }
+
+  void range_fill(const void* lo, std::size_t n, const range_options& options, const std::uint64_t* offsets, std::uint64_t total,
+                  void* out_keys, void* out_values, const execution& ex) const override {
+    submit(ex, [=, this, order = ex.order] {
+      Context context(where_, order);
+      staged_input low(context, lo, n * key_bytes()), off(context, offsets, (n + 1) * 8);
+      staged_output keys(context, out_keys, total * key_bytes()), values(context, out_values, total * elements_.value_bytes);
+      buffer<std::uint64_t> starts(where_, n, order);
+      launch(context, counting(low.data(), low.data(), options, nullptr, starts.data()), n);
+      fill(context, n, static_cast<const std::uint64_t*>(off.data()), starts.data(), total, keys.data(), values.data());
+      keys.deliver(context);
+      values.deliver(context);
+    });
+  }
+
+  [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
+                                    const stream& order) const override {
+    range_buffers result;
+    submit({order, true}, [&] {
+      Context context(where_, order);
+      staged_input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
+      result.offsets = buffer<std::uint64_t>(where_, n + 1, order);
+      std::uint64_t* offsets = result.offsets.data();
+      buffer<std::uint64_t> starts(where_, n, order);
+      context.zero(offsets + n, 8);
+      launch(context, counting(low.data(), high.data(), options, offsets, starts.data()), n);
+      context.exclusive_scan(offsets, offsets, n + 1);
+      result.total = context.read(offsets + n);
+      result.keys = raw_buffer(where_, result.total * key_bytes(), order);
+      result.values = raw_buffer(where_, result.total * elements_.value_bytes, order);
+      fill(context, n, offsets, starts.data(), result.total, result.keys.data(), result.values.data());
+    });
+    return result;
+  }
+
+  void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
+                 std::uint8_t* found, const execution& ex) const override {
+    const scalar_kind kind = ValueBytes == 0 ? elements_.key : elements_.value;
+    if (kind == scalar_kind::opaque) throw error("aggregate: the values of this tree are not numbers.");
+    const bool bounds = op == aggregate_op::min || op == aggregate_op::max;
+    const bool floats = kind == scalar_kind::f32 || kind == scalar_kind::f64;
+    const unsigned sum_bytes = floats || bytes_of(kind) < 8 ? 8 : 16;
+    const unsigned out_bytes = bounds ? bytes_of(kind) : op == aggregate_op::sum ? sum_bytes : 8;
+    require_kept(bounds ? aggregates::min_max : aggregates::sum);
+    pieces(n, {input(lo, key_bytes()), input(hi, key_bytes()), output(out, out_bytes), output(found, 1)}, ex,
+           [this, op, ends](Context& context, const pointers& p, std::size_t count) {
+             aggregate_job<Word, ValueBytes> job;
+             job.lo = p[0];
+             job.hi = p[1];
+             job.ends = ends;
+             job.op = static_cast<aggregate_kind>(op);
+             job.out = p[2];
+             job.found = static_cast<std::uint8_t*>(p[3]);
+             launch(context, job, count);
+           });
+  }
+
+  void for_each_piece(std::uint64_t first, std::uint64_t last, visit_order order,
+                      const std::function<void(std::uint64_t, std::uint64_t, std::size_t)>& piece,
+                      const execution& ex) const override {
+    submit(ex, [this, first, last, order, piece, stream_order = ex.order] {
+      Context(where_, stream_order).visit_pieces(first, last, order, piece);
+    });
+  }
+
+ private:
+  using pointers = std::array<void*, 4>;
+
+  /// One array of a bulk call.
+  struct operand {
+    const void* from = nullptr;
+    void* to = nullptr;
+    std::size_t element_bytes = 0;
+    [[nodiscard]] const void* memory() const { return to != nullptr ? to : from; }
+  };
+  static operand input(const void* p, std::size_t bytes) { return {p, nullptr, bytes}; }
+  static operand output(void* p, std::size_t bytes) { return {nullptr, bytes == 0 ? nullptr : p, bytes}; }
+
+  [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements_.key); }
+
+  [[nodiscard]] const tree_storage<Word, ValueBytes>& settled() const {
+    if (built_on_) built_on_.synchronize();
+    return tree_;
+  }
+  void require_kept(aggregates wanted) const {
+    if (!keeps(settled().kept, wanted)) {
+      throw error("aggregate: this tree does not keep " + to_string(wanted) + "; build it with build_options::keep = aggregates::" +
+                  to_string(wanted) + " (or all).");
+    }
+  }
+
+  template <class Work>
+  void submit(const execution& ex, Work work) const {
+    if (built_on_ && built_on_.state() != ex.order.state()) built_on_.synchronize();
+    if constexpr (Context::on_gpu) {
+      work();
+      if (ex.wait) ex.order.synchronize();
+    } else if (ex.wait) {
+      where_.run_now(ex.order, work);
+    } else {
+      where_.enqueue(ex.order, std::move(work));
+    }
+  }
+
+  // ---- staging -----------------------------------------------------------------------------------------------
+  class staged_input {
+   public:
+    staged_input(Context& context, const void* p, std::size_t bytes) : data_(p) {
+      if (p == nullptr || bytes == 0 || context.where().is_local(p)) return;
+      hold_ = raw_buffer(context.where(), bytes, context.order());
+      context.copy(hold_.data(), p, bytes);
+      data_ = hold_.data();
+    }
+    [[nodiscard]] const void* data() const { return data_; }
+
+   private:
+    raw_buffer hold_;
+    const void* data_;
+  };
+  class staged_output {
+   public:
+    staged_output(Context& context, void* p, std::size_t bytes) : target_(p), bytes_(bytes), data_(p) {
+      if (p == nullptr || bytes == 0 || context.where().is_local(p)) return;
+      hold_ = raw_buffer(context.where(), bytes, context.order());
+      data_ = hold_.data();
+    }
+    [[nodiscard]] void* data() const { return data_; }
+    void deliver(Context& context) {
+      if (data_ != target_) context.copy(target_, data_, bytes_);
+    }
+
+   private:
+    raw_buffer hold_;
+    void* target_;
+    std::size_t bytes_;
+    void* data_;
+  };
+
+  /// Calls body with pointers that the device can use, once if it can use the caller's, else piece by piece.
+  template <class Body>
+  void pieces(std::size_t n, std::initializer_list<operand> list, const execution& ex, Body body) const {
+    if (n == 0) return;
+    std::array<operand, 4> operands{};
+    std::copy(list.begin(), list.end(), operands.begin());
+    submit(ex, [this, n, operands, body, order = ex.order] {
+      Context context(where_, order);
+      const bool local = std::all_of(operands.begin(), operands.end(), [&](const operand& o) {
+        return o.memory() == nullptr || where_.is_local(o.memory());
+      });
+      constexpr std::size_t piece = std::size_t{1} << 24;
+      const std::size_t step = local ? n : piece;
+      for (std::size_t first = 0; first < n; first += step) run_piece(context, operands, first, std::min(step, n - first), body);
+    });
+  }
+
+  template <class Body>
+  void run_piece(Context& context, const std::array<operand, 4>& operands, std::size_t first, std::size_t count,
+                 const Body& body) const {
+    std::array<std::optional<staged_input>, 4> in;
+    std::array<std::optional<staged_output>, 4> out;
+    pointers p{};
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const operand& o = operands[i];
+      const std::size_t offset = first * o.element_bytes, bytes = count * o.element_bytes;
+      if (o.to != nullptr) {
+        out[i].emplace(context, static_cast<std::byte*>(o.to) + offset, bytes);
+        p[i] = out[i]->data();
+      } else if (o.from != nullptr) {
+        in[i].emplace(context, static_cast<const std::byte*>(o.from) + offset, bytes);
+        p[i] = const_cast<void*>(in[i]->data());  // read only: jobs take inputs as const
+      }
+    }
+    body(context, p, count);
+    for (auto& o : out) {
+      if (o) o->deliver(context);
+    }
+  }
+
+  // ---- plans -------------------------------------------------------------------------------------------------
+  [[nodiscard]] explanation plan_for(std::size_t queries, const query_options& options, batch_order order) const {
+    const tree_stats s = tree_.stats();
+    return predict({queries, s.leaf_bytes, s.inner_bytes, where_.threads(), Context::on_gpu, sizeof(Word), order}, options.how);
+  }
+
+  /// Point queries: find, bound, neighbour.
+  template <class Job>
+  void answer(Context& context, Job job, std::size_t n, const query_options& options) const {
+    job.tree = tree_.view;
+    batch_order order = options.order;
+    if (order == batch_order::unknown && context.looks_ascending(elements_.key, job.keys, n)) order = batch_order::ascending;
+    switch (plan_for(n, options, order).chosen) {
+      case plan::small: return context.launch(job, n, true, options.search);
+      case plan::ordered: job.ascending = true; return context.launch(job, n, false, options.search);
+      case plan::sort_first: return sort_first(context, job, n, options);
+      default: return context.launch(job, n, false, options.search);
+    }
+  }
+
+  /// Words and their places are sorted together; the answers go back to their places.
+  template <class Job>
+  void sort_first(Context& context, Job job, std::size_t n, const query_options& options) const {
+    if (n > 0xffffffffu) return context.launch(job, n, false, options.search);  // places are 32 bits
+    buffer<Word> words(where_, n, context.order()), words_alt(where_, n, context.order());
+    buffer<std::uint32_t> place(where_, n, context.order()), place_alt(where_, n, context.order());
+    context.for_each(n, encode_key<Word>{elements_.key, job.keys, words.data()});
+    context.for_each(n, number_places{place.data()});
+    const bool swapped = context.sort_pairs(words.data(), words_alt.data(), place.data(), place_alt.data(), 4, n);
+    job.keys = swapped ? words_alt.data() : words.data();
+    job.place = swapped ? place_alt.data() : place.data();
+    job.ascending = true;
+    context.launch(job, n, false, options.search);
+  }
+
+  /// Operations over ranges or ranks: few queries stay in the calling thread.
+  template <class Job>
+  void launch(Context& context, Job job, std::size_t n) const {
+    if (n == 0) return;
+    job.tree = tree_.view;
+    context.launch(job, n, n <= 1024, node_search::linear);
+  }
+  [[nodiscard]] count_job<Word, ValueBytes> counting(const void* lo, const void* hi, const range_options& options,
+                                                     std::uint64_t* counts, std::uint64_t* starts) const {
+    count_job<Word, ValueBytes> job;
+    job.lo = lo;
+    job.hi = hi;
+    job.ends = options.ends;
+    job.limit = options.limit;
+    job.counts = counts;
+    job.starts = starts;
+    return job;
+  }
+  void fill(Context& context, std::size_t queries, const std::uint64_t* offsets, const std::uint64_t* starts, std::uint64_t total,
+            void* out_keys, void* out_values) const {
+    fill_job<Word, ValueBytes> job;
+    job.offsets = offsets;
+    job.starts = starts;
+    job.queries = queries;
+    job.out_keys = out_keys;
+    job.out_values = out_values;
+    launch(context, job, total);
+  }
+
+  device where_;
+  element_type elements_;
+  tree_storage<Word, ValueBytes> tree_;
+  stream built_on_;  // set by an asynchronous build: what the host asks of the tree waits for it
+};
+
+template <class Context, class Word>
+[[nodiscard]] std::unique_ptr<static_index> build_index_on(const device& where, element_type elements, const void* keys,
+                                                           const void* values, std::size_t n, const build_options& options,
+                                                           const execution& ex) {
+  const auto make = [&]<unsigned ValueBytes>() -> std::unique_ptr<static_index> {
+    auto index = std::make_unique<index_on<Context, Word, ValueBytes>>(where, elements);
+    index->build(keys, values, n, options, ex);
+    return index;
+  };
+  switch (value_slot(elements.value_bytes)) {
+    case 0: return make.template operator()<0>();
+    case 4: return make.template operator()<4>();
+    case 8: return make.template operator()<8>();
+    default: return make.template operator()<16>();
+  }
+}
+
+}  // namespace espalier::detail

@@ -1,0 +1,114 @@
+// plan.cpp - the cost model. Constants were measured; docs/design/plans.md says how and on what.
+#include "static_tree/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace espalier {
+
+std::string to_string(plan p) {
+  switch (p) {
+    case plan::automatic: return "automatic";
+    case plan::small: return "small";
+    case plan::scattered: return "scattered";
+    case plan::ordered: return "ordered";
+    case plan::sort_first: return "sort_first";
+  }
+  return "unknown";
+}
+
+std::string to_string(interval i) {
+  switch (i) {
+    case interval::closed: return "closed";
+    case interval::right_open: return "right_open";
+    case interval::left_open: return "left_open";
+    case interval::open: return "open";
+  }
+  return "unknown";
+}
+
+std::string to_string(aggregates a) {
+  switch (a) {
+    case aggregates::none: return "none";
+    case aggregates::sum: return "sum";
+    case aggregates::min_max: return "min_max";
+    case aggregates::all: return "all";
+  }
+  return "unknown";
+}
+
+namespace detail {
+namespace {
+
+/// Seconds per query of an interleaved descent on one CPU core: grows with what misses the caches.
+double cpu_descent(std::size_t bytes) {
+  constexpr double in_cache = 6.0e-9, in_memory = 18.0e-9;
+  constexpr double cache = 32.0 * 1024 * 1024, memory = 4.0 * 1024 * 1024 * 1024;
+  const double b = std::clamp(static_cast<double>(bytes), cache, memory);
+  return in_cache + (in_memory - in_cache) * std::log2(b / cache) / std::log2(memory / cache);
+}
+
+double cpu_seconds(const plan_input& in, plan p) {
+  constexpr double start_threads = 8.0e-6;  // wake a pool and wait for it
+  constexpr double ordered = 4.0e-9;
+  constexpr double sort_per_byte = 2.5e-9;  // one radix pass per byte of the word, key and place
+  constexpr double put_back = 3.0e-9;       // answers go to random places
+  const auto n = static_cast<double>(in.queries);
+  const double threads = std::max(1u, in.threads);
+  const double descent = cpu_descent(in.leaf_bytes + in.inner_bytes);
+  const bool ascending = in.order == batch_order::ascending;
+  switch (p) {
+    case plan::small: return n * descent;
+    case plan::scattered: return start_threads + n * descent / threads;
+    case plan::ordered: return start_threads + n * (ascending ? ordered : descent * 1.2) / threads;
+    case plan::sort_first:
+      return 3 * start_threads + n * (sort_per_byte * in.word_bytes + ordered + put_back) / threads;
+    default: return 0;
+  }
+}
+
+double gpu_seconds(const plan_input& in, plan p) {
+  constexpr double launch = 4.0e-6;
+  constexpr double l2 = 50.0e6;
+  const auto n = static_cast<double>(in.queries);
+  // G queries/s of random descents against the bytes that compete for the L2 (H200).
+  const double leaves = static_cast<double>(in.leaf_bytes);
+  const double pressure = leaves / l2;
+  const double rate = pressure <= 1 ? 36.0e9 : std::max(9.0e9, 36.0e9 - 2.9e9 * std::log2(pressure));
+  const double ordered_rate = 90.0e9;
+  const double sort_rate = in.word_bytes == 4 ? 30.0e9 : 10.0e9;
+  const bool ascending = in.order == batch_order::ascending;
+  switch (p) {
+    case plan::small:
+    case plan::scattered: return launch + n / (ascending ? ordered_rate : rate);
+    case plan::ordered: return launch + n / (ascending ? ordered_rate : rate);
+    case plan::sort_first: return 8 * launch + n / sort_rate + n / ordered_rate + n / 36.0e9;
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+explanation predict(const plan_input& in, plan wanted) {
+  explanation e;
+  for (const plan p : {plan::small, plan::scattered, plan::ordered, plan::sort_first}) {
+    e.candidates.push_back({p, in.on_gpu ? gpu_seconds(in, p) : cpu_seconds(in, p)});
+  }
+  const auto cheapest = std::min_element(e.candidates.begin(), e.candidates.end(),
+                                         [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  e.chosen = wanted == plan::automatic ? cheapest->how : wanted;
+
+  char line[160];
+  std::snprintf(line, sizeof line, "plan %s for %zu queries on the %s%s\n", to_string(e.chosen).c_str(), in.queries,
+                in.on_gpu ? "GPU" : "CPU", wanted == plan::automatic ? "" : " (chosen by the caller)");
+  e.text = line;
+  for (const auto& c : e.candidates) {
+    std::snprintf(line, sizeof line, "  %-10s predicted %.3g ms\n", to_string(c.how).c_str(), c.seconds * 1e3);
+    e.text += line;
+  }
+  return e;
+}
+
+}  // namespace detail
+}  // namespace espalier

@@ -1,0 +1,24 @@
+// plan.hpp - how a batch is answered: predicted cost of each plan, from measured constants.
+#pragma once
+
+#include <cstddef>
+
+#include "espalier/static_tree/options.hpp"
+
+namespace espalier::detail {
+
+/// What the prediction looks at.
+struct plan_input {
+  std::size_t queries = 0;
+  std::size_t leaf_bytes = 0;
+  std::size_t inner_bytes = 0;
+  unsigned threads = 1;  ///< CPU threads; ignored on a GPU
+  bool on_gpu = false;
+  unsigned word_bytes = 4;
+  batch_order order = batch_order::unknown;
+};
+
+/// All plans with their predicted seconds, and the cheapest one. A plan that the caller chose stays chosen.
+[[nodiscard]] explanation predict(const plan_input& input, plan wanted);
+
+}  // namespace espalier::detail

@@ -1,0 +1,14 @@
+// validate.hpp - every invariant of layout.hpp and aggregate.hpp, checked on the host.
+#pragma once
+
+#include "espalier/device/device.hpp"
+#include "espalier/static_tree/options.hpp"
+#include "static_tree/storage.hpp"
+
+namespace espalier::detail {
+
+/// The first broken invariant, if any. The parts are copied from a GPU first.
+template <class Word, unsigned ValueBytes>
+[[nodiscard]] validation check_tree(const tree_storage<Word, ValueBytes>& tree, const device& where, const stream& order);
+
+}  // namespace espalier::detail

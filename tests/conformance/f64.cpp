@@ -1,0 +1,5 @@
+// f64.cpp - the suite for double keys. With values that are doubles, and as a set whose aggregates meet NaN and infinity.
+#include "conformance/conformance.hpp"
+
+ESPALIER_CONFORMANCE(f64_f64, double, double)
+ESPALIER_CONFORMANCE(f64_set, double, void)
