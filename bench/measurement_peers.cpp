@@ -52,7 +52,7 @@ void measurement::add_peers(operation op, row& r, const inputs& in, const answer
     if (p->it->answers(op)) {
       add_peer(op, r, in, ours, name, *p);
     } else if (what_.peers_named) {
-      r.notes.push_back(fmt::format("{}: has no {}", name, name_of(op)));
+      r.inapplicable_peers.push_back(name);
     }
     if (data_.keys.size() > most_kept_keys) peers_.erase(name);
   }

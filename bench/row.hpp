@@ -38,6 +38,7 @@ struct row {
   double bytes_per_key = 0;
   std::optional<double> bandwidth_share;
   std::vector<peer_result> peers;
+  std::vector<std::string> inapplicable_peers;  ///< asked for, but without this operation
   std::vector<std::string> notes;
 };
 

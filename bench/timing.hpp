@@ -31,16 +31,19 @@ template <class Run>
 [[nodiscard]] double median_seconds(unsigned repeat, Run&& run) {
   // The count comes from a run of several, as a single one is mostly the wait at its end when work is short.
   std::size_t inner = 1;
-  for (double total = 0; inner < 1'000'000;) {
+  std::vector<double> seconds;
+  for (;;) {
     const stopwatch watch;
     run(inner);
-    total = watch.seconds();
-    if (total >= shortest_timing) break;
+    const double total = watch.seconds();
+    if (total >= shortest_timing || inner >= 1'000'000) {
+      seconds.push_back(total / static_cast<double>(inner));
+      break;
+    }
     const double wanted = static_cast<double>(inner) * 1.2 * shortest_timing / std::max(total, 1e-9);
     inner = static_cast<std::size_t>(std::clamp(std::ceil(wanted), static_cast<double>(inner) * 2, 1e6));
   }
-  std::vector<double> seconds;
-  for (unsigned i = 0; i < repeat; ++i) {
+  while (seconds.size() < repeat) {
     const stopwatch watch;
     run(inner);
     seconds.push_back(watch.seconds() / static_cast<double>(inner));

@@ -40,6 +40,7 @@ json row_json(const row& r) {
   }
   if (r.range_elements != 0) j["range_elements"] = r.range_elements;
   if (r.bandwidth_share) j["bandwidth_share"] = *r.bandwidth_share;
+  if (!r.inapplicable_peers.empty()) j["inapplicable_peers"] = r.inapplicable_peers;
   if (!r.notes.empty()) j["notes"] = r.notes;
   return j;
 }

@@ -21,6 +21,12 @@ std::string joined(int argc, char** argv) {
   return text;
 }
 
+/// CLI11 would only say that a subcommand is missing.
+bool is_unknown_subcommand(CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return false;
+  return app.get_subcommands([&](CLI::App* known) { return known->check_name(argv[1]); }).empty();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -34,6 +40,9 @@ int main(int argc, char** argv) {
   espalier::cli::add_bench(app, chosen, joined(argc, argv));
   espalier::cli::add_info(app, chosen);
   espalier::cli::add_version(app, chosen);
+  if (is_unknown_subcommand(app, argc, argv)) {
+    return refuse(std::string("There is no subcommand '") + argv[1] + "': choose demo, bench, info or version.", 2);
+  }
   try {
     app.parse(argc, argv);
     return chosen ? chosen() : 0;

@@ -5,9 +5,9 @@
 #include <map>
 #include <mutex>
 
-#include "src/device/cpu_pool.hpp"
-#include "src/device/cpu_state.hpp"
-#include "src/device/system.hpp"
+#include "device/cpu_pool.hpp"
+#include "device/cpu_state.hpp"
+#include "device/system.hpp"
 
 namespace espalier::detail {
 

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "src/device/cpu_loop.hpp"
+#include "device/cpu_loop.hpp"
 
 namespace espalier::detail {
 

@@ -1,6 +1,6 @@
 // cpu_loop.cpp - see cpu_loop.hpp. Tells TSan what the TBB library, which it cannot look into, orders: everything
 // before the loop is seen by all pieces, and everything in the pieces is seen after the loop.
-#include "src/device/cpu_loop.hpp"
+#include "device/cpu_loop.hpp"
 
 #include <algorithm>
 

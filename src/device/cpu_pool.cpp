@@ -1,5 +1,5 @@
 // cpu_pool.cpp - see cpu_pool.hpp.
-#include "src/device/cpu_pool.hpp"
+#include "device/cpu_pool.hpp"
 
 #include <sys/mman.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "espalier/core/error.hpp"
-#include "src/device/cpu_stream.hpp"
-#include "src/device/system.hpp"
+#include "device/cpu_stream.hpp"
+#include "device/system.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>

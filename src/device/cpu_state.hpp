@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "src/device/cpu_loop.hpp"
-#include "src/device/cpu_stream.hpp"
-#include "src/device/state.hpp"
+#include "device/cpu_loop.hpp"
+#include "device/cpu_stream.hpp"
+#include "device/state.hpp"
 
 namespace espalier::detail {
 

@@ -1,5 +1,5 @@
 // cpu_stream.cpp - see cpu_stream.hpp.
-#include "src/device/cpu_stream.hpp"
+#include "device/cpu_stream.hpp"
 
 #include <system_error>
 #include <utility>

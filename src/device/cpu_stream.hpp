@@ -20,7 +20,7 @@
 #include <mutex>
 #include <thread>
 
-#include "src/device/state.hpp"
+#include "device/state.hpp"
 
 namespace espalier::detail {
 

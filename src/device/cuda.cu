@@ -7,8 +7,8 @@
 #include <mutex>
 #include <utility>
 
-#include "src/device/cuda_factory.hpp"
-#include "src/device/cuda_state.cuh"
+#include "device/cuda_factory.hpp"
+#include "device/cuda_state.cuh"
 
 namespace espalier::detail {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "src/device/state.hpp"
+#include "device/state.hpp"
 
 namespace espalier::detail {
 

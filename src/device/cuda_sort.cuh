@@ -45,16 +45,54 @@ bool sort_with(const device& where, const stream& s, cub::DoubleBuffer<Word> key
   return keys.selector != 0;
 }
 
+template <class Word, class Value>
+void sort_with_from(const device& where, const stream& s, const Word* keys, Word* sorted_keys, const void* values,
+                    void* sorted_values, std::uint64_t n, int begin, int end) {
+  with_scratch(where, s, "cub::DeviceRadixSort::SortPairs", [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, sorted_keys, static_cast<const Value*>(values),
+                                           static_cast<Value*>(sorted_values), n, begin, end, cuda_backend::native(s));
+  });
+}
+
+inline void require_value_bytes(unsigned value_bytes) {
+  if (value_bytes != 0 && value_bytes != 4 && value_bytes != 8 && value_bytes != 16) {
+    throw error("sort_pairs() takes values of 0, 4, 8 or 16 bytes; widen the values first.");
+  }
+}
+
 }  // namespace detail
+
+template <class Word>
+void cuda_backend::sort_pairs_from(const stream& s, const Word* keys, Word* sorted_keys, const void* values,
+                                   void* sorted_values, unsigned value_bytes, std::size_t n, unsigned begin_bit,
+                                   unsigned end_bit) const {
+  detail::require_value_bytes(value_bytes);
+  if (n == 0) return;
+  const int end = static_cast<int>(std::min<unsigned>(end_bit, 8 * sizeof(Word)));
+  const int begin = static_cast<int>(std::min<unsigned>(begin_bit, end));
+  const detail::device_guard guard(ordinal_);
+  const stream order = where_.resolve(s);
+  switch (value_bytes) {
+    case 0:
+      detail::with_scratch(where_, order, "cub::DeviceRadixSort::SortKeys", [&](void* scratch, std::size_t& bytes) {
+        return cub::DeviceRadixSort::SortKeys(scratch, bytes, keys, sorted_keys, std::uint64_t{n}, begin, end, native(order));
+      });
+      return;
+    case 4:
+      return detail::sort_with_from<Word, std::uint32_t>(where_, order, keys, sorted_keys, values, sorted_values, n, begin, end);
+    case 8:
+      return detail::sort_with_from<Word, std::uint64_t>(where_, order, keys, sorted_keys, values, sorted_values, n, begin, end);
+    default:
+      return detail::sort_with_from<Word, detail::value_16>(where_, order, keys, sorted_keys, values, sorted_values, n, begin, end);
+  }
+}
 
 template <class Word>
 bool cuda_backend::sort_pairs(const stream& s, Word* keys, Word* keys_alt, void* values, void* values_alt,
                               unsigned value_bytes, std::size_t n, unsigned begin_bit, unsigned end_bit) const {
   const int end = static_cast<int>(std::min<unsigned>(end_bit, 8 * sizeof(Word)));
   const int begin = static_cast<int>(std::min<unsigned>(begin_bit, 8 * sizeof(Word)));
-  if (value_bytes != 0 && value_bytes != 4 && value_bytes != 8 && value_bytes != 16) {
-    throw error("sort_pairs() takes values of 0, 4, 8 or 16 bytes; widen the values first.");
-  }
+  detail::require_value_bytes(value_bytes);
   if (n < 2 || begin >= end) return false;
   const detail::device_guard guard(ordinal_);
   const stream order = where_.resolve(s);

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "espalier/device/cuda.cuh"
-#include "src/device/state.hpp"
+#include "device/state.hpp"
 
 namespace espalier::detail {
 

@@ -1,9 +1,9 @@
 // device.cpp - the handles `device` and `stream`: checks of arguments, then the state does the work.
 #include "espalier/device/device.hpp"
 
-#include "src/device/cpu_state.hpp"
-#include "src/device/cuda_factory.hpp"
-#include "src/device/state.hpp"
+#include "device/cpu_state.hpp"
+#include "device/cuda_factory.hpp"
+#include "device/state.hpp"
 
 namespace espalier {
 

@@ -1,5 +1,5 @@
 // system.cpp - reads /proc and /sys/fs/cgroup. A file that is missing or odd means "no limit from there".
-#include "src/device/system.hpp"
+#include "device/system.hpp"
 
 #include <sched.h>
 #include <sys/utsname.h>

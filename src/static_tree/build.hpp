@@ -3,6 +3,7 @@
 // A Context is one device's way to run the parts (cpu_context.hpp, cuda_context.cuh), all in the order of one stream:
 //   where(), order()                       the device and the stream
 //   for_each(n, body)                      body(i) for each i
+//   sort_from(keys, sorted, values, sorted, n)           stable; leaves its input as it is
 //   sort_pairs(keys, alt, values, alt, value_bytes, n)   true if the result is in the alternates
 //   exclusive_scan(in, out, n)
 //   copy(to, from, bytes), zero(to, bytes)
@@ -10,7 +11,7 @@
 //   launch(job, n, search)                 run(team, job, ...) over [0, n)
 //   root_cells(groups, word_bytes)         how large the top table should be
 //
-// Memory moved, u32/u32, n elements, besides the sort: encode 8n, copy values 8n, lines 16n, headers 4n bytes.
+// Memory moved, u32/u32, n elements, besides the sort: lines 16n, headers 4n bytes; other key types: encode 8n.
 #pragma once
 
 #include <utility>
@@ -45,14 +46,14 @@ class builder {
     order(n);
     write_lines(tree);
     write_table(tree);
-    values_ = {};
-    words_ = {};
+    value_memory_ = {};
+    word_memory_ = {};
     write_aggregates(tree);
     return tree;
   }
 
  private:
-  // ---- elements: words_ and values_ end up sorted ----------------------------------------------------------
+  // ---- elements: words_ and values_ point to them, and end up sorted ----------------------------------------------------------
   template <class T>
   [[nodiscard]] buffer<T> scratch(std::size_t n) {
     return buffer<T>(context_.where(), n, context_.order());
@@ -67,20 +68,36 @@ class builder {
     return hold.data();
   }
 
+  // 16-byte aligned, since the lines are written in such units.
+  [[nodiscard]] bool usable(const void* p) const {
+    return reinterpret_cast<std::uintptr_t>(p) % 16 == 0 && context_.where().is_local(p);
+  }
+
+  /// words() and values() in input order. Where the caller's memory already is what we need, it is not copied.
   void load(const void* keys, const void* values, std::size_t n) {
-    words_ = scratch<Word>(n);
-    {
+    const bool words_already = elements_.key == scalar_kind::u32 || elements_.key == scalar_kind::u64;
+    if (words_already && usable(keys)) {
+      words_ = static_cast<const Word*>(keys);
+    } else {
       raw_buffer hold;
-      context_.for_each(n, encode_key<Word>{elements_.key, local(keys, n * bytes_of(elements_.key), hold), words_.data()});
+      word_memory_ = scratch<Word>(n);
+      context_.for_each(n, encode_key<Word>{elements_.key, local(keys, n * bytes_of(elements_.key), hold), word_memory_.data()});
+      words_ = word_memory_.data();
     }
     if constexpr (ValueBytes != 0) {
-      values_ = scratch<value>(n);
+      if (elements_.value_bytes == ValueBytes && usable(values)) {
+        values_ = static_cast<const value*>(values);
+        return;
+      }
+      value_memory_ = scratch<value>(n);
+      values_ = value_memory_.data();
       if (elements_.value_bytes == ValueBytes) {
-        context_.copy(values_.data(), values, n * ValueBytes);
+        context_.copy(value_memory_.data(), values, n * ValueBytes);
       } else {
         raw_buffer hold;
         const void* from = local(values, n * elements_.value_bytes, hold);
-        context_.for_each(n, widen_value<ValueBytes>{static_cast<const unsigned char*>(from), elements_.value_bytes, values_.data()});
+        context_.for_each(n, widen_value<ValueBytes>{static_cast<const unsigned char*>(from), elements_.value_bytes,
+                                                     value_memory_.data()});
       }
     }
   }
@@ -91,7 +108,7 @@ class builder {
     const std::size_t marks = (n - 1 + stride - 1) / stride;
     auto flags = scratch<std::uint64_t>(marks + 1);
     context_.zero(flags.data() + marks, sizeof(std::uint64_t));
-    context_.for_each(marks, mark_descent<Word>{words_.data(), flags.data(), n, stride});
+    context_.for_each(marks, mark_descent<Word>{words_, flags.data(), n, stride});
     context_.exclusive_scan(flags.data(), flags.data(), marks + 1);
     return context_.read(flags.data() + marks) == 0;
   }
@@ -103,12 +120,13 @@ class builder {
         throw error("build: the keys were promised to ascend and do not; leave out build_options::sorted to have them sorted.");
       }
     }
-    auto words_alt = scratch<Word>(n);
-    auto values_alt = scratch<value>(ValueBytes == 0 ? 0 : n);
-    if (context_.sort_pairs(words_.data(), words_alt.data(), values_.data(), values_alt.data(), ValueBytes, n)) {
-      words_ = std::move(words_alt);
-      values_ = std::move(values_alt);
-    }
+    auto words = scratch<Word>(n);
+    auto values = scratch<value>(ValueBytes == 0 ? 0 : n);
+    context_.sort_from(words_, words, values_, values, n);
+    word_memory_ = std::move(words);
+    value_memory_ = std::move(values);
+    words_ = word_memory_.data();
+    values_ = value_memory_.data();
   }
 
   // ---- lines and headers ---------------------------------------------------------------------------------
@@ -119,14 +137,14 @@ class builder {
     if (groups >= subtable_flag) throw error("build: more elements than a static tree can number; split the data over several trees.");
     tree.lines = room(lines * shape::line_bytes);
     context_.for_each(lines * shape::line_bytes / 16,
-                      write_unit<Word, ValueBytes>{words_.data(), values_.data(), static_cast<std::byte*>(tree.lines.data()), n});
+                      write_unit<Word, ValueBytes>{words_, values_, static_cast<std::byte*>(tree.lines.data()), n});
     tree.headers = room(groups * sizeof(group_header<Word>));
-    context_.for_each(groups * 32, write_header_byte<Word, ValueBytes>{words_.data(), static_cast<std::uint8_t*>(tree.headers.data()), n});
+    context_.for_each(groups * 32, write_header_byte<Word, ValueBytes>{words_, static_cast<std::uint8_t*>(tree.headers.data()), n});
     tree.view.lines = static_cast<const std::byte*>(tree.lines.data());
     tree.view.headers = static_cast<const group_header<Word>*>(tree.headers.data());
     tree.view.groups = static_cast<std::uint32_t>(groups);
-    tree.view.first = context_.read(words_.data());
-    tree.view.last = context_.read(words_.data() + n - 1);
+    tree.view.first = context_.read(words_);
+    tree.view.last = context_.read(words_ + n - 1);
   }
 
   // ---- the top table: level by level, until no cell is crowded --------------------------------------------
@@ -139,7 +157,7 @@ class builder {
     std::uint64_t offset = 0, level_cells = std::uint64_t{tree.view.root.last} + 1;
     std::uint32_t ids = 0;
     for (;;) {
-      const cell_rule<Word, ValueBytes> rule{words_.data(),         tree.view.size, tree.view.groups,
+      const cell_rule<Word, ValueBytes> rule{words_,         tree.view.size, tree.view.groups,
                                              tables.back().data(),  tables.back().size(), offset,
                                              tree.table_levels + 1 == most_table_levels};
       cells.push_back(scratch<std::uint32_t>(level_cells));
@@ -236,8 +254,10 @@ class builder {
   Context& context_;
   element_type elements_;
   build_options options_;
-  buffer<Word> words_;
-  buffer<value> values_;
+  const Word* words_ = nullptr;  // the caller's memory, or that of the two below
+  const value* values_ = nullptr;
+  buffer<Word> word_memory_;
+  buffer<value> value_memory_;
 };
 
 }  // namespace espalier::detail

@@ -3,7 +3,9 @@
 
 #include <cstring>
 #include <functional>
+#include <utility>
 
+#include "espalier/device/buffer.hpp"
 #include "espalier/device/cpu.hpp"
 #include "espalier/static_tree/index.hpp"
 #include "static_tree/cpu_kernels.hpp"
@@ -29,11 +31,25 @@ class cpu_context {
                                 std::size_t n, unsigned begin_bit = 0) {
     return backend_.sort_pairs(keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, 8 * sizeof(Word));
   }
+  template <class Word, class Value>
+  void sort_from(const Word* keys, buffer<Word>& sorted_keys, const Value* values, buffer<Value>& sorted_values, std::size_t n) {
+    const std::size_t value_count = sorted_values.size();
+    buffer<Word> keys_alt(where(), n, order_);
+    buffer<Value> values_alt(where(), value_count, order_);
+    copy(sorted_keys.data(), keys, n * sizeof(Word));
+    copy(sorted_values.data(), values, value_count * sizeof(Value));
+    const unsigned value_bytes = value_count == 0 ? 0 : sizeof(Value);
+    if (sort_pairs(sorted_keys.data(), keys_alt.data(), sorted_values.data(), values_alt.data(), value_bytes, n)) {
+      sorted_keys = std::move(keys_alt);
+      sorted_values = std::move(values_alt);
+    }
+  }
   template <class T>
   void exclusive_scan(const T* in, T* out, std::size_t n) {
     backend_.exclusive_scan(in, out, n);
   }
   void copy(void* to, const void* from, std::size_t bytes) {
+    if (bytes == 0) return;
     constexpr std::size_t piece = std::size_t{1} << 22;
     backend_.for_each_chunk(bytes, piece, [&](std::size_t first, std::size_t last) {
       std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, last - first);

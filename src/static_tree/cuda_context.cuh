@@ -1,6 +1,7 @@
 // cuda_context.cuh - Context of build.hpp on a GPU: everything is enqueued on one stream.
 #pragma once
 
+#include "espalier/device/buffer.hpp"
 #include "espalier/device/cuda.cuh"
 #include "espalier/static_tree/index.hpp"
 #include "espalier/static_tree/run.hpp"
@@ -9,11 +10,16 @@
 namespace espalier::detail {
 
 /// One GPU thread per query: one-thread teams leave the most loads in flight (docs/design/static-tree-gpu.md).
+using query_team = tile<1>;
+
 template <class Job>
-__global__ void __launch_bounds__(256) run_job(const __grid_constant__ Job job, std::size_t n) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < n) runner<tile<1>>::run(tile<1>{}, job, i, i + 1);
-}
+struct run_one {
+  Job job;
+  template <class Team>
+  __device__ __forceinline__ void operator()(Team team, std::size_t i) const {
+    runner<Team>::run(team, job, i, i + 1);
+  }
+};
 
 class cuda_context {
  public:
@@ -33,6 +39,11 @@ class cuda_context {
   [[nodiscard]] bool sort_pairs(Word* keys, Word* keys_alt, void* values, void* values_alt, unsigned value_bytes,
                                 std::size_t n, unsigned begin_bit = 0) {
     return backend_.sort_pairs(order_, keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, 8 * sizeof(Word));
+  }
+  template <class Word, class Value>
+  void sort_from(const Word* keys, buffer<Word>& sorted_keys, const Value* values, buffer<Value>& sorted_values, std::size_t n) {
+    const unsigned value_bytes = sorted_values.empty() ? 0 : sizeof(Value);
+    backend_.sort_pairs_from(order_, keys, sorted_keys.data(), values, sorted_values.data(), value_bytes, n, 0, 8 * sizeof(Word));
   }
   template <class T>
   void exclusive_scan(const T* in, T* out, std::size_t n) {
@@ -60,10 +71,7 @@ class cuda_context {
 
   template <class Job>
   void launch(const Job& job, std::size_t n, bool, node_search) {
-    const device_guard guard(where_.ordinal());
-    const auto blocks = static_cast<unsigned>((n + 255) / 256);
-    run_job<<<blocks, 256, 0, cuda_backend::native(order_)>>>(job, n);
-    check_cuda(cudaGetLastError(), "launch of a bulk operation");
+    backend_.for_each_team<query_team>(order_, n, run_one<Job>{job});
   }
 
   /// To know would take a wait; and the answer would change nothing, since neighbouring threads share lines anyway.

@@ -88,12 +88,25 @@ double gpu_seconds(const plan_input& in, plan p) {
   }
 }
 
+/// Plans worth naming for a batch. On a GPU `small` is what fits the card at once, and an ordered batch runs the same kernel:
+/// neighbouring threads share lines by themselves.
+bool offers(const plan_input& in, plan p) {
+  constexpr std::size_t one_wave = std::size_t{1} << 18;
+  const bool small = in.queries <= one_wave;
+  switch (p) {
+    case plan::small: return !in.on_gpu || small;
+    case plan::scattered: return !in.on_gpu || !small;
+    case plan::ordered: return in.order == batch_order::ascending;
+    default: return in.order != batch_order::ascending && !small;
+  }
+}
+
 }  // namespace
 
 explanation predict(const plan_input& in, plan wanted) {
   explanation e;
   for (const plan p : {plan::small, plan::scattered, plan::ordered, plan::sort_first}) {
-    e.candidates.push_back({p, in.on_gpu ? gpu_seconds(in, p) : cpu_seconds(in, p)});
+    if (offers(in, p) || p == wanted) e.candidates.push_back({p, in.on_gpu ? gpu_seconds(in, p) : cpu_seconds(in, p)});
   }
   const auto cheapest = std::min_element(e.candidates.begin(), e.candidates.end(),
                                          [](const auto& a, const auto& b) { return a.seconds < b.seconds; });

@@ -41,9 +41,10 @@ inline std::string contents(const std::filesystem::path& file) {
 
 inline outcome run(const std::string& arguments) {
   const auto errors = scratch_file("stderr");
-  const std::string command = "'" + cli_path().string() + "' " + arguments + " 2>'" + errors.string() + "'";
+  std::ostringstream command;
+  command << cli_path() << ' ' << arguments << " 2>" << errors;  // paths are streamed in quotes
   outcome result;
-  FILE* pipe = popen(command.c_str(), "r");
+  FILE* pipe = popen(command.str().c_str(), "r");
   if (pipe == nullptr) return result;
   std::array<char, 4096> piece{};
   for (std::size_t n = 0; (n = fread(piece.data(), 1, piece.size(), pipe)) > 0;) result.out.append(piece.data(), n);

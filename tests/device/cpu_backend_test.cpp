@@ -13,6 +13,7 @@
 #include "device/sort_cases.hpp"
 #include "espalier/device/buffer.hpp"
 #include "espalier/device/cpu.hpp"
+#include "espalier/team/scalar_team.hpp"
 #include "support/failing_pool.hpp"
 
 namespace espalier::test {
@@ -33,6 +34,16 @@ TEST_P(cpu_backend_test, for_each_visits_every_index_once) {
     backend_.for_each(n, [&](std::size_t i) { ++visits[i]; });
     EXPECT_TRUE(std::all_of(visits.begin(), visits.end(), [](const auto& v) { return v == 1; })) << n;
   }
+}
+
+TEST_P(cpu_backend_test, for_each_team_gives_every_index_to_one_team) {
+  constexpr std::size_t n = 5000;
+  std::vector<std::uint32_t> nodes(8 * n), ranks(n);
+  for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = static_cast<std::uint32_t>(i);
+  backend_.for_each_team<scalar_team>(n, [&](scalar_team team, std::size_t i) {
+    ranks[i] += team.rank<0>(team.view<8>(nodes.data() + 8 * i), static_cast<std::uint32_t>(8 * i + i % 9));
+  });
+  for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(ranks[i], i % 9);
 }
 
 TEST_P(cpu_backend_test, chunks_are_multiples_of_the_grain_and_cover_all) {

@@ -9,7 +9,7 @@
 
 #include "espalier/core/error.hpp"
 #include "espalier/device/device.hpp"
-#include "src/device/cpu_pool.hpp"
+#include "device/cpu_pool.hpp"
 
 namespace espalier::test {
 namespace {
@@ -55,6 +55,9 @@ TEST(cpu_pool_test, untouched_blocks_count_as_taken) {
 }
 
 TEST(cpu_pool_test, free_blocks_give_way_to_a_request_of_another_size) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "TSan leaves no address range for a block of nearly all memory";
+#endif
   const auto pool = std::make_shared<detail::cpu_pool>("test");
   const std::size_t free = pool->info().free;
   const std::size_t part = free / 8;

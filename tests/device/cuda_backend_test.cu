@@ -1,6 +1,7 @@
 // cuda_backend_test.cu - launches, sorts, scans and memory of every GPU; skipped without one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "device/sort_cases.hpp"
 #include "espalier/device/buffer.hpp"
 #include "espalier/device/cuda.cuh"
+#include "espalier/team/tile.cuh"
 #include "support/failing_pool.hpp"
 
 namespace espalier::test {
@@ -60,6 +62,54 @@ TEST_F(cuda_backend_test, for_each_reaches_beyond_32_bits) {
     d.fill(out.data(), 0, 40, {});
     cuda_backend(d).for_each({}, n, mark_if_divisible{out.data()});
     EXPECT_EQ(out.to_vector(), std::vector<std::uint8_t>(40, 1));
+  }
+}
+
+/// Every lane adds its vote: a team of L lanes must be called by all of them, with one index.
+struct count_lanes {
+  unsigned* out;
+  template <class Team>
+  __device__ void operator()(Team team, std::size_t i) const {
+    atomicAdd(out + i, 1u);
+    const auto same = team.once([i] { return i; });
+    if (same != i) atomicAdd(out + i, 1000u);
+  }
+};
+
+template <unsigned Lanes>
+void every_lane_is_called(const device& d) {
+  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{33}, std::size_t{10007}}) {
+    const buffer<unsigned> out(d, n);
+    d.fill(out.data(), 0, out.bytes(), d.default_stream());
+    cuda_backend(d).for_each_team<tile<Lanes>>(d.default_stream(), n, count_lanes{out.data()});
+    EXPECT_EQ(out.to_vector(), std::vector<unsigned>(n, Lanes)) << Lanes << " lanes, " << n;
+  }
+}
+
+TEST_F(cuda_backend_test, for_each_team_calls_all_lanes_of_one_team_per_index) {
+  for (const device& d : gpus_) {
+    every_lane_is_called<1>(d);
+    every_lane_is_called<4>(d);
+    every_lane_is_called<32>(d);
+  }
+}
+
+TEST_F(cuda_backend_test, sort_pairs_from_leaves_its_input_and_sorts_stably) {
+  for (const device& d : gpus_) {
+    constexpr std::size_t n = 100003;
+    std::vector<std::uint64_t> keys(n);
+    std::vector<std::uint32_t> values(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      keys[i] = (i * 0x9e3779b97f4a7c15u) >> 52;
+      values[i] = static_cast<std::uint32_t>(i);
+    }
+    const auto k = to_device(d, std::span(keys)), sorted_k = buffer<std::uint64_t>(d, n);
+    const auto v = to_device(d, std::span(values)), sorted_v = buffer<std::uint32_t>(d, n);
+    cuda_backend(d).sort_pairs_from(d.default_stream(), k.data(), sorted_k.data(), v.data(), sorted_v.data(), 4, n, 0, 64);
+    EXPECT_EQ(k.to_vector(), keys);
+    EXPECT_EQ(v.to_vector(), values);
+    std::stable_sort(values.begin(), values.end(), [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
+    EXPECT_EQ(sorted_v.to_vector(), values);
   }
 }
 

@@ -135,15 +135,34 @@ template <std::unsigned_integral Word>
   }
 }
 
+// Queries and answers are read and written once. On a GPU they say so: else a large batch pushes the tree out of the
+// caches (measured: 4 % at 2^27 keys, 10 % at 2^29).
+template <class T>
+[[nodiscard]] ESPALIER_INLINE T load_once(const T* p) {
+#ifdef __CUDA_ARCH__
+  return __ldcs(p);
+#else
+  return *p;
+#endif
+}
+template <class T>
+ESPALIER_INLINE void store_once(T* p, T x) {
+#ifdef __CUDA_ARCH__
+  __stcs(p, x);
+#else
+  *p = x;
+#endif
+}
+
 /// Loads element `i` of an array of scalars of this kind, zero-extended: the raw bits, not yet encoded.
 template <std::unsigned_integral Word>
 [[nodiscard]] ESPALIER_INLINE Word load_bits(scalar_kind kind, const void* array, std::size_t i) {
   switch (bytes_of(kind)) {
-    case 1: return static_cast<const std::uint8_t*>(array)[i];
-    case 2: return static_cast<const std::uint16_t*>(array)[i];
-    case 4: return static_cast<const std::uint32_t*>(array)[i];
+    case 1: return load_once(static_cast<const std::uint8_t*>(array) + i);
+    case 2: return load_once(static_cast<const std::uint16_t*>(array) + i);
+    case 4: return load_once(static_cast<const std::uint32_t*>(array) + i);
     default:
-      if constexpr (sizeof(Word) == 8) return static_cast<const std::uint64_t*>(array)[i];
+      if constexpr (sizeof(Word) == 8) return load_once(static_cast<const std::uint64_t*>(array) + i);
       return 0;
   }
 }
@@ -152,11 +171,11 @@ template <std::unsigned_integral Word>
 template <std::unsigned_integral Word>
 ESPALIER_INLINE void store_bits(scalar_kind kind, void* array, std::size_t i, Word raw) {
   switch (bytes_of(kind)) {
-    case 1: static_cast<std::uint8_t*>(array)[i] = static_cast<std::uint8_t>(raw); break;
-    case 2: static_cast<std::uint16_t*>(array)[i] = static_cast<std::uint16_t>(raw); break;
-    case 4: static_cast<std::uint32_t*>(array)[i] = static_cast<std::uint32_t>(raw); break;
+    case 1: store_once(static_cast<std::uint8_t*>(array) + i, static_cast<std::uint8_t>(raw)); break;
+    case 2: store_once(static_cast<std::uint16_t*>(array) + i, static_cast<std::uint16_t>(raw)); break;
+    case 4: store_once(static_cast<std::uint32_t*>(array) + i, static_cast<std::uint32_t>(raw)); break;
     default:
-      if constexpr (sizeof(Word) == 8) static_cast<std::uint64_t*>(array)[i] = raw;
+      if constexpr (sizeof(Word) == 8) store_once(static_cast<std::uint64_t*>(array) + i, static_cast<std::uint64_t>(raw));
       break;
   }
 }

@@ -41,6 +41,13 @@ __global__ void for_each_kernel(std::size_t n, Body body) {
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) body(i);
 }
 
+// Teams do not stride: a grid has room for 2^39 threads of blocks of 256. The body is not copied to local memory.
+template <class Team, class Body>
+__global__ void __launch_bounds__(256) for_each_team_kernel(std::size_t n, const __grid_constant__ Body body) {
+  const std::size_t i = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / Team::lanes();
+  if (i < n) body(Team{}, i);
+}
+
 }  // namespace detail
 
 class cuda_backend {
@@ -71,6 +78,16 @@ class cuda_backend {
     detail::check_cuda(cudaGetLastError(), "for_each");
   }
 
+  /// body(team, i) for each i in [0, n), one team (a tile of team/tile.cuh) each, called by all its lanes.
+  template <class Team, class Body>
+  void for_each_team(const stream& s, std::size_t n, const Body& body) const {
+    if (n == 0) return;
+    const detail::device_guard guard(ordinal_);
+    const std::size_t blocks = (n * Team::lanes() - 1) / block_threads + 1;
+    detail::for_each_team_kernel<Team><<<static_cast<unsigned>(blocks), block_threads, 0, native(s)>>>(n, body);
+    detail::check_cuda(cudaGetLastError(), "for_each_team");
+  }
+
   /// Stable sort by bits [begin_bit, end_bit) of the keys, unsigned; `value_bytes` is 0, 4, 8 or 16 and the values
   /// follow their keys. All four arrays hold n elements, aligned to their element, and are overwritten; the value
   /// arrays may be null if value_bytes is 0. Returns true if the result will lie in keys_alt and values_alt.
@@ -78,6 +95,11 @@ class cuda_backend {
   template <class Word>
   [[nodiscard]] bool sort_pairs(const stream& s, Word* keys, Word* keys_alt, void* values, void* values_alt,
                                 unsigned value_bytes, std::size_t n, unsigned begin_bit, unsigned end_bit) const;
+
+  /// The same sort from arrays that stay as they are into others; takes scratch memory for a copy of both.
+  template <class Word>
+  void sort_pairs_from(const stream& s, const Word* keys, Word* sorted_keys, const void* values, void* sorted_values,
+                       unsigned value_bytes, std::size_t n, unsigned begin_bit, unsigned end_bit) const;
 
   /// out[i] = in[0] + ... + in[i - 1], wrapping around on overflow. in == out is allowed. T: u64, i64, int128.
   template <class T>
@@ -95,6 +117,10 @@ extern template bool cuda_backend::sort_pairs(const stream&, std::uint32_t*, std
                                               std::size_t, unsigned, unsigned) const;
 extern template bool cuda_backend::sort_pairs(const stream&, std::uint64_t*, std::uint64_t*, void*, void*, unsigned,
                                               std::size_t, unsigned, unsigned) const;
+extern template void cuda_backend::sort_pairs_from(const stream&, const std::uint32_t*, std::uint32_t*, const void*, void*,
+                                                   unsigned, std::size_t, unsigned, unsigned) const;
+extern template void cuda_backend::sort_pairs_from(const stream&, const std::uint64_t*, std::uint64_t*, const void*, void*,
+                                                   unsigned, std::size_t, unsigned, unsigned) const;
 extern template void cuda_backend::exclusive_scan(const stream&, const std::uint64_t*, std::uint64_t*,
                                                   std::size_t) const;
 extern template void cuda_backend::exclusive_scan(const stream&, const std::int64_t*, std::int64_t*, std::size_t) const;

@@ -8,12 +8,11 @@
 //            cuda_backend (device/cuda.cuh). Both model the concept below, so that an index owner is
 //            written once as a template over Backend.
 //
-// A backend B offers, all stream-ordered:
-//   b.for_each_team(s, n, body)      body(team, i) for each i in [0, n), each by some team
-//   b.for_each_batch(s, job, n)      run(team, job, first, last) for pieces of [0, n); a piece has at most
-//                                    Team::batch elements on a GPU, and some thousands on a CPU
-//   b.sort_pairs(s, ...)             stable radix sort of unsigned words with 0/4/8/16-byte values
-//   b.exclusive_scan(s, in, out, n)  u64 prefix sums
+// A backend B offers (a GPU's takes the stream first and enqueues; a CPU's is done when it returns):
+//   b.for_each(n, body)              body(i) for each i in [0, n)
+//   b.for_each_team<Team>(n, body)   body(team, i) for each i, each by one team of that kind
+//   b.sort_pairs(...)                stable radix sort of unsigned words with 0/4/8/16-byte values
+//   b.exclusive_scan(in, out, n)     prefix sums of u64, i64, int128
 // Memory and copies are the device's own (below), since they need no compile-time knowledge.
 #pragma once
 

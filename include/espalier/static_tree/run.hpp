@@ -52,14 +52,14 @@ struct runner {
   template <class Word, unsigned V>
   static ESPALIER_INLINE void load_queries(const query_job<Word, V>& job, std::size_t first, unsigned n, Word* words) {
     if (job.place != nullptr) {
-      for (unsigned j = 0; j < n; ++j) words[j] = static_cast<const Word*>(job.keys)[first + j];
+      for (unsigned j = 0; j < n; ++j) words[j] = load_once(static_cast<const Word*>(job.keys) + first + j);
     } else {
       load_words(job.tree.key, job.keys, first, n, words);
     }
   }
   template <class Job>
   static ESPALIER_INLINE std::size_t place_of(const Job& job, std::size_t i) {
-    return job.place != nullptr ? job.place[i] : i;
+    return job.place != nullptr ? load_once(job.place + i) : i;
   }
 
   template <class Word, unsigned V>
@@ -80,7 +80,12 @@ struct runner {
                                           const typename value_raw<V>::type& raw) {
     if constexpr (V != 0) {
       if (t.value_bytes == V) {
-        static_cast<typename value_raw<V>::type*>(out)[i] = raw;
+        auto* to = static_cast<typename value_raw<V>::type*>(out) + i;
+        if constexpr (V == 16) {
+          *to = raw;
+        } else {
+          store_once(to, raw);
+        }
       } else {
         auto* to = static_cast<unsigned char*>(out) + i * t.value_bytes;
         for (unsigned b = 0; b < t.value_bytes; ++b) to[b] = byte_of(raw, b);
@@ -101,7 +106,7 @@ struct runner {
     if (V != 0 && out_values != nullptr) {
       store_value(t, out_values, i, there ? t.value_at(rank) : typename value_raw<V>::type{});
     }
-    if (found != nullptr) found[i] = there ? 1 : 0;
+    if (found != nullptr) store_once(found + i, std::uint8_t{there});
   }
 
   // ---- find -----------------------------------------------------------------------------------------------
@@ -120,7 +125,7 @@ struct runner {
           const unsigned slot = team.template rank<0>(k, x);
           const bool hit = team.get(k, slot) == key;
           if (job.values != nullptr) store_value(t, job.values, i, hit ? team.get(v, slot) : raw{});
-          if (job.found != nullptr) job.found[i] = hit ? 1 : 0;
+          if (job.found != nullptr) store_once(job.found + i, std::uint8_t{hit});
           return;
         }
       } else {
@@ -128,7 +133,7 @@ struct runner {
           const unsigned slot = team.template rank<0>(k, x);
           const bool hit = team.get(k, slot) == key;
           if (V != 0 && job.values != nullptr) store_value(t, job.values, i, hit ? t.line_values(line)[slot] : raw{});
-          if (job.found != nullptr) job.found[i] = hit ? 1 : 0;
+          if (job.found != nullptr) store_once(job.found + i, std::uint8_t{hit});
           return;
         }
       }
@@ -210,7 +215,7 @@ struct runner {
       std::uint64_t rank[batch];
       load_queries(job, i, n, key);
       ranks(team, job, job.upper, key, n, rank);
-      for (unsigned j = 0; j < n; ++j) job.ranks[place_of(job, i + j)] = rank[j];
+      for (unsigned j = 0; j < n; ++j) store_once(job.ranks + place_of(job, i + j), rank[j]);
     }
   }
 

@@ -15,8 +15,6 @@
 
 namespace espalier {
 
-struct visit_options;
-
 namespace detail {
 
 inline constexpr unsigned visit_threads = 256;

@@ -20,13 +20,20 @@
 
 namespace espalier {
 
+// Two compilers make two different functions of each of these: they must not share a name, or the linker keeps either one.
+#if ESPALIER_CUDA_COMPILER
+inline namespace visit_anywhere {
+#else
+inline namespace visit_on_cpu {
+#endif
+
 struct visit_options {
   std::uint64_t first = 0;
   std::uint64_t last = std::numeric_limits<std::uint64_t>::max();  ///< one past the last rank; the size at most
   visit_order order = visit_order::any;  ///< by_key: for_each in key order by one thread; reduce combines in key order
 };
 
-namespace detail {
+namespace visiting {
 
 /// visit(rank, line, slot) for ranks [first, last): whole lines have a constant number of slots, so that the inner loop unrolls.
 template <class Ref, class Visit>
@@ -61,12 +68,12 @@ template <class Tree>
   return v;
 }
 
-}  // namespace detail
+}  // namespace visiting
 
 /// Calls f for each element. Waits until all are visited.
 template <class Key, class Value, class F>
 void for_each(const static_tree<Key, Value>& tree, F f, visit_options options = {}, const stream& s = {}) {
-  const visit_options v = detail::within(tree, options);
+  const visit_options v = visiting::within(tree, options);
 #if ESPALIER_CUDA_COMPILER
   if (tree.where().kind() == device_kind::cuda) return detail::for_each_on_gpu(tree, f, v, s);
 #endif
@@ -74,8 +81,8 @@ void for_each(const static_tree<Key, Value>& tree, F f, visit_options options = 
   tree.untyped().for_each_piece(
       v.first, v.last, v.order,
       [&](std::uint64_t first, std::uint64_t last, std::size_t) {
-        detail::for_each_slot(ref, first, last, [&](std::uint64_t, std::uint64_t line, unsigned slot) {
-          detail::call_with(ref, f, line, slot);
+        visiting::for_each_slot(ref, first, last, [&](std::uint64_t, std::uint64_t line, unsigned slot) {
+          visiting::call_with(ref, f, line, slot);
         });
       },
       {tree.where().resolve(s), true});
@@ -84,7 +91,7 @@ void for_each(const static_tree<Key, Value>& tree, F f, visit_options options = 
 /// out[rank - first] = f(element); `out` is host or device memory that the tree's device can write. Waits.
 template <class Key, class Value, class T, class F>
 void transform(const static_tree<Key, Value>& tree, T* out, F f, visit_options options = {}, const stream& s = {}) {
-  const visit_options v = detail::within(tree, options);
+  const visit_options v = visiting::within(tree, options);
 #if ESPALIER_CUDA_COMPILER
   if (tree.where().kind() == device_kind::cuda) return detail::transform_on_gpu(tree, out, f, v, s);
 #endif
@@ -92,8 +99,8 @@ void transform(const static_tree<Key, Value>& tree, T* out, F f, visit_options o
   tree.untyped().for_each_piece(
       v.first, v.last, visit_order::any,
       [&](std::uint64_t first, std::uint64_t last, std::size_t) {
-        detail::for_each_slot(ref, first, last, [&](std::uint64_t rank, std::uint64_t line, unsigned slot) {
-          out[rank - v.first] = detail::call_with(ref, f, line, slot);
+        visiting::for_each_slot(ref, first, last, [&](std::uint64_t rank, std::uint64_t line, unsigned slot) {
+          out[rank - v.first] = visiting::call_with(ref, f, line, slot);
         });
       },
       {tree.where().resolve(s), true});
@@ -104,7 +111,7 @@ void transform(const static_tree<Key, Value>& tree, T* out, F f, visit_options o
 template <class Key, class Value, class T, class Map, class Combine>
 [[nodiscard]] T reduce(const static_tree<Key, Value>& tree, T init, Map map, Combine combine, visit_options options = {},
                        const stream& s = {}) {
-  const visit_options v = detail::within(tree, options);
+  const visit_options v = visiting::within(tree, options);
   if (v.first == v.last) return init;
 #if ESPALIER_CUDA_COMPILER
   if (tree.where().kind() == device_kind::cuda) return detail::reduce_on_gpu(tree, init, map, combine, v, s);
@@ -116,9 +123,9 @@ template <class Key, class Value, class T, class Map, class Combine>
       v.first, v.last, v.order,
       [&](std::uint64_t first, std::uint64_t last, std::size_t piece) {
         constexpr unsigned slots = std::remove_cvref_t<decltype(ref.layout())>::shape::keys_per_line;
-        T total = detail::call_with(ref, map, first / slots, static_cast<unsigned>(first % slots));
-        detail::for_each_slot(ref, first + 1, last, [&](std::uint64_t, std::uint64_t line, unsigned slot) {
-          total = combine(total, detail::call_with(ref, map, line, slot));
+        T total = visiting::call_with(ref, map, first / slots, static_cast<unsigned>(first % slots));
+        visiting::for_each_slot(ref, first + 1, last, [&](std::uint64_t, std::uint64_t line, unsigned slot) {
+          total = combine(total, visiting::call_with(ref, map, line, slot));
         });
         partial[piece] = total;
         used[piece] = 1;
@@ -129,5 +136,7 @@ template <class Key, class Value, class T, class Map, class Combine>
   }
   return init;
 }
+
+}  // inline namespace
 
 }  // namespace espalier
