@@ -68,7 +68,7 @@ class demo {
   }
   [[nodiscard]] std::vector<question> questions() const {
     const std::uint64_t million = std::min<std::uint64_t>(1'000'000, std::max<std::uint64_t>(spec_.keys / 10, 1));
-    const std::size_t many = std::size_t{1} << 21;
+    const std::size_t many = std::size_t{1} << 20;
     return {{operation::find, "find a key", many, 0},
             {operation::range, "fetch a range of 100", std::size_t{1} << 18, 100},
             {operation::count, fmt::format("count a range of {}", grouped(million)), many, million},
@@ -127,9 +127,11 @@ class demo {
   double ask_peer(const question& q, const query_view& view, const column& lo, const column& hi, const answers& ours,
                   peer& p, const std::string& name) {
     const double mean = static_cast<double>(view.elements()) / static_cast<double>(q.queries);
-    const double walked = q.op == operation::find ? 1.0 : std::max(mean, 1.0);
-    const auto most = static_cast<std::size_t>(std::max(2.0, most_walked / walked));
-    const std::size_t n = std::min({q.queries, most_lookups, most, p.sample(q.op, q.queries, mean)});
+    // Binary search does not walk: its own limit for what it reads holds.
+    const bool walks = &p == map_.get() && takes_ranges(q.op);
+    const auto most = static_cast<std::size_t>(std::max(2.0, most_walked / std::max(mean, 1.0)));
+    const std::size_t n =
+        std::min({q.queries, most_lookups, walks ? most : most_lookups, p.sample(q.op, q.queries, mean)});
     sampled_ = sampled_ || n < q.queries;
     const std::uint64_t elements = q.op == operation::range ? ours[0].as<std::uint64_t>()[n] : 0;
     const placed_answers out(make_answers(q.op, spec_, n, elements), device::cpu());
@@ -154,13 +156,17 @@ class demo {
 
   void finish(const text_table& table) {
     const tree_stats s = index_->stats();
-    fmt::print(out_, "\nQueries per second (build: keys per second); all with {} threads{}:\n\n{}\n", threads_,
-               where_.kind() == device_kind::cpu ? "" : " but the GPU", table.text());
+    fmt::print(
+        out_,
+        "\nQueries per second (build: keys per second); all with {} threads{}, but std::map is filled by one:\n\n{}\n",
+        threads_, where_.kind() == device_kind::cpu ? "" : " but the GPU", table.text());
     const double per_key = spec_.keys == 0 ? 0 : 1 / static_cast<double>(spec_.keys);
     fmt::print(out_,
                "All answers agree. The index takes {:.2f} bytes per pair of 8 bytes, {:.2f} of them for aggregates.\n",
                static_cast<double>(s.bytes) * per_key, static_cast<double>(s.aggregate_bytes) * per_key);
-    if (sampled_) fmt::print(out_, "The peers were timed on the first part of the queries: all would take too long.\n");
+    if (sampled_)
+      fmt::print(
+          out_, "The peers were timed once, on the first part of the queries; std::map gets few of the long ranges.\n");
     fmt::print(
         out_,
         "\nNext: `espalier bench --keys 2^20,2^24 --distribution uniform,zipf --ops find,sum` measures your case;\n"

@@ -86,6 +86,10 @@ void measurement::add_peer(operation op, row& r, const inputs& in, const answers
     throw wrong_answer(*wrong);
   }
 
+  // A map is filled and walked by one thread, whatever the index uses: the ratio must not hide that.
+  if (takes_no_queries(op) && where_.threads() > 1 && (name == "std-map" || name == "absl-btree")) {
+    r.notes.push_back(fmt::format("{}: {} runs in one thread, the index uses {}", name, name_of(op), where_.threads()));
+  }
   q.wait = !is_gpu();
   const double seconds = median_seconds(what_.repeat, [&](std::size_t k) {
     for (std::size_t i = 0; i < k; ++i) p.run(op, q);

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "espalier/core/error.hpp"
 #include "device/cpu_stream.hpp"
 #include "device/system.hpp"
+#include "espalier/core/error.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>

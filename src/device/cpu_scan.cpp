@@ -50,10 +50,12 @@ void cpu_backend::exclusive_scan(const T* in, T* out, std::size_t n) const {
   const std::size_t length = (n + parts - 1) / parts;
   std::vector<typename unsigned_of<T>::type> starts(parts);
   const auto begin = [=](std::size_t part) { return std::min(n, part * length); };
-  for_each(parts, [&](std::size_t part) { starts[part] = sum(in, begin(part), begin(part + 1)); }, 1);
+  for_each(
+      parts, [&](std::size_t part) { starts[part] = sum(in, begin(part), begin(part + 1)); }, 1);
   typename unsigned_of<T>::type total = 0;
   for (auto& start : starts) total += std::exchange(start, total);
-  for_each(parts, [&](std::size_t part) { scan(in, out, begin(part), begin(part + 1), starts[part]); }, 1);
+  for_each(
+      parts, [&](std::size_t part) { scan(in, out, begin(part), begin(part + 1), starts[part]); }, 1);
 }
 
 template void cpu_backend::exclusive_scan(const std::uint64_t*, std::uint64_t*, std::size_t) const;

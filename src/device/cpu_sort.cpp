@@ -230,11 +230,16 @@ bool cpu_backend::sort_pairs(Word* keys, Word* keys_alt, void* values, void* val
   const Word mask = bit_range<Word>(begin_bit, end_bit);
   if (n < 2 || mask == 0) return false;
   switch (value_bytes) {
-    case 0: return sort<Word, no_value>(*this, keys, keys_alt, values, values_alt, n, mask);
-    case 4: return sort<Word, std::uint32_t>(*this, keys, keys_alt, values, values_alt, n, mask);
-    case 8: return sort<Word, std::uint64_t>(*this, keys, keys_alt, values, values_alt, n, mask);
-    case 16: return sort<Word, value_16>(*this, keys, keys_alt, values, values_alt, n, mask);
-    default: throw error("sort_pairs() takes values of 0, 4, 8 or 16 bytes; widen the values first.");
+    case 0:
+      return sort<Word, no_value>(*this, keys, keys_alt, values, values_alt, n, mask);
+    case 4:
+      return sort<Word, std::uint32_t>(*this, keys, keys_alt, values, values_alt, n, mask);
+    case 8:
+      return sort<Word, std::uint64_t>(*this, keys, keys_alt, values, values_alt, n, mask);
+    case 16:
+      return sort<Word, value_16>(*this, keys, keys_alt, values, values_alt, n, mask);
+    default:
+      throw error("sort_pairs() takes values of 0, 4, 8 or 16 bytes; widen the values first.");
   }
 }
 

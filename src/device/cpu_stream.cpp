@@ -62,9 +62,7 @@ bool cpu_queue::idle() const {
 void cpu_queue::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] {
-      return entries_.empty() ? stopping_ : entries_.front().ticket == done_;
-    });
+    changed_.wait(lock, [&] { return entries_.empty() ? stopping_ : entries_.front().ticket == done_; });
     if (entries_.empty()) return;
     std::function<void()> work = std::move(entries_.front().work);
     entries_.pop_front();

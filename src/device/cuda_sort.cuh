@@ -75,15 +75,19 @@ void cuda_backend::sort_pairs_from(const stream& s, const Word* keys, Word* sort
   switch (value_bytes) {
     case 0:
       detail::with_scratch(where_, order, "cub::DeviceRadixSort::SortKeys", [&](void* scratch, std::size_t& bytes) {
-        return cub::DeviceRadixSort::SortKeys(scratch, bytes, keys, sorted_keys, std::uint64_t{n}, begin, end, native(order));
+        return cub::DeviceRadixSort::SortKeys(scratch, bytes, keys, sorted_keys, std::uint64_t{n}, begin, end,
+                                              native(order));
       });
       return;
     case 4:
-      return detail::sort_with_from<Word, std::uint32_t>(where_, order, keys, sorted_keys, values, sorted_values, n, begin, end);
+      return detail::sort_with_from<Word, std::uint32_t>(where_, order, keys, sorted_keys, values, sorted_values, n,
+                                                         begin, end);
     case 8:
-      return detail::sort_with_from<Word, std::uint64_t>(where_, order, keys, sorted_keys, values, sorted_values, n, begin, end);
+      return detail::sort_with_from<Word, std::uint64_t>(where_, order, keys, sorted_keys, values, sorted_values, n,
+                                                         begin, end);
     default:
-      return detail::sort_with_from<Word, detail::value_16>(where_, order, keys, sorted_keys, values, sorted_values, n, begin, end);
+      return detail::sort_with_from<Word, detail::value_16>(where_, order, keys, sorted_keys, values, sorted_values, n,
+                                                            begin, end);
   }
 }
 
@@ -98,10 +102,14 @@ bool cuda_backend::sort_pairs(const stream& s, Word* keys, Word* keys_alt, void*
   const stream order = where_.resolve(s);
   const cub::DoubleBuffer<Word> both(keys, keys_alt);
   switch (value_bytes) {
-    case 0: return detail::sort_keys(where_, order, both, n, begin, end);
-    case 4: return detail::sort_with<Word, std::uint32_t>(where_, order, both, values, values_alt, n, begin, end);
-    case 8: return detail::sort_with<Word, std::uint64_t>(where_, order, both, values, values_alt, n, begin, end);
-    default: return detail::sort_with<Word, detail::value_16>(where_, order, both, values, values_alt, n, begin, end);
+    case 0:
+      return detail::sort_keys(where_, order, both, n, begin, end);
+    case 4:
+      return detail::sort_with<Word, std::uint32_t>(where_, order, both, values, values_alt, n, begin, end);
+    case 8:
+      return detail::sort_with<Word, std::uint64_t>(where_, order, both, values, values_alt, n, begin, end);
+    default:
+      return detail::sort_with<Word, detail::value_16>(where_, order, both, values, values_alt, n, begin, end);
   }
 }
 

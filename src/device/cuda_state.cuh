@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "espalier/device/cuda.cuh"
 #include "device/state.hpp"
+#include "espalier/device/cuda.cuh"
 
 namespace espalier::detail {
 

@@ -15,8 +15,8 @@ const char* kind_name(device_kind kind) { return kind == device_kind::cpu ? "CPU
 std::shared_ptr<detail::stream_state> stream_for(const detail::device_state& where, const stream& s) {
   if (!s) return where.default_stream();
   if (s.state()->kind() != where.kind()) {
-    throw error(std::string("A ") + kind_name(s.state()->kind()) + " stream was given to a " +
-                kind_name(where.kind()) + " device; make the stream with that device's make_stream().");
+    throw error(std::string("A ") + kind_name(s.state()->kind()) + " stream was given to a " + kind_name(where.kind()) +
+                " device; make the stream with that device's make_stream().");
   }
   return s.state();
 }

@@ -4,8 +4,9 @@
 
 namespace espalier::detail {
 
-template std::unique_ptr<static_index> build_index_on<cuda_context, std::uint64_t>(const device&, element_type, const void*,
-                                                                                const void*, std::size_t,
-                                                                                const build_options&, const execution&);
+template std::unique_ptr<static_index> build_index_on<cuda_context, std::uint64_t>(const device&, element_type,
+                                                                                   const void*, const void*,
+                                                                                   std::size_t, const build_options&,
+                                                                                   const execution&);
 
 }  // namespace espalier::detail

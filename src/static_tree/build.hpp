@@ -53,7 +53,8 @@ class builder {
   }
 
  private:
-  // ---- elements: words_ and values_ point to them, and end up sorted ----------------------------------------------------------
+  // ---- elements: words_ and values_ point to them, and end up sorted
+  // ----------------------------------------------------------
   template <class T>
   [[nodiscard]] buffer<T> scratch(std::size_t n) {
     return buffer<T>(context_.where(), n, context_.order());
@@ -81,7 +82,8 @@ class builder {
     } else {
       raw_buffer hold;
       word_memory_ = scratch<Word>(n);
-      context_.for_each(n, encode_key<Word>{elements_.key, local(keys, n * bytes_of(elements_.key), hold), word_memory_.data()});
+      context_.for_each(
+          n, encode_key<Word>{elements_.key, local(keys, n * bytes_of(elements_.key), hold), word_memory_.data()});
       words_ = word_memory_.data();
     }
     if constexpr (ValueBytes != 0) {
@@ -117,7 +119,8 @@ class builder {
     if (options_.sorted || Context::checks_order) {
       if (ascends(n)) return;
       if (options_.sorted) {
-        throw error("build: the keys were promised to ascend and do not; leave out build_options::sorted to have them sorted.");
+        throw error(
+            "build: the keys were promised to ascend and do not; leave out build_options::sorted to have them sorted.");
       }
     }
     auto words = scratch<Word>(n);
@@ -134,12 +137,14 @@ class builder {
     const std::size_t n = tree.view.size;
     const std::size_t lines = (n + shape::keys_per_line - 1) / shape::keys_per_line;
     const std::size_t groups = (lines + shape::lines_per_group - 1) / shape::lines_per_group;
-    if (groups >= subtable_flag) throw error("build: more elements than a static tree can number; split the data over several trees.");
+    if (groups >= subtable_flag)
+      throw error("build: more elements than a static tree can number; split the data over several trees.");
     tree.lines = room(lines * shape::line_bytes);
     context_.for_each(lines * shape::line_bytes / 16,
                       write_unit<Word, ValueBytes>{words_, values_, static_cast<std::byte*>(tree.lines.data()), n});
     tree.headers = room(groups * sizeof(group_header<Word>));
-    context_.for_each(groups * 32, write_header_byte<Word, ValueBytes>{words_, static_cast<std::uint8_t*>(tree.headers.data()), n});
+    context_.for_each(groups * 32,
+                      write_header_byte<Word, ValueBytes>{words_, static_cast<std::uint8_t*>(tree.headers.data()), n});
     tree.view.lines = static_cast<const std::byte*>(tree.lines.data());
     tree.view.headers = static_cast<const group_header<Word>*>(tree.headers.data());
     tree.view.groups = static_cast<std::uint32_t>(groups);
@@ -157,15 +162,20 @@ class builder {
     std::uint64_t offset = 0, level_cells = std::uint64_t{tree.view.root.last} + 1;
     std::uint32_t ids = 0;
     for (;;) {
-      const cell_rule<Word, ValueBytes> rule{words_,         tree.view.size, tree.view.groups,
-                                             tables.back().data(),  tables.back().size(), offset,
+      const cell_rule<Word, ValueBytes> rule{words_,
+                                             tree.view.size,
+                                             tree.view.groups,
+                                             tables.back().data(),
+                                             tables.back().size(),
+                                             offset,
                                              tree.table_levels + 1 == most_table_levels};
       cells.push_back(scratch<std::uint32_t>(level_cells));
       auto flags = scratch<std::uint64_t>(level_cells + 1);
       auto rooms = scratch<std::uint64_t>(level_cells + 1);
       context_.zero(flags.data() + level_cells, 8);
       context_.zero(rooms.data() + level_cells, 8);
-      context_.for_each(level_cells, write_cell<Word, ValueBytes>{rule, cells.back().data(), flags.data(), rooms.data()});
+      context_.for_each(level_cells,
+                        write_cell<Word, ValueBytes>{rule, cells.back().data(), flags.data(), rooms.data()});
       context_.exclusive_scan(flags.data(), flags.data(), level_cells + 1);
       context_.exclusive_scan(rooms.data(), rooms.data(), level_cells + 1);
       const std::uint64_t crowded_cells = context_.read(flags.data() + level_cells);
@@ -173,8 +183,9 @@ class builder {
       if (crowded_cells == 0) break;
       const std::uint64_t next_cells = context_.read(rooms.data() + level_cells);
       tables.push_back(scratch<subtable<Word>>(crowded_cells));
-      context_.for_each(level_cells, write_subtable<Word, ValueBytes>{rule, offset + level_cells, ids, flags.data(), rooms.data(),
-                                                                     cells.back().data(), tables.back().data()});
+      context_.for_each(level_cells,
+                        write_subtable<Word, ValueBytes>{rule, offset + level_cells, ids, flags.data(), rooms.data(),
+                                                         cells.back().data(), tables.back().data()});
       ids += static_cast<std::uint32_t>(crowded_cells);
       if (next_cells == 0) break;  // all of them are halved
       offset += level_cells;

@@ -32,7 +32,8 @@ class cpu_context {
     return backend_.sort_pairs(keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, 8 * sizeof(Word));
   }
   template <class Word, class Value>
-  void sort_from(const Word* keys, buffer<Word>& sorted_keys, const Value* values, buffer<Value>& sorted_values, std::size_t n) {
+  void sort_from(const Word* keys, buffer<Word>& sorted_keys, const Value* values, buffer<Value>& sorted_values,
+                 std::size_t n) {
     const std::size_t value_count = sorted_values.size();
     buffer<Word> keys_alt(where(), n, order_);
     buffer<Value> values_alt(where(), value_count, order_);

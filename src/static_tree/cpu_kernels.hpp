@@ -1,4 +1,5 @@
-// cpu_kernels.hpp - the bulk operations compiled for the best SIMD target of this CPU (src/instantiate/static_tree_simd.cpp).
+// cpu_kernels.hpp - the bulk operations compiled for the best SIMD target of this CPU
+// (src/instantiate/static_tree_simd.cpp).
 #pragma once
 
 #include "espalier/static_tree/jobs.hpp"
@@ -24,18 +25,32 @@ template <class Word, unsigned ValueBytes>
 [[nodiscard]] const cpu_kernels<Word, ValueBytes>& best_cpu_kernels(node_search search);
 
 template <class W, unsigned V>
-auto cpu_kernel(const find_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).find; }
+auto cpu_kernel(const find_job<W, V>&, node_search s) {
+  return best_cpu_kernels<W, V>(s).find;
+}
 template <class W, unsigned V>
-auto cpu_kernel(const bound_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).bound; }
+auto cpu_kernel(const bound_job<W, V>&, node_search s) {
+  return best_cpu_kernels<W, V>(s).bound;
+}
 template <class W, unsigned V>
-auto cpu_kernel(const neighbour_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).neighbour; }
+auto cpu_kernel(const neighbour_job<W, V>&, node_search s) {
+  return best_cpu_kernels<W, V>(s).neighbour;
+}
 template <class W, unsigned V>
-auto cpu_kernel(const at_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).at; }
+auto cpu_kernel(const at_job<W, V>&, node_search s) {
+  return best_cpu_kernels<W, V>(s).at;
+}
 template <class W, unsigned V>
-auto cpu_kernel(const count_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).count; }
+auto cpu_kernel(const count_job<W, V>&, node_search s) {
+  return best_cpu_kernels<W, V>(s).count;
+}
 template <class W, unsigned V>
-auto cpu_kernel(const fill_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).fill; }
+auto cpu_kernel(const fill_job<W, V>&, node_search s) {
+  return best_cpu_kernels<W, V>(s).fill;
+}
 template <class W, unsigned V>
-auto cpu_kernel(const aggregate_job<W, V>&, node_search s) { return best_cpu_kernels<W, V>(s).aggregate; }
+auto cpu_kernel(const aggregate_job<W, V>&, node_search s) {
+  return best_cpu_kernels<W, V>(s).aggregate;
+}
 
 }  // namespace espalier::detail

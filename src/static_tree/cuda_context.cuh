@@ -21,6 +21,17 @@ struct run_one {
   }
 };
 
+/// Filling ranges: eight elements of output per thread share the search for their query, and make a whole sector.
+template <class Word, unsigned ValueBytes>
+struct run_one<fill_job<Word, ValueBytes>> {
+  static constexpr std::size_t elements = 8;
+  fill_job<Word, ValueBytes> job;
+  template <class Team>
+  __device__ __forceinline__ void operator()(Team team, std::size_t i) const {
+    runner<Team>::run(team, job, i * elements, (i + 1) * elements);  // run() stops at the last offset
+  }
+};
+
 class cuda_context {
  public:
   static constexpr bool on_gpu = true;
@@ -41,9 +52,11 @@ class cuda_context {
     return backend_.sort_pairs(order_, keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, 8 * sizeof(Word));
   }
   template <class Word, class Value>
-  void sort_from(const Word* keys, buffer<Word>& sorted_keys, const Value* values, buffer<Value>& sorted_values, std::size_t n) {
+  void sort_from(const Word* keys, buffer<Word>& sorted_keys, const Value* values, buffer<Value>& sorted_values,
+                 std::size_t n) {
     const unsigned value_bytes = sorted_values.empty() ? 0 : sizeof(Value);
-    backend_.sort_pairs_from(order_, keys, sorted_keys.data(), values, sorted_values.data(), value_bytes, n, 0, 8 * sizeof(Word));
+    backend_.sort_pairs_from(order_, keys, sorted_keys.data(), values, sorted_values.data(), value_bytes, n, 0,
+                             8 * sizeof(Word));
   }
   template <class T>
   void exclusive_scan(const T* in, T* out, std::size_t n) {
@@ -71,7 +84,10 @@ class cuda_context {
 
   template <class Job>
   void launch(const Job& job, std::size_t n, bool, node_search) {
-    backend_.for_each_team<query_team>(order_, n, run_one<Job>{job});
+    std::size_t teams = n;
+    if constexpr (requires { run_one<Job>::elements; })
+      teams = (n + run_one<Job>::elements - 1) / run_one<Job>::elements;
+    backend_.for_each_team<query_team>(order_, teams, run_one<Job>{job});
   }
 
   /// To know would take a wait; and the answer would change nothing, since neighbouring threads share lines anyway.

@@ -11,22 +11,19 @@ class cpu_context;
 class cuda_context;
 
 template <class Context, class Word>
-std::unique_ptr<static_index> build_index_on(const device& where, element_type elements, const void* keys, const void* values,
-                                             std::size_t n, const build_options& options, const execution& ex);
+std::unique_ptr<static_index> build_index_on(const device& where, element_type elements, const void* keys,
+                                             const void* values, std::size_t n, const build_options& options,
+                                             const execution& ex);
 
-extern template std::unique_ptr<static_index> build_index_on<cpu_context, std::uint32_t>(const device&, element_type, const void*,
-                                                                                         const void*, std::size_t,
-                                                                                         const build_options&, const execution&);
-extern template std::unique_ptr<static_index> build_index_on<cpu_context, std::uint64_t>(const device&, element_type, const void*,
-                                                                                         const void*, std::size_t,
-                                                                                         const build_options&, const execution&);
+extern template std::unique_ptr<static_index> build_index_on<cpu_context, std::uint32_t>(
+    const device&, element_type, const void*, const void*, std::size_t, const build_options&, const execution&);
+extern template std::unique_ptr<static_index> build_index_on<cpu_context, std::uint64_t>(
+    const device&, element_type, const void*, const void*, std::size_t, const build_options&, const execution&);
 #ifdef ESPALIER_HAS_CUDA
-extern template std::unique_ptr<static_index> build_index_on<cuda_context, std::uint32_t>(const device&, element_type, const void*,
-                                                                                          const void*, std::size_t,
-                                                                                          const build_options&, const execution&);
-extern template std::unique_ptr<static_index> build_index_on<cuda_context, std::uint64_t>(const device&, element_type, const void*,
-                                                                                          const void*, std::size_t,
-                                                                                          const build_options&, const execution&);
+extern template std::unique_ptr<static_index> build_index_on<cuda_context, std::uint32_t>(
+    const device&, element_type, const void*, const void*, std::size_t, const build_options&, const execution&);
+extern template std::unique_ptr<static_index> build_index_on<cuda_context, std::uint64_t>(
+    const device&, element_type, const void*, const void*, std::size_t, const build_options&, const execution&);
 #endif
 
 namespace {

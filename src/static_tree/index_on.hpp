@@ -4,7 +4,8 @@
 //   staged   memory that the device cannot read is copied, in pieces, through device memory
 //   planned  plan.hpp picks how the batch is answered
 //   launched as a job (jobs.hpp) that any team can run
-// On a CPU this happens in the stream's worker or, when the caller waits, in the caller's thread; on a GPU it is enqueued.
+// On a CPU this happens in the stream's worker or, when the caller waits, in the caller's thread; on a GPU it is
+// enqueued.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,10 @@ class index_on final : public static_index {
  public:
   index_on(const device& where, element_type elements) : where_(where), elements_(elements) {}
   ~index_on() override {
-    if (built_on_) try { built_on_.synchronize(); } catch (...) { /* told to whoever synchronised before us, or nobody asked */ }
+    if (built_on_) try {
+        built_on_.synchronize();
+      } catch (...) { /* told to whoever synchronised before us, or nobody asked */
+      }
   }
   index_on(const index_on&) = delete;
   index_on& operator=(const index_on&) = delete;
@@ -79,7 +83,9 @@ class index_on final : public static_index {
 
   void neighbour(neighbour_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
                  std::uint8_t* found, const query_options& options, const execution& ex) const override {
-    pieces(n, {input(keys, key_bytes()), output(out_keys, key_bytes()), output(out_values, elements_.value_bytes), output(found, 1)},
+    pieces(n,
+           {input(keys, key_bytes()), output(out_keys, key_bytes()), output(out_values, elements_.value_bytes),
+            output(found, 1)},
            ex, [this, kind, options](Context& context, const pointers& p, std::size_t count) {
              neighbour_job<Word, ValueBytes> job;
              job.keys = p[0];
@@ -93,15 +99,17 @@ class index_on final : public static_index {
 
   void at(const std::uint64_t* ranks, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
           const execution& ex) const override {
-    pieces(n, {input(ranks, 8), output(out_keys, key_bytes()), output(out_values, elements_.value_bytes), output(found, 1)}, ex,
-           [this](Context& context, const pointers& p, std::size_t count) {
-             at_job<Word, ValueBytes> job;
-             job.ranks = static_cast<const std::uint64_t*>(p[0]);
-             job.out_keys = p[1];
-             job.out_values = p[2];
-             job.found = static_cast<std::uint8_t*>(p[3]);
-             launch(context, job, count);
-           });
+    pieces(
+        n,
+        {input(ranks, 8), output(out_keys, key_bytes()), output(out_values, elements_.value_bytes), output(found, 1)},
+        ex, [this](Context& context, const pointers& p, std::size_t count) {
+          at_job<Word, ValueBytes> job;
+          job.ranks = static_cast<const std::uint64_t*>(p[0]);
+          job.out_keys = p[1];
+          job.out_values = p[2];
+          job.found = static_cast<std::uint8_t*>(p[3]);
+          launch(context, job, count);
+        });
   }
 
   // ---- ranges ----------------------------------------------------------------------------------------------
@@ -113,8 +121,8 @@ class index_on final : public static_index {
            });
   }
 
-  void range_offsets(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* offsets,
-                     const execution& ex) const override {
+  void range_offsets(const void* lo, const void* hi, std::size_t n, const range_options& options,
+                     std::uint64_t* offsets, const execution& ex) const override {
     submit(ex, [=, this, order = ex.order] {
       Context context(where_, order);
       staged_input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
@@ -127,12 +135,13 @@ class index_on final : public static_index {
     });
   }
 
-  void range_fill(const void* lo, std::size_t n, const range_options& options, const std::uint64_t* offsets, std::uint64_t total,
-                  void* out_keys, void* out_values, const execution& ex) const override {
+  void range_fill(const void* lo, std::size_t n, const range_options& options, const std::uint64_t* offsets,
+                  std::uint64_t total, void* out_keys, void* out_values, const execution& ex) const override {
     submit(ex, [=, this, order = ex.order] {
       Context context(where_, order);
       staged_input low(context, lo, n * key_bytes()), off(context, offsets, (n + 1) * 8);
-      staged_output keys(context, out_keys, total * key_bytes()), values(context, out_values, total * elements_.value_bytes);
+      staged_output keys(context, out_keys, total * key_bytes()),
+          values(context, out_values, total * elements_.value_bytes);
       buffer<std::uint64_t> starts(where_, n, order);
       launch(context, counting(low.data(), low.data(), options, nullptr, starts.data()), n);
       fill(context, n, static_cast<const std::uint64_t*>(off.data()), starts.data(), total, keys.data(), values.data());
@@ -212,8 +221,8 @@ class index_on final : public static_index {
   }
   void require_kept(aggregates wanted) const {
     if (!keeps(settled().kept, wanted)) {
-      throw error("aggregate: this tree does not keep " + to_string(wanted) + "; build it with build_options::keep = aggregates::" +
-                  to_string(wanted) + " (or all).");
+      throw error("aggregate: this tree does not keep " + to_string(wanted) +
+                  "; build it with build_options::keep = aggregates::" + to_string(wanted) + " (or all).");
     }
   }
 
@@ -277,7 +286,8 @@ class index_on final : public static_index {
       });
       constexpr std::size_t piece = std::size_t{1} << 24;
       const std::size_t step = local ? n : piece;
-      for (std::size_t first = 0; first < n; first += step) run_piece(context, operands, first, std::min(step, n - first), body);
+      for (std::size_t first = 0; first < n; first += step)
+        run_piece(context, operands, first, std::min(step, n - first), body);
     });
   }
 
@@ -307,7 +317,8 @@ class index_on final : public static_index {
   // ---- plans -------------------------------------------------------------------------------------------------
   [[nodiscard]] explanation plan_for(std::size_t queries, const query_options& options, batch_order order) const {
     const tree_stats s = tree_.stats();
-    return predict({queries, s.leaf_bytes, s.inner_bytes, where_.threads(), Context::on_gpu, sizeof(Word), order}, options.how);
+    return predict({queries, s.leaf_bytes, s.inner_bytes, where_.threads(), Context::on_gpu, sizeof(Word), order},
+                   options.how);
   }
 
   /// Point queries: find, bound, neighbour.
@@ -315,12 +326,18 @@ class index_on final : public static_index {
   void answer(Context& context, Job job, std::size_t n, const query_options& options) const {
     job.tree = tree_.view;
     batch_order order = options.order;
-    if (order == batch_order::unknown && context.looks_ascending(elements_.key, job.keys, n)) order = batch_order::ascending;
+    if (order == batch_order::unknown && context.looks_ascending(elements_.key, job.keys, n))
+      order = batch_order::ascending;
     switch (plan_for(n, options, order).chosen) {
-      case plan::small: return context.launch(job, n, true, options.search);
-      case plan::ordered: job.ascending = true; return context.launch(job, n, false, options.search);
-      case plan::sort_first: return sort_first(context, job, n, options);
-      default: return context.launch(job, n, false, options.search);
+      case plan::small:
+        return context.launch(job, n, true, options.search);
+      case plan::ordered:
+        job.ascending = true;
+        return context.launch(job, n, false, options.search);
+      case plan::sort_first:
+        return sort_first(context, job, n, options);
+      default:
+        return context.launch(job, n, false, options.search);
     }
   }
 
@@ -357,12 +374,13 @@ class index_on final : public static_index {
     job.starts = starts;
     return job;
   }
-  void fill(Context& context, std::size_t queries, const std::uint64_t* offsets, const std::uint64_t* starts, std::uint64_t total,
-            void* out_keys, void* out_values) const {
+  void fill(Context& context, std::size_t queries, const std::uint64_t* offsets, const std::uint64_t* starts,
+            std::uint64_t total, void* out_keys, void* out_values) const {
     fill_job<Word, ValueBytes> job;
     job.offsets = offsets;
     job.starts = starts;
     job.queries = queries;
+    job.capacity = total;
     job.out_keys = out_keys;
     job.out_values = out_values;
     launch(context, job, total);
@@ -376,18 +394,22 @@ class index_on final : public static_index {
 
 template <class Context, class Word>
 [[nodiscard]] std::unique_ptr<static_index> build_index_on(const device& where, element_type elements, const void* keys,
-                                                           const void* values, std::size_t n, const build_options& options,
-                                                           const execution& ex) {
+                                                           const void* values, std::size_t n,
+                                                           const build_options& options, const execution& ex) {
   const auto make = [&]<unsigned ValueBytes>() -> std::unique_ptr<static_index> {
     auto index = std::make_unique<index_on<Context, Word, ValueBytes>>(where, elements);
     index->build(keys, values, n, options, ex);
     return index;
   };
   switch (value_slot(elements.value_bytes)) {
-    case 0: return make.template operator()<0>();
-    case 4: return make.template operator()<4>();
-    case 8: return make.template operator()<8>();
-    default: return make.template operator()<16>();
+    case 0:
+      return make.template operator()<0>();
+    case 4:
+      return make.template operator()<4>();
+    case 8:
+      return make.template operator()<8>();
+    default:
+      return make.template operator()<16>();
   }
 }
 

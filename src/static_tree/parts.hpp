@@ -53,7 +53,8 @@ struct mark_descent {
   }
 };
 
-/// 16 bytes of the lines: whole units are read and written at once, so that neighbouring GPU threads write neighbouring units.
+/// 16 bytes of the lines: whole units are read and written at once, so that neighbouring GPU threads write neighbouring
+/// units.
 template <class Word, unsigned ValueBytes>
 struct write_unit {
   using shape = tree_shape<Word, ValueBytes>;

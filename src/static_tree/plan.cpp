@@ -9,31 +9,44 @@ namespace espalier {
 
 std::string to_string(plan p) {
   switch (p) {
-    case plan::automatic: return "automatic";
-    case plan::small: return "small";
-    case plan::scattered: return "scattered";
-    case plan::ordered: return "ordered";
-    case plan::sort_first: return "sort_first";
+    case plan::automatic:
+      return "automatic";
+    case plan::small:
+      return "small";
+    case plan::scattered:
+      return "scattered";
+    case plan::ordered:
+      return "ordered";
+    case plan::sort_first:
+      return "sort_first";
   }
   return "unknown";
 }
 
 std::string to_string(interval i) {
   switch (i) {
-    case interval::closed: return "closed";
-    case interval::right_open: return "right_open";
-    case interval::left_open: return "left_open";
-    case interval::open: return "open";
+    case interval::closed:
+      return "closed";
+    case interval::right_open:
+      return "right_open";
+    case interval::left_open:
+      return "left_open";
+    case interval::open:
+      return "open";
   }
   return "unknown";
 }
 
 std::string to_string(aggregates a) {
   switch (a) {
-    case aggregates::none: return "none";
-    case aggregates::sum: return "sum";
-    case aggregates::min_max: return "min_max";
-    case aggregates::all: return "all";
+    case aggregates::none:
+      return "none";
+    case aggregates::sum:
+      return "sum";
+    case aggregates::min_max:
+      return "min_max";
+    case aggregates::all:
+      return "all";
   }
   return "unknown";
 }
@@ -59,12 +72,16 @@ double cpu_seconds(const plan_input& in, plan p) {
   const double descent = cpu_descent(in.leaf_bytes + in.inner_bytes);
   const bool ascending = in.order == batch_order::ascending;
   switch (p) {
-    case plan::small: return n * descent;
-    case plan::scattered: return start_threads + n * descent / threads;
-    case plan::ordered: return start_threads + n * (ascending ? ordered : descent * 1.2) / threads;
+    case plan::small:
+      return n * descent;
+    case plan::scattered:
+      return start_threads + n * descent / threads;
+    case plan::ordered:
+      return start_threads + n * (ascending ? ordered : descent * 1.2) / threads;
     case plan::sort_first:
       return 3 * start_threads + n * (sort_per_byte * in.word_bytes + ordered + put_back) / threads;
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -81,23 +98,31 @@ double gpu_seconds(const plan_input& in, plan p) {
   const bool ascending = in.order == batch_order::ascending;
   switch (p) {
     case plan::small:
-    case plan::scattered: return launch + n / (ascending ? ordered_rate : rate);
-    case plan::ordered: return launch + n / (ascending ? ordered_rate : rate);
-    case plan::sort_first: return 8 * launch + n / sort_rate + n / ordered_rate + n / 36.0e9;
-    default: return 0;
+    case plan::scattered:
+      return launch + n / (ascending ? ordered_rate : rate);
+    case plan::ordered:
+      return launch + n / (ascending ? ordered_rate : rate);
+    case plan::sort_first:
+      return 8 * launch + n / sort_rate + n / ordered_rate + n / 36.0e9;
+    default:
+      return 0;
   }
 }
 
-/// Plans worth naming for a batch. On a GPU `small` is what fits the card at once, and an ordered batch runs the same kernel:
-/// neighbouring threads share lines by themselves.
+/// Plans worth naming for a batch. On a GPU `small` is what fits the card at once, and an ordered batch runs the same
+/// kernel: neighbouring threads share lines by themselves.
 bool offers(const plan_input& in, plan p) {
   constexpr std::size_t one_wave = std::size_t{1} << 18;
   const bool small = in.queries <= one_wave;
   switch (p) {
-    case plan::small: return !in.on_gpu || small;
-    case plan::scattered: return !in.on_gpu || !small;
-    case plan::ordered: return in.order == batch_order::ascending;
-    default: return in.order != batch_order::ascending && !small;
+    case plan::small:
+      return !in.on_gpu || small;
+    case plan::scattered:
+      return !in.on_gpu || !small;
+    case plan::ordered:
+      return in.order == batch_order::ascending;
+    default:
+      return in.order != batch_order::ascending && !small;
   }
 }
 

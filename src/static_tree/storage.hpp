@@ -33,7 +33,8 @@ struct tree_storage {
     s.bytes = s.leaf_bytes + s.inner_bytes + s.aggregate_bytes;
     s.groups = view.groups;
     s.table_levels = table_levels;
-    s.height = view.size == 0 ? 0 : table_levels * 2 - 1 + 2;  // a sub-table costs its entry and its cell; then header, line
+    s.height =
+        view.size == 0 ? 0 : table_levels * 2 - 1 + 2;  // a sub-table costs its entry and its cell; then header, line
     const std::uint64_t slots = (view.size + shape::keys_per_line - 1) / shape::keys_per_line * shape::keys_per_line;
     s.fill = slots == 0 ? 0 : static_cast<double>(view.size) / static_cast<double>(slots);
     return s;

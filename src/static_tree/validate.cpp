@@ -70,7 +70,9 @@ class checker {
   }
 
  private:
-  static std::string at(const char* what, std::uint64_t where) { return std::string(what) + " at " + std::to_string(where); }
+  static std::string at(const char* what, std::uint64_t where) {
+    return std::string(what) + " at " + std::to_string(where);
+  }
 
   [[nodiscard]] std::string keys() {
     words_.resize(view_.size);
@@ -78,7 +80,8 @@ class checker {
       words_[r] = view_.key_at(r);
       if (r > 0 && words_[r] < words_[r - 1]) return at("keys do not ascend", r);
     }
-    if (words_.front() != view_.first || words_.back() != view_.last) return "first or last key is not that of the lines";
+    if (words_.front() != view_.first || words_.back() != view_.last)
+      return "first or last key is not that of the lines";
     const std::uint64_t slots = (view_.size + shape::keys_per_line - 1) / shape::keys_per_line * shape::keys_per_line;
     for (std::uint64_t r = view_.size; r < slots; ++r) {
       if (view_.key_at(r) != view_.last) return at("padding is not the last key", r);
@@ -101,7 +104,8 @@ class checker {
   [[nodiscard]] std::string table(const subtable<Word>& s, unsigned level) {
     subtable<Word> alone = s;
     alone.offset = 0;
-    const cell_rule<Word, ValueBytes> rule{words_.data(), words_.size(), view_.groups, &alone, 1, 0, level + 1 == most_table_levels};
+    const cell_rule<Word, ValueBytes> rule{
+        words_.data(), words_.size(), view_.groups, &alone, 1, 0, level + 1 == most_table_levels};
     for (std::uint32_t i = 0; i <= s.last; ++i) {
       if (s.offset + std::uint64_t{i} >= tree_.cell_count) return at("a table reaches past the cells, cell", i);
       const std::uint32_t cell = view_.cells[s.offset + std::uint64_t{i}];
@@ -112,11 +116,12 @@ class checker {
         continue;
       }
       const std::uint32_t id = cell & ~subtable_flag;
-      if (!c.is_crowded || id >= tree_.subtable_count) return at("cell names a wrong sub-table", s.offset + std::uint64_t{i});
+      if (!c.is_crowded || id >= tree_.subtable_count)
+        return at("cell names a wrong sub-table", s.offset + std::uint64_t{i});
       const auto fitted = rule.child(c);
       const auto& child = view_.subtables[id];
-      if (child.base != fitted.base || child.high != fitted.high || child.last != fitted.last || child.shift != fitted.shift ||
-          child.group != fitted.group) {
+      if (child.base != fitted.base || child.high != fitted.high || child.last != fitted.last ||
+          child.shift != fitted.shift || child.group != fitted.group) {
         return at("sub-table does not fit its crowd", id);
       }
       if (child.shift == subtable<Word>::search_only) continue;
@@ -132,7 +137,8 @@ class checker {
     const scalar_team team;
     for (std::uint64_t r = 0; r < view_.size; ++r) {
       if (r > 0 && words_[r] == words_[r - 1]) continue;
-      if (search::rank_in(team, view_, search::descend(team, view_, words_[r]), words_[r]) != r) return at("search misses the key", r);
+      if (search::rank_in(team, view_, search::descend(team, view_, words_[r]), words_[r]) != r)
+        return at("search misses the key", r);
     }
     return {};
   }
@@ -150,13 +156,17 @@ class checker {
         }
       }
       if (view_.aggregate.sums != nullptr) {
-        if (auto p = blocks<add_doubles>("sum tree differs", view_.aggregate.sums, view_.aggregate.sum_blocks); !p.empty()) return p;
+        if (auto p = blocks<add_doubles>("sum tree differs", view_.aggregate.sums, view_.aggregate.sum_blocks);
+            !p.empty())
+          return p;
       }
       if (view_.aggregate.minima != nullptr) {
         using word = typename agg_shape::word;
-        auto p = blocks<smaller_word<word>>("minimum tree differs", static_cast<const word*>(view_.aggregate.minima), view_.aggregate.bound_blocks);
+        auto p = blocks<smaller_word<word>>("minimum tree differs", static_cast<const word*>(view_.aggregate.minima),
+                                            view_.aggregate.bound_blocks);
         if (p.empty()) {
-          p = blocks<larger_word<word>>("maximum tree differs", static_cast<const word*>(view_.aggregate.maxima), view_.aggregate.bound_blocks);
+          p = blocks<larger_word<word>>("maximum tree differs", static_cast<const word*>(view_.aggregate.maxima),
+                                        view_.aggregate.bound_blocks);
         }
         return p;
       }

@@ -104,8 +104,8 @@ TEST_P(StaticTreeSharedOwner, AnswersSeveralThreadsAtOnceOnOneAndOnSeveralStream
   const auto values = make_values<std::uint32_t>(keys.size());
   const oracle<std::uint32_t, std::uint32_t> expected(keys, values);
   const device where = GetParam()->where;
-  const auto tree = static_tree<std::uint32_t, std::uint32_t>::build(keys.span(), values.span(),
-                                                                     {false, aggregates::all}, where);
+  const auto tree =
+      static_tree<std::uint32_t, std::uint32_t>::build(keys.span(), values.span(), {false, aggregates::all}, where);
   std::vector<unsigned> wrong(thread_count);
   in_threads([&](unsigned t) {
     const stream order = t % 2 == 0 ? where.default_stream() : where.make_stream();

@@ -1,4 +1,4 @@
-// f64.cpp - the suite for double keys. With values that are doubles, and as a set whose aggregates meet NaN and infinity.
+// f64.cpp - the suite for double keys: values that are doubles, and a set whose aggregates meet NaN and infinity.
 #include "conformance/conformance.hpp"
 
 ESPALIER_CONFORMANCE(f64_f64, double, double)

@@ -24,14 +24,14 @@ template <class Key, class Value>
 class owner_suite : public range_suite<Key, Value> {
  protected:
   using base = range_suite<Key, Value>;
+  using base::can_sum;
+  using base::here;
+  using base::is_set;
   using typename base::bounds;
   using typename base::slot;
   using typename base::subject_type;
   using typename base::summand;
   using typename base::tree_type;
-  using base::can_sum;
-  using base::here;
-  using base::is_set;
 
   static void expect_all_elements(const subject_type& s, const tree_type& tree) {
     array<std::uint64_t> every(s.expected().size());
@@ -184,8 +184,7 @@ class owner_suite : public range_suite<Key, Value> {
     expect_error("range offsets", own, says, [&] { tree.range_offsets_async(in, in, offsets.span(), {}, own); });
     expect_error("sum", own, says, [&] { tree.sum(in, in, sums.span()); });
     if constexpr (!is_set) {
-      expect_error("build", own, says,
-                   [&] { static_cast<void>(tree_type::build(in, values.in(), {}, here().where)); });
+      expect_error("build", own, says, [&] { static_cast<void>(tree_type::build(in, values.in(), {}, here().where)); });
     }
   }
 };

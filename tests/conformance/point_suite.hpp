@@ -9,10 +9,10 @@ template <class Key, class Value>
 class point_suite : public tree_test<Key, Value> {
  protected:
   using base = tree_test<Key, Value>;
+  using base::here;
   using typename base::slot;
   using typename base::subject_type;
   using typename base::tree_type;
-  using base::here;
   using mask = array<std::uint8_t>;
   using ranks = array<std::uint64_t>;
 

@@ -14,13 +14,13 @@ template <class Key, class Value>
 class range_suite : public point_suite<Key, Value> {
  protected:
   using base = point_suite<Key, Value>;
+  using base::can_sum;
+  using base::here;
+  using base::is_set;
   using typename base::ranks;
   using typename base::slot;
   using typename base::subject_type;
   using typename base::summand;
-  using base::can_sum;
-  using base::here;
-  using base::is_set;
 
   struct bounds {
     array<Key> lo, hi;
@@ -94,9 +94,8 @@ class range_suite : public point_suite<Key, Value> {
     }
   }
 
-  static void check_range_in_two_steps(const subject_type& s, const bounds& b, range_options options,
-                                       const ranks& want, const array<Key>& want_keys,
-                                       const array<slot>& want_values) {
+  static void check_range_in_two_steps(const subject_type& s, const bounds& b, range_options options, const ranks& want,
+                                       const array<Key>& want_keys, const array<slot>& want_values) {
     lent<Key> lo(here(), b.lo), hi(here(), b.hi);
     lent<std::uint64_t> offsets(here(), want.size());
     lent<Key> keys(here(), want_keys.size());
@@ -129,8 +128,7 @@ class range_suite : public point_suite<Key, Value> {
     }
   }
 
-  static void check_sums(const subject_type& s, const bounds& b, interval ends,
-                         const std::vector<rank_range>& ranges) {
+  static void check_sums(const subject_type& s, const bounds& b, interval ends, const std::vector<rank_range>& ranges) {
     using sum_type = typename base::tree_type::sum_type;
     for (const bool async : {false, true}) {
       lent<Key> lo(here(), b.lo), hi(here(), b.hi);

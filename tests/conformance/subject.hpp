@@ -66,7 +66,8 @@ template <class Key>
     if (i % 2 == 0) words.push_back(word == 0 ? 0 : word - 1);
     if (i % 2 == 1) words.push_back(word == m ? m : word + 1);
   }
-  for (std::size_t i = 0; i < about / 4 + 2; ++i) words.push_back(m == ~std::uint64_t{0} ? random() : random.below(m + 1));
+  for (std::size_t i = 0; i < about / 4 + 2; ++i)
+    words.push_back(m == ~std::uint64_t{0} ? random() : random.below(m + 1));
   const auto special = special_keys<Key>();
   array<Key> queries(words.size() + special.size());
   for (std::size_t i = 0; i < words.size(); ++i) queries[i] = from_word<Key>(words[i]);
@@ -101,7 +102,10 @@ class subject {
   subject(const setting& s, sample what, build_options options = {false, can_sum ? aggregates::all : aggregates::none})
       : subject(s, make_keys<Key>(what.keys, what.size), make_values<slot>(is_set ? 0 : what.size), options) {}
   subject(const setting& s, array<Key> keys, array<slot> values, build_options options)
-      : keys_(std::move(keys)), values_(std::move(values)), oracle_(keys_, values_), tree_(build(s, keys_, values_, options)) {}
+      : keys_(std::move(keys)),
+        values_(std::move(values)),
+        oracle_(keys_, values_),
+        tree_(build(s, keys_, values_, options)) {}
 
   [[nodiscard]] static tree_type build(const setting& s, const array<Key>& keys, const array<slot>& values,
                                        build_options options) {
@@ -130,7 +134,7 @@ class subject {
 
   [[nodiscard]] const tree_type& tree() const { return tree_; }
   [[nodiscard]] const oracle_type& expected() const { return oracle_; }
-  [[nodiscard]] const array<Key>& keys() const { return keys_; }      ///< as they were given
+  [[nodiscard]] const array<Key>& keys() const { return keys_; }  ///< as they were given
   [[nodiscard]] const array<slot>& values() const { return values_; }
 
   /// An array with one element per query, made by f(query); empty for a set where it holds values.

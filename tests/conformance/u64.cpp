@@ -1,4 +1,4 @@
-// u64.cpp - the suite for 64-bit unsigned keys. The pair that benchmarks use, and a small signed value in a slot of four.
+// u64.cpp - the suite for 64-bit unsigned keys: the pair that benchmarks use, and a small value in a slot of four.
 #include "conformance/conformance.hpp"
 
 ESPALIER_CONFORMANCE(u64_u64, std::uint64_t, std::uint64_t)

@@ -38,7 +38,9 @@ class agreement {
  private:
   using mask = array<std::uint8_t>;
   using ranks = array<std::uint64_t>;
-  static std::string at(const char* what, std::size_t i) { return std::string(what) + " of query " + std::to_string(i); }
+  static std::string at(const char* what, std::size_t i) {
+    return std::string(what) + " of query " + std::to_string(i);
+  }
 
   [[nodiscard]] std::string points(const questions<Key>& q) const {
     const std::size_t n = q.keys.size();

@@ -80,11 +80,19 @@ TEST_P(StaticTreeOutOfMemory, BuildLeavesNothingBehindAndOtherTreesAlone) {
   const tree_type other = build();
   drain();
   const auto unchanged = [&] { expect_answers(other); };
-  EXPECT_GT(sweep("build", [&] { static_cast<void>(build()); }, unchanged), 0u);
-  sweep("build without aggregates", [&] { static_cast<void>(build({})); }, unchanged);
+  EXPECT_GT(sweep(
+                "build", [&] { static_cast<void>(build()); }, unchanged),
+            0u);
+  sweep(
+      "build without aggregates", [&] { static_cast<void>(build({})); }, unchanged);
   oracle<std::uint64_t, std::uint64_t> sorted(keys_, values_);
   keys_ = sorted.keys();
-  sweep("build from sorted", [&] { static_cast<void>(build({true, aggregates::sum})); }, [] {});
+  sweep(
+      "build from sorted",
+      [&] {
+        static_cast<void>(build({true, aggregates::sum}));
+      },
+      [] {});
 }
 
 TEST_P(StaticTreeOutOfMemory, PointQueriesLeaveTheTreeAsItWas) {
@@ -95,8 +103,10 @@ TEST_P(StaticTreeOutOfMemory, PointQueriesLeaveTheTreeAsItWas) {
   array<std::uint8_t> found(300);
   for (const plan how : {plan::automatic, plan::small, plan::scattered, plan::ordered, plan::sort_first}) {
     const query_options options{batch_order::unknown, how};
-    sweep("find", [&] { tree.find(keys, values.span(), found.span(), options); }, unchanged);
-    sweep("lower_bound", [&] { tree.lower_bound(keys, ranks.span(), options); }, unchanged);
+    sweep(
+        "find", [&] { tree.find(keys, values.span(), found.span(), options); }, unchanged);
+    sweep(
+        "lower_bound", [&] { tree.lower_bound(keys, ranks.span(), options); }, unchanged);
     const auto next = [&] { tree.successor(keys, out_keys.span(), values.span(), found.span(), options); };
     sweep("successor", next, unchanged);
     const auto async = [&] {
@@ -105,7 +115,8 @@ TEST_P(StaticTreeOutOfMemory, PointQueriesLeaveTheTreeAsItWas) {
     };
     sweep("find_async", async, unchanged);
   }
-  sweep("at", [&] { tree.at(ranks.span(), out_keys.span(), values.span(), found.span()); }, unchanged);
+  sweep(
+      "at", [&] { tree.at(ranks.span(), out_keys.span(), values.span(), found.span()); }, unchanged);
 }
 
 TEST_P(StaticTreeOutOfMemory, RangesAndAggregatesLeaveTheTreeAsItWas) {
@@ -116,13 +127,24 @@ TEST_P(StaticTreeOutOfMemory, RangesAndAggregatesLeaveTheTreeAsItWas) {
   array<uint128> sums(150);
   array<double> means(150);
   array<std::uint8_t> found(150);
-  sweep("count", [&] { tree.count(lo, hi, counts.span()); }, unchanged);
-  sweep("range", [&] { static_cast<void>(tree.range(lo, hi)); }, unchanged);
-  sweep("range with a limit", [&] { static_cast<void>(tree.range(lo, hi, {interval::open, 3})); }, unchanged);
-  sweep("sum", [&] { tree.sum(lo, hi, sums.span()); }, unchanged);
-  sweep("avg", [&] { tree.avg(lo, hi, means.span()); }, unchanged);
-  sweep("min", [&] { tree.min(lo, hi, least.span(), found.span()); }, unchanged);
-  sweep("max", [&] { tree.max(lo, hi, least.span(), found.span()); }, unchanged);
+  sweep(
+      "count", [&] { tree.count(lo, hi, counts.span()); }, unchanged);
+  sweep(
+      "range", [&] { static_cast<void>(tree.range(lo, hi)); }, unchanged);
+  sweep(
+      "range with a limit",
+      [&] {
+        static_cast<void>(tree.range(lo, hi, {interval::open, 3}));
+      },
+      unchanged);
+  sweep(
+      "sum", [&] { tree.sum(lo, hi, sums.span()); }, unchanged);
+  sweep(
+      "avg", [&] { tree.avg(lo, hi, means.span()); }, unchanged);
+  sweep(
+      "min", [&] { tree.min(lo, hi, least.span(), found.span()); }, unchanged);
+  sweep(
+      "max", [&] { tree.max(lo, hi, least.span(), found.span()); }, unchanged);
 }
 
 TEST_P(StaticTreeOutOfMemory, ATreeGivesAllItsMemoryBack) {

@@ -120,7 +120,8 @@ TEST_P(StaticTreeSums, FloatSumsAreCloseToALongDoubleReference) {
   for (float& v : values) v = static_cast<float>(std::exp(40 * (random.unit() - 0.5)));
   const auto tree = numbered(values);
   for (unsigned i = 0; i < 50; ++i) {
-    const auto lo = static_cast<std::uint32_t>(random.below(n)), hi = lo + static_cast<std::uint32_t>(random.below(n - lo));
+    const auto lo = static_cast<std::uint32_t>(random.below(n)),
+               hi = lo + static_cast<std::uint32_t>(random.below(n - lo));
     long double want = 0;
     for (std::uint32_t j = lo; j <= hi; ++j) want += static_cast<long double>(values[j]);
     // All terms are positive: what rounding may cost is relative to the sum itself.

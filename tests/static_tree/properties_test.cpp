@@ -15,9 +15,8 @@ namespace {
 
 template <class Key>
 rc::Gen<Key> any_word() {
-  return rc::gen::map(rc::gen::arbitrary<std::uint64_t>(), [](std::uint64_t word) {
-    return from_word<Key>(random_words::mix(word) & largest_word<Key>());
-  });
+  return rc::gen::map(rc::gen::arbitrary<std::uint64_t>(),
+                      [](std::uint64_t word) { return from_word<Key>(random_words::mix(word) & largest_word<Key>()); });
 }
 
 template <class Key>
@@ -27,7 +26,8 @@ rc::Gen<Key> some_key(bool tiny) {
   }
   const array<Key> special = special_keys<Key>();
   const std::vector<Key> few(special.begin(), special.end());
-  return rc::gen::weightedOneOf<Key>({{6, any_word<Key>()}, {3, rc::gen::arbitrary<Key>()}, {1, rc::gen::elementOf(few)}});
+  return rc::gen::weightedOneOf<Key>(
+      {{6, any_word<Key>()}, {3, rc::gen::arbitrary<Key>()}, {1, rc::gen::elementOf(few)}});
 }
 
 template <class T>

@@ -54,8 +54,9 @@ TEST_P(StaticTreeVisit, ForEachByKeyCallsInKeyOrderAndNeedsNoLock) {
     const auto c = make(n);
     for (const part p : parts_of(n)) {
       std::vector<std::pair<std::int32_t, std::uint32_t>> seen;
-      for_each(c.tree, [&](std::int32_t key, std::uint32_t value) { seen.emplace_back(key, value); },
-               visit_options{.first = p.first, .last = p.last, .order = visit_order::by_key});
+      for_each(
+          c.tree, [&](std::int32_t key, std::uint32_t value) { seen.emplace_back(key, value); },
+          visit_options{.first = p.first, .last = p.last, .order = visit_order::by_key});
       ASSERT_EQ(seen.size(), p.last - p.first);
       for (std::size_t i = 0; i < seen.size(); ++i) {
         ASSERT_EQ(seen[i].first, c.expected.keys()[p.first + i]);

@@ -23,7 +23,7 @@ enum class family {
   descending,
   almost_sorted,
   gaussian,
-  zipf,         // few keys make up most elements
+  zipf,  // few keys make up most elements
   all_equal,
   clustered,    // 16 clusters of cubic density
   adversarial,  // both ends of the domain and one dense interval: nearly all keys share one table cell
@@ -31,13 +31,13 @@ enum class family {
   extremes,     // the special keys of the type, many times each, among uniform ones
 };
 
-inline constexpr std::array all_families{family::uniform,   family::ascending, family::descending, family::almost_sorted,
-                                         family::gaussian,  family::zipf,      family::all_equal,  family::clustered,
-                                         family::adversarial, family::nested,  family::extremes};
+inline constexpr std::array all_families{
+    family::uniform,   family::ascending, family::descending,  family::almost_sorted, family::gaussian, family::zipf,
+    family::all_equal, family::clustered, family::adversarial, family::nested,        family::extremes};
 
 [[nodiscard]] inline std::string to_string(family f) {
-  static constexpr std::array names{"uniform", "ascending", "descending", "almost_sorted", "gaussian", "zipf",
-                                    "all_equal", "clustered", "adversarial", "nested", "extremes"};
+  static constexpr std::array names{"uniform",   "ascending", "descending",  "almost_sorted", "gaussian", "zipf",
+                                    "all_equal", "clustered", "adversarial", "nested",        "extremes"};
   return names[static_cast<std::size_t>(f)];
 }
 
@@ -86,8 +86,12 @@ template <class Key>
   for (std::size_t i = 0; i < n; ++i) {
     switch (f) {
       case family::ascending:
-      case family::almost_sorted: words[i] = std::min<std::uint64_t>(m, step > m / (i + 1) ? m : i * step); break;
-      case family::descending: words[i] = m - std::min<std::uint64_t>(m, step > m / (i + 1) ? m : i * step); break;
+      case family::almost_sorted:
+        words[i] = std::min<std::uint64_t>(m, step > m / (i + 1) ? m : i * step);
+        break;
+      case family::descending:
+        words[i] = m - std::min<std::uint64_t>(m, step > m / (i + 1) ? m : i * step);
+        break;
       case family::gaussian: {
         std::uint64_t mean = 0;
         for (unsigned j = 0; j < 8; ++j) mean += clip(random()) / 8;
@@ -99,17 +103,25 @@ template <class Key>
         words[i] = clip(random_words::mix(static_cast<std::uint64_t>(1.0 / u)));
         break;
       }
-      case family::all_equal: words[i] = m / 3; break;
+      case family::all_equal:
+        words[i] = m / 3;
+        break;
       case family::clustered: {
         const double u = random.unit();
         const auto spread = static_cast<std::uint64_t>(u * u * u * static_cast<double>(m / 64));
         words[i] = clip(random_words::mix(random.below(16)) / 2 + spread);
         break;
       }
-      case family::adversarial: words[i] = i == 0 ? 0 : i == 1 ? m : clip(m / 2 + random.below(2 * n)); break;
-      case family::nested: words[i] = clip(m / 2 + (clip(random()) >> random.below(bits))); break;
+      case family::adversarial:
+        words[i] = i == 0 ? 0 : i == 1 ? m : clip(m / 2 + random.below(2 * n));
+        break;
+      case family::nested:
+        words[i] = clip(m / 2 + (clip(random()) >> random.below(bits)));
+        break;
       case family::uniform:
-      case family::extremes: words[i] = clip(random()); break;
+      case family::extremes:
+        words[i] = clip(random());
+        break;
     }
   }
   if (f == family::almost_sorted) {
@@ -123,14 +135,14 @@ template <class Key>
 [[nodiscard]] array<Key> special_keys() {
   using limits = std::numeric_limits<Key>;
   if constexpr (std::is_floating_point_v<Key>) {
-    return {limits::lowest(),  limits::max(),        -limits::infinity(),   limits::infinity(),
-            limits::quiet_NaN(), -limits::quiet_NaN(), Key{-0.0},           Key{0.0},
-            limits::denorm_min(), -limits::denorm_min(), limits::min(),     Key{1}};
+    return {limits::lowest(),     limits::max(),         -limits::infinity(), limits::infinity(),
+            limits::quiet_NaN(),  -limits::quiet_NaN(),  Key{-0.0},           Key{0.0},
+            limits::denorm_min(), -limits::denorm_min(), limits::min(),       Key{1}};
   } else {
     constexpr std::uint64_t m = largest_word<Key>();
     const auto middle = m / 2;
-    return {from_word<Key>(0),      from_word<Key>(m),          from_word<Key>(middle),
-            from_word<Key>(m - 1),  from_word<Key>(middle + 1), from_word<Key>(1)};
+    return {from_word<Key>(0),     from_word<Key>(m),          from_word<Key>(middle),
+            from_word<Key>(m - 1), from_word<Key>(middle + 1), from_word<Key>(1)};
   }
 }
 

@@ -87,7 +87,7 @@ class oracle {
   }
 
   [[nodiscard]] std::size_t size() const { return keys_.size(); }
-  [[nodiscard]] const array<Key>& keys() const { return keys_; }      ///< sorted
+  [[nodiscard]] const array<Key>& keys() const { return keys_; }       ///< sorted
   [[nodiscard]] const array<slot>& values() const { return values_; }  ///< beside their keys; empty for a set
 
   [[nodiscard]] std::uint64_t lower(Key key) const {

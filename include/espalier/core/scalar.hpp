@@ -29,16 +29,21 @@ enum class scalar_kind : std::uint8_t { u8, i8, u16, i16, u32, i32, f32, u64, i6
 [[nodiscard]] ESPALIER_HD constexpr unsigned bytes_of(scalar_kind kind) {
   switch (kind) {
     case scalar_kind::u8:
-    case scalar_kind::i8: return 1;
+    case scalar_kind::i8:
+      return 1;
     case scalar_kind::u16:
-    case scalar_kind::i16: return 2;
+    case scalar_kind::i16:
+      return 2;
     case scalar_kind::u32:
     case scalar_kind::i32:
-    case scalar_kind::f32: return 4;
+    case scalar_kind::f32:
+      return 4;
     case scalar_kind::u64:
     case scalar_kind::i64:
-    case scalar_kind::f64: return 8;
-    case scalar_kind::opaque: return 0;
+    case scalar_kind::f64:
+      return 8;
+    case scalar_kind::opaque:
+      return 0;
   }
   return 0;
 }
@@ -85,7 +90,8 @@ inline constexpr scalar_kind scalar_kind_of = detail::kind_of<typename detail::s
 
 /// A type that can be a key: it has an order-preserving word.
 template <class T>
-concept KeyType = scalar_kind_of<T> != scalar_kind::opaque;
+concept KeyType = scalar_kind_of<T>
+!= scalar_kind::opaque;
 
 /// The word a key of type T is stored as: 32 bits up to four bytes, 64 bits above.
 template <class T>
@@ -95,9 +101,12 @@ using word_of = std::conditional_t<(sizeof(T) <= 4), std::uint32_t, std::uint64_
 template <std::unsigned_integral Word>
 [[nodiscard]] ESPALIER_HD constexpr Word encode_bits(scalar_kind kind, Word raw) {
   switch (kind) {
-    case scalar_kind::i8: return raw ^ Word{0x80};
-    case scalar_kind::i16: return raw ^ Word{0x8000};
-    case scalar_kind::i32: return raw ^ Word{0x80000000u};
+    case scalar_kind::i8:
+      return raw ^ Word { 0x80 };
+    case scalar_kind::i16:
+      return raw ^ Word { 0x8000 };
+    case scalar_kind::i32:
+      return raw ^ Word { 0x80000000u };
     case scalar_kind::i64:
       if constexpr (sizeof(Word) == 8) return raw ^ (Word{1} << 63);
       return raw;
@@ -113,7 +122,8 @@ template <std::unsigned_integral Word>
         return (raw & sign) != 0 ? ~raw : raw ^ sign;
       }
       return raw;
-    default: return raw;
+    default:
+      return raw;
   }
 }
 
@@ -131,7 +141,8 @@ template <std::unsigned_integral Word>
         return (word & sign) != 0 ? word ^ sign : ~word;
       }
       return word;
-    default: return encode_bits(kind, word);  // flipping a sign bit is its own inverse
+    default:
+      return encode_bits(kind, word);  // flipping a sign bit is its own inverse
   }
 }
 
@@ -158,9 +169,12 @@ ESPALIER_INLINE void store_once(T* p, T x) {
 template <std::unsigned_integral Word>
 [[nodiscard]] ESPALIER_INLINE Word load_bits(scalar_kind kind, const void* array, std::size_t i) {
   switch (bytes_of(kind)) {
-    case 1: return load_once(static_cast<const std::uint8_t*>(array) + i);
-    case 2: return load_once(static_cast<const std::uint16_t*>(array) + i);
-    case 4: return load_once(static_cast<const std::uint32_t*>(array) + i);
+    case 1:
+      return load_once(static_cast<const std::uint8_t*>(array) + i);
+    case 2:
+      return load_once(static_cast<const std::uint16_t*>(array) + i);
+    case 4:
+      return load_once(static_cast<const std::uint32_t*>(array) + i);
     default:
       if constexpr (sizeof(Word) == 8) return load_once(static_cast<const std::uint64_t*>(array) + i);
       return 0;
@@ -171,11 +185,18 @@ template <std::unsigned_integral Word>
 template <std::unsigned_integral Word>
 ESPALIER_INLINE void store_bits(scalar_kind kind, void* array, std::size_t i, Word raw) {
   switch (bytes_of(kind)) {
-    case 1: store_once(static_cast<std::uint8_t*>(array) + i, static_cast<std::uint8_t>(raw)); break;
-    case 2: store_once(static_cast<std::uint16_t*>(array) + i, static_cast<std::uint16_t>(raw)); break;
-    case 4: store_once(static_cast<std::uint32_t*>(array) + i, static_cast<std::uint32_t>(raw)); break;
+    case 1:
+      store_once(static_cast<std::uint8_t*>(array) + i, static_cast<std::uint8_t>(raw));
+      break;
+    case 2:
+      store_once(static_cast<std::uint16_t*>(array) + i, static_cast<std::uint16_t>(raw));
+      break;
+    case 4:
+      store_once(static_cast<std::uint32_t*>(array) + i, static_cast<std::uint32_t>(raw));
+      break;
     default:
-      if constexpr (sizeof(Word) == 8) store_once(static_cast<std::uint64_t*>(array) + i, static_cast<std::uint64_t>(raw));
+      if constexpr (sizeof(Word) == 8)
+        store_once(static_cast<std::uint64_t*>(array) + i, static_cast<std::uint64_t>(raw));
       break;
   }
 }

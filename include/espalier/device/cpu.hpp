@@ -39,13 +39,15 @@ class cpu_backend {
       body(std::size_t{0}, n);
       return;
     }
-    run(n, grain, [](void* b, std::size_t first, std::size_t last) { (*static_cast<Body*>(b))(first, last); }, &body);
+    run(
+        n, grain, [](void* b, std::size_t first, std::size_t last) { (*static_cast<Body*>(b))(first, last); }, &body);
   }
 
   /// body(team, i) for each i in [0, n): each thread is a team (scalar_team or simd_thread).
   template <class Team, class Body>
   void for_each_team(std::size_t n, Body body, std::size_t grain = 1024) const {
-    for_each(n, [&body](std::size_t i) { body(Team{}, i); }, grain);
+    for_each(
+        n, [&body](std::size_t i) { body(Team{}, i); }, grain);
   }
 
   /// Stable sort by bits [begin_bit, end_bit) of the keys, unsigned; `value_bytes` is 0, 4, 8 or 16 and the values

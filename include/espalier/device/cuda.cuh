@@ -117,10 +117,10 @@ extern template bool cuda_backend::sort_pairs(const stream&, std::uint32_t*, std
                                               std::size_t, unsigned, unsigned) const;
 extern template bool cuda_backend::sort_pairs(const stream&, std::uint64_t*, std::uint64_t*, void*, void*, unsigned,
                                               std::size_t, unsigned, unsigned) const;
-extern template void cuda_backend::sort_pairs_from(const stream&, const std::uint32_t*, std::uint32_t*, const void*, void*,
-                                                   unsigned, std::size_t, unsigned, unsigned) const;
-extern template void cuda_backend::sort_pairs_from(const stream&, const std::uint64_t*, std::uint64_t*, const void*, void*,
-                                                   unsigned, std::size_t, unsigned, unsigned) const;
+extern template void cuda_backend::sort_pairs_from(const stream&, const std::uint32_t*, std::uint32_t*, const void*,
+                                                   void*, unsigned, std::size_t, unsigned, unsigned) const;
+extern template void cuda_backend::sort_pairs_from(const stream&, const std::uint64_t*, std::uint64_t*, const void*,
+                                                   void*, unsigned, std::size_t, unsigned, unsigned) const;
 extern template void cuda_backend::exclusive_scan(const stream&, const std::uint64_t*, std::uint64_t*,
                                                   std::size_t) const;
 extern template void cuda_backend::exclusive_scan(const stream&, const std::int64_t*, std::int64_t*, std::size_t) const;

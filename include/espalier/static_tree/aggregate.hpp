@@ -1,10 +1,12 @@
 // aggregate.hpp - sum, min, max, avg over ranks [begin, end): O(log n) whatever the length.
 //
-//   integers, sum   prefix sums per block of lines, exact: the sum is a difference. Summands up to 32 bits are added in 64 bits
+//   integers, sum   prefix sums per block of lines, exact: the sum is a difference. Summands up to 32 bits are added in
+//   64 bits
 //                   modulo 2^64, which cannot lose anything below 2^32 elements; 64-bit summands in 128 bits.
-//   floats, sum     a 16-ary tree of block sums in double. Prefix sums would subtract two large numbers: a range of small
-//                   values far from large ones would lose all its digits. Here only elements of the range are ever added:
-//                   the error is at most (16 log16(n) + block) * 2^-53 * sum of |x|.
+//   floats, sum     a 16-ary tree of block sums in double. Prefix sums would subtract two large numbers: a range of
+//   small
+//                   values far from large ones would lose all its digits. Here only elements of the range are ever
+//                   added: the error is at most (16 log16(n) + block) * 2^-53 * sum of |x|.
 //   min, max        16-ary trees of block minima and maxima of order-preserving words; NaN counts as the largest value.
 //
 // A set aggregates its keys.
@@ -75,7 +77,9 @@ struct aggregator {
       return t.value_at(rank);
     }
   }
-  static ESPALIER_INLINE word word_at(const view& t, std::uint64_t rank) { return encode_bits(kind_of(t), bits_at(t, rank)); }
+  static ESPALIER_INLINE word word_at(const view& t, std::uint64_t rank) {
+    return encode_bits(kind_of(t), bits_at(t, rank));
+  }
   static ESPALIER_INLINE double double_at(const view& t, std::uint64_t rank) {
     const word bits = bits_at(t, rank);
     if (sizeof(word) == 8 && kind_of(t) == scalar_kind::f64) {
@@ -91,11 +95,16 @@ struct aggregator {
   static ESPALIER_INLINE sum_type integer_at(const view& t, std::uint64_t rank) {
     const word bits = bits_at(t, rank);
     switch (kind_of(t)) {
-      case scalar_kind::i8: return static_cast<sum_type>(static_cast<std::int8_t>(bits));
-      case scalar_kind::i16: return static_cast<sum_type>(static_cast<std::int16_t>(bits));
-      case scalar_kind::i32: return static_cast<sum_type>(static_cast<std::int32_t>(bits));
-      case scalar_kind::i64: return static_cast<sum_type>(static_cast<std::int64_t>(bits));
-      default: return static_cast<sum_type>(bits);
+      case scalar_kind::i8:
+        return static_cast<sum_type>(static_cast<std::int8_t>(bits));
+      case scalar_kind::i16:
+        return static_cast<sum_type>(static_cast<std::int16_t>(bits));
+      case scalar_kind::i32:
+        return static_cast<sum_type>(static_cast<std::int32_t>(bits));
+      case scalar_kind::i64:
+        return static_cast<sum_type>(static_cast<std::int64_t>(bits));
+      default:
+        return static_cast<sum_type>(bits);
     }
   }
 
@@ -109,8 +118,8 @@ struct aggregator {
   }
 
   template <class Op, unsigned Block, class Element>
-  static ESPALIER_INLINE typename Op::type over(const typename Op::type* level, std::uint64_t leaves, std::uint64_t begin,
-                                                std::uint64_t end, Element element) {
+  static ESPALIER_INLINE typename Op::type over(const typename Op::type* level, std::uint64_t leaves,
+                                                std::uint64_t begin, std::uint64_t end, Element element) {
     auto total = Op::identity();
     std::uint64_t low = (begin + Block - 1) / Block, high = end / Block;
     if (low >= high) {  // less than two blocks
@@ -142,6 +151,19 @@ struct aggregator {
   static ESPALIER_INLINE word bound(const view& t, const void* tree, std::uint64_t begin, std::uint64_t end) {
     return over<Op, shape::bound_block>(static_cast<const word*>(tree), t.aggregate.bound_blocks, begin, end,
                                         [&t](std::uint64_t r) { return word_at(t, r); });
+  }
+
+  /// What `answer` will read first at both ends of a range.
+  template <class Team>
+  static ESPALIER_INLINE void prefetch(Team team, const aggregate_job<Word, ValueBytes>& job, std::uint64_t begin,
+                                       std::uint64_t end) {
+    const auto& a = job.tree.aggregate;
+    for (const std::uint64_t rank : {begin, end}) {
+      if (a.prefix != nullptr) team.prefetch(static_cast<const sum_type*>(a.prefix) + rank / shape::sum_block);
+      if (a.sums != nullptr) team.prefetch(a.sums + rank / shape::sum_block);
+      if (job.op == aggregate_kind::min) team.prefetch(static_cast<const word*>(a.minima) + rank / shape::bound_block);
+      if (job.op == aggregate_kind::max) team.prefetch(static_cast<const word*>(a.maxima) + rank / shape::bound_block);
+    }
   }
 
   // ---- answers --------------------------------------------------------------------------------------------
@@ -185,8 +207,8 @@ struct aggregator {
         sum = to_double(exact, is_signed);
       }
       if (job.op == aggregate_kind::avg) {
-        static_cast<double*>(job.out)[i] = begin < end ? sum / static_cast<double>(end - begin)
-                                                       : std::numeric_limits<double>::quiet_NaN();
+        static_cast<double*>(job.out)[i] =
+            begin < end ? sum / static_cast<double>(end - begin) : std::numeric_limits<double>::quiet_NaN();
       }
     }
   }

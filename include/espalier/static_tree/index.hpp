@@ -70,22 +70,22 @@ class static_index {
                          std::uint8_t* found, const query_options& options, const execution& ex) const = 0;
   virtual void at(const std::uint64_t* ranks, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
                   const execution& ex) const = 0;
-  virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
-                     std::uint64_t* counts, const execution& ex) const = 0;
+  virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
+                     const execution& ex) const = 0;
   /// offsets has n + 1 elements: the exclusive prefix sums of count().
   virtual void range_offsets(const void* lo, const void* hi, std::size_t n, const range_options& options,
                              std::uint64_t* offsets, const execution& ex) const = 0;
-  /// Writes offsets[n] elements.
+  /// Writes offsets[n] elements, or the first `total` of them if that is less.
   virtual void range_fill(const void* lo, std::size_t n, const range_options& options, const std::uint64_t* offsets,
                           std::uint64_t total, void* out_keys, void* out_values, const execution& ex) const = 0;
-  [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n,
-                                            const range_options& options, const stream& order) const = 0;
+  [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
+                                            const stream& order) const = 0;
   /// out: sum_of<Value> for sum, the value type for min and max (found says which ranges held anything),
   /// double for avg (NaN where the range is empty).
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                          std::uint8_t* found, const execution& ex) const = 0;
-  /// CPU only: calls piece(first, last, number) for contiguous pieces of ranks [first, last), numbered in key order: with
-  /// `any` of visit_piece ranks each, from all threads; with by_key as one piece.
+  /// CPU only: calls piece(first, last, number) for contiguous pieces of ranks [first, last), numbered in key order:
+  /// with `any` of visit_piece ranks each, from all threads; with by_key as one piece.
   virtual void for_each_piece(std::uint64_t first, std::uint64_t last, visit_order order,
                               const std::function<void(std::uint64_t, std::uint64_t, std::size_t piece)>& piece,
                               const execution& ex) const = 0;

@@ -1,8 +1,8 @@
 // jobs.hpp - bulk operations as data: what run.hpp executes on a team, one piece [first, last) at a time.
 //
-// Keys are in the caller's type (tree.key says which); pointers are in the memory of the index's device; null outputs are
-// skipped. With `place`, element i of the inputs is a word already encoded and its answer goes to place[i]: that is how a
-// batch that was sorted first is put back.
+// Keys are in the caller's type (tree.key says which); pointers are in the memory of the index's device; null outputs
+// are skipped. With `place`, element i of the inputs is a word already encoded and its answer goes to place[i]: that is
+// how a batch that was sorted first is put back.
 #pragma once
 
 #include <cstdint>
@@ -73,6 +73,7 @@ struct fill_job {
   const std::uint64_t* offsets = nullptr;
   const std::uint64_t* starts = nullptr;
   std::uint64_t queries = 0;
+  std::uint64_t capacity = 0;  ///< elements that the outputs have room for
   void* out_keys = nullptr;
   void* out_values = nullptr;
 };

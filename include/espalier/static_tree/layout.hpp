@@ -81,10 +81,11 @@ inline constexpr unsigned most_table_levels = 3;
 /// A cell with this bit names a sub-table, otherwise a group.
 inline constexpr std::uint32_t subtable_flag = 0x80000000u;
 
-/// Keys [base, high] cut into cells of width 2^shift: cell i begins at base + (i << shift), the first one also takes all
-/// keys below base, the last one all above. Sub-tables span just the groups that crowd in their cell, so that a cluster
-/// is resolved in one step however small it is beside the slice it lies in. Few groups, and what is crowded still on the
-/// last level, are not cut but halved: `shift` is search_only, and the group is one of [group, group + last].
+/// Keys [base, high] cut into cells of width 2^shift: cell i begins at base + (i << shift), the first one also takes
+/// all keys below base, the last one all above. Sub-tables span just the groups that crowd in their cell, so that a
+/// cluster is resolved in one step however small it is beside the slice it lies in. Few groups, and what is crowded
+/// still on the last level, are not cut but halved: `shift` is search_only, and the group is one of [group, group +
+/// last].
 template <class Word>
 struct subtable {
   static constexpr std::uint32_t search_only = 255;
@@ -103,11 +104,11 @@ struct subtable {
 
 /// Block aggregates (aggregate.hpp). Null pointers: not kept. Trees of blocks lie level by level, leaves first.
 struct aggregate_view {
-  const void* prefix = nullptr;    ///< integers: exact sums before each block, and the total at the end
-  const double* sums = nullptr;    ///< floats: tree of block sums
-  const void* minima = nullptr;    ///< trees of order-preserving words
+  const void* prefix = nullptr;  ///< integers: exact sums before each block, and the total at the end
+  const double* sums = nullptr;  ///< floats: tree of block sums
+  const void* minima = nullptr;  ///< trees of order-preserving words
   const void* maxima = nullptr;
-  std::uint64_t sum_blocks = 0;    ///< leaves of the trees
+  std::uint64_t sum_blocks = 0;  ///< leaves of the trees
   std::uint64_t bound_blocks = 0;
 };
 

@@ -61,10 +61,10 @@ struct explanation {
 };
 
 struct tree_stats {
-  std::size_t size = 0;         ///< elements
-  unsigned height = 0;          ///< dependent memory accesses from a key to its element, before any halving (layout.hpp)
-  std::size_t bytes = 0;        ///< all memory the index holds on its device
-  std::size_t leaf_bytes = 0;   ///< lines: keys and values together
+  std::size_t size = 0;        ///< elements
+  unsigned height = 0;         ///< dependent memory accesses from a key to its element, before any halving (layout.hpp)
+  std::size_t bytes = 0;       ///< all memory the index holds on its device
+  std::size_t leaf_bytes = 0;  ///< lines: keys and values together
   std::size_t inner_bytes = 0;  ///< headers and tables
   std::size_t aggregate_bytes = 0;
   std::size_t groups = 0;

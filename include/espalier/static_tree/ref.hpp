@@ -1,7 +1,7 @@
 // ref.hpp - the static tree inside a user's kernel or a user's thread.
 //
-// A ref is trivially copyable and borrows from its owner, which must outlive it. All its calls are for one team; on a CPU
-// that is a thread (scalar_team or simd_thread), in a kernel a tile, most often tile<1>: one GPU thread per query.
+// A ref is trivially copyable and borrows from its owner, which must outlive it. All its calls are for one team; on a
+// CPU that is a thread (scalar_team or simd_thread), in a kernel a tile, most often tile<1>: one GPU thread per query.
 #pragma once
 
 #include <cstdint>
@@ -48,9 +48,7 @@ class static_tree_ref {
   }
   /// Is there an element with this key? If so, `value` is that of the first one.
   template <class Team>
-  [[nodiscard]] ESPALIER_HD bool find(Team team, Key key, slot& value) const
-    requires(!is_set)
-  {
+  [[nodiscard]] ESPALIER_HD bool find(Team team, Key key, slot& value) const requires(!is_set) {
     const std::uint64_t rank = lower_bound(team, key);
     if (rank >= view_.size || view_.key_at(rank) != codec<Key>::encode(key)) return false;
     value = value_at(rank);
@@ -64,9 +62,7 @@ class static_tree_ref {
 
   /// Element by rank < size(): iterate a range with lower_bound and these two.
   [[nodiscard]] ESPALIER_HD Key key_at(std::uint64_t rank) const { return codec<Key>::decode(view_.key_at(rank)); }
-  [[nodiscard]] ESPALIER_HD slot value_at(std::uint64_t rank) const
-    requires(!is_set)
-  {
+  [[nodiscard]] ESPALIER_HD slot value_at(std::uint64_t rank) const requires(!is_set) {
     const auto raw = view_.value_at(rank);
     slot value;
     memcpy(&value, &raw, sizeof(slot));

@@ -72,7 +72,9 @@ struct range_result {
   buffer<value_element> values;  ///< empty for a set
 
   explicit range_result(detail::range_buffers&& raw)
-      : offsets(std::move(raw.offsets)), keys(std::move(raw.keys), raw.total), values(std::move(raw.values), raw.total) {}
+      : offsets(std::move(raw.offsets)),
+        keys(std::move(raw.keys), raw.total),
+        values(std::move(raw.values), raw.total) {}
 };
 
 }  // namespace espalier

@@ -1,6 +1,7 @@
 // run.hpp - bulk operations on a team: run(team, job, first, last) answers queries [first, last) of a job.
 //
-// Each operation is the same three steps: read a batch of keys as words, search, write the answers in the caller's types.
+// Each operation is the same three steps: read a batch of keys as words, search, write the answers in the caller's
+// types.
 #if defined(ESPALIER_STATIC_TREE_RUN_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ESPALIER_STATIC_TREE_RUN_HPP
 #undef ESPALIER_STATIC_TREE_RUN_HPP
@@ -30,22 +31,34 @@ struct runner {
   }
   /// One loop per kind, so that a CPU compiles each into vector code.
   template <class Word>
-  static ESPALIER_INLINE void load_words(scalar_kind kind, const void* keys, std::size_t first, unsigned n, Word* words) {
+  static ESPALIER_INLINE void load_words(scalar_kind kind, const void* keys, std::size_t first, unsigned n,
+                                         Word* words) {
     if constexpr (batch == 1) {
       words[0] = encode_bits(kind, load_bits<Word>(kind, keys, first));
     } else {
       switch (kind) {
-        case scalar_kind::u8: return load_as<scalar_kind::u8>(keys, first, n, words);
-        case scalar_kind::i8: return load_as<scalar_kind::i8>(keys, first, n, words);
-        case scalar_kind::u16: return load_as<scalar_kind::u16>(keys, first, n, words);
-        case scalar_kind::i16: return load_as<scalar_kind::i16>(keys, first, n, words);
-        case scalar_kind::u32: return load_as<scalar_kind::u32>(keys, first, n, words);
-        case scalar_kind::i32: return load_as<scalar_kind::i32>(keys, first, n, words);
-        case scalar_kind::f32: return load_as<scalar_kind::f32>(keys, first, n, words);
-        case scalar_kind::u64: return load_as<scalar_kind::u64>(keys, first, n, words);
-        case scalar_kind::i64: return load_as<scalar_kind::i64>(keys, first, n, words);
-        case scalar_kind::f64: return load_as<scalar_kind::f64>(keys, first, n, words);
-        case scalar_kind::opaque: return;
+        case scalar_kind::u8:
+          return load_as<scalar_kind::u8>(keys, first, n, words);
+        case scalar_kind::i8:
+          return load_as<scalar_kind::i8>(keys, first, n, words);
+        case scalar_kind::u16:
+          return load_as<scalar_kind::u16>(keys, first, n, words);
+        case scalar_kind::i16:
+          return load_as<scalar_kind::i16>(keys, first, n, words);
+        case scalar_kind::u32:
+          return load_as<scalar_kind::u32>(keys, first, n, words);
+        case scalar_kind::i32:
+          return load_as<scalar_kind::i32>(keys, first, n, words);
+        case scalar_kind::f32:
+          return load_as<scalar_kind::f32>(keys, first, n, words);
+        case scalar_kind::u64:
+          return load_as<scalar_kind::u64>(keys, first, n, words);
+        case scalar_kind::i64:
+          return load_as<scalar_kind::i64>(keys, first, n, words);
+        case scalar_kind::f64:
+          return load_as<scalar_kind::f64>(keys, first, n, words);
+        case scalar_kind::opaque:
+          return;
       }
     }
   }
@@ -149,7 +162,8 @@ struct runner {
       std::uint64_t line[batch];
       load_queries(job, i, n, key);
       if (job.tree.size == 0) {
-        for (unsigned j = 0; j < n; ++j) store_element(job.tree, 0, false, place_of(job, i + j), nullptr, job.values, job.found);
+        for (unsigned j = 0; j < n; ++j)
+          store_element(job.tree, 0, false, place_of(job, i + j), nullptr, job.values, job.found);
         continue;
       }
       for (unsigned j = 0; j < n; ++j) x[j] = searcher<Team, Word, V>::clamp(job.tree, key[j]);
@@ -275,8 +289,9 @@ struct runner {
   template <class Word, unsigned V>
   static ESPALIER_INLINE void run(Team, const fill_job<Word, V>& job, std::size_t first, std::size_t last) {
     if (job.queries == 0) return;
-    const std::uint64_t total = job.offsets[job.queries];  // the caller's memory may be larger
+    const std::uint64_t total = job.offsets[job.queries];  // the caller's memory may be larger or smaller
     if (last > total) last = total;
+    if (last > job.capacity) last = job.capacity;
     if (first >= last) return;
     std::uint64_t query = 0, end = job.queries;  // the last query with offsets[query] <= first
     while (end - query > 1) {
@@ -290,7 +305,52 @@ struct runner {
     for (std::size_t i = first; i < last; ++query) {
       const std::size_t stop = job.offsets[query + 1] < last ? job.offsets[query + 1] : last;
       std::uint64_t rank = job.starts[query] + (i - job.offsets[query]);
-      for (; i < stop; ++i, ++rank) store_element(job.tree, rank, true, i, job.out_keys, job.out_values, nullptr);
+      if constexpr (batch == 1) {
+        for (; i < stop; ++i, ++rank) store_element(job.tree, rank, true, i, job.out_keys, job.out_values, nullptr);
+      } else {
+        copy_elements(job, rank, stop - i, i);
+        i = stop;
+      }
+    }
+  }
+
+  /// Elements [rank, rank + count) to places from i on, line by line: on a CPU a line is one or two vector copies.
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void copy_elements(const fill_job<Word, V>& job, std::uint64_t rank, std::size_t count,
+                                            std::size_t i) {
+    constexpr unsigned slots = tree_shape<Word, V>::keys_per_line;
+    while (count != 0) {
+      const auto slot = static_cast<unsigned>(rank % slots);
+      const unsigned n = count < slots - slot ? static_cast<unsigned>(count) : slots - slot;
+      if (n == slots) {
+        copy_slots(job, rank / slots, 0, slots, i);  // a constant: no loop
+      } else {
+        copy_slots(job, rank / slots, slot, n, i);
+      }
+      rank += n;
+      count -= n;
+      i += n;
+    }
+  }
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void copy_slots(const fill_job<Word, V>& job, std::uint64_t line, unsigned slot, unsigned n,
+                                         std::size_t i) {
+    const auto& t = job.tree;
+    if (job.out_keys != nullptr) {
+      const Word* keys = t.line_keys(line) + slot;
+      if (t.key == scalar_kind::u32 || t.key == scalar_kind::u64) {
+        memcpy(static_cast<Word*>(job.out_keys) + i, keys, n * sizeof(Word));
+      } else {
+        for (unsigned j = 0; j < n; ++j) store_key(t, job.out_keys, i + j, keys[j]);
+      }
+    }
+    if (V != 0 && job.out_values != nullptr) {
+      const auto* values = t.line_values(line) + slot;
+      if (t.value_bytes == V) {
+        memcpy(static_cast<std::byte*>(job.out_values) + i * V, values, n * V);
+      } else {
+        for (unsigned j = 0; j < n; ++j) store_value(t, job.out_values, i + j, values[j]);
+      }
     }
   }
 
@@ -300,6 +360,7 @@ struct runner {
       const unsigned n = batch_size(i, last);
       std::uint64_t begin[batch], end[batch];
       range_ranks(team, job, i, n, begin, end);
+      for (unsigned j = 0; j < n; ++j) aggregator<Word, V>::prefetch(team, job, begin[j], end[j]);
       for (unsigned j = 0; j < n; ++j) aggregator<Word, V>::answer(job, begin[j], end[j], i + j);
     }
   }

@@ -82,7 +82,8 @@ struct searcher {
   static ESPALIER_HD std::uint64_t next_line(Team team, const view& t, std::uint64_t line, Word x) {
     const auto group = static_cast<std::uint32_t>(line / lines);
     const auto h = header(team, t, group);
-    const auto decided = team.template count_from<shape::first_separator>(h, not_above<std::uint8_t>{truncated(team, h, x)});
+    const auto decided =
+        team.template count_from<shape::first_separator>(h, not_above<std::uint8_t>{truncated(team, h, x)});
     const std::uint64_t start = std::uint64_t{group} * lines;
     const std::uint64_t end = start + decided;  // if decided < lines, the line there is surely not below x
     std::uint64_t low = line + 1, high = end < low ? low : end;

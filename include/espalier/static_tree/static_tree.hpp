@@ -53,27 +53,19 @@ class static_tree {
   // build_async still waits once on the host for a few bytes: the size of the top table depends on the keys.
 
   [[nodiscard]] static static_tree build(keys_in keys, in<slot> values, const build_options& options = {},
-                                         const device& where = device::best(), const stream& s = {})
-    requires(!is_set)
-  {
+                                         const device& where = device::best(), const stream& s = {}) requires(!is_set) {
     return make(keys, values, options, where, {where.resolve(s), true});
   }
   [[nodiscard]] static static_tree build(keys_in keys, const build_options& options = {},
-                                         const device& where = device::best(), const stream& s = {})
-    requires(is_set)
-  {
+                                         const device& where = device::best(), const stream& s = {}) requires(is_set) {
     return make(keys, {}, options, where, {where.resolve(s), true});
   }
   [[nodiscard]] static static_tree build_async(keys_in keys, in<slot> values, const build_options& options,
-                                               const device& where, const stream& s)
-    requires(!is_set)
-  {
+                                               const device& where, const stream& s) requires(!is_set) {
     return make(keys, values, options, where, {where.resolve(s), false});
   }
   [[nodiscard]] static static_tree build_async(keys_in keys, const build_options& options, const device& where,
-                                               const stream& s)
-    requires(is_set)
-  {
+                                               const stream& s) requires(is_set) {
     return make(keys, {}, options, where, {where.resolve(s), false});
   }
 
@@ -100,16 +92,14 @@ class static_tree {
   void lower_bound(keys_in keys, ranks_out ranks, const query_options& options = {}, const stream& s = {}) const {
     bound_on(detail::bound_kind::lower, keys, ranks, options, wait(s));
   }
-  void lower_bound_async(keys_in keys, ranks_out ranks, const query_options& options = {},
-                         const stream& s = {}) const {
+  void lower_bound_async(keys_in keys, ranks_out ranks, const query_options& options = {}, const stream& s = {}) const {
     bound_on(detail::bound_kind::lower, keys, ranks, options, enqueue(s));
   }
   /// Rank of the first element with a key greater than the query; size() if there is none.
   void upper_bound(keys_in keys, ranks_out ranks, const query_options& options = {}, const stream& s = {}) const {
     bound_on(detail::bound_kind::upper, keys, ranks, options, wait(s));
   }
-  void upper_bound_async(keys_in keys, ranks_out ranks, const query_options& options = {},
-                         const stream& s = {}) const {
+  void upper_bound_async(keys_in keys, ranks_out ranks, const query_options& options = {}, const stream& s = {}) const {
     bound_on(detail::bound_kind::upper, keys, ranks, options, enqueue(s));
   }
 
@@ -123,8 +113,8 @@ class static_tree {
     neighbour_on(detail::neighbour_kind::successor, keys, out_keys, values, found, options, enqueue(s));
   }
   /// Last element with a smaller key. `values` may be empty.
-  void predecessor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
-                   const query_options& options = {}, const stream& s = {}) const {
+  void predecessor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const query_options& options = {},
+                   const stream& s = {}) const {
     neighbour_on(detail::neighbour_kind::predecessor, keys, out_keys, values, found, options, wait(s));
   }
   void predecessor_async(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
@@ -136,8 +126,7 @@ class static_tree {
   void at(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found, const stream& s = {}) const {
     at_on(ranks, keys, values, found, wait(s));
   }
-  void at_async(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found,
-                const stream& s = {}) const {
+  void at_async(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found, const stream& s = {}) const {
     at_on(ranks, keys, values, found, enqueue(s));
   }
 
@@ -160,7 +149,7 @@ class static_tree {
     return range_result<Key, Value>(std::move(raw));
   }
   /// range() in two steps without a wait: offsets (queries + 1) first, then the elements into caller's memory,
-  /// which must hold offsets.back() elements; `capacity` is the size of `keys`.
+  /// which should hold offsets.back() elements: what does not fit is left out.
   void range_offsets_async(keys_in lo, keys_in hi, ranks_out offsets, const range_options& options = {},
                            const stream& s = {}) const {
     detail::require_equal("range", lo.size(), hi.size());
@@ -186,8 +175,7 @@ class static_tree {
   }
   /// Sums of 64-bit integers into 64 bits: throws `overflow`, with nothing written, if one does not fit.
   void sum(keys_in lo, keys_in hi, out<summand> sums, interval ends = interval::closed, const stream& s = {}) const
-    requires(sizeof(sum_type) == 16)
-  {
+      requires(sizeof(sum_type) == 16) {
     detail::require_equal("sum", lo.size(), sums.size());
     const stream order = where().resolve(s);
     const buffer<sum_type> wide(where(), lo.size(), order);
@@ -252,7 +240,8 @@ class static_tree {
     if constexpr (!is_set) detail::require_equal("build", keys.size(), values.size());
     constexpr detail::element_type elements{scalar_kind_of<Key>, is_set ? scalar_kind::opaque : scalar_kind_of<slot>,
                                             is_set ? 0u : unsigned{sizeof(slot)}};
-    return static_tree(detail::build_static_index(where, elements, keys.data(), values.data(), keys.size(), options, ex));
+    return static_tree(
+        detail::build_static_index(where, elements, keys.data(), values.data(), keys.size(), options, ex));
   }
   detail::execution wait(const stream& s) const { return {where().resolve(s), true}; }
   detail::execution enqueue(const stream& s) const { return {where().resolve(s), false}; }

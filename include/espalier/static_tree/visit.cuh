@@ -1,7 +1,7 @@
 // visit.cuh - visiting a static tree that lives on a GPU. Included by visit.hpp under nvcc; use that.
 //
-// One thread takes one line (8 or 4 elements), read with 16-byte loads: neighbouring threads read neighbouring lines, and every
-// byte that moves is used. Floor: bytes of the lines / bandwidth of the memory.
+// One thread takes one line (8 or 4 elements), read with 16-byte loads: neighbouring threads read neighbouring lines,
+// and every byte that moves is used. Floor: bytes of the lines / bandwidth of the memory.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ inline constexpr unsigned visit_threads = 256;
 
 /// visit(rank, result of f) for the elements of a line with first <= rank < last.
 template <class Ref, class F, class Visit>
-__device__ __forceinline__ void visit_line(const Ref& ref, std::uint64_t line, std::uint64_t first, std::uint64_t last, F& f,
-                                           Visit visit) {
+__device__ __forceinline__ void visit_line(const Ref& ref, std::uint64_t line, std::uint64_t first, std::uint64_t last,
+                                           F& f, Visit visit) {
   using key = typename Ref::key_type;
   using value = typename Ref::value_type;
   const auto& t = ref.layout();
@@ -44,7 +44,8 @@ __device__ __forceinline__ void visit_line(const Ref& ref, std::uint64_t line, s
       const auto raw = team.get(values, j);
       value v;
       memcpy(&v, &raw, sizeof(value));
-      if (whole || (begin + j >= first && begin + j < last)) visit(begin + j, f(codec<key>::decode(team.get(keys, j)), v));
+      if (whole || (begin + j >= first && begin + j < last))
+        visit(begin + j, f(codec<key>::decode(team.get(keys, j)), v));
     }
   }
 }
@@ -62,7 +63,8 @@ struct call_for_effect {
 };
 
 template <class Ref, class F>
-__global__ void for_each_line(const __grid_constant__ Ref ref, std::uint64_t first, std::uint64_t last, call_for_effect<F> f) {
+__global__ void for_each_line(const __grid_constant__ Ref ref, std::uint64_t first, std::uint64_t last,
+                              call_for_effect<F> f) {
   constexpr unsigned slots = std::remove_cvref_t<decltype(ref.layout())>::shape::keys_per_line;
   const std::uint64_t line = first / slots + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (line * slots < last) visit_line(ref, line, first, last, f, [](std::uint64_t, unit_result) {});
@@ -70,7 +72,8 @@ __global__ void for_each_line(const __grid_constant__ Ref ref, std::uint64_t fir
 
 /// Key order on a GPU is one thread: right, and slow.
 template <class Ref, class F>
-__global__ void for_each_in_order(const __grid_constant__ Ref ref, std::uint64_t first, std::uint64_t last, call_for_effect<F> f) {
+__global__ void for_each_in_order(const __grid_constant__ Ref ref, std::uint64_t first, std::uint64_t last,
+                                  call_for_effect<F> f) {
   constexpr unsigned slots = std::remove_cvref_t<decltype(ref.layout())>::shape::keys_per_line;
   for (std::uint64_t line = first / slots; line * slots < last; ++line) {
     visit_line(ref, line, first, last, f, [](std::uint64_t, unit_result) {});
@@ -81,7 +84,8 @@ template <class Ref, class T, class F>
 __global__ void transform_lines(const __grid_constant__ Ref ref, std::uint64_t first, std::uint64_t last, T* out, F f) {
   constexpr unsigned slots = std::remove_cvref_t<decltype(ref.layout())>::shape::keys_per_line;
   const std::uint64_t line = first / slots + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (line * slots < last) visit_line(ref, line, first, last, f, [&](std::uint64_t r, const auto& x) { out[r - first] = x; });
+  if (line * slots < last)
+    visit_line(ref, line, first, last, f, [&](std::uint64_t r, const auto& x) { out[r - first] = x; });
 }
 
 /// A value that may not be there yet: reduce asks for no identity.
@@ -110,12 +114,12 @@ __device__ maybe<T> fold_block(maybe<T> mine, Combine& combine) {
   return whole;
 }
 
-/// Block b folds a contiguous run of lines. In any order: each thread strides over the run and the block folds once; by key:
-/// the block folds after every stride, so that the combination follows the keys.
+/// Block b folds a contiguous run of lines. In any order: each thread strides over the run and the block folds once; by
+/// key: the block folds after every stride, so that the combination follows the keys.
 template <bool ByKey, class Ref, class T, class Map, class Combine>
 __global__ void __launch_bounds__(visit_threads)
-    reduce_lines(const __grid_constant__ Ref ref, std::uint64_t first, std::uint64_t last, std::uint64_t lines_per_block, Map map,
-                 Combine combine, maybe<T>* partial) {
+    reduce_lines(const __grid_constant__ Ref ref, std::uint64_t first, std::uint64_t last,
+                 std::uint64_t lines_per_block, Map map, Combine combine, maybe<T>* partial) {
   constexpr unsigned slots = std::remove_cvref_t<decltype(ref.layout())>::shape::keys_per_line;
   const std::uint64_t end = (last + slots - 1) / slots;
   const std::uint64_t begin = first / slots + blockIdx.x * lines_per_block;
@@ -162,7 +166,8 @@ void for_each_on_gpu(const Tree& tree, const F& f, const Options& v, const strea
   if (v.order == visit_order::by_key) {
     for_each_in_order<<<1, 1, 0, launch.native>>>(tree.ref(), v.first, v.last, call_for_effect<F>{f});
   } else {
-    for_each_line<<<launch.blocks, visit_threads, 0, launch.native>>>(tree.ref(), v.first, v.last, call_for_effect<F>{f});
+    for_each_line<<<launch.blocks, visit_threads, 0, launch.native>>>(tree.ref(), v.first, v.last,
+                                                                      call_for_effect<F>{f});
   }
   check_cuda(cudaGetLastError(), "for_each");
   launch.order.synchronize();
@@ -184,20 +189,24 @@ void transform_on_gpu(const Tree& tree, T* out, const F& f, const Options& v, co
 }
 
 template <class Tree, class T, class Map, class Combine, class Options>
-[[nodiscard]] T reduce_on_gpu(const Tree& tree, T init, const Map& map, Combine combine, const Options& v, const stream& s) {
+[[nodiscard]] T reduce_on_gpu(const Tree& tree, T init, const Map& map, Combine combine, const Options& v,
+                              const stream& s) {
   static_assert(std::is_trivially_copyable_v<T>, "a reduction on a GPU needs a trivially copyable result");
   const visit_launch<Tree> launch(tree, v, s);
   const device_guard guard(launch.backend.ordinal());
   // Enough blocks to fill the card several times over, so that the last ones to finish wait for little.
-  const std::uint64_t blocks = std::min<std::uint64_t>(launch.blocks, 32u * static_cast<unsigned>(launch.backend.sm_count()));
+  const std::uint64_t blocks =
+      std::min<std::uint64_t>(launch.blocks, 32u * static_cast<unsigned>(launch.backend.sm_count()));
   const std::uint64_t per_block = (launch.lines + blocks - 1) / blocks;
   buffer<maybe<T>> partial(tree.where(), blocks, launch.order);
   const auto grid = static_cast<unsigned>((launch.lines + per_block - 1) / per_block);
   const auto ref = tree.ref();
   if (v.order == visit_order::by_key) {
-    reduce_lines<true><<<grid, visit_threads, 0, launch.native>>>(ref, v.first, v.last, per_block, map, combine, partial.data());
+    reduce_lines<true>
+        <<<grid, visit_threads, 0, launch.native>>>(ref, v.first, v.last, per_block, map, combine, partial.data());
   } else {
-    reduce_lines<false><<<grid, visit_threads, 0, launch.native>>>(ref, v.first, v.last, per_block, map, combine, partial.data());
+    reduce_lines<false>
+        <<<grid, visit_threads, 0, launch.native>>>(ref, v.first, v.last, per_block, map, combine, partial.data());
   }
   check_cuda(cudaGetLastError(), "reduce");
   std::vector<maybe<T>> host(grid);

@@ -1,8 +1,9 @@
 // visit.hpp - for_each, transform and reduce over all elements of a static tree, or over a range of ranks.
 //
-// Elements lie in key order without gaps, so a visit is one streaming pass over the lines. A functor takes (key, value), or
-// the key alone for a set. Trees on a CPU are visited by its threads; trees on a GPU by its threads, if the caller is compiled
-// by nvcc (functors must be __host__ __device__ then). Ranks of a key range come from lower_bound and upper_bound.
+// Elements lie in key order without gaps, so a visit is one streaming pass over the lines. A functor takes (key,
+// value), or the key alone for a set. Trees on a CPU are visited by its threads; trees on a GPU by its threads, if the
+// caller is compiled by nvcc (functors must be __host__ __device__ then). Ranks of a key range come from lower_bound
+// and upper_bound.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,8 @@
 
 namespace espalier {
 
-// Two compilers make two different functions of each of these: they must not share a name, or the linker keeps either one.
+// Two compilers make two different functions of each of these: they must not share a name, or the linker keeps either
+// one.
 #if ESPALIER_CUDA_COMPILER
 inline namespace visit_anywhere {
 #else
@@ -35,7 +37,8 @@ struct visit_options {
 
 namespace visiting {
 
-/// visit(rank, line, slot) for ranks [first, last): whole lines have a constant number of slots, so that the inner loop unrolls.
+/// visit(rank, line, slot) for ranks [first, last): whole lines have a constant number of slots, so that the inner loop
+/// unrolls.
 template <class Ref, class Visit>
 void for_each_slot(const Ref& ref, std::uint64_t first, std::uint64_t last, Visit visit) {
   constexpr unsigned slots = std::remove_cvref_t<decltype(ref.layout())>::shape::keys_per_line;
@@ -78,14 +81,14 @@ void for_each(const static_tree<Key, Value>& tree, F f, visit_options options = 
   if (tree.where().kind() == device_kind::cuda) return detail::for_each_on_gpu(tree, f, v, s);
 #endif
   const auto ref = tree.ref();
-  tree.untyped().for_each_piece(
-      v.first, v.last, v.order,
-      [&](std::uint64_t first, std::uint64_t last, std::size_t) {
-        visiting::for_each_slot(ref, first, last, [&](std::uint64_t, std::uint64_t line, unsigned slot) {
-          visiting::call_with(ref, f, line, slot);
-        });
-      },
-      {tree.where().resolve(s), true});
+  tree.untyped().for_each_piece(v.first, v.last, v.order,
+                                [&](std::uint64_t first, std::uint64_t last, std::size_t) {
+                                  visiting::for_each_slot(ref, first, last,
+                                                          [&](std::uint64_t, std::uint64_t line, unsigned slot) {
+                                                            visiting::call_with(ref, f, line, slot);
+                                                          });
+                                },
+                                {tree.where().resolve(s), true});
 }
 
 /// out[rank - first] = f(element); `out` is host or device memory that the tree's device can write. Waits.
@@ -96,21 +99,21 @@ void transform(const static_tree<Key, Value>& tree, T* out, F f, visit_options o
   if (tree.where().kind() == device_kind::cuda) return detail::transform_on_gpu(tree, out, f, v, s);
 #endif
   const auto ref = tree.ref();
-  tree.untyped().for_each_piece(
-      v.first, v.last, visit_order::any,
-      [&](std::uint64_t first, std::uint64_t last, std::size_t) {
-        visiting::for_each_slot(ref, first, last, [&](std::uint64_t rank, std::uint64_t line, unsigned slot) {
-          out[rank - v.first] = visiting::call_with(ref, f, line, slot);
-        });
-      },
-      {tree.where().resolve(s), true});
+  tree.untyped().for_each_piece(v.first, v.last, visit_order::any,
+                                [&](std::uint64_t first, std::uint64_t last, std::size_t) {
+                                  visiting::for_each_slot(
+                                      ref, first, last, [&](std::uint64_t rank, std::uint64_t line, unsigned slot) {
+                                        out[rank - v.first] = visiting::call_with(ref, f, line, slot);
+                                      });
+                                },
+                                {tree.where().resolve(s), true});
 }
 
-/// combine(... combine(init, map(e0)) ..., map(en)) for an associative combine: pieces are folded on their own and then in key
-/// order, so combine need not commute. `init` takes part once. Waits.
+/// combine(... combine(init, map(e0)) ..., map(en)) for an associative combine: pieces are folded on their own and then
+/// in key order, so combine need not commute. `init` takes part once. Waits.
 template <class Key, class Value, class T, class Map, class Combine>
-[[nodiscard]] T reduce(const static_tree<Key, Value>& tree, T init, Map map, Combine combine, visit_options options = {},
-                       const stream& s = {}) {
+[[nodiscard]] T reduce(const static_tree<Key, Value>& tree, T init, Map map, Combine combine,
+                       visit_options options = {}, const stream& s = {}) {
   const visit_options v = visiting::within(tree, options);
   if (v.first == v.last) return init;
 #if ESPALIER_CUDA_COMPILER
