@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "device/work_scope.hpp"
+
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
 #else
@@ -18,19 +20,23 @@ namespace {
 struct ordered_piece {
   piece_function piece;
   void* context;
+  const work_scope* scope;
 };
 
 void run_ordered(void* context, std::size_t first, std::size_t last) {
   __tsan_acquire(context);
   const auto& ordered = *static_cast<const ordered_piece*>(context);
-  ordered.piece(ordered.context, first, last);
+  {
+    const scope_guard guard(ordered.scope);
+    ordered.piece(ordered.context, first, last);
+  }
   __tsan_release(context);
 }
 
 }  // namespace
 
 void cpu_loop::run(std::size_t n, std::size_t grain, piece_function piece, void* context) {
-  ordered_piece ordered{piece, context};
+  ordered_piece ordered{piece, context, current_scope()};
   __tsan_release(&ordered);
   run_arena(n, std::max<std::size_t>(grain, 1), run_ordered, &ordered);
   __tsan_acquire(&ordered);

@@ -4,7 +4,27 @@
 #include <system_error>
 #include <utility>
 
+#include "device/work_scope.hpp"
+
 namespace espalier::detail {
+
+const work_scope*& current_scope() noexcept {
+  thread_local const work_scope* innermost = nullptr;
+  return innermost;
+}
+
+bool cpu_queue::is_running_this() const {
+  for (const work_scope* s = current_scope(); s != nullptr; s = s->outer) {
+    if (s->queue == this) return true;
+  }
+  return false;
+}
+
+void cpu_queue::run_in_scope(const std::function<void()>& work) const {
+  const work_scope scope{this, current_scope()};
+  const scope_guard guard(&scope);
+  work();
+}
 
 void cpu_queue::push(std::function<void()> work) {
   {
@@ -19,25 +39,22 @@ void cpu_queue::push(std::function<void()> work) {
 void cpu_queue::finish(std::unique_lock<std::mutex>& lock, std::exception_ptr failure) {
   lock.lock();
   if (first_error_ == nullptr) first_error_ = std::move(failure);
-  runner_ = {};
   ++done_;
   lock.unlock();
   changed_.notify_all();
 }
 
 void cpu_queue::run_now(const std::function<void()>& work) {
-  std::unique_lock lock(mutex_);
-  if (runner_ == std::this_thread::get_id()) {
-    lock.unlock();
+  if (is_running_this()) {
     work();
     return;
   }
+  std::unique_lock lock(mutex_);
   const std::uint64_t ticket = handed_in_++;
   changed_.wait(lock, [&] { return done_ == ticket; });
-  runner_ = std::this_thread::get_id();
   lock.unlock();
   try {
-    work();
+    run_in_scope(work);
   } catch (...) {
     finish(lock, nullptr);  // the caller gets it, so synchronize() must not
     throw;
@@ -46,16 +63,16 @@ void cpu_queue::run_now(const std::function<void()>& work) {
 }
 
 void cpu_queue::synchronize() {
+  if (is_running_this()) return;
   std::unique_lock lock(mutex_);
-  if (runner_ == std::this_thread::get_id()) return;
   const std::uint64_t target = handed_in_;
   changed_.wait(lock, [&] { return done_ >= target; });
   if (first_error_ != nullptr) std::rethrow_exception(std::exchange(first_error_, nullptr));
 }
 
 bool cpu_queue::idle() const {
+  const std::uint64_t mine = is_running_this() ? 1 : 0;
   const std::lock_guard lock(mutex_);
-  const std::uint64_t mine = runner_ == std::this_thread::get_id() ? 1 : 0;
   return done_ + mine == handed_in_;
 }
 
@@ -66,11 +83,10 @@ void cpu_queue::serve() {
     if (entries_.empty()) return;
     std::function<void()> work = std::move(entries_.front().work);
     entries_.pop_front();
-    runner_ = std::this_thread::get_id();
     lock.unlock();
     std::exception_ptr failure;
     try {
-      work();
+      run_in_scope(work);
     } catch (...) {
       failure = std::current_exception();
     }

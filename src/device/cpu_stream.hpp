@@ -3,9 +3,9 @@
 // Invariants:
 //   - Every piece of work takes a ticket when it is handed in. It runs when all earlier tickets are done, so
 //     there is one order whatever the mix of enqueue() (runs on the worker) and run_now() (runs in the caller).
-//   - At most one piece of work of a stream runs at a time; `runner_` is the thread that runs it. Calls that
-//     would wait for the stream and come from that very thread do not wait: what they would wait for is either
-//     done or themselves.
+//   - At most one piece of work of a stream runs at a time. Calls that would wait for the stream and come from that very
+//     work, on its thread or on one that helps with its loops (work_scope.hpp), do not wait: what they would wait for is
+//     either done or themselves.
 //   - The worker keeps the queue alive, not the stream. So the last handle of a stream may be dropped inside a
 //     piece of work of that stream.
 //   - The destructor finishes all queued work first, except on the worker itself, which finishes it afterwards.
@@ -42,6 +42,8 @@ class cpu_queue {
     std::function<void()> work;
   };
 
+  [[nodiscard]] bool is_running_this() const;
+  void run_in_scope(const std::function<void()>& work) const;
   void finish(std::unique_lock<std::mutex>& lock, std::exception_ptr failure);
 
   mutable std::mutex mutex_;
@@ -49,7 +51,6 @@ class cpu_queue {
   std::deque<entry> entries_;
   std::uint64_t handed_in_ = 0;  // tickets given
   std::uint64_t done_ = 0;       // tickets finished; ticket `done_` is the one that may run
-  std::thread::id runner_;
   std::exception_ptr first_error_;
   bool stopping_ = false;
 };

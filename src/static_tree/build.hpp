@@ -154,7 +154,9 @@ class builder {
 
   // ---- the top table: level by level, until no cell is crowded --------------------------------------------
   void write_table(storage& tree) {
-    tree.view.root = fit_table(tree.view.first, tree.view.last, context_.root_cells(tree.view.groups, sizeof(Word)));
+    constexpr std::uint64_t most_cells = std::uint64_t{1} << 31;  // cells are numbered in 32 bits, sub-tables' included
+    const std::uint64_t root_cells = context_.root_cells(tree.view.groups, sizeof(Word));
+    tree.view.root = fit_table(tree.view.first, tree.view.last, root_cells < most_cells ? root_cells : most_cells);
     std::vector<buffer<std::uint32_t>> cells;
     std::vector<buffer<subtable<Word>>> tables;
     tables.push_back(scratch<subtable<Word>>(1));
@@ -188,6 +190,9 @@ class builder {
                                                          cells.back().data(), tables.back().data()});
       ids += static_cast<std::uint32_t>(crowded_cells);
       if (next_cells == 0) break;  // all of them are halved
+      if (offset + level_cells + next_cells > 0xffffffffu) {
+        throw error("build: the keys need more table cells than a static tree can number; split the data over several trees.");
+      }
       offset += level_cells;
       level_cells = next_cells;
     }
@@ -214,6 +219,9 @@ class builder {
   // ---- aggregates ----------------------------------------------------------------------------------------
   void write_aggregates(storage& tree) {
     if (options_.keep == aggregates::none) return;
+    if (sizeof(typename agg_shape::sum) == 8 && keeps(options_.keep, aggregates::sum) && tree.view.size >> 32 != 0) {
+      throw error("build: sums of more than 2^32 values might not fit 64 bits; use 64-bit values or split the data.");
+    }
     if constexpr (ValueBytes != 16) {
       const scalar_kind kind = ValueBytes == 0 ? elements_.key : elements_.value;
       auto& view = tree.view.aggregate;
@@ -226,7 +234,7 @@ class builder {
           write_prefix(tree);
         }
       }
-      if (keeps(options_.keep, aggregates::min_max)) {
+      if (ValueBytes != 0 && keeps(options_.keep, aggregates::min_max)) {
         using word = typename agg_shape::word;
         view.bound_blocks = (tree.view.size + agg_shape::bound_block - 1) / agg_shape::bound_block;
         tree.minima = block_tree<smaller_word<word>>(tree, view.bound_blocks);

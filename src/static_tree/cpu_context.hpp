@@ -62,10 +62,13 @@ class cpu_context {
     return *p;
   }
 
-  /// Four to eight cells per group: a wrong first group costs a cache miss, a cell only four bytes.
+  /// Four to eight cells per group while they fit a core's own cache; once cells and headers compete for the last one, fewer:
+  /// a wrong first group is then cheaper than a cell that is not there (2^28 keys: 42.4 ns, with half as many 40.4, with a
+  /// quarter 42.2).
   [[nodiscard]] static std::uint64_t root_cells(std::uint32_t groups, unsigned) {
+    const std::uint64_t wanted = groups < (1u << 17) ? 4 * std::uint64_t{groups} : 2 * std::uint64_t{groups};
     std::uint64_t cells = 8;
-    while (cells < 4 * std::uint64_t{groups}) cells *= 2;
+    while (cells < wanted) cells *= 2;
     return cells;
   }
 

@@ -1,5 +1,5 @@
 // cpu_kernels.hpp - the bulk operations compiled for the best SIMD target of this CPU
-// (src/instantiate/static_tree_simd.cpp).
+// (src/instantiate/static_tree_simd.ipp).
 #pragma once
 
 #include "espalier/static_tree/jobs.hpp"

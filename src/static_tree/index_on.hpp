@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,20 +30,28 @@ class index_on final : public static_index {
  public:
   index_on(const device& where, element_type elements) : where_(where), elements_(elements) {}
   ~index_on() override {
-    if (built_on_) try {
-        built_on_.synchronize();
-      } catch (...) { /* told to whoever synchronised before us, or nobody asked */
-      }
+    if (!building_) return;
+    try {
+      where_.run_now(built_on_, [] {});  // waits and takes no error away from whoever synchronises the stream
+    } catch (...) {
+    }
   }
   index_on(const index_on&) = delete;
   index_on& operator=(const index_on&) = delete;
 
   void build(const void* keys, const void* values, std::size_t n, const build_options& options, const execution& ex) {
-    if (!ex.wait) built_on_ = ex.order;
+    built_on_ = ex.order;
+    building_ = true;
     submit(ex, [this, keys, values, n, options, order = ex.order] {
-      Context context(where_, order);
-      tree_ = builder<Context, Word, ValueBytes>(context, elements_, options)(keys, values, n);
+      try {
+        Context context(where_, order);
+        tree_ = builder<Context, Word, ValueBytes>(context, elements_, options)(keys, values, n);
+      } catch (...) {
+        failure_ = std::current_exception();
+        throw;
+      }
     });
+    if (ex.wait) building_ = false;
   }
 
   // ---- about the index -----------------------------------------------------------------------------------
@@ -52,8 +62,8 @@ class index_on final : public static_index {
   [[nodiscard]] const void* view() const override { return &settled().view; }
   [[nodiscard]] validation validate() const override { return check_tree(settled(), where_, where_.default_stream()); }
   [[nodiscard]] explanation explain(std::size_t queries, const query_options& options) const override {
-    static_cast<void>(settled());
-    return plan_for(queries, options, options.order);
+    settle();
+    return detail::explain(planning(queries, options.order), options.how);
   }
 
   // ---- point queries ---------------------------------------------------------------------------------------
@@ -215,8 +225,16 @@ class index_on final : public static_index {
 
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements_.key); }
 
+  /// Waits, once, for a build that was enqueued. A tree whose build failed says so whenever it is asked.
+  void settle() const {
+    if (building_) {
+      where_.run_now(built_on_, [] {});
+      building_ = false;
+    }
+    if (failure_) std::rethrow_exception(failure_);
+  }
   [[nodiscard]] const tree_storage<Word, ValueBytes>& settled() const {
-    if (built_on_) built_on_.synchronize();
+    settle();
     return tree_;
   }
   void require_kept(aggregates wanted) const {
@@ -228,7 +246,7 @@ class index_on final : public static_index {
 
   template <class Work>
   void submit(const execution& ex, Work work) const {
-    if (built_on_ && built_on_.state() != ex.order.state()) built_on_.synchronize();
+    if (!building_ || built_on_.state() != ex.order.state()) settle();  // else the stream's own order is enough
     if constexpr (Context::on_gpu) {
       work();
       if (ex.wait) ex.order.synchronize();
@@ -315,10 +333,9 @@ class index_on final : public static_index {
   }
 
   // ---- plans -------------------------------------------------------------------------------------------------
-  [[nodiscard]] explanation plan_for(std::size_t queries, const query_options& options, batch_order order) const {
+  [[nodiscard]] plan_input planning(std::size_t queries, batch_order order) const {
     const tree_stats s = tree_.stats();
-    return predict({queries, s.leaf_bytes, s.inner_bytes, where_.threads(), Context::on_gpu, sizeof(Word), order},
-                   options.how);
+    return {queries, s.leaf_bytes, s.inner_bytes, where_.threads(), Context::on_gpu, sizeof(Word), order};
   }
 
   /// Point queries: find, bound, neighbour.
@@ -328,7 +345,7 @@ class index_on final : public static_index {
     batch_order order = options.order;
     if (order == batch_order::unknown && context.looks_ascending(elements_.key, job.keys, n))
       order = batch_order::ascending;
-    switch (plan_for(n, options, order).chosen) {
+    switch (choose(planning(n, order), options.how)) {
       case plan::small:
         return context.launch(job, n, true, options.search);
       case plan::ordered:
@@ -389,7 +406,9 @@ class index_on final : public static_index {
   device where_;
   element_type elements_;
   tree_storage<Word, ValueBytes> tree_;
-  stream built_on_;  // set by an asynchronous build: what the host asks of the tree waits for it
+  stream built_on_;
+  std::exception_ptr failure_;
+  mutable std::atomic<bool> building_{false};  // an asynchronous build may still run: what the host asks waits for it
 };
 
 template <class Context, class Word>

@@ -56,32 +56,32 @@ namespace {
 
 /// Seconds per query of an interleaved descent on one CPU core: grows with what misses the caches.
 double cpu_descent(std::size_t bytes) {
-  constexpr double in_cache = 6.0e-9, in_memory = 18.0e-9;
-  constexpr double cache = 32.0 * 1024 * 1024, memory = 4.0 * 1024 * 1024 * 1024;
+  constexpr double in_cache = 12.0e-9, in_memory = 42.0e-9;
+  constexpr double cache = 4.0 * 1024 * 1024, memory = 2.0 * 1024 * 1024 * 1024;
   const double b = std::clamp(static_cast<double>(bytes), cache, memory);
-  return in_cache + (in_memory - in_cache) * std::log2(b / cache) / std::log2(memory / cache);
+  const double part = std::log2(b / cache) / std::log2(memory / cache);
+  return in_cache + (in_memory - in_cache) * part * part;
 }
 
 double cpu_seconds(const plan_input& in, plan p) {
   constexpr double start_threads = 8.0e-6;  // wake a pool and wait for it
-  constexpr double ordered = 4.0e-9;
-  constexpr double sort_per_byte = 2.5e-9;  // one radix pass per byte of the word, key and place
-  constexpr double put_back = 3.0e-9;       // answers go to random places
+  constexpr double ordered = 9.5e-9;
+  constexpr double sort_per_byte = 3.8e-9;  // one radix pass per byte of the word, key and place
+  constexpr double put_back = 5.0e-9;       // answers go to random places
   const auto n = static_cast<double>(in.queries);
   const double threads = std::max(1u, in.threads);
   const double descent = cpu_descent(in.leaf_bytes + in.inner_bytes);
   const bool ascending = in.order == batch_order::ascending;
+  // Sorted queries that are few beside the lines touch each line once all the same, if in order.
+  const double lines = static_cast<double>(in.leaf_bytes) / 64;
+  const double sparse = n < lines ? descent * 0.35 : 0;
   switch (p) {
-    case plan::small:
-      return n * descent;
-    case plan::scattered:
-      return start_threads + n * descent / threads;
-    case plan::ordered:
-      return start_threads + n * (ascending ? ordered : descent * 1.2) / threads;
+    case plan::small: return n * descent;
+    case plan::scattered: return start_threads + n * descent / threads;
+    case plan::ordered: return start_threads + n * (ascending ? ordered : descent * 1.2) / threads;
     case plan::sort_first:
-      return 3 * start_threads + n * (sort_per_byte * in.word_bytes + ordered + put_back) / threads;
-    default:
-      return 0;
+      return 3 * start_threads + n * (sort_per_byte * in.word_bytes + ordered + sparse + put_back) / threads;
+    default: return 0;
   }
 }
 
@@ -128,14 +128,23 @@ bool offers(const plan_input& in, plan p) {
 
 }  // namespace
 
-explanation predict(const plan_input& in, plan wanted) {
+double seconds(const plan_input& in, plan p) { return in.on_gpu ? gpu_seconds(in, p) : cpu_seconds(in, p); }
+
+plan choose(const plan_input& in, plan wanted) {
+  if (wanted != plan::automatic) return wanted;
+  plan best = plan::scattered;
+  for (const plan p : {plan::small, plan::ordered, plan::sort_first}) {
+    if (offers(in, p) && (!offers(in, best) || seconds(in, p) < seconds(in, best))) best = p;
+  }
+  return best;
+}
+
+explanation explain(const plan_input& in, plan wanted) {
   explanation e;
   for (const plan p : {plan::small, plan::scattered, plan::ordered, plan::sort_first}) {
-    if (offers(in, p) || p == wanted) e.candidates.push_back({p, in.on_gpu ? gpu_seconds(in, p) : cpu_seconds(in, p)});
+    if (offers(in, p) || p == wanted) e.candidates.push_back({p, seconds(in, p)});
   }
-  const auto cheapest = std::min_element(e.candidates.begin(), e.candidates.end(),
-                                         [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
-  e.chosen = wanted == plan::automatic ? cheapest->how : wanted;
+  e.chosen = choose(in, wanted);
 
   char line[160];
   std::snprintf(line, sizeof line, "plan %s for %zu queries on the %s%s\n", to_string(e.chosen).c_str(), in.queries,

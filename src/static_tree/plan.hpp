@@ -18,7 +18,10 @@ struct plan_input {
   batch_order order = batch_order::unknown;
 };
 
-/// All plans with their predicted seconds, and the cheapest one. A plan that the caller chose stays chosen.
-[[nodiscard]] explanation predict(const plan_input& input, plan wanted);
+/// The cheapest plan, or the one the caller wants.
+[[nodiscard]] plan choose(const plan_input& input, plan wanted);
+
+/// The same with all plans that were considered and their predicted seconds.
+[[nodiscard]] explanation explain(const plan_input& input, plan wanted);
 
 }  // namespace espalier::detail

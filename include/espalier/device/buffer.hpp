@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -68,15 +69,24 @@ class buffer {
 
   /// Waits for the buffer's stream and copies the elements to the host.
   [[nodiscard]] std::vector<T> to_vector() const {
-    std::vector<T> host(size_);
-    if (size_ != 0) {
-      raw_.where().copy(host.data(), data(), size_ * sizeof(T), raw_.order());
-      raw_.order().synchronize();
+    if constexpr (std::is_same_v<T, bool>) {  // a vector of bool has no array to copy into
+      const auto host = std::make_unique<bool[]>(size_);
+      copy_to(host.get());
+      return {host.get(), host.get() + size_};
+    } else {
+      std::vector<T> host(size_);
+      copy_to(host.data());
+      return host;
     }
-    return host;
   }
 
  private:
+  void copy_to(T* host) const {
+    if (size_ == 0) return;
+    raw_.where().copy(host, data(), size_ * sizeof(T), raw_.order());
+    raw_.order().synchronize();
+  }
+
   raw_buffer raw_;
   std::size_t size_ = 0;
 };

@@ -6,10 +6,10 @@
 //   floats, sum     a 16-ary tree of block sums in double. Prefix sums would subtract two large numbers: a range of
 //   small
 //                   values far from large ones would lose all its digits. Here only elements of the range are ever
-//                   added: the error is at most (16 log16(n) + block) * 2^-53 * sum of |x|.
+//                   added: the error is at most (30 log16(n) + 2 block) * 2^-53 * sum of |x|.
 //   min, max        16-ary trees of block minima and maxima of order-preserving words; NaN counts as the largest value.
 //
-// A set aggregates its keys.
+// A set aggregates its keys; its minima and maxima are the ends of the range and need no tree.
 #pragma once
 
 #include <cstdint>
@@ -161,6 +161,7 @@ struct aggregator {
     for (const std::uint64_t rank : {begin, end}) {
       if (a.prefix != nullptr) team.prefetch(static_cast<const sum_type*>(a.prefix) + rank / shape::sum_block);
       if (a.sums != nullptr) team.prefetch(a.sums + rank / shape::sum_block);
+      if (a.minima == nullptr) continue;
       if (job.op == aggregate_kind::min) team.prefetch(static_cast<const word*>(a.minima) + rank / shape::bound_block);
       if (job.op == aggregate_kind::max) team.prefetch(static_cast<const word*>(a.maxima) + rank / shape::bound_block);
     }
@@ -187,11 +188,15 @@ struct aggregator {
       const bool floats = kind == scalar_kind::f32 || kind == scalar_kind::f64;
       if (job.found != nullptr) job.found[i] = begin < end ? 1 : 0;
       if (job.op == aggregate_kind::min || job.op == aggregate_kind::max) {
+        const bool smallest = job.op == aggregate_kind::min;
         word result = 0;
         if (begin < end) {
-          result = decode_bits(kind, job.op == aggregate_kind::min
-                                         ? bound<smaller_word<word>>(t, t.aggregate.minima, begin, end)
-                                         : bound<larger_word<word>>(t, t.aggregate.maxima, begin, end));
+          if constexpr (ValueBytes == 0) {  // the elements of a set are its keys, and those ascend
+            result = bits_at(t, smallest ? begin : end - 1);
+          } else {
+            result = decode_bits(kind, smallest ? bound<smaller_word<word>>(t, t.aggregate.minima, begin, end)
+                                                : bound<larger_word<word>>(t, t.aggregate.maxima, begin, end));
+          }
         }
         store_bits(kind, job.out, i, result);
         return;

@@ -65,7 +65,7 @@ class static_tree_ref {
   [[nodiscard]] ESPALIER_HD slot value_at(std::uint64_t rank) const requires(!is_set) {
     const auto raw = view_.value_at(rank);
     slot value;
-    memcpy(&value, &raw, sizeof(slot));
+    memcpy(static_cast<void*>(&value), &raw, sizeof(slot));
     return value;
   }
 

@@ -42,7 +42,7 @@ template <class T, class Wide>
     throw overflow("sum: that of query " + std::to_string(query) + " does not fit 64 bits; ask for 128-bit sums.");
   }
   T narrow;
-  std::memcpy(&narrow, &rep, sizeof(T));
+  std::memcpy(static_cast<void*>(&narrow), &rep, sizeof(T));
   return narrow;
 }
 

@@ -92,12 +92,15 @@ struct runner {
   static ESPALIER_INLINE void store_value(const tree_view<Word, V>& t, void* out, std::size_t i,
                                           const typename value_raw<V>::type& raw) {
     if constexpr (V != 0) {
-      if (t.value_bytes == V) {
-        auto* to = static_cast<typename value_raw<V>::type*>(out) + i;
-        if constexpr (V == 16) {
-          *to = raw;
+      // The caller's type may ask for less alignment than the word that it fills.
+      if (t.value_bytes == V && (batch > 1 || reinterpret_cast<std::uintptr_t>(out) % V == 0)) {
+        auto* to = static_cast<unsigned char*>(out) + i * V;
+        if constexpr (batch > 1) {
+          memcpy(to, &raw, V);
+        } else if constexpr (V == 16) {
+          *reinterpret_cast<typename value_raw<V>::type*>(to) = raw;
         } else {
-          store_once(to, raw);
+          store_once(reinterpret_cast<typename value_raw<V>::type*>(to), raw);
         }
       } else {
         auto* to = static_cast<unsigned char*>(out) + i * t.value_bytes;
@@ -184,9 +187,15 @@ struct runner {
         line[0] = search::rank_in(team, t, search::descend(team, t, x[0]), x[0]) / search::slots;
         const std::uint64_t end = search::descend(team, t, x[n - 1]);
         if (end - line[0] <= 2 * std::uint64_t{n}) {  // wraps around, so is large, if the batch does not ascend
+          const std::uint64_t far = 2 * std::uint64_t{n};
           for (unsigned j = 1; j < n; ++j) {
-            line[j] = x[j] < x[j - 1] ? search::descend(team, t, x[j]) : line[j - 1];
-            while (t.line_keys(line[j])[search::slots - 1] < x[j]) ++line[j];
+            // A query out of order starts anew, and one far ahead does too.
+            bool walk = x[j] >= x[j - 1];
+            line[j] = line[j - 1];
+            for (std::uint64_t steps = 0; walk && t.line_keys(line[j])[search::slots - 1] < x[j]; ++line[j]) {
+              walk = ++steps <= far;
+            }
+            if (!walk) line[j] = search::descend(team, t, x[j]);
           }
           return;
         }

@@ -5,7 +5,9 @@
 //
 // Every bulk call takes host or device memory, takes a stream last (the device's default stream if left out),
 // and has an _async twin that returns once the work is enqueued: results are there, and errors are thrown, at
-// stream::synchronize(). Memory handed to an _async call must live until then.
+// stream::synchronize(). The tree, and memory handed to an _async call, must live until then. On a GPU, copies from and to
+// ordinary host memory make the caller wait all the same: use device memory or pinned memory to overlap.
+// Calls on one stream run one after the other; threads that ask at the same time use a stream each (device::make_stream).
 // Equal keys keep the order in which they were given. No key and no value is reserved.
 #pragma once
 
@@ -159,8 +161,9 @@ class static_tree {
   void range_fill_async(keys_in lo, in<std::uint64_t> offsets, out<Key> keys, out<slot> values,
                         const range_options& options = {}, const stream& s = {}) const {
     detail::require_equal("range offsets", lo.size() + 1, offsets.size());
-    index_->range_fill(lo.data(), lo.size(), options, offsets.data(), keys.size(), keys.data(), values.data(),
-                       enqueue(s));
+    if (!keys.empty()) detail::require_optional("range values", keys.size(), values.size());
+    const std::size_t room = keys.empty() ? values.size() : keys.size();
+    index_->range_fill(lo.data(), lo.size(), options, offsets.data(), room, keys.data(), values.data(), enqueue(s));
   }
 
   // ---- aggregates over ranges: O(log n) whatever the length; the index must have been built to keep them -

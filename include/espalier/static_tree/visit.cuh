@@ -43,7 +43,7 @@ __device__ __forceinline__ void visit_line(const Ref& ref, std::uint64_t line, s
     for (unsigned j = 0; j < slots; ++j) {
       const auto raw = team.get(values, j);
       value v;
-      memcpy(&v, &raw, sizeof(value));
+      memcpy(static_cast<void*>(&v), &raw, sizeof(value));
       if (whole || (begin + j >= first && begin + j < last))
         visit(begin + j, f(codec<key>::decode(team.get(keys, j)), v));
     }

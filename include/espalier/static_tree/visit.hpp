@@ -59,7 +59,7 @@ decltype(auto) call_with(const Ref& ref, F& f, std::uint64_t line, unsigned slot
     return f(codec_type::decode(t.line_keys(line)[slot]));
   } else {
     typename Ref::value_type value;
-    std::memcpy(&value, t.line_values(line) + slot, sizeof(value));
+    std::memcpy(static_cast<void*>(&value), t.line_values(line) + slot, sizeof(value));
     return f(codec_type::decode(t.line_keys(line)[slot]), value);
   }
 }
@@ -109,8 +109,8 @@ void transform(const static_tree<Key, Value>& tree, T* out, F f, visit_options o
                                 {tree.where().resolve(s), true});
 }
 
-/// combine(... combine(init, map(e0)) ..., map(en)) for an associative combine: pieces are folded on their own and then
-/// in key order, so combine need not commute. `init` takes part once. Waits.
+/// combine(... combine(init, map(e0)) ..., map(en)) for an associative combine. visit_order::any also takes it to be
+/// commutative; by_key combines in key order. `init` takes part once. Waits.
 template <class Key, class Value, class T, class Map, class Combine>
 [[nodiscard]] T reduce(const static_tree<Key, Value>& tree, T init, Map map, Combine combine,
                        visit_options options = {}, const stream& s = {}) {
@@ -120,8 +120,11 @@ template <class Key, class Value, class T, class Map, class Combine>
   if (tree.where().kind() == device_kind::cuda) return detail::reduce_on_gpu(tree, init, map, combine, v, s);
 #endif
   const auto ref = tree.ref();
-  std::vector<T> partial((v.last - v.first + detail::visit_piece - 1) / detail::visit_piece, init);
-  std::vector<unsigned char> used(partial.size(), 0);
+  struct piece_result {  // not a bare T: threads must not share the bits of a vector of bool
+    T x;
+    bool there;
+  };
+  std::vector<piece_result> partial((v.last - v.first + detail::visit_piece - 1) / detail::visit_piece, {init, false});
   tree.untyped().for_each_piece(
       v.first, v.last, v.order,
       [&](std::uint64_t first, std::uint64_t last, std::size_t piece) {
@@ -130,12 +133,11 @@ template <class Key, class Value, class T, class Map, class Combine>
         visiting::for_each_slot(ref, first + 1, last, [&](std::uint64_t, std::uint64_t line, unsigned slot) {
           total = combine(total, visiting::call_with(ref, map, line, slot));
         });
-        partial[piece] = total;
-        used[piece] = 1;
+        partial[piece] = {total, true};
       },
       {tree.where().resolve(s), true});
-  for (std::size_t i = 0; i < partial.size(); ++i) {
-    if (used[i] != 0) init = combine(init, partial[i]);
+  for (const piece_result& p : partial) {
+    if (p.there) init = combine(init, p.x);
   }
   return init;
 }

@@ -11,7 +11,7 @@
 namespace espalier {
 
 struct scalar_team {
-  static constexpr unsigned batch = 64;  // a CPU thread has to hide memory latency itself
+  static constexpr unsigned batch = 128;  // a CPU thread has to hide memory latency itself
 
   template <class X, unsigned N>
   struct slots {

@@ -1,0 +1,254 @@
+// outputs_test.cpp - where answers may be written: memory aligned as the value's type asks and no more, and room for
+// fewer or more elements than there are.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "espalier/static_tree/static_tree.hpp"
+#include "support/families.hpp"
+#include "support/oracle.hpp"
+#include "support/setting.hpp"
+
+namespace espalier::test {
+namespace {
+
+struct two_words {
+  std::uint64_t first, second;
+};
+struct two_floats {
+  float x, y;
+};
+static_assert(alignof(two_words) < sizeof(two_words) && alignof(two_floats) < sizeof(two_floats));
+
+/// Room for n elements at an address that is a multiple of alignof(T) and not of sizeof(T), between two canaries.
+template <class T>
+class barely_aligned {
+  using unit = std::conditional_t<alignof(T) == 8, std::uint64_t, std::uint32_t>;
+  static constexpr std::size_t units = sizeof(T) / sizeof(unit);
+
+ public:
+  barely_aligned(const setting& s, std::size_t n) : memory_(s, n * units + 2), n_(n) {}
+  barely_aligned(const setting& s, const array<T>& input) : memory_(s, shifted(input)), n_(input.size()) {}
+
+  [[nodiscard]] std::span<T> span() {
+    T* start = reinterpret_cast<T*>(memory_.span().data() + 1);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(start) % sizeof(T), alignof(T));
+    return {start, n_};
+  }
+  [[nodiscard]] std::span<const T> in() { return span(); }
+
+  [[nodiscard]] array<T> get() {
+    const array<unit>& bytes = memory_.get();
+    EXPECT_EQ(bytes[0], canary()) << "something was written before the output";
+    EXPECT_EQ(bytes[bytes.size() - 1], canary()) << "something was written after the output";
+    array<T> result(n_);
+    std::memcpy(static_cast<void*>(result.data()), bytes.data() + 1, n_ * sizeof(T));
+    return result;
+  }
+
+ private:
+  static unit canary() {
+    unit u;
+    std::memset(&u, 0xa5, sizeof(u));
+    return u;
+  }
+  static array<unit> shifted(const array<T>& input) {
+    array<unit> all(input.size() * units + 2);
+    all[0] = all[all.size() - 1] = canary();
+    std::memcpy(all.data() + 1, input.data(), input.size() * sizeof(T));
+    return all;
+  }
+
+  lent<unit> memory_;
+  std::size_t n_;
+};
+
+class StaticTreeOutputs : public testing::TestWithParam<const setting*> {
+ protected:
+  static const setting& here() { return *GetParam(); }
+};
+
+/// Every operation that gives values, on a tree whose values came from such an address too.
+template <class Key, class Value>
+class aligned_as_asked {
+ public:
+  aligned_as_asked(const setting& s, std::size_t n)
+      : here_(s), expected_(make_keys<Key>(family::zipf, n), make_values<Value>(n)), tree_(build(s, n)) {
+    queries_ = array<Key>(257);
+    random_words random(3);
+    for (std::size_t i = 0; i < queries_.size(); ++i) {
+      const auto word = codec<Key>::encode(expected_.keys()[random.below(n)]);
+      queries_[i] = from_word<Key>(i % 3 == 0 ? word ^ 1 : word);
+    }
+  }
+
+  void find() {
+    for (const plan how : {plan::automatic, plan::small, plan::scattered, plan::ordered, plan::sort_first}) {
+      SCOPED_TRACE(espalier::to_string(how));
+      lent<Key> in(here_, queries_);
+      barely_aligned<Value> values(here_, queries_.size());
+      tree_.find(in.in(), values.span(), {}, {batch_order::unknown, how});
+      expect_values("find", values.get(),
+                    [&](Key key) { return expected_.contains(key) ? expected_.lower(key) : expected_.size(); });
+    }
+  }
+  void neighbours() {
+    lent<Key> in(here_, queries_);
+    barely_aligned<Value> next(here_, queries_.size()), last(here_, queries_.size());
+    tree_.successor(in.in(), {}, next.span(), {});
+    tree_.predecessor(in.in(), {}, last.span(), {});
+    expect_values("successor", next.get(), [&](Key key) { return expected_.upper(key); });
+    expect_values("predecessor", last.get(),
+                  [&](Key key) { return expected_.lower(key) == 0 ? expected_.size() : expected_.lower(key) - 1; });
+  }
+  void at() {
+    array<std::uint64_t> ranks(expected_.size() + 2);
+    for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = i;
+    lent<std::uint64_t> in(here_, ranks);
+    barely_aligned<Value> values(here_, ranks.size());
+    tree_.at(in.in(), {}, values.span(), {});
+    const array<Value> got = values.get();
+    for (std::size_t i = 0; i < ranks.size(); ++i) ASSERT_TRUE(same(got[i], value_at(i))) << "at " << i;
+  }
+  void range_fill() {
+    const array<Key> lo{expected_.keys()[0], expected_.keys()[expected_.size() / 2]};
+    const array<Key> hi{expected_.keys()[expected_.size() / 3], expected_.keys()[expected_.size() - 1]};
+    std::vector<std::uint64_t> want;
+    for (std::size_t i = 0; i < lo.size(); ++i) {
+      const rank_range r = expected_.range(lo[i], hi[i], interval::closed);
+      for (std::uint64_t rank = r.first; rank < r.last; ++rank) want.push_back(rank);
+    }
+    lent<Key> low(here_, lo), high(here_, hi);
+    lent<std::uint64_t> offsets(here_, lo.size() + 1);
+    barely_aligned<Value> values(here_, want.size());
+    tree_.range_offsets_async(low.in(), high.in(), offsets.span(), {}, here_.own);
+    tree_.range_fill_async(low.in(), offsets.in(), {}, values.span(), {}, here_.own);
+    here_.own.synchronize();
+    const array<Value> got = values.get();
+    for (std::size_t i = 0; i < want.size(); ++i) ASSERT_TRUE(same(got[i], value_at(want[i]))) << "element " << i;
+  }
+
+ private:
+  static static_tree<Key, Value> build(const setting& s, std::size_t n) {
+    lent<Key> keys(s, make_keys<Key>(family::zipf, n));
+    barely_aligned<Value> values(s, make_values<Value>(n));
+    return static_tree<Key, Value>::build(keys.in(), values.in(), {}, s.where);
+  }
+  [[nodiscard]] Value value_at(std::uint64_t rank) const {
+    return rank < expected_.size() ? expected_.values()[rank] : zero_bytes<Value>();
+  }
+  template <class Rank>
+  void expect_values(const char* what, const array<Value>& got, Rank rank_of) const {
+    for (std::size_t i = 0; i < queries_.size(); ++i) {
+      ASSERT_TRUE(same(got[i], value_at(rank_of(queries_[i])))) << what << ", query " << i;
+    }
+  }
+
+  const setting& here_;
+  oracle<Key, Value> expected_;
+  static_tree<Key, Value> tree_;
+  array<Key> queries_;
+};
+
+template <class Key, class Value>
+void write_to_barely_aligned_memory(const setting& s) {
+  aligned_as_asked<Key, Value> outputs(s, 3001);
+  outputs.find();
+  outputs.neighbours();
+  outputs.at();
+  outputs.range_fill();
+}
+
+TEST_P(StaticTreeOutputs, SmallSixteenByteValuesNeedTheAlignmentOfTheirTypeOnly) {
+  write_to_barely_aligned_memory<std::uint32_t, two_words>(here());
+  write_to_barely_aligned_memory<std::uint64_t, two_words>(here());
+}
+TEST_P(StaticTreeOutputs, SmallEightByteValuesNeedTheAlignmentOfTheirTypeOnly) {
+  write_to_barely_aligned_memory<std::uint32_t, two_floats>(here());
+  write_to_barely_aligned_memory<double, two_floats>(here());
+}
+
+/// range_fill_async over everything in two ranges, into rooms of any size.
+class StaticTreeRangeFill : public StaticTreeOutputs {
+ protected:
+  using tree_type = static_tree<std::uint32_t, std::uint32_t>;
+  static constexpr std::uint32_t n = 3001, middle = 1500;
+  static constexpr std::uint32_t untouched = 0xa5a5a5a5u;
+
+  void SetUp() override {
+    array<std::uint32_t> keys(n), values(n);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      keys[i] = 10 * i;
+      values[i] = key_of(i) ^ 0x5555u;
+    }
+    tree_.emplace(tree_type::build(keys.span(), values.span(), {}, here().where));
+    low_.emplace(here(), array<std::uint32_t>{0, 10 * middle});
+    const array<std::uint32_t> high{10 * middle - 1, 10 * n};
+    lent<std::uint32_t> hi(here(), high);
+    offsets_.emplace(here(), 3);
+    tree_->range_offsets_async(low_->in(), hi.in(), offsets_->span(), {}, here().own);
+    here().own.synchronize();
+    ASSERT_EQ(offsets_->get()[2], n);
+  }
+  static std::uint32_t key_of(std::uint32_t rank) { return 10 * rank; }
+
+  void fill(std::span<std::uint32_t> keys, std::span<std::uint32_t> values) {
+    tree_->range_fill_async(low_->in(), offsets_->in(), keys, values, {}, here().own);
+    here().own.synchronize();
+  }
+  /// Into the first `room` elements of larger memory.
+  void fill_room(std::size_t room, bool with_keys, bool with_values) {
+    SCOPED_TRACE("room for " + std::to_string(room) + (with_keys ? ", keys" : "") + (with_values ? ", values" : ""));
+    constexpr std::size_t beyond = 100;
+    lent<std::uint32_t> keys(here(), room + beyond), values(here(), room + beyond);
+    fill(with_keys ? keys.span().first(room) : std::span<std::uint32_t>{},
+         with_values ? values.span().first(room) : std::span<std::uint32_t>{});
+    const auto &got_keys = keys.get(), &got_values = values.get();
+    for (std::uint32_t i = 0; i < room + beyond; ++i) {
+      const bool written = i < room && i < n;
+      ASSERT_EQ(got_keys[i], written && with_keys ? key_of(i) : untouched) << "key " << i;
+      ASSERT_EQ(got_values[i], written && with_values ? key_of(i) ^ 0x5555u : untouched) << "value " << i;
+    }
+  }
+
+  std::optional<tree_type> tree_;
+  std::optional<lent<std::uint32_t>> low_;
+  std::optional<lent<std::uint64_t>> offsets_;
+};
+
+TEST_P(StaticTreeRangeFill, SmallOutputsOfUnequalSizeAreAnError) {
+  lent<std::uint32_t> keys(here(), n), values(here(), n);
+  EXPECT_THROW(fill(keys.span(), values.span().first(n - 1)), error);
+  EXPECT_THROW(fill(keys.span(), values.span().first(1)), error);
+  EXPECT_THROW(fill(keys.span().first(n - 1), values.span()), error);
+  for (const std::uint32_t key : keys.get()) ASSERT_EQ(key, untouched);
+  for (const std::uint32_t value : values.get()) ASSERT_EQ(value, untouched);
+  EXPECT_NO_THROW(fill(keys.span(), values.span()));
+}
+
+TEST_P(StaticTreeRangeFill, SmallTooLittleRoomTakesTheFirstElementsAndNothingMore) {
+  for (const std::size_t room : {1u, 7u, 8u, 9u, middle - 1, middle, middle + 1, 1600u, n - 1, n}) {
+    fill_room(room, true, true);
+  }
+}
+
+TEST_P(StaticTreeRangeFill, SmallKeysOrValuesMayBeLeftOut) {
+  for (const std::size_t room : {1u, middle + 1, n}) {
+    fill_room(room, false, true);
+    fill_room(room, true, false);
+  }
+  fill_room(0, false, false);
+}
+
+TEST_P(StaticTreeRangeFill, SmallTooMuchRoomIsLeftAsItIs) {
+  for (const std::size_t room : {n + 1, n + 5000}) fill_room(room, true, true);
+}
+
+INSTANTIATE_TEST_SUITE_P(, StaticTreeOutputs, testing::ValuesIn(all_settings()), setting_name{});
+INSTANTIATE_TEST_SUITE_P(, StaticTreeRangeFill, testing::ValuesIn(all_settings()), setting_name{});
+
+}  // namespace
+}  // namespace espalier::test
