@@ -123,6 +123,39 @@ class visit_suite : public testing::TestWithParam<const setting*> {
     reduce_adds_everything_once(n);
     reduce_by_key_keeps_the_order(n);
     a_set_gives_its_keys(n);
+    async_twins_agree_between_two_keys(n);
+  }
+
+  /// A part named by keys, visited on a stream of its own.
+  static void async_twins_agree_between_two_keys(std::size_t n) {
+    if (n < 3) return;
+    const case_type c = make(n);
+    const stream order = c.tree.where().make_stream();
+    const std::int32_t lo = c.expected.keys()[n / 3], hi = c.expected.keys()[2 * n / 3];
+    for (const interval ends : {interval::closed, interval::right_open, interval::left_open, interval::open}) {
+      const visit_options part = between(c.tree, lo, hi, ends);
+      std::int64_t want = -5;
+      std::uint64_t count = 0;
+      for (std::size_t r = 0; r < n; ++r) {
+        const std::int32_t key = c.expected.keys()[r];
+        const bool above = ends == interval::closed || ends == interval::right_open ? key >= lo : key > lo;
+        const bool below_hi = ends == interval::closed || ends == interval::left_open ? key <= hi : key < hi;
+        if (!above || !below_hi) continue;
+        want += key_plus_value{}(key, c.expected.values()[r]);
+        ++count;
+      }
+      std::int64_t got = 0;
+      const std::uint64_t expected_count = part.last > part.first ? part.last - part.first : 0;
+      EXPECT_EQ(expected_count, count);
+      std::vector<std::int64_t> each(count, 0);
+      reduce_async(c.tree, &got, std::int64_t{-5}, key_plus_value{}, plus_i64{}, part, order);
+      transform_async(c.tree, each.data(), key_plus_value{}, part, order);
+      order.synchronize();
+      EXPECT_EQ(got, want);
+      std::int64_t sum = -5;
+      for (const std::int64_t x : each) sum += x;
+      EXPECT_EQ(sum, want);
+    }
   }
 
   static void a_set_gives_its_keys(std::size_t n) {

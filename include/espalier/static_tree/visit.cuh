@@ -141,17 +141,26 @@ __global__ void __launch_bounds__(visit_threads)
   if (threadIdx.x == 0) partial[blockIdx.x] = total;
 }
 
-template <class Tree>
-struct visit_launch {
-  cuda_backend backend;
-  stream order;
-  cudaStream_t native;
+/// Blocks' results, in order, after `init`: one block, each thread a contiguous run of them.
+template <class T, class Combine>
+__global__ void __launch_bounds__(visit_threads)
+    fold_partials(const maybe<T>* partial, unsigned count, T init, Combine combine, T* out) {
+  const unsigned run = (count + visit_threads - 1) / visit_threads;
+  maybe<T> mine{T{}, false};
+  for (unsigned i = threadIdx.x * run; i < (threadIdx.x + 1) * run && i < count; ++i) {
+    if (partial[i].there) mine = mine.there ? maybe<T>{combine(mine.x, partial[i].x), true} : partial[i];
+  }
+  const maybe<T> whole = fold_block(mine, combine);
+  if (threadIdx.x == 0) *out = whole.there ? combine(init, whole.x) : init;
+}
+
+/// What a visit covers, in lines and blocks.
+struct visit_extent {
   std::uint64_t lines;
   unsigned blocks;
 
-  template <class Options>
-  visit_launch(const Tree& tree, const Options& v, const stream& s)
-      : backend(tree.where()), order(tree.where().resolve(s)), native(cuda_backend::native(order)) {
+  template <class Tree, class Options>
+  visit_extent(const Tree&, const Options& v) {
     constexpr unsigned slots = 32 / sizeof(word_of<typename Tree::key_type>);
     lines = v.last == v.first ? 0 : (v.last + slots - 1) / slots - v.first / slots;
     blocks = static_cast<unsigned>((lines + visit_threads - 1) / visit_threads);
@@ -159,63 +168,62 @@ struct visit_launch {
 };
 
 template <class Tree, class F, class Options>
-void for_each_on_gpu(const Tree& tree, const F& f, const Options& v, const stream& s) {
-  const visit_launch<Tree> launch(tree, v, s);
-  if (launch.lines == 0) return;
-  const device_guard guard(launch.backend.ordinal());
+void enqueue_for_each(const Tree& tree, const F& f, const Options& v, const stream& order) {
+  const visit_extent extent(tree, v);
+  if (extent.lines == 0) return;
+  const device_guard guard(tree.where().ordinal());
+  const cudaStream_t native = cuda_backend::native(order);
   if (v.order == visit_order::by_key) {
-    for_each_in_order<<<1, 1, 0, launch.native>>>(tree.ref(), v.first, v.last, call_for_effect<F>{f});
+    for_each_in_order<<<1, 1, 0, native>>>(tree.ref(), v.first, v.last, call_for_effect<F>{f});
   } else {
-    for_each_line<<<launch.blocks, visit_threads, 0, launch.native>>>(tree.ref(), v.first, v.last,
-                                                                      call_for_effect<F>{f});
+    for_each_line<<<extent.blocks, visit_threads, 0, native>>>(tree.ref(), v.first, v.last, call_for_effect<F>{f});
   }
   check_cuda(cudaGetLastError(), "for_each");
-  launch.order.synchronize();
 }
 
 template <class Tree, class T, class F, class Options>
-void transform_on_gpu(const Tree& tree, T* out, const F& f, const Options& v, const stream& s) {
-  const visit_launch<Tree> launch(tree, v, s);
-  if (launch.lines == 0) return;
-  const device_guard guard(launch.backend.ordinal());
+void enqueue_transform(const Tree& tree, T* out, const F& f, const Options& v, const stream& order) {
+  const visit_extent extent(tree, v);
+  if (extent.lines == 0) return;
+  const device_guard guard(tree.where().ordinal());
   const bool local = tree.where().is_local(out);
   const std::size_t n = v.last - v.first;
-  buffer<T> hold(tree.where(), local ? 0 : n, launch.order);
+  const buffer<T> hold(tree.where(), local ? 0 : n, order);
   T* target = local ? out : hold.data();
-  transform_lines<<<launch.blocks, visit_threads, 0, launch.native>>>(tree.ref(), v.first, v.last, target, f);
+  transform_lines<<<extent.blocks, visit_threads, 0, cuda_backend::native(order)>>>(tree.ref(), v.first, v.last, target,
+                                                                                    f);
   check_cuda(cudaGetLastError(), "transform");
-  if (!local) tree.where().copy(out, target, n * sizeof(T), launch.order);
-  launch.order.synchronize();
+  if (!local) tree.where().copy(out, target, n * sizeof(T), order);
 }
 
 template <class Tree, class T, class Map, class Combine, class Options>
-[[nodiscard]] T reduce_on_gpu(const Tree& tree, T init, const Map& map, Combine combine, const Options& v,
-                              const stream& s) {
+void enqueue_reduce(const Tree& tree, T* out, T init, const Map& map, Combine combine, const Options& v,
+                    const stream& order) {
   static_assert(std::is_trivially_copyable_v<T>, "a reduction on a GPU needs a trivially copyable result");
-  const visit_launch<Tree> launch(tree, v, s);
-  const device_guard guard(launch.backend.ordinal());
+  const visit_extent extent(tree, v);
+  const device_guard guard(tree.where().ordinal());
+  const cudaStream_t native = cuda_backend::native(order);
+  const cuda_backend backend(tree.where());
   // Enough blocks to fill the card several times over, so that the last ones to finish wait for little.
-  const std::uint64_t blocks =
-      std::min<std::uint64_t>(launch.blocks, 32u * static_cast<unsigned>(launch.backend.sm_count()));
-  const std::uint64_t per_block = (launch.lines + blocks - 1) / blocks;
-  buffer<maybe<T>> partial(tree.where(), blocks, launch.order);
-  const auto grid = static_cast<unsigned>((launch.lines + per_block - 1) / per_block);
+  const std::uint64_t most = 32u * static_cast<unsigned>(backend.sm_count());
+  const std::uint64_t blocks = std::max<std::uint64_t>(1, std::min<std::uint64_t>(extent.blocks, most));
+  const std::uint64_t per_block = (extent.lines + blocks - 1) / blocks;
+  const auto grid = extent.lines == 0 ? 0u : static_cast<unsigned>((extent.lines + per_block - 1) / per_block);
+  const buffer<maybe<T>> partial(tree.where(), blocks, order);
+  const bool local = tree.where().is_local(out);
+  const buffer<T> hold(tree.where(), local ? 0 : 1, order);
+  T* target = local ? out : hold.data();
   const auto ref = tree.ref();
-  if (v.order == visit_order::by_key) {
+  if (grid != 0 && v.order == visit_order::by_key) {
     reduce_lines<true>
-        <<<grid, visit_threads, 0, launch.native>>>(ref, v.first, v.last, per_block, map, combine, partial.data());
-  } else {
+        <<<grid, visit_threads, 0, native>>>(ref, v.first, v.last, per_block, map, combine, partial.data());
+  } else if (grid != 0) {
     reduce_lines<false>
-        <<<grid, visit_threads, 0, launch.native>>>(ref, v.first, v.last, per_block, map, combine, partial.data());
+        <<<grid, visit_threads, 0, native>>>(ref, v.first, v.last, per_block, map, combine, partial.data());
   }
+  fold_partials<<<1, visit_threads, 0, native>>>(partial.data(), grid, init, combine, target);
   check_cuda(cudaGetLastError(), "reduce");
-  std::vector<maybe<T>> host(grid);
-  tree.where().copy(host.data(), partial.data(), grid * sizeof(maybe<T>), launch.order);
-  launch.order.synchronize();
-  for (const auto& p : host) {
-    if (p.there) init = combine(init, p.x);
-  }
-  return init;
+  if (!local) tree.where().copy(out, target, sizeof(T), order);
 }
 
 }  // namespace detail

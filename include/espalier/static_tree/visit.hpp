@@ -73,12 +73,31 @@ template <class Tree>
 
 }  // namespace visiting
 
+/// The ranks of keys between lo and hi, to be visited.
+template <class Key, class Value>
+[[nodiscard]] visit_options between(const static_tree<Key, Value>& tree, Key lo, Key hi,
+                                    interval ends = interval::closed) {
+  const Key keys[] = {lo, hi};
+  std::uint64_t lower[2], upper[2];
+  tree.lower_bound(keys, lower);
+  tree.upper_bound(keys, upper);
+  const bool with_lo = ends == interval::closed || ends == interval::right_open;
+  const bool with_hi = ends == interval::closed || ends == interval::left_open;
+  visit_options v;
+  v.first = with_lo ? lower[0] : upper[0];
+  v.last = with_hi ? upper[1] : lower[1];
+  return v;
+}
+
 /// Calls f for each element. Waits until all are visited.
 template <class Key, class Value, class F>
 void for_each(const static_tree<Key, Value>& tree, F f, visit_options options = {}, const stream& s = {}) {
   const visit_options v = visiting::within(tree, options);
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) return detail::for_each_on_gpu(tree, f, v, s);
+  if (tree.where().kind() == device_kind::cuda) {
+    detail::enqueue_for_each(tree, f, v, tree.where().resolve(s));
+    return tree.where().resolve(s).synchronize();
+  }
 #endif
   const auto ref = tree.ref();
   tree.untyped().for_each_piece(v.first, v.last, v.order,
@@ -96,7 +115,10 @@ template <class Key, class Value, class T, class F>
 void transform(const static_tree<Key, Value>& tree, T* out, F f, visit_options options = {}, const stream& s = {}) {
   const visit_options v = visiting::within(tree, options);
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) return detail::transform_on_gpu(tree, out, f, v, s);
+  if (tree.where().kind() == device_kind::cuda) {
+    detail::enqueue_transform(tree, out, f, v, tree.where().resolve(s));
+    return tree.where().resolve(s).synchronize();
+  }
 #endif
   const auto ref = tree.ref();
   tree.untyped().for_each_piece(v.first, v.last, visit_order::any,
@@ -117,7 +139,12 @@ template <class Key, class Value, class T, class Map, class Combine>
   const visit_options v = visiting::within(tree, options);
   if (v.first == v.last) return init;
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) return detail::reduce_on_gpu(tree, init, map, combine, v, s);
+  if (tree.where().kind() == device_kind::cuda) {
+    T result = init;
+    detail::enqueue_reduce(tree, &result, init, map, combine, v, tree.where().resolve(s));
+    tree.where().resolve(s).synchronize();
+    return result;
+  }
 #endif
   const auto ref = tree.ref();
   struct piece_result {  // not a bare T: threads must not share the bits of a vector of bool
@@ -140,6 +167,48 @@ template <class Key, class Value, class T, class Map, class Combine>
     if (p.there) init = combine(init, p.x);
   }
   return init;
+}
+
+// ---- _async twins -------------------------------------------------------------------------------------------
+
+template <class Key, class Value, class F>
+void for_each_async(const static_tree<Key, Value>& tree, F f, visit_options options = {}, const stream& s = {}) {
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) {
+    return detail::enqueue_for_each(tree, f, visiting::within(tree, options), tree.where().resolve(s));
+  }
+#endif
+  const stream order = tree.where().resolve(s);
+  tree.where().enqueue(order, [&tree, f, options, order] { for_each(tree, f, options, order); });
+}
+
+/// `out` as in transform.
+template <class Key, class Value, class T, class F>
+void transform_async(const static_tree<Key, Value>& tree, T* out, F f, visit_options options = {},
+                     const stream& s = {}) {
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) {
+    return detail::enqueue_transform(tree, out, f, visiting::within(tree, options), tree.where().resolve(s));
+  }
+#endif
+  const stream order = tree.where().resolve(s);
+  tree.where().enqueue(order, [&tree, out, f, options, order] { transform(tree, out, f, options, order); });
+}
+
+/// The result goes to *out, host or device memory.
+template <class Key, class Value, class T, class Map, class Combine>
+void reduce_async(const static_tree<Key, Value>& tree, T* out, T init, Map map, Combine combine,
+                  visit_options options = {}, const stream& s = {}) {
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) {
+    return detail::enqueue_reduce(tree, out, init, map, combine, visiting::within(tree, options),
+                                  tree.where().resolve(s));
+  }
+#endif
+  const stream order = tree.where().resolve(s);
+  tree.where().enqueue(order, [&tree, out, init, map, combine, options, order] {
+    *out = reduce(tree, init, map, combine, options, order);
+  });
 }
 
 }  // inline namespace
