@@ -40,7 +40,7 @@ TEST(VisitConcurrency, AReductionToBoolMissesNoElement) {
     ranks.insert(ranks.end(), {border - 1, border, border + 1});
   }
   random_words random(7);
-  for (unsigned i = 0; i < 100; ++i) ranks.push_back(static_cast<std::uint32_t>(random.below(visited)));
+  for (unsigned i = 0; i < 600; ++i) ranks.push_back(static_cast<std::uint32_t>(random.below(visited)));
   for (const std::uint32_t rank : ranks) {
     const auto is_it = [rank](std::uint32_t key, std::uint32_t) { return key == 2 * rank; };
     const auto is_not_it = [rank](std::uint32_t key, std::uint32_t) { return key != 2 * rank; };
@@ -71,7 +71,7 @@ class nested_questions {
 
   /// A batch that all threads answer together.
   void find_many(std::uint32_t key) {
-    constexpr std::uint32_t n = 20000;
+    constexpr std::uint32_t n = 50000;
     array<std::uint32_t> queries(n), values(n);
     array<std::uint8_t> found(n);
     for (std::uint32_t i = 0; i < n; ++i) queries[i] = (key + 101 * i) % static_cast<std::uint32_t>(2 * tree_.size());
@@ -139,6 +139,25 @@ TEST(VisitConcurrency, AVisitMayAskOnAnotherStream) {
   const tree_type tree = even_keys(visited, 1, where);
   nested_questions questions(tree, 1, where.make_stream());
   ask_while_visiting(tree, questions);
+}
+
+// A thread that waits for its own batch must not take up another piece of the visit meanwhile: that piece would ask the
+// same stream and wait for the batch below it on the stack. It takes a third thread, which helps with the batch while
+// pieces are left, to get there.
+TEST(VisitConcurrency, LargeVisitByManyThreadsMayAskOnAnotherStream) {
+  constexpr std::uint32_t pieces = 40;
+  const device where = device::cpu(4);
+  const tree_type tree = even_keys(pieces * static_cast<std::uint32_t>(detail::visit_piece), 1, where);
+  nested_questions questions(tree, 1, where.make_stream());
+  constexpr unsigned rounds = 15;
+  within(generous, [&] {
+    for (unsigned round = 0; round < rounds; ++round) {
+      for_each(tree, [&](std::uint32_t key, std::uint32_t rank) {
+        if (rank % (detail::visit_piece / 2) == 0) questions.find_many(key);
+      });
+    }
+  });
+  questions.expect_all_right(2 * pieces * rounds);
 }
 
 TEST(VisitConcurrency, AVisitMayAskATreeAboutItself) {
