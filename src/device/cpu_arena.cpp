@@ -31,8 +31,12 @@ cpu_loop::~cpu_loop() = default;
 void cpu_loop::run_arena(std::size_t n, std::size_t grain, piece_function piece, void* context) {
   const std::size_t grains = (n + grain - 1) / grain;
   arena_->threads.execute([=] {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, grains), [=](const tbb::blocked_range<std::size_t>& range) {
-      piece(context, range.begin() * grain, std::min(n, range.end() * grain));
+    // Isolated: a thread that waits for a loop inside a piece must not take up another piece of the outer loop
+    // meanwhile. That one might wait for something that the thread itself holds further down its stack.
+    tbb::this_task_arena::isolate([=] {
+      tbb::parallel_for(tbb::blocked_range<std::size_t>(0, grains), [=](const tbb::blocked_range<std::size_t>& range) {
+        piece(context, range.begin() * grain, std::min(n, range.end() * grain));
+      });
     });
   });
 }

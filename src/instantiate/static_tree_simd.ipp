@@ -16,12 +16,14 @@ void run_piece(const Job& job, std::size_t first, std::size_t last) {
   runner<Team>::run(Team{}, job, first, last);
 }
 
+// The choice of node search is for point queries; the rest is compiled once.
 template <class Team, class W, unsigned V>
 const void* kernels_of() {
+  using plain = simd_thread<linear_search>;
   static constexpr detail::cpu_kernels<W, V> table{
-      run_piece<Team, find_job<W, V>>,  run_piece<Team, bound_job<W, V>>, run_piece<Team, neighbour_job<W, V>>,
-      run_piece<Team, at_job<W, V>>,    run_piece<Team, count_job<W, V>>, run_piece<Team, fill_job<W, V>>,
-      run_piece<Team, aggregate_job<W, V>>};
+      run_piece<Team, find_job<W, V>>, run_piece<Team, bound_job<W, V>>,  run_piece<plain, neighbour_job<W, V>>,
+      run_piece<plain, at_job<W, V>>,  run_piece<plain, count_job<W, V>>, run_piece<plain, fill_job<W, V>>,
+      run_piece<plain, aggregate_job<W, V>>};
   return &table;
 }
 

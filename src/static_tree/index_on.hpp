@@ -42,7 +42,7 @@ class index_on final : public static_index {
   void build(const void* keys, const void* values, std::size_t n, const build_options& options, const execution& ex) {
     built_on_ = ex.order;
     building_ = true;
-    submit(ex, [this, keys, values, n, options, order = ex.order] {
+    run(ex, [this, keys, values, n, options, order = ex.order] {
       try {
         Context context(where_, order);
         tree_ = builder<Context, Word, ValueBytes>(context, elements_, options)(keys, values, n);
@@ -155,8 +155,13 @@ class index_on final : public static_index {
       buffer<std::uint64_t> starts(where_, n, order);
       launch(context, counting(low.data(), low.data(), options, nullptr, starts.data()), n);
       fill(context, n, static_cast<const std::uint64_t*>(off.data()), starts.data(), total, keys.data(), values.data());
-      keys.deliver(context);
-      values.deliver(context);
+      // What is staged has no content past the last offset: that much is copied out, and to know it costs a wait that a
+      // copy to host memory makes anyway.
+      const bool staged = !where_.is_local(out_keys != nullptr ? out_keys : out_values);
+      const std::uint64_t written =
+          staged ? std::min(total, context.read(static_cast<const std::uint64_t*>(off.data()) + n)) : total;
+      keys.deliver(context, written * key_bytes());
+      values.deliver(context, written * elements_.value_bytes);
     });
   }
 
@@ -244,16 +249,26 @@ class index_on final : public static_index {
     }
   }
 
+  /// Runs or enqueues work on the tree. In the build's own stream order is enough; the work itself sees whether the
+  /// build failed.
   template <class Work>
   void submit(const execution& ex, Work work) const {
-    if (!building_ || built_on_.state() != ex.order.state()) settle();  // else the stream's own order is enough
+    if (!building_ || built_on_.state() != ex.order.state()) settle();
+    const auto checked = [this, work = std::move(work)] {
+      if (failure_) std::rethrow_exception(failure_);
+      work();
+    };
+    run(ex, checked);
+  }
+  template <class Work>
+  void run(const execution& ex, const Work& work) const {
     if constexpr (Context::on_gpu) {
       work();
       if (ex.wait) ex.order.synchronize();
     } else if (ex.wait) {
       where_.run_now(ex.order, work);
     } else {
-      where_.enqueue(ex.order, std::move(work));
+      where_.enqueue(ex.order, work);
     }
   }
 
@@ -280,8 +295,9 @@ class index_on final : public static_index {
       data_ = hold_.data();
     }
     [[nodiscard]] void* data() const { return data_; }
-    void deliver(Context& context) {
-      if (data_ != target_) context.copy(target_, data_, bytes_);
+    /// Copies what was written, at most all of it, to where the caller wants it.
+    void deliver(Context& context, std::size_t bytes = ~std::size_t{0}) {
+      if (data_ != target_) context.copy(target_, data_, std::min(bytes, bytes_));
     }
 
    private:

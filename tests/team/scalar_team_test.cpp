@@ -84,7 +84,7 @@ TEST(scalar_team, agrees_with_standard_algorithms) {
 
 TEST(scalar_team, is_one_lane_with_a_batch_in_flight) {
   EXPECT_EQ(scalar_team::lanes(), 1u);
-  EXPECT_EQ(scalar_team::batch, 64u);
+  EXPECT_GT(scalar_team::batch, 1u);
 }
 
 }  // namespace
