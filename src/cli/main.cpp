@@ -15,9 +15,17 @@ int refuse(const std::string& sentence, int code) {
   return code;
 }
 
+/// The command for result files. Where a result went does not change it, and would name folders of this machine.
 std::string joined(int argc, char** argv) {
   std::string text = "espalier";
-  for (int i = 1; i < argc; ++i) text += std::string(" ") + argv[i];
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--out") {
+      ++i;
+    } else if (word.rfind("--out=", 0) != 0) {
+      text += " " + word;
+    }
+  }
   return text;
 }
 

@@ -94,7 +94,7 @@ double gpu_seconds(const plan_input& in, plan p) {
   const double pressure = leaves / l2;
   const double rate = pressure <= 1 ? 36.0e9 : std::max(9.0e9, 36.0e9 - 2.9e9 * std::log2(pressure));
   const double ordered_rate = 90.0e9;
-  const double sort_rate = in.word_bytes == 4 ? 30.0e9 : 10.0e9;
+  const double sort_rate = in.word_bytes == 4 ? 8.5e9 : 4.0e9;  // words, places and scratch memory included
   const bool ascending = in.order == batch_order::ascending;
   switch (p) {
     case plan::small:
@@ -134,7 +134,7 @@ plan choose(const plan_input& in, plan wanted) {
   if (wanted != plan::automatic) return wanted;
   plan best = plan::scattered;
   for (const plan p : {plan::small, plan::ordered, plan::sort_first}) {
-    if (offers(in, p) && (!offers(in, best) || seconds(in, p) < seconds(in, best))) best = p;
+    if (offers(in, p) && (!offers(in, best) || seconds(in, p) <= seconds(in, best))) best = p;
   }
   return best;
 }
