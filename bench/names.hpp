@@ -103,6 +103,7 @@ inline constexpr std::array aggregates_names{
 inline constexpr std::array node_search_names{
     named<node_search>{"linear", node_search::linear},
     named<node_search>{"hierarchical", node_search::hierarchical},
+    named<node_search>{"sequential", node_search::sequential},
 };
 
 template <class Table>

@@ -54,6 +54,7 @@ namespace detail {
 
 template <class Word, unsigned ValueBytes>
 const cpu_kernels<Word, ValueBytes>& best_cpu_kernels(node_search search) {
+  if (search == node_search::sequential) return scalar_cpu_kernels<Word, ValueBytes>();
   const void* table = HWY_DYNAMIC_DISPATCH(ESPALIER_TABLE)(ValueBytes, search);
   return *static_cast<const cpu_kernels<Word, ValueBytes>*>(table);
 }

@@ -24,6 +24,10 @@ struct cpu_kernels {
 template <class Word, unsigned ValueBytes>
 [[nodiscard]] const cpu_kernels<Word, ValueBytes>& best_cpu_kernels(node_search search);
 
+/// The same by the reference team (src/instantiate/static_tree_scalar.cpp).
+template <class Word, unsigned ValueBytes>
+[[nodiscard]] const cpu_kernels<Word, ValueBytes>& scalar_cpu_kernels();
+
 template <class W, unsigned V>
 auto cpu_kernel(const find_job<W, V>&, node_search s) {
   return best_cpu_kernels<W, V>(s).find;

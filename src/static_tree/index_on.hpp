@@ -30,9 +30,8 @@ class index_on final : public static_index {
  public:
   index_on(const device& where, element_type elements) : where_(where), elements_(elements) {}
   ~index_on() override {
-    if (!building_) return;
     try {
-      where_.run_now(built_on_, [] {});  // waits and takes no error away from whoever synchronises the stream
+      if (building_) wait_for_build();
     } catch (...) {
     }
   }
@@ -230,10 +229,18 @@ class index_on final : public static_index {
 
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements_.key); }
 
+  /// On a CPU without taking the stream's errors away from whoever synchronises it; on a GPU errors stay with the device.
+  void wait_for_build() const {
+    if constexpr (Context::on_gpu) {
+      built_on_.synchronize();
+    } else {
+      where_.run_now(built_on_, [] {});
+    }
+  }
   /// Waits, once, for a build that was enqueued. A tree whose build failed says so whenever it is asked.
   void settle() const {
     if (building_) {
-      where_.run_now(built_on_, [] {});
+      wait_for_build();
       building_ = false;
     }
     if (failure_) std::rethrow_exception(failure_);

@@ -210,7 +210,7 @@ TEST_F(cli, every_plan_and_node_search_answers) {
       EXPECT_EQ(j["rows"][0]["plan"], plan);
     }
   }
-  for (const char* search : {"linear", "hierarchical"}) {
+  for (const char* search : {"linear", "hierarchical", "sequential"}) {
     EXPECT_EQ(bench(std::string("--keys 20000 --queries 5000 --ops find --node-search ") + search)["rows"].size(), 1u);
   }
 }

@@ -30,8 +30,9 @@ enum class plan : std::uint8_t {
 /// What the caller knows about the order of a batch.
 enum class batch_order : std::uint8_t { unknown, ascending, random };
 
-/// How a CPU searches the slots of a node (paper 003): compare them all, or boundary slots first and then one part.
-enum class node_search : std::uint8_t { linear, hierarchical };
+/// How a CPU searches the slots of a node (paper 003): compare them all with vectors, boundary slots first and then one
+/// part, or one after the other without vector instructions of our own, as the base line.
+enum class node_search : std::uint8_t { linear, hierarchical, sequential };
 
 struct build_options {
   bool sorted = false;  ///< promise: keys ascend. Checked; a broken promise is an `error`, never a wrong tree
