@@ -147,7 +147,8 @@ template <std::unsigned_integral Word>
 }
 
 // Queries and answers are read and written once. On a GPU they say so: else a large batch pushes the tree out of the
-// caches (measured: 4 % at 2^27 keys, 10 % at 2^29).
+// caches. (H200, u32: 20.7 to 21.2 G/s at 2^27 keys and 14.5 to 15.8 at 2^29, in two runs between which this was the
+// main change.)
 template <class T>
 [[nodiscard]] ESPALIER_INLINE T load_once(const T* p) {
 #ifdef __CUDA_ARCH__

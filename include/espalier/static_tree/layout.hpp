@@ -74,7 +74,7 @@ static_assert(sizeof(group_header<std::uint32_t>) == 32 && sizeof(group_header<s
 
 /// More groups than this in one cell get a sub-table.
 inline constexpr unsigned crowded = 4;
-/// Up to this many of them are halved rather than cut: four steps are as good as two tables.
+/// Up to this many of them are halved rather than cut: four steps, where two tables cost four accesses. Not tuned.
 inline constexpr unsigned halved = 16;
 /// Data that crowd at every scale (log-uniform keys, say) are cut this often, then halved.
 inline constexpr unsigned most_table_levels = 3;

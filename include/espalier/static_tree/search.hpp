@@ -117,8 +117,9 @@ struct searcher {
     return line_of(team, t, group_of(t, *cell_of(t, x), x), x);
   }
 
-  /// Stages 1 to 3 for up to Team::batch queries; then whatever turned out to lie one group or one line further is asked for
-  /// too, so that stage 4 rarely waits. (On a CPU at 2^28 keys every tenth query would, for a whole memory access.)
+  /// Stages 1 to 3 for up to Team::batch queries; then whatever turned out to lie one group or one line further is
+  /// asked for too, so that stage 4 rarely waits. (Worth 55 to 45 ns per query at 2^28 keys on a CPU:
+  /// docs/design/plans.md.)
   static ESPALIER_INLINE void descend(Team team, const view& t, const Word* x, unsigned n, std::uint64_t* line) {
     if constexpr (Team::batch == 1) {
       line[0] = descend(team, t, x[0]);
