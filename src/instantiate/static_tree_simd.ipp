@@ -23,7 +23,7 @@ const void* kernels_of() {
   static constexpr detail::cpu_kernels<W, V> table{
       run_piece<Team, find_job<W, V>>, run_piece<Team, bound_job<W, V>>,  run_piece<plain, neighbour_job<W, V>>,
       run_piece<plain, at_job<W, V>>,  run_piece<plain, count_job<W, V>>, run_piece<plain, fill_job<W, V>>,
-      run_piece<plain, aggregate_job<W, V>>};
+      run_piece<plain, aggregate_job<W, V>>, HWY_TARGET};
   return &table;
 }
 
@@ -59,6 +59,12 @@ const cpu_kernels<Word, ValueBytes>& best_cpu_kernels(node_search search) {
   return *static_cast<const cpu_kernels<Word, ValueBytes>*>(table);
 }
 
+template <class Word>
+std::vector<std::int64_t> simd_targets() {
+  return hwy::SupportedAndGeneratedTargets();
+}
+
+template std::vector<std::int64_t> simd_targets<ESPALIER_WORD>();
 template const cpu_kernels<ESPALIER_WORD, 0>& best_cpu_kernels(node_search);
 template const cpu_kernels<ESPALIER_WORD, 4>& best_cpu_kernels(node_search);
 template const cpu_kernels<ESPALIER_WORD, 8>& best_cpu_kernels(node_search);

@@ -3,7 +3,7 @@
 // A Context is one device's way to run the parts (cpu_context.hpp, cuda_context.cuh), all in the order of one stream:
 //   where(), order()                       the device and the stream
 //   for_each(n, body)                      body(i) for each i
-//   sort_from(keys, sorted, values, sorted, n)           stable; leaves its input as it is
+//   sort_from(keys, sorted, values, sorted, n)           stable; leaves its input, may replace the buffers
 //   sort_pairs(keys, alt, values, alt, value_bytes, n)   true if the result is in the alternates
 //   exclusive_scan(in, out, n)
 //   copy(to, from, bytes), zero(to, bytes)
@@ -34,6 +34,17 @@ class builder {
   builder(Context& context, element_type elements, const build_options& options)
       : context_(context), elements_(elements), options_(options) {}
 
+  /// Headers and table over words that ascend already and stay where they are (lines_elsewhere). n > 0.
+  [[nodiscard]] storage over(const Word* sorted, std::size_t n) requires(ValueBytes == lines_elsewhere) {
+    storage tree;
+    tree.view.size = n;
+    tree.view.lines = reinterpret_cast<const std::byte*>(sorted);
+    words_ = sorted;
+    write_headers(tree);
+    write_table(tree);
+    return tree;
+  }
+
   [[nodiscard]] storage operator()(const void* keys, const void* values, std::size_t n) {
     storage tree;
     tree.kept = options_.keep;
@@ -45,6 +56,7 @@ class builder {
     load(keys, values, n);
     order(n);
     write_lines(tree);
+    write_headers(tree);
     write_table(tree);
     value_memory_ = {};
     word_memory_ = {};
@@ -136,16 +148,20 @@ class builder {
   void write_lines(storage& tree) {
     const std::size_t n = tree.view.size;
     const std::size_t lines = (n + shape::keys_per_line - 1) / shape::keys_per_line;
-    const std::size_t groups = (lines + shape::lines_per_group - 1) / shape::lines_per_group;
-    if (groups >= subtable_flag)
-      throw error("build: more elements than a static tree can number; split the data over several trees.");
     tree.lines = room(lines * shape::line_bytes);
     context_.for_each(lines * shape::line_bytes / 16,
                       write_unit<Word, ValueBytes>{words_, values_, static_cast<std::byte*>(tree.lines.data()), n});
+    tree.view.lines = static_cast<const std::byte*>(tree.lines.data());
+  }
+
+  void write_headers(storage& tree) {
+    const std::size_t n = tree.view.size;
+    const std::size_t groups = (n + shape::keys_per_group - 1) / shape::keys_per_group;
+    if (groups >= subtable_flag)
+      throw error("build: more elements than a static tree can number; split the data over several trees.");
     tree.headers = room(groups * sizeof(group_header<Word>));
     context_.for_each(groups * 32,
                       write_header_byte<Word, ValueBytes>{words_, static_cast<std::uint8_t*>(tree.headers.data()), n});
-    tree.view.lines = static_cast<const std::byte*>(tree.lines.data());
     tree.view.headers = static_cast<const group_header<Word>*>(tree.headers.data());
     tree.view.groups = static_cast<std::uint32_t>(groups);
     tree.view.first = context_.read(words_);

@@ -3,12 +3,12 @@
 
 #include <cstring>
 #include <functional>
-#include <utility>
 
 #include "espalier/device/buffer.hpp"
 #include "espalier/device/cpu.hpp"
 #include "espalier/static_tree/index.hpp"
 #include "static_tree/cpu_kernels.hpp"
+#include "static_tree/sort_copy.hpp"
 
 namespace espalier::detail {
 
@@ -34,16 +34,7 @@ class cpu_context {
   template <class Word, class Value>
   void sort_from(const Word* keys, buffer<Word>& sorted_keys, const Value* values, buffer<Value>& sorted_values,
                  std::size_t n) {
-    const std::size_t value_count = sorted_values.size();
-    buffer<Word> keys_alt(where(), n, order_);
-    buffer<Value> values_alt(where(), value_count, order_);
-    copy(sorted_keys.data(), keys, n * sizeof(Word));
-    copy(sorted_values.data(), values, value_count * sizeof(Value));
-    const unsigned value_bytes = value_count == 0 ? 0 : sizeof(Value);
-    if (sort_pairs(sorted_keys.data(), keys_alt.data(), sorted_values.data(), values_alt.data(), value_bytes, n)) {
-      sorted_keys = std::move(keys_alt);
-      sorted_values = std::move(values_alt);
-    }
+    sort_copy(*this, keys, sorted_keys, values, sorted_values, n);
   }
   template <class T>
   void exclusive_scan(const T* in, T* out, std::size_t n) {

@@ -2,6 +2,9 @@
 // (src/instantiate/static_tree_simd.ipp).
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "espalier/static_tree/jobs.hpp"
 #include "espalier/static_tree/options.hpp"
 
@@ -19,12 +22,17 @@ struct cpu_kernels {
   cpu_piece<count_job<Word, ValueBytes>> count;
   cpu_piece<fill_job<Word, ValueBytes>> fill;
   cpu_piece<aggregate_job<Word, ValueBytes>> aggregate;
+  std::int64_t simd_target = 0;  ///< what they were compiled for, as Highway numbers it; 0: the reference team
 };
 
 template <class Word, unsigned ValueBytes>
 [[nodiscard]] const cpu_kernels<Word, ValueBytes>& best_cpu_kernels(node_search search);
 
-/// The same by the reference team (src/instantiate/static_tree_scalar.cpp).
+/// The SIMD targets that best_cpu_kernels has and this CPU too, best first. It takes the first one.
+template <class Word>
+[[nodiscard]] std::vector<std::int64_t> simd_targets();
+
+/// The kernels of the reference team (src/instantiate/static_tree_scalar.cpp).
 template <class Word, unsigned ValueBytes>
 [[nodiscard]] const cpu_kernels<Word, ValueBytes>& scalar_cpu_kernels();
 

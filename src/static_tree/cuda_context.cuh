@@ -6,6 +6,7 @@
 #include "espalier/static_tree/index.hpp"
 #include "espalier/static_tree/run.hpp"
 #include "espalier/team/tile.cuh"
+#include "static_tree/sort_copy.hpp"
 
 namespace espalier::detail {
 
@@ -36,6 +37,8 @@ class cuda_context {
  public:
   static constexpr bool on_gpu = true;
   static constexpr bool checks_order = false;  // would make every build wait for the answer
+  /// Measured at 2^24, where the copy does not pay, and at 2^27, where it does.
+  static constexpr std::size_t copied_before_sort = std::size_t{1} << 26;
 
   cuda_context(const device& where, const stream& order) : backend_(where), where_(where), order_(order) {}
 
@@ -51,9 +54,12 @@ class cuda_context {
                                 std::size_t n, unsigned begin_bit = 0) {
     return backend_.sort_pairs(order_, keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, 8 * sizeof(Word));
   }
+  /// Large inputs are copied first: CUB's sort between two buffers is faster there than its sort from memory that stays
+  /// as it is, by more than the copy costs (docs/design/figures.md, build). Both take the same memory.
   template <class Word, class Value>
   void sort_from(const Word* keys, buffer<Word>& sorted_keys, const Value* values, buffer<Value>& sorted_values,
                  std::size_t n) {
+    if (n >= copied_before_sort) return sort_copy(*this, keys, sorted_keys, values, sorted_values, n);
     const unsigned value_bytes = sorted_values.empty() ? 0 : sizeof(Value);
     backend_.sort_pairs_from(order_, keys, sorted_keys.data(), values, sorted_values.data(), value_bytes, n, 0,
                              8 * sizeof(Word));
@@ -82,12 +88,12 @@ class cuda_context {
     return cells;
   }
 
-  template <class Job>
+  template <class Team = query_team, class Job>
   void launch(const Job& job, std::size_t n, bool, node_search) {
     std::size_t teams = n;
     if constexpr (requires { run_one<Job>::elements; })
       teams = (n + run_one<Job>::elements - 1) / run_one<Job>::elements;
-    backend_.for_each_team<query_team>(order_, teams, run_one<Job>{job});
+    backend_.for_each_team<Team>(order_, teams, run_one<Job>{job});
   }
 
   /// To know would take a wait; and the answer would change nothing, since neighbouring threads share lines anyway.

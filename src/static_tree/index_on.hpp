@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/staging.hpp"
 #include "static_tree/build.hpp"
 #include "static_tree/plan.hpp"
 #include "static_tree/validate.hpp"
@@ -280,39 +281,8 @@ class index_on final : public static_index {
   }
 
   // ---- staging -----------------------------------------------------------------------------------------------
-  class staged_input {
-   public:
-    staged_input(Context& context, const void* p, std::size_t bytes) : data_(p) {
-      if (p == nullptr || bytes == 0 || context.where().is_local(p)) return;
-      hold_ = raw_buffer(context.where(), bytes, context.order());
-      context.copy(hold_.data(), p, bytes);
-      data_ = hold_.data();
-    }
-    [[nodiscard]] const void* data() const { return data_; }
-
-   private:
-    raw_buffer hold_;
-    const void* data_;
-  };
-  class staged_output {
-   public:
-    staged_output(Context& context, void* p, std::size_t bytes) : target_(p), bytes_(bytes), data_(p) {
-      if (p == nullptr || bytes == 0 || context.where().is_local(p)) return;
-      hold_ = raw_buffer(context.where(), bytes, context.order());
-      data_ = hold_.data();
-    }
-    [[nodiscard]] void* data() const { return data_; }
-    /// Copies what was written, at most all of it, to where the caller wants it.
-    void deliver(Context& context, std::size_t bytes = ~std::size_t{0}) {
-      if (data_ != target_) context.copy(target_, data_, std::min(bytes, bytes_));
-    }
-
-   private:
-    raw_buffer hold_;
-    void* target_;
-    std::size_t bytes_;
-    void* data_;
-  };
+  using staged_input = detail::staged_input<Context>;
+  using staged_output = detail::staged_output<Context>;
 
   /// Calls body with pointers that the device can use, once if it can use the caller's, else piece by piece.
   template <class Body>

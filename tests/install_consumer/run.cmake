@@ -1,4 +1,5 @@
-# ctest's install_consumer: install BUILD_DIR into a fresh prefix, then configure, build and run the consumer there.
+# ctest's install_consumer: install BUILD_DIR into a fresh prefix, then configure, build and run the consumers there;
+# that of the GPU side where CUDA_ROOT, the folder of nvcc, is not empty.
 set(work "${BUILD_DIR}/install_consumer")
 file(REMOVE_RECURSE "${work}")
 
@@ -6,10 +7,14 @@ function(step)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-set(ENV{PATH} "$ENV{PATH}:${CUDA_ROOT}")  # where find_package(CUDAToolkit) looks for a toolkit
+set(ENV{PATH} "$ENV{PATH}:${CUDA_ROOT}")  # where CMake looks for a toolkit and for nvcc
+set(ENV{CUDAHOSTCXX} "${CXX}")
 set(ENV{CMAKE_PREFIX_PATH} "${work}/prefix:${PREFIXES}")
 step(${CMAKE_COMMAND} --install "${BUILD_DIR}" --prefix "${work}/prefix")
 step(${CMAKE_COMMAND} -S "${CMAKE_CURRENT_LIST_DIR}" -B "${work}/build" -G "${GENERATOR}"
      -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=${CXX}")
 step(${CMAKE_COMMAND} --build "${work}/build")
 step("${work}/build/consumer")
+if(CUDA_ROOT)
+  step("${work}/build/gpu_consumer")
+endif()

@@ -8,7 +8,10 @@
 #define ESPALIER_CUDA_COMPILER 1
 #define ESPALIER_HD __host__ __device__
 #define ESPALIER_DEVICE __device__
+// Rare paths of a query: one copy of their code, called.
+#define ESPALIER_COLD __host__ __device__ __noinline__
 #else
+#define ESPALIER_COLD __attribute__((noinline))
 #define ESPALIER_CUDA_COMPILER 0
 #define ESPALIER_HD
 #define ESPALIER_DEVICE

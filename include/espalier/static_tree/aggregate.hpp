@@ -81,8 +81,13 @@ struct aggregator {
     return encode_bits(kind_of(t), bits_at(t, rank));
   }
   static ESPALIER_INLINE double double_at(const view& t, std::uint64_t rank) {
-    const word bits = bits_at(t, rank);
-    if (sizeof(word) == 8 && kind_of(t) == scalar_kind::f64) {
+    return double_of(kind_of(t), bits_at(t, rank));
+  }
+  static ESPALIER_INLINE sum_type integer_at(const view& t, std::uint64_t rank) {
+    return integer_of(kind_of(t), bits_at(t, rank));
+  }
+  static ESPALIER_INLINE double double_of(scalar_kind kind, word bits) {
+    if (sizeof(word) == 8 && kind == scalar_kind::f64) {
       double d;
       memcpy(&d, &bits, 8);
       return d;
@@ -92,9 +97,8 @@ struct aggregator {
     memcpy(&f, &low, 4);
     return f;
   }
-  static ESPALIER_INLINE sum_type integer_at(const view& t, std::uint64_t rank) {
-    const word bits = bits_at(t, rank);
-    switch (kind_of(t)) {
+  static ESPALIER_INLINE sum_type integer_of(scalar_kind kind, word bits) {
+    switch (kind) {
       case scalar_kind::i8:
         return static_cast<sum_type>(static_cast<std::int8_t>(bits));
       case scalar_kind::i16:

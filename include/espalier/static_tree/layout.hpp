@@ -51,16 +51,25 @@ struct value_raw<16> {
   };
 };
 
+/// In place of ValueBytes: an index over keys that lie elsewhere, one to a line, and that is asked for lines only. The
+/// express lane of blink_tree is one: its lines are leaves.
+inline constexpr unsigned lines_elsewhere = ~0u;
+template <>
+struct value_raw<lines_elsewhere> {
+  struct type {};
+};
+
 template <class Word, unsigned ValueBytes>
 struct tree_shape {
   using word = Word;
   using value = typename value_raw<ValueBytes>::type;
   static constexpr unsigned value_bytes = ValueBytes;
-  static constexpr unsigned keys_per_line = 32 / sizeof(Word);
+  static constexpr unsigned keys_per_line = ValueBytes == lines_elsewhere ? 1 : 32 / sizeof(Word);
   static constexpr unsigned first_separator = sizeof(Word) + 1;  // bytes of base and shift
   static constexpr unsigned lines_per_group = 32 - first_separator;
   static constexpr unsigned keys_per_group = keys_per_line * lines_per_group;
-  static constexpr unsigned line_bytes = keys_per_line * (sizeof(Word) + ValueBytes);
+  static constexpr unsigned line_bytes =
+      keys_per_line * (sizeof(Word) + (ValueBytes == lines_elsewhere ? 0 : ValueBytes));
 };
 
 /// One sector: which line of a group. Read as 32 bytes; separators start at byte `first_separator`.

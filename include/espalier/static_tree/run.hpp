@@ -75,9 +75,9 @@ struct runner {
     return job.place != nullptr ? load_once(job.place + i) : i;
   }
 
-  template <class Word, unsigned V>
-  static ESPALIER_INLINE void store_key(const tree_view<Word, V>& t, void* out, std::size_t i, Word key) {
-    store_bits(t.key, out, i, decode_bits(t.key, key));
+  template <class Word>
+  static ESPALIER_INLINE void store_key(scalar_kind kind, void* out, std::size_t i, Word key) {
+    store_bits(kind, out, i, decode_bits(kind, key));
   }
   // By shifts, not through its address: a value whose address is taken leaves the registers of a GPU thread.
   template <class Raw>
@@ -88,12 +88,12 @@ struct runner {
       return static_cast<unsigned char>(raw >> (8 * b));
     }
   }
-  template <class Word, unsigned V>
-  static ESPALIER_INLINE void store_value(const tree_view<Word, V>& t, void* out, std::size_t i,
+  template <unsigned V>
+  static ESPALIER_INLINE void store_value(unsigned value_bytes, void* out, std::size_t i,
                                           const typename value_raw<V>::type& raw) {
     if constexpr (V != 0) {
       // The caller's type may ask for less alignment than the word that it fills.
-      if (t.value_bytes == V && (batch > 1 || reinterpret_cast<std::uintptr_t>(out) % V == 0)) {
+      if (value_bytes == V && (batch > 1 || reinterpret_cast<std::uintptr_t>(out) % V == 0)) {
         auto* to = static_cast<unsigned char*>(out) + i * V;
         if constexpr (batch > 1) {
           memcpy(to, &raw, V);
@@ -103,8 +103,8 @@ struct runner {
           store_once(reinterpret_cast<typename value_raw<V>::type*>(to), raw);
         }
       } else {
-        auto* to = static_cast<unsigned char*>(out) + i * t.value_bytes;
-        for (unsigned b = 0; b < t.value_bytes; ++b) to[b] = byte_of(raw, b);
+        auto* to = static_cast<unsigned char*>(out) + i * value_bytes;
+        for (unsigned b = 0; b < value_bytes; ++b) to[b] = byte_of(raw, b);
       }
     }
   }
@@ -114,13 +114,13 @@ struct runner {
                                             void* out_keys, void* out_values, std::uint8_t* found) {
     if (out_keys != nullptr) {
       if (there) {
-        store_key(t, out_keys, i, t.key_at(rank));
+        store_key(t.key, out_keys, i, t.key_at(rank));
       } else {
         store_bits(t.key, out_keys, i, Word{0});
       }
     }
     if (V != 0 && out_values != nullptr) {
-      store_value(t, out_values, i, there ? t.value_at(rank) : typename value_raw<V>::type{});
+      store_value<V>(t.value_bytes, out_values, i, there ? t.value_at(rank) : typename value_raw<V>::type{});
     }
     if (found != nullptr) store_once(found + i, std::uint8_t{there});
   }
@@ -140,7 +140,7 @@ struct runner {
         if (team.template get<search::slots - 1>(k) >= x) {
           const unsigned slot = team.template rank<0>(k, x);
           const bool hit = team.get(k, slot) == key;
-          if (job.values != nullptr) store_value(t, job.values, i, hit ? team.get(v, slot) : raw{});
+          if (job.values != nullptr) store_value<V>(t.value_bytes, job.values, i, hit ? team.get(v, slot) : raw{});
           if (job.found != nullptr) store_once(job.found + i, std::uint8_t{hit});
           return;
         }
@@ -148,7 +148,7 @@ struct runner {
         if (team.template get<search::slots - 1>(k) >= x) {
           const unsigned slot = team.template rank<0>(k, x);
           const bool hit = team.get(k, slot) == key;
-          if (V != 0 && job.values != nullptr) store_value(t, job.values, i, hit ? t.line_values(line)[slot] : raw{});
+          if (V != 0 && job.values != nullptr) store_value<V>(t.value_bytes, job.values, i, hit ? t.line_values(line)[slot] : raw{});
           if (job.found != nullptr) store_once(job.found + i, std::uint8_t{hit});
           return;
         }
@@ -350,7 +350,7 @@ struct runner {
       if (t.key == scalar_kind::u32 || t.key == scalar_kind::u64) {
         memcpy(static_cast<Word*>(job.out_keys) + i, keys, n * sizeof(Word));
       } else {
-        for (unsigned j = 0; j < n; ++j) store_key(t, job.out_keys, i + j, keys[j]);
+        for (unsigned j = 0; j < n; ++j) store_key(t.key, job.out_keys, i + j, keys[j]);
       }
     }
     if (V != 0 && job.out_values != nullptr) {
@@ -358,7 +358,7 @@ struct runner {
       if (t.value_bytes == V) {
         memcpy(static_cast<std::byte*>(job.out_values) + i * V, values, n * V);
       } else {
-        for (unsigned j = 0; j < n; ++j) store_value(t, job.out_values, i + j, values[j]);
+        for (unsigned j = 0; j < n; ++j) store_value<V>(t.value_bytes, job.out_values, i + j, values[j]);
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "espalier/core/config.hpp"
+#include "espalier/sync/shared_memory.hpp"
 #include "espalier/team/team.hpp"
 
 namespace espalier {
@@ -39,6 +40,33 @@ struct scalar_team {
   template <unsigned N, class X>
   [[nodiscard]] ESPALIER_INLINE node_view<X, N> view(const X* p) const {
     return {p};
+  }
+  template <unsigned N, class X>
+  [[nodiscard]] ESPALIER_INLINE slots<X, N> load_shared(const X* p) const {
+    slots<X, N> s;
+    for (unsigned i = 0; i < N; ++i) s.x[i] = espalier::load_shared(p + i);
+    return s;
+  }
+  template <class X, unsigned N>
+  ESPALIER_INLINE void store_shared(X* p, const slots<X, N>& s) const {
+    for (unsigned i = 0; i < N; ++i) espalier::store_shared(p + i, s.x[i]);
+  }
+  template <class X, unsigned N, class F>
+  ESPALIER_INLINE void for_slots(const slots<X, N>& s, unsigned from, unsigned to, F&& f) const {
+    for (unsigned i = from; i < to; ++i) f(i, s.x[i]);
+  }
+  template <class X, unsigned N>
+  [[nodiscard]] ESPALIER_INLINE X own(const slots<X, N>& s, unsigned i) const {
+    return s.x[i];
+  }
+  /// Where it lies, unless every access has to be atomic.
+  template <unsigned N, class X>
+  [[nodiscard]] ESPALIER_INLINE auto view_shared(const X* p) const {
+#if ESPALIER_SHARED_ATOMIC
+    return load_shared<N>(p);
+#else
+    return node_view<X, N>{p};
+#endif
   }
   ESPALIER_INLINE void prefetch([[maybe_unused]] const void* p) const {
 #ifndef __CUDA_ARCH__
@@ -112,6 +140,13 @@ struct scalar_team {
     return f();
   }
   ESPALIER_INLINE void sync() const {}
+
+  using alone = scalar_team;
+  [[nodiscard]] ESPALIER_INLINE static constexpr unsigned lane() { return 0; }
+  template <class X>
+  [[nodiscard]] ESPALIER_INLINE X nth(const X& x, unsigned) const {
+    return x;
+  }
 };
 
 static_assert(Team<scalar_team>);

@@ -23,6 +23,11 @@
 //                                it stays where it is, on a GPU it comes through the read-only path with 16-byte
 //                                loads. p is aligned to min(32, N * sizeof(X)) bytes.
 //   team.prefetch(p)             the line at p will be needed. Never faults, may do nothing.
+//   team.load_shared<N>(p), team.store_shared(p, s), team.view_shared<N>(p)
+//                                the same for memory that other teams may write meanwhile (sync/shared_memory.hpp): each
+//                                slot comes from one moment, different slots from different ones.
+//   team.for_slots(s, from, to, f)   f(i, x) for slots i of [from, to), each by the lane that holds it. to <= N.
+//   team.own(s, i)               inside f: slot i of other slots, of the same N.
 //
 //   -- looking: v is slots or a view; results are uniform --
 //   team.count(v, pred)          how many slots satisfy pred. pred is below, not_above, equal_to (fast), or
@@ -42,6 +47,9 @@
 //   -- together --
 //   team.once(f)                 one lane calls f; its result, if there is one, is uniform.
 //   team.sync()                  memory written by a lane before is seen by all lanes after.
+//   T::alone, team.lane()        the team that one lane is by itself, and its number: for work that each lane does on an
+//                                element of its own. Such values are not uniform;
+//   team.nth(x, i)               makes that of lane i < lanes() so.
 #pragma once
 
 #include <concepts>
@@ -81,13 +89,18 @@ equal_to(X) -> equal_to<X>;
 
 template <class T>
 concept Team = requires(const T team, std::uint64_t* p, const std::uint8_t* bytes, std::uint64_t x, unsigned i,
-                        typename T::template slots<std::uint64_t, 4> s, std::uint64_t (*thunk)()) {
+                        typename T::template slots<std::uint64_t, 4> s, std::uint64_t (*thunk)(),
+                        void (*each)(unsigned, const std::uint64_t&)) {
   { T::batch } -> std::convertible_to<unsigned>;
   { team.lanes() } -> std::same_as<unsigned>;
   { team.template load<4>(p) } -> std::same_as<typename T::template slots<std::uint64_t, 4>>;
   {team.store(p, s)};
   {team.template view<4>(p)};
   {team.prefetch(p)};
+  { team.template load_shared<4>(p) } -> std::same_as<typename T::template slots<std::uint64_t, 4>>;
+  {team.store_shared(p, s)};
+  {team.template view_shared<4>(p)};
+  {team.for_slots(s, i, i, each)};
   { team.count(s, below{x}) } -> std::same_as<unsigned>;
   { team.template count_from<1>(team.template view<4>(p), not_above{x}) } -> std::same_as<unsigned>;
   { team.template rank<0>(team.template view<4>(p), x) } -> std::same_as<unsigned>;
@@ -100,6 +113,9 @@ concept Team = requires(const T team, std::uint64_t* p, const std::uint8_t* byte
   { team.tail(s, i, x) } -> std::same_as<decltype(s)>;
   { team.once(thunk) } -> std::same_as<std::uint64_t>;
   {team.sync()};
+  typename T::alone;
+  { team.lane() } -> std::same_as<unsigned>;
+  { team.nth(x, i) } -> std::same_as<std::uint64_t>;
 };
 
 }  // namespace espalier

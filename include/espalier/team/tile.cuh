@@ -6,12 +6,17 @@
 
 #include <cooperative_groups.h>
 
+#include "espalier/sync/shared_memory.hpp"
 #include "espalier/team/team.hpp"
 #include "espalier/team/tile_slots.cuh"
 
 namespace espalier {
 
 namespace detail {
+
+struct alignas(16) unit_16 {
+  std::uint64_t low, high;
+};
 
 /// What one lane needs of its neighbours.
 template <unsigned Lanes>
@@ -94,6 +99,50 @@ struct tile {
         if (!held::ragged || first < N) detail::load_read_only<bytes>(v.w + r * held::words_per_row, p + first);
       } else {
         if (first < N) v.w[r] = p[first];  // a size that no load instruction has
+      }
+    }
+    return v;
+  }
+  template <unsigned N, class X>
+  [[nodiscard]] __device__ __forceinline__ slots<X, N> load_shared(const X* p) const {
+    slots<X, N> s;
+#pragma unroll
+    for (unsigned j = 0; j < s.rows; ++j) {
+      if (has_slot<N>(j)) s.w[j] = espalier::load_shared(p + slot(j));
+    }
+    return s;
+  }
+  template <class X, unsigned N>
+  __device__ __forceinline__ void store_shared(X* p, const slots<X, N>& s) const {
+    store(p, s);  // stores go through L1 to L2 in any case
+  }
+  template <class X, unsigned N, class F>
+  __device__ __forceinline__ void for_slots(const slots<X, N>& s, unsigned from, unsigned to, F&& f) const {
+#pragma unroll
+    for (unsigned j = 0; j < s.rows; ++j) {
+      if (slot(j) >= from && slot(j) < to) f(slot(j), s.w[j]);
+    }
+  }
+  template <class X, unsigned N>
+  [[nodiscard]] __device__ __forceinline__ X own(const slots<X, N>& s, unsigned i) const {
+    return detail::pick<slots<X, N>::rows>(s.w, i / Lanes);
+  }
+  template <unsigned N, class X>
+  [[nodiscard]] __device__ __forceinline__ node_view<X, N> view_shared(const X* p) const {
+    using held = node_view<X, N>;
+    held v;
+    constexpr unsigned each = held::words_per_row * held::slots_per_word;
+    constexpr unsigned bytes = each * sizeof(X);
+#pragma unroll
+    for (unsigned r = 0; r < held::rows; ++r) {
+      const unsigned first = (r * Lanes + group_.rank()) * each;
+      if (held::ragged && first >= N) continue;
+      if constexpr (bytes == 16 || bytes == 8 || bytes == 4) {
+        using unit = std::conditional_t<bytes == 16, detail::unit_16, std::conditional_t<bytes == 8, std::uint64_t, std::uint32_t>>;
+        const unit u = espalier::load_shared(reinterpret_cast<const unit*>(p + first));
+        memcpy(v.w + r * held::words_per_row, &u, bytes);
+      } else {
+        v.w[r] = espalier::load_shared(p + first);
       }
     }
     return v;
@@ -216,6 +265,13 @@ struct tile {
     }
   }
   __device__ __forceinline__ void sync() const { group_.sync(); }
+
+  using alone = tile<1>;
+  [[nodiscard]] __device__ __forceinline__ unsigned lane() const { return group_.rank(); }
+  template <class X>
+  [[nodiscard]] __device__ __forceinline__ X nth(const X& x, unsigned i) const {
+    return group_.from(x, i);
+  }
 
  private:
   /// The slot in row j of this lane, where Each is 1.

@@ -1,0 +1,65 @@
+// index.hpp - the B-link tree without types: what is compiled once per word, value slot, policy and device.
+//
+// blink_tree.hpp wraps it in types. Keys are in the caller's type, `element_type` says which; pointers may be host or
+// device memory; null outputs are skipped.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "espalier/blink_tree/options.hpp"
+#include "espalier/static_tree/index.hpp"  // element_type, execution, neighbour_kind, aggregate_op, range_buffers
+
+namespace espalier::detail {
+
+enum class seek_kind : std::uint8_t { lower_bound, successor, predecessor };
+
+class blink_index {
+ public:
+  virtual ~blink_index() = default;
+
+  [[nodiscard]] virtual const device& where() const = 0;
+  [[nodiscard]] virtual element_type elements() const = 0;
+  [[nodiscard]] virtual blink_shape shape() const = 0;
+  [[nodiscard]] virtual blink_stats stats() const = 0;
+  [[nodiscard]] virtual validation validate() const = 0;
+  /// Nodes, links and elements: as JSON or for Graphviz.
+  [[nodiscard]] virtual std::string dump(bool graphviz) const = 0;
+  [[nodiscard]] virtual write_explanation explain(write_op op, std::size_t n, const write_options& options) const = 0;
+  /// Points to a blink_view<Word, ValueBytes, Slots>. Makes room for `inserts` elements first.
+  [[nodiscard]] virtual const void* view(std::size_t inserts) = 0;
+
+  // ---- writes: done[i] = 1 if element i changed the tree (insert: was new; update, erase: was there;
+  // insert_or_assign: was new). Strong guarantee for memory: if it runs out, nothing has changed, or what was
+  // changed is in `done` and the error says so.
+  virtual void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
+                     const write_options& options, const execution& ex) = 0;
+  /// Mixed batch: ops[i] is a blink_op. values are inputs, out_values and done are answers (find: the value, found).
+  virtual void apply(const std::uint8_t* ops, const void* keys, const void* values, std::size_t n, void* out_values,
+                     std::uint8_t* done, const write_options& options, const execution& ex) = 0;
+  /// Gives back what merges freed and makes the upper levels anew.
+  virtual void maintain(const stream& order) = 0;
+  virtual void clear(const stream& order) = 0;
+
+  // ---- reads ---------------------------------------------------------------------------------------------
+  virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const execution& ex) const = 0;
+  virtual void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
+                    std::uint8_t* found, const execution& ex) const = 0;
+  virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
+                     const execution& ex) const = 0;
+  [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
+                                            const stream& order) const = 0;
+  virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
+                         std::uint8_t* found, const execution& ex) const = 0;
+  /// All elements in key order, in buffers on the device.
+  [[nodiscard]] virtual range_buffers all(const stream& order) const = 0;
+};
+
+/// Builds a tree from pairs in any order; equal keys: the last one wins. n = 0 makes an empty tree.
+[[nodiscard]] std::unique_ptr<blink_index> build_blink_index(const device& where, element_type elements,
+                                                             const blink_shape& shape, const void* keys,
+                                                             const void* values, std::size_t n,
+                                                             const blink_options& options, const stream& order);
+
+}  // namespace espalier::detail

@@ -1,0 +1,83 @@
+// jobs.hpp - bulk operations as data: what run.hpp executes on a team, one piece [first, last) at a time.
+//
+// Keys are in the caller's type (tree.key says which); pointers are in the memory of the index's device; null outputs
+// are skipped.
+#pragma once
+
+#include <cstdint>
+
+#include "espalier/blink_tree/index.hpp"
+#include "espalier/blink_tree/node.hpp"
+#include "espalier/static_tree/jobs.hpp"  // aggregate_kind
+
+namespace espalier {
+
+template <class View>
+struct blink_find_job {
+  View tree;
+  const void* keys = nullptr;
+  void* values = nullptr;
+  std::uint8_t* found = nullptr;
+};
+
+template <class View>
+struct blink_seek_job {
+  View tree;
+  detail::seek_kind kind = detail::seek_kind::lower_bound;
+  const void* keys = nullptr;
+  void* out_keys = nullptr;
+  void* out_values = nullptr;
+  std::uint8_t* found = nullptr;
+};
+
+template <class View>
+struct blink_range_job {
+  View tree;
+  const void* lo = nullptr;
+  const void* hi = nullptr;
+  interval ends = interval::closed;
+};
+
+template <class View>
+struct blink_count_job : blink_range_job<View> {
+  std::uint64_t limit = ~std::uint64_t{0};
+  std::uint64_t* counts = nullptr;
+};
+
+/// Query i writes elements [offsets[i], offsets[i + 1]) of the outputs; `changed` tells if a writer was there since they
+/// were counted.
+template <class View>
+struct blink_fill_job : blink_range_job<View> {
+  std::uint64_t limit = ~std::uint64_t{0};
+  const std::uint64_t* offsets = nullptr;
+  void* out_keys = nullptr;
+  void* out_values = nullptr;
+  std::uint32_t* changed = nullptr;  ///< counts queries that found another number of elements; may be null
+};
+
+template <class View>
+struct blink_aggregate_job : blink_range_job<View> {
+  aggregate_kind op = aggregate_kind::sum;
+  void* out = nullptr;
+  std::uint8_t* found = nullptr;
+};
+
+/// Writes and mixed operations. With `order`, element i of the batch is the one numbered order[i], and equal keys are
+/// neighbours: runs of them are left to one team, which does them one after the other.
+template <class View>
+struct blink_write_job {
+  View tree;
+  const std::uint8_t* ops = nullptr;  ///< blink_op per element; null: all are `op`
+  blink_op op = blink_op::insert;
+  const void* keys = nullptr;
+  const void* values = nullptr;
+  void* out_values = nullptr;
+  std::uint8_t* done = nullptr;
+  const std::uint32_t* order = nullptr;
+  std::size_t size = 0;                ///< of the batch
+  std::uint8_t* refused = nullptr;     ///< 1 where there was no room; those alone are done when `retry` is set
+  std::uint32_t* refusals = nullptr;   ///< how many
+  bool retry = false;
+};
+
+}  // namespace espalier

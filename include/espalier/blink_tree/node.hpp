@@ -1,0 +1,163 @@
+// node.hpp - how the nodes of a B-link tree lie in memory, and where.
+//
+//   header   version | count, level, dead | right neighbour | high key
+//   keys     ascending; unused slots hold the largest word, so that counting smaller keys needs no mask
+//   values   of a leaf: the caller's; of an inner node: numbers of children
+//
+// Invariants:
+// (1) A node covers the keys up to and including `high`; the last one of its level has the largest word as high. What
+//     is above high lies to the right: whoever arrives with a larger key follows `right`.
+// (2) The lowest key that a node covers never changes while it lives: splits take from its end, merges add to its end.
+// (3) A dead leaf was merged into its left neighbour: `right` then names the node where its keys went.
+// (4) Key i of an inner node is the lowest key that child i covered when it was posted; key 0 is the node's own.
+//     Children between two posted ones are reached by right links: an upper level may be stale, never wrong.
+// (5) Everything but `version` changes only while its writer holds the latch (sync/version_latch.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "espalier/core/config.hpp"
+#include "espalier/static_tree/layout.hpp"
+#include "espalier/sync/shared_memory.hpp"
+
+namespace espalier {
+
+using node_id = std::uint32_t;
+/// No node has this number; it is not a key or a value.
+inline constexpr node_id no_node = ~node_id{0};
+
+namespace detail {
+
+[[nodiscard]] constexpr unsigned round_up(unsigned n, unsigned unit) { return (n + unit - 1) / unit * unit; }
+
+/// Slots that point work likes best: keys and header of a leaf of u32 pairs share two sectors.
+template <class Word>
+[[nodiscard]] constexpr unsigned node_slots(unsigned asked) {
+  return asked != 0 ? asked : sizeof(Word) == 4 ? 12u : 14u;
+}
+
+}  // namespace detail
+
+/// `right` of the last node of a level is no_node.
+template <class Word>
+struct node_head {
+  std::uint32_t count = 0;
+  std::uint32_t level = 0;  ///< 0: leaf
+  bool dead = false;
+  node_id right = no_node;
+  Word high = static_cast<Word>(~Word{0});
+
+  static constexpr std::uint32_t dead_bit = 0x80000000u;
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t info() const { return count | level << 16 | (dead ? dead_bit : 0u); }
+  ESPALIER_INLINE void set_info(std::uint32_t info) {
+    count = info & 0xffffu;
+    level = info >> 16 & 0xffu;
+    dead = (info & dead_bit) != 0;
+  }
+};
+
+template <class Word, unsigned ValueBytes, unsigned Slots>
+struct node_shape {
+  static_assert(Slots >= 8 && Slots <= 4096, "a node has 8 to 4096 slots");
+  static_assert(Slots <= 16 || Slots % 32 == 0, "nodes wider than 16 slots have a multiple of 32");
+  using word = Word;
+  using value = typename value_raw<ValueBytes>::type;
+  static constexpr unsigned slots = Slots;
+  static constexpr unsigned value_bytes = ValueBytes;
+  /// A team works on this many slots at a time.
+  static constexpr unsigned chunk = Slots <= 16 ? Slots : 16;
+  static constexpr unsigned keys_at = sizeof(Word) == 4 ? 16 : 32;
+  static constexpr unsigned values_at =
+      detail::round_up(keys_at + Slots * unsigned{sizeof(Word)}, ValueBytes > 8 ? ValueBytes : 8);
+  static constexpr unsigned bytes = detail::round_up(values_at + Slots * ValueBytes, 64);
+  static constexpr unsigned half = Slots / 2;
+  /// A leaf with fewer elements is merged into its left neighbour, or takes in its right one, ...
+  static constexpr unsigned few = Slots / 4;
+  /// ... if together they have at most this many: some room is left for the next inserts.
+  static constexpr unsigned merged = Slots * 3 / 4;
+};
+
+/// One node in memory.
+template <class Shape>
+struct node_at {
+  using word = typename Shape::word;
+  using value = typename Shape::value;
+  std::byte* p;
+
+  // Header words: version, info, right; then high (u32: word 3, u64: bytes 16 to 23).
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t* words() const { return reinterpret_cast<std::uint32_t*>(p); }
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t* version() const { return words(); }
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t* info() const { return words() + 1; }
+  [[nodiscard]] ESPALIER_INLINE node_id* right() const { return words() + 2; }
+  [[nodiscard]] ESPALIER_INLINE word* high() const {
+    return reinterpret_cast<word*>(p + (sizeof(word) == 4 ? 12 : 16));
+  }
+  [[nodiscard]] ESPALIER_INLINE word* keys() const { return reinterpret_cast<word*>(p + Shape::keys_at); }
+  [[nodiscard]] ESPALIER_INLINE value* values() const { return reinterpret_cast<value*>(p + Shape::values_at); }
+};
+
+/// Counters of a pool, in the device's memory, because running kernels and threads take nodes from it.
+struct pool_state {
+  std::uint32_t taken = 0;     ///< nodes asked for since the last maintenance
+  std::uint32_t recycled = 0;  ///< of which the first ones come from the list of reusable nodes,
+  std::uint32_t fresh = 0;     ///< and the others are numbered from here
+  std::uint32_t capacity = 0;  ///< nodes there is memory for
+};
+
+/// Nodes lie in a first block and, when it is full, in segments of 2^shift nodes. None of them ever moves while it may be
+/// in use, so a pool grows under running kernels and threads.
+struct pool_view {
+  static constexpr unsigned most_segments = 4096;
+  std::byte* first = nullptr;
+  std::uint32_t first_nodes = 0;
+  std::uint32_t shift = 0;
+  std::uint64_t* segments = nullptr;  ///< addresses
+  pool_state* state = nullptr;
+  const node_id* reusable = nullptr;
+
+  template <class Shape>
+  [[nodiscard]] ESPALIER_INLINE node_at<Shape> at(node_id id) const {
+    if (id < first_nodes) return {first + std::size_t{id} * Shape::bytes};
+    const std::uint32_t n = id - first_nodes;
+    // Past L1: the entry may be younger than the kernel.
+    auto* segment = reinterpret_cast<std::byte*>(load_shared(segments + (n >> shift)));
+    return {segment + std::size_t{n & ((1u << shift) - 1)} * Shape::bytes};
+  }
+
+  /// A node that nobody else has, or no_node. By one lane.
+  [[nodiscard]] ESPALIER_INLINE node_id take() const {
+    const std::uint32_t recycled = load_shared(&state->recycled);
+    const std::uint32_t most = recycled + load_shared(&state->capacity) - load_shared(&state->fresh);
+    if (shared_word{&state->taken}.load_relaxed() >= most) return no_node;  // so that the counter cannot run over
+    const std::uint32_t ticket = shared_word{&state->taken}.fetch_add(1);
+    if (ticket >= most) return no_node;
+    return ticket < recycled ? reusable[ticket] : load_shared(&state->fresh) + (ticket - recycled);
+  }
+};
+
+/// Everything an operation needs; trivially copyable, passed to kernels by value.
+template <class Word, unsigned ValueBytes, unsigned Slots>
+struct blink_view {
+  using leaf_shape = node_shape<Word, ValueBytes, Slots>;
+  using inner_shape = node_shape<Word, 4, Slots>;
+  static constexpr node_id first_leaf = 0;  ///< covers the smallest key, for ever
+  static constexpr node_id root = 0;        ///< of the inner nodes; keeps its number while it grows
+
+  pool_view leaves;
+  pool_view inners;
+  tree_view<Word, lines_elsewhere> lane;  ///< its keys are the high keys of leaves; size 0: there is none
+  const node_id* lane_leaves = nullptr;   ///< which leaf each key belongs to; null: the leaf of the same number
+  scalar_kind key = scalar_kind::u32;
+  scalar_kind value = scalar_kind::opaque;
+  unsigned value_bytes = 0;  ///< of the caller's type, at most ValueBytes
+
+  [[nodiscard]] ESPALIER_INLINE node_at<leaf_shape> leaf(node_id id) const {
+    return leaves.template at<leaf_shape>(id);
+  }
+  [[nodiscard]] ESPALIER_INLINE node_at<inner_shape> inner(node_id id) const {
+    return inners.template at<inner_shape>(id);
+  }
+};
+
+}  // namespace espalier

@@ -1,0 +1,102 @@
+// options.hpp - what a caller may choose, and what the B-link tree tells about itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "espalier/core/scalar.hpp"
+#include "espalier/static_tree/options.hpp"  // interval, range_options, validation
+
+namespace espalier {
+
+/// How operations of many teams stay out of each other's way.
+enum class protocol : std::uint8_t {
+  link,    ///< B-link tree: readers take no latch and move right past splits; a writer latches one node at a time
+  couple,  ///< B+tree: latches from parent to child, full nodes are split on the way down, readers restart
+  none,    ///< one writer, nobody else: no latches
+};
+
+/// What lies above the leaves.
+enum class upper : std::uint8_t {
+  express,  ///< a static index over the leaves, allowed to be stale; inner nodes only where it is too stale
+  classic,  ///< inner nodes alone
+};
+
+/// The shape of a tree, fixed when it is compiled. `slots` is the number of elements of a node, 8 to 4096.
+template <protocol Protocol = protocol::link, upper Upper = upper::express, unsigned Slots = 0>
+struct blink_policy {
+  static constexpr protocol how = Protocol;
+  static constexpr upper above = Upper;
+  static constexpr unsigned slots = Slots;  ///< 0: the width that point work likes best
+};
+
+/// The same at run time: which of the compiled trees serves an owner.
+struct blink_shape {
+  protocol how = protocol::link;
+  upper above = upper::express;
+  unsigned slots = 0;
+};
+
+struct blink_options {
+  double fill = 0.75;  ///< share of the slots of a leaf that a build uses, 0.25 to 1
+};
+
+/// What a write does with a key.
+enum class write_op : std::uint8_t {
+  insert,            ///< only if it is not there
+  insert_or_assign,  ///< in any case
+  update,            ///< only if it is there
+  erase,
+};
+
+/// One element of a mixed batch.
+enum class blink_op : std::uint8_t { find, insert, insert_or_assign, update, erase };
+
+/// What happens to equal keys of one batch.
+enum class batch_semantics : std::uint8_t {
+  concurrent,  ///< each element is one operation, linearizable per key; equal keys in any order
+  ordered,     ///< per key as if the elements ran one after the other in batch order: the last write wins
+};
+
+/// How a batch of writes is done. Both ways give the same tree, but for which of equal keys wins.
+enum class write_path : std::uint8_t {
+  automatic,
+  per_key,  ///< each key descends by itself
+  bulk,     ///< sort the batch, cut it along the leaves, merge leaf by leaf without latches
+};
+
+struct write_options {
+  batch_semantics semantics = batch_semantics::concurrent;
+  write_path path = write_path::automatic;
+};
+
+/// The path for a batch of writes and what it was chosen over.
+struct write_explanation {
+  write_path chosen = write_path::automatic;
+  double per_key_seconds = 0;  ///< predicted
+  double bulk_seconds = 0;
+  std::string text;  ///< a few lines for people
+};
+
+struct blink_stats {
+  std::size_t size = 0;         ///< elements
+  unsigned height = 0;          ///< levels of nodes; 1 if there are only leaves
+  std::size_t leaves = 0;       ///< live ones
+  std::size_t inner_nodes = 0;  ///< live ones
+  std::size_t dead_nodes = 0;   ///< merged away, waiting for reuse
+  std::size_t free_nodes = 0;   ///< ready for reuse
+  std::size_t node_bytes = 0;   ///< of one leaf
+  std::size_t bytes = 0;        ///< all memory the tree holds on its device
+  double fill = 0;              ///< used slots / slots of live leaves
+  std::size_t lane_leaves = 0;  ///< leaves that the express lane names
+  std::size_t lane_bytes = 0;
+  std::size_t lane_builds = 0;  ///< how often it was made anew
+};
+
+[[nodiscard]] std::string to_string(protocol p);
+[[nodiscard]] std::string to_string(upper u);
+[[nodiscard]] std::string to_string(write_path p);
+
+}  // namespace espalier

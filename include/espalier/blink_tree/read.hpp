@@ -1,0 +1,195 @@
+// read.hpp - operations that change nothing: find, seek, scan. Written once for every team and way of reading.
+//
+// Each leaf is seen as it was at one moment: what was read of it is used only if its version stood still.
+#pragma once
+
+#include "espalier/blink_tree/descend.hpp"
+
+namespace espalier {
+
+template <class Team, class Reads, class View>
+struct blink_reader;
+
+template <class Team, class Reads, class Word, unsigned V, unsigned N>
+struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
+  using view = blink_view<Word, V, N>;
+  using shape = typename view::leaf_shape;
+  using value = typename shape::value;
+  using reader = node_reader<Team, Reads, shape>;
+  using descent = descender<Team, Reads, view>;
+  using latch = typename Reads::latch;
+  static constexpr Word largest = static_cast<Word>(~Word{0});
+
+  /// A leaf on the way: where it is, its header, and the version under which that was read.
+  struct position {
+    node_at<shape> node;
+    node_head<Word> head;
+    std::uint32_t version;
+    node_id id;
+  };
+  static ESPALIER_INLINE bool valid(Team team, const position& p) {
+    return latch::read_valid(team, p.node.version(), p.version);
+  }
+  static ESPALIER_INLINE position look(Team team, const view& t, node_id id) {
+    position p{t.leaf(id), {}, 0, id};
+    p.version = latch::read_begin(team, p.node.version());
+    p.head = reader::head(team, p.node);
+    return p;
+  }
+  /// From a leaf at or to the left of x to the one that covers it.
+  static ESPALIER_INLINE position arrive(Team team, const view& t, node_id id, Word x) {
+    for (;;) {
+      const position p = look(team, t, id);
+      if (!p.head.dead && x <= p.head.high) return p;  // the caller validates, together with what it reads
+      if (valid(team, p)) id = p.head.right;
+    }
+  }
+
+  // ---- find ------------------------------------------------------------------------------------------------
+  static ESPALIER_INLINE bool find_from(Team team, const view& t, node_id start, Word x, value& out) {
+    for (;;) {
+      const position p = arrive(team, t, start, x);
+      const auto place = reader::rank(team, p.node, x);
+      const bool found = place.equal && place.slot < p.head.count;
+      value v{};
+      if (found) v = Reads::one(p.node.values() + place.slot);
+      if (valid(team, p)) {
+        if (found) out = v;
+        return found;
+      }
+      start = p.id;
+    }
+  }
+  static ESPALIER_INLINE bool find(Team team, const view& t, Word x, value& out) {
+    return find_from(team, t, descent::leaf(team, t, x), x, out);
+  }
+
+  // ---- one element at or beyond a key ------------------------------------------------------------------------
+  struct element {
+    Word key{};
+    value v{};
+  };
+  /// The first element with a key >= x.
+  static ESPALIER_HD bool at_or_after(Team team, const view& t, Word x, element& out) {
+    node_id id = descent::leaf(team, t, x);
+    for (;;) {
+      const position p = arrive(team, t, id, x);
+      const auto place = reader::rank(team, p.node, x);
+      const bool here = place.slot < p.head.count;
+      element e;
+      if (here) e = {Reads::one(p.node.keys() + place.slot), Reads::one(p.node.values() + place.slot)};
+      id = p.id;
+      if (!valid(team, p)) continue;
+      if (here) {
+        out = e;
+        return true;
+      }
+      if (p.head.high == largest) return false;
+      x = static_cast<Word>(p.head.high + 1);
+      id = p.head.right;
+    }
+  }
+  /// The last element with a key <= x. Links lead right only: a start with nothing at or before x is left behind for
+  /// one that is further to the left.
+  static ESPALIER_HD bool at_or_before(Team team, const view& t, Word x, element& out) {
+    for (;;) {
+      const auto start = descent::leaf_and_low(team, t, x);
+      bool found = false;
+      node_id id = start.id;
+      for (;;) {
+        const position p = look(team, t, id);
+        const auto place = reader::rank(team, p.node, x);
+        unsigned count = place.slot + (place.equal ? 1u : 0u);
+        if (count > p.head.count) count = p.head.count;
+        element e;
+        if (count != 0) e = {Reads::one(p.node.keys() + count - 1), Reads::one(p.node.values() + count - 1)};
+        if (!valid(team, p)) continue;
+        if (!p.head.dead && count != 0) {
+          out = e;
+          found = true;
+        }
+        if (!p.head.dead && x <= p.head.high) break;
+        id = p.head.right;
+      }
+      if (found) return true;
+      if (start.low == 0) return false;
+      x = static_cast<Word>(start.low - 1);
+    }
+  }
+
+  // ---- scans -------------------------------------------------------------------------------------------------
+  /// visit(keys, values, from, to) for the slots of one chunk of a leaf that hold elements with lo <= key <= hi, chunks in
+  /// key order, until it says false.
+  template <class Visit>
+  static ESPALIER_HD void scan_from(Team team, const view& t, node_id id, Word lo, Word hi, Visit visit) {
+    if (lo > hi) return;
+    for (;;) {
+      const position p = arrive(team, t, id, lo);
+      id = p.id;
+      unsigned base = reader::chunk_of(p.node.keys(), lo);
+      bool intact = true;
+      for (; intact && base < p.head.count; base += shape::chunk) {
+        const auto keys = Reads::template slots<shape::chunk>(team, p.node.keys() + base);
+        const auto values = Reads::template slots<shape::chunk>(team, p.node.values() + base);
+        const unsigned used = p.head.count - base < shape::chunk ? p.head.count - base : shape::chunk;
+        const unsigned from = team.count(keys, below<Word>{lo});
+        unsigned to = team.count(keys, not_above<Word>{hi});  // counts unused slots if hi is the largest word
+        if (to > used) to = used;
+        const Word last = to == 0 ? Word{0} : team.get(keys, to - 1);
+        intact = valid(team, p);
+        if (!intact) break;  // lo is the first key not yet visited: look again from there
+        if (from < to) {
+          if (!visit(keys, values, from, to)) return;
+          if (last == largest) return;
+          lo = static_cast<Word>(last + 1);
+        }
+        if (to < used) return;  // the next one is above hi
+      }
+      if (!intact) continue;
+      if (base >= p.head.count && !valid(team, p)) continue;  // nothing was read here but the header
+      if (p.head.high >= hi) return;
+      lo = static_cast<Word>(p.head.high + 1);
+      id = p.head.right;
+    }
+  }
+  /// visit(key, value) for each element with lo <= key <= hi in key order, until it says false.
+  template <class Visit>
+  static ESPALIER_HD void scan(Team team, const view& t, Word lo, Word hi, Visit visit) {
+    scan_from(team, t, descent::leaf(team, t, lo), lo, hi,
+              [&](const auto& keys, const auto& values, unsigned from, unsigned to) {
+                for (unsigned i = from; i < to; ++i) {
+                  value v{};
+                  if constexpr (V != 0) v = team.get(values, i);
+                  if (!visit(team.get(keys, i), v)) return false;
+                }
+                return true;
+              });
+  }
+
+  /// How many elements have lo <= key <= hi, or `limit` if they are more. Leaves in the middle are not opened.
+  static ESPALIER_HD std::uint64_t count_from(Team team, const view& t, node_id id, Word lo, Word hi,
+                                              std::uint64_t limit) {
+    if (lo > hi) return 0;
+    std::uint64_t total = 0;
+    node_id begins_at_lo = no_node;  // a neighbour reached by its link; not one that a merge made longer to the left
+    for (;;) {
+      const position p = arrive(team, t, id, lo);
+      unsigned begin = 0, end = p.head.count;
+      if (p.id != begins_at_lo) begin = reader::rank(team, p.node, lo).slot;
+      if (p.head.high >= hi) {
+        const auto last = reader::rank(team, p.node, hi);
+        end = last.slot + (last.equal ? 1u : 0u);
+        if (end > p.head.count) end = p.head.count;
+      }
+      id = p.id;
+      if (!valid(team, p)) continue;
+      if (end > begin) total += end - begin;
+      if (p.head.high >= hi || total >= limit) return total < limit ? total : limit;
+      begins_at_lo = p.head.right;
+      lo = static_cast<Word>(p.head.high + 1);
+      id = p.head.right;
+    }
+  }
+};
+
+}  // namespace espalier

@@ -1,0 +1,133 @@
+// ref.hpp - the B-link tree inside a user's kernel or a user's threads: many teams read and write at once.
+//
+// A ref is trivially copyable and borrows from its owner. All its calls are for one team: on a CPU a thread
+// (scalar_team), in a kernel a tile, called by all its lanes. An insert that finds no node left answers no_room and
+// changes nothing: ask the owner for a ref with more room.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "espalier/blink_tree/options.hpp"
+#include "espalier/blink_tree/policy.hpp"
+
+namespace espalier {
+
+template <KeyType Key, class Value = void, class Policy = blink_policy<>>
+class blink_tree_ref {
+  static constexpr bool is_set = std::is_void_v<Value>;
+  using slot = std::conditional_t<is_set, unsigned char, Value>;
+  using word = word_of<Key>;
+  static constexpr unsigned value_bytes = is_set ? 0 : detail::value_slot(sizeof(slot));
+  using view = blink_view<word, value_bytes, detail::node_slots<word>(Policy::slots)>;
+  using raw = typename value_raw<value_bytes>::type;
+  template <class Team>
+  using ops = detail::blink_ops<Policy::how, Policy::above, Team, view>;
+
+ public:
+  using key_type = Key;
+  using value_type = Value;
+
+  /// From blink_index::view(); use blink_tree::ref().
+  explicit blink_tree_ref(const void* untyped) : view_(*static_cast<const view*>(untyped)) {}
+
+  /// done: the key is new; unchanged: it was there already.
+  template <class Team>
+  ESPALIER_HD blink_outcome insert(Team team, Key key, const slot& value) const requires(!is_set) {
+    return ops<Team>::insert(team, view_, codec<Key>::encode(key), pack(value), false);
+  }
+  template <class Team>
+  ESPALIER_HD blink_outcome insert(Team team, Key key) const requires(is_set) {
+    return ops<Team>::insert(team, view_, codec<Key>::encode(key), raw{}, false);
+  }
+  /// done: the key is new; unchanged: it was there, and has the value now.
+  template <class Team>
+  ESPALIER_HD blink_outcome insert_or_assign(Team team, Key key, const slot& value) const requires(!is_set) {
+    return ops<Team>::insert(team, view_, codec<Key>::encode(key), pack(value), true);
+  }
+  /// done: the key was there, and has the value now.
+  template <class Team>
+  ESPALIER_HD blink_outcome update(Team team, Key key, const slot& value) const requires(!is_set) {
+    return ops<Team>::update(team, view_, codec<Key>::encode(key), pack(value));
+  }
+  /// done: the key was there, and is no more.
+  template <class Team>
+  ESPALIER_HD blink_outcome erase(Team team, Key key) const {
+    return ops<Team>::erase(team, view_, codec<Key>::encode(key));
+  }
+
+  template <class Team>
+  [[nodiscard]] ESPALIER_HD bool find(Team team, Key key, slot& value) const requires(!is_set) {
+    raw v{};
+    if (!ops<Team>::find(team, view_, codec<Key>::encode(key), v)) return false;
+    value = unpack(v);
+    return true;
+  }
+  template <class Team>
+  [[nodiscard]] ESPALIER_HD bool contains(Team team, Key key) const {
+    raw v{};
+    return ops<Team>::find(team, view_, codec<Key>::encode(key), v);
+  }
+  /// First element with a key not less than `key`. For a set `value` is left alone.
+  template <class Team>
+  [[nodiscard]] ESPALIER_HD bool lower_bound(Team team, Key key, Key& out_key, slot& value) const {
+    return after(team, codec<Key>::encode(key), out_key, value);
+  }
+  /// First element with a greater key.
+  template <class Team>
+  [[nodiscard]] ESPALIER_HD bool successor(Team team, Key key, Key& out_key, slot& value) const {
+    const word w = codec<Key>::encode(key);
+    return static_cast<word>(w + 1) != 0 && after(team, static_cast<word>(w + 1), out_key, value);
+  }
+  /// Last element with a smaller key.
+  template <class Team>
+  [[nodiscard]] ESPALIER_HD bool predecessor(Team team, Key key, Key& out_key, slot& value) const {
+    const word w = codec<Key>::encode(key);
+    typename ops<Team>::element e;
+    if (w == 0 || !ops<Team>::at_or_before(team, view_, static_cast<word>(w - 1), e)) return false;
+    deliver(e, out_key, value);
+    return true;
+  }
+  /// f(key, value), for a set f(key), for each element of [lo, hi] in key order until it says false. Called by every lane.
+  template <class Team, class F>
+  ESPALIER_HD void range(Team team, Key lo, Key hi, F f) const {
+    ops<Team>::scan(team, view_, codec<Key>::encode(lo), codec<Key>::encode(hi), [&](word w, const raw& v) -> bool {
+      if constexpr (is_set) {
+        return f(codec<Key>::decode(w));
+      } else {
+        return f(codec<Key>::decode(w), unpack(v));
+      }
+    });
+  }
+
+  /// The memory itself (node.hpp).
+  [[nodiscard]] ESPALIER_HD const view& layout() const { return view_; }
+
+ private:
+  template <class Team>
+  ESPALIER_INLINE bool after(Team team, word w, Key& out_key, slot& value) const {
+    typename ops<Team>::element e;
+    if (!ops<Team>::at_or_after(team, view_, w, e)) return false;
+    deliver(e, out_key, value);
+    return true;
+  }
+  template <class Element>
+  static ESPALIER_INLINE void deliver(const Element& e, Key& key, [[maybe_unused]] slot& value) {
+    key = codec<Key>::decode(e.key);
+    if constexpr (!is_set) value = unpack(e.v);
+  }
+  static ESPALIER_INLINE raw pack(const slot& value) {
+    raw v{};
+    if constexpr (!is_set) memcpy(static_cast<void*>(&v), &value, sizeof(slot));
+    return v;
+  }
+  static ESPALIER_INLINE slot unpack(const raw& v) {
+    slot value;
+    memcpy(static_cast<void*>(&value), &v, sizeof(slot));
+    return value;
+  }
+
+  view view_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,385 @@
+// run.hpp - bulk operations on a team: run(team, job, first, last) does elements [first, last) of a job.
+//
+// Each operation is the same three steps: read keys as words, find the leaves where the searches start (a CPU thread for a
+// batch at once, so that their memory accesses overlap; a tile with each lane for an element of its own), then one
+// element after the other.
+#pragma once
+
+#include <limits>
+
+#include "espalier/blink_tree/jobs.hpp"
+#include "espalier/blink_tree/write.hpp"
+#include "espalier/static_tree/aggregate.hpp"
+#include "espalier/static_tree/run.hpp"
+
+namespace espalier {
+
+/// `Reads`: how this job may read; `PostAlways`: of writes (write.hpp).
+template <class Team, class Reads, bool PostAlways, class View>
+struct blink_runner;
+
+template <class Team, class Reads, bool PostAlways, class Word, unsigned V, unsigned N>
+struct blink_runner<Team, Reads, PostAlways, blink_view<Word, V, N>> {
+  using view = blink_view<Word, V, N>;
+  using shape = typename view::leaf_shape;
+  using value = typename shape::value;
+  using io = runner<Team>;
+  using reader = blink_reader<Team, Reads, view>;
+  using writer = blink_writer<Team, Reads, PostAlways, view>;
+  using lane_search = searcher<Team, Word, lines_elsewhere>;
+  using descent = descender<Team, Reads, view>;
+  /// Elements that share one look at the upper levels.
+  static constexpr unsigned batch = Team::batch > 1 ? 32 : Team::lanes();
+
+  // ---- where searches start --------------------------------------------------------------------------------
+  /// Keys and leaves of a batch: in arrays, or one in each lane.
+  struct starts {
+    Word key[Team::batch > 1 ? batch : 1];
+    node_id id[Team::batch > 1 ? batch : 1];
+
+    ESPALIER_INLINE Word key_of(Team team, unsigned j) const {
+      if constexpr (Team::batch > 1) return key[j];
+      return team.nth(key[0], j);
+    }
+    ESPALIER_INLINE node_id id_of(Team team, unsigned j) const {
+      if constexpr (Team::batch > 1) return id[j];
+      return team.nth(id[0], j);
+    }
+  };
+
+  static ESPALIER_INLINE void prefetch_leaf(Team team, const view& t, node_id id) {
+    const std::byte* p = t.leaf(id).p;
+    team.prefetch(p);
+    if constexpr (shape::chunk == N && shape::bytes > 64) {
+      for (unsigned b = 64; b < shape::bytes; b += 64) team.prefetch(p + b);
+    }
+  }
+  static ESPALIER_INLINE void land(Team team, const view& t, starts& s, unsigned n) {
+    if constexpr (Team::batch > 1) {
+      if (t.lane.size == 0) {
+        for (unsigned j = 0; j < n; ++j) {
+          s.id[j] = descent::by_nodes(team, t, s.key[j], 0).id;
+          prefetch_leaf(team, t, s.id[j]);
+        }
+        return;
+      }
+      Word x[Team::batch];
+      std::uint64_t line[Team::batch];
+      for (unsigned j = 0; j < n; ++j) x[j] = s.key[j] < t.lane.first ? t.lane.first : s.key[j];
+      lane_search::descend(team, t.lane, x, n, line);
+      if (t.lane_leaves != nullptr) {
+        for (unsigned j = 0; j < n; ++j) team.prefetch(t.lane_leaves + line[j]);
+      }
+      for (unsigned j = 0; j < n; ++j) {
+        s.id[j] = descent::leaf_of_line(t, line[j]);
+        prefetch_leaf(team, t, s.id[j]);
+      }
+    } else {
+      using alone = typename Team::alone;
+      s.id[0] = team.lane() < n ? descender<alone, Reads, view>::leaf(alone{}, t, s.key[0]) : node_id{0};
+    }
+  }
+  /// key_at(j) is the word of element j.
+  template <class KeyAt>
+  static ESPALIER_INLINE starts start(Team team, const view& t, unsigned n, KeyAt key_at) {
+    starts s;
+    if constexpr (Team::batch > 1) {
+      for (unsigned j = 0; j < n; ++j) s.key[j] = key_at(j);
+    } else {
+      s.key[0] = team.lane() < n ? key_at(team.lane()) : Word{0};
+    }
+    land(team, t, s, n);
+    return s;
+  }
+  static ESPALIER_INLINE unsigned batch_size(std::size_t first, std::size_t last) {
+    return last - first < batch ? static_cast<unsigned>(last - first) : batch;
+  }
+  static ESPALIER_INLINE Word word_at(const view& t, const void* keys, std::size_t i) {
+    return encode_bits(t.key, load_bits<Word>(t.key, keys, i));
+  }
+  /// Caller's value i as a slot: the bytes beyond the caller's type are zero.
+  static ESPALIER_INLINE value value_at(const view& t, const void* values, std::size_t i) {
+    value v{};
+    if constexpr (V != 0) {
+      const auto* from = static_cast<const unsigned char*>(values) + i * t.value_bytes;
+      if (t.value_bytes == V && reinterpret_cast<std::uintptr_t>(values) % V == 0) {
+        v = *reinterpret_cast<const value*>(from);
+      } else if constexpr (V == 16) {
+        for (unsigned b = 0; b < t.value_bytes; ++b) {
+          (b < 8 ? v.low : v.high) |= std::uint64_t{from[b]} << (8 * (b % 8));
+        }
+      } else {
+        for (unsigned b = 0; b < t.value_bytes; ++b) v |= static_cast<value>(value{from[b]} << (8 * b));
+      }
+    }
+    return v;
+  }
+
+  // ---- reads -------------------------------------------------------------------------------------------------
+  static ESPALIER_INLINE void run(Team team, const blink_find_job<view>& job, std::size_t first, std::size_t last) {
+    const view& t = job.tree;
+    for (std::size_t i = first; i < last; i += batch) {
+      const unsigned n = batch_size(i, last);
+      const starts s = start(team, t, n, [&](unsigned j) { return word_at(t, job.keys, i + j); });
+      for (unsigned j = 0; j < n; ++j) {
+        value v{};
+        const bool found = reader::find_from(team, t, s.id_of(team, j), s.key_of(team, j), v);
+        team.once([&] {
+          if (V != 0 && job.values != nullptr) io::template store_value<V>(t.value_bytes, job.values, i + j, v);
+          if (job.found != nullptr) store_once(job.found + i + j, std::uint8_t{found});
+        });
+      }
+    }
+  }
+
+  static ESPALIER_INLINE bool seek(Team team, const view& t, detail::seek_kind kind, Word x,
+                                   typename reader::element& e) {
+    switch (kind) {
+      case detail::seek_kind::lower_bound:
+        return reader::at_or_after(team, t, x, e);
+      case detail::seek_kind::successor:
+        return x != reader::largest && reader::at_or_after(team, t, static_cast<Word>(x + 1), e);
+      default:
+        return x != 0 && reader::at_or_before(team, t, static_cast<Word>(x - 1), e);
+    }
+  }
+  static ESPALIER_INLINE void run(Team team, const blink_seek_job<view>& job, std::size_t first, std::size_t last) {
+    const view& t = job.tree;
+    for (std::size_t i = first; i < last; ++i) {
+      typename reader::element e;
+      const bool found = seek(team, t, job.kind, word_at(t, job.keys, i), e);
+      team.once([&] {
+        if (job.out_keys != nullptr) {
+          if (found) {
+            io::store_key(t.key, job.out_keys, i, e.key);
+          } else {
+            store_bits(t.key, job.out_keys, i, Word{0});
+          }
+        }
+        if (V != 0 && job.out_values != nullptr)
+          io::template store_value<V>(t.value_bytes, job.out_values, i, found ? e.v : value{});
+        if (job.found != nullptr) store_once(job.found + i, std::uint8_t{found});
+      });
+    }
+  }
+
+  /// Query i as a closed range. False: it is empty.
+  static ESPALIER_INLINE bool closed(const blink_range_job<view>& job, std::size_t i, Word& lo, Word& hi) {
+    lo = word_at(job.tree, job.lo, i);
+    hi = word_at(job.tree, job.hi, i);
+    if (job.ends == interval::left_open || job.ends == interval::open) {
+      if (lo == reader::largest) return false;
+      ++lo;
+    }
+    if (job.ends == interval::right_open || job.ends == interval::open) {
+      if (hi == 0) return false;
+      --hi;
+    }
+    return lo <= hi;
+  }
+  /// body(i, start leaf, lo, hi, is not empty) for each range.
+  template <class Body>
+  static ESPALIER_INLINE void ranges(Team team, const blink_range_job<view>& job, std::size_t first, std::size_t last,
+                                     Body body) {
+    const view& t = job.tree;
+    for (std::size_t i = first; i < last; i += batch) {
+      const unsigned n = batch_size(i, last);
+      const starts s = start(team, t, n, [&](unsigned j) {
+        Word lo, hi;
+        (void)closed(job, i + j, lo, hi);
+        return lo;
+      });
+      for (unsigned j = 0; j < n; ++j) {
+        Word lo, hi;
+        const bool some = closed(job, i + j, lo, hi);
+        body(i + j, s.id_of(team, j), lo, hi, some);
+      }
+    }
+  }
+
+  static ESPALIER_INLINE void run(Team team, const blink_count_job<view>& job, std::size_t first, std::size_t last) {
+    ranges(team, job, first, last, [&](std::size_t i, node_id id, Word lo, Word hi, bool some) {
+      const std::uint64_t n = some ? reader::count_from(team, job.tree, id, lo, hi, job.limit) : 0;
+      team.once([&] { store_once(job.counts + i, n); });
+    });
+  }
+
+  static ESPALIER_INLINE void run(Team team, const blink_fill_job<view>& job, std::size_t first, std::size_t last) {
+    const view& t = job.tree;
+    ranges(team, job, first, last, [&](std::size_t i, node_id id, Word lo, Word hi, bool some) {
+      const std::uint64_t begin = job.offsets[i], end = job.offsets[i + 1];
+      std::uint64_t at = begin;
+      bool more = false;
+      if (some) {
+        reader::scan_from(team, t, id, lo, hi, [&](const auto& keys, const auto& values, unsigned from, unsigned to) {
+          if (to - from > end - at) {
+            more = true;
+            to = from + static_cast<unsigned>(end - at);
+          }
+          const std::uint64_t shift = at - from;
+          if (job.out_keys != nullptr) {
+            team.for_slots(keys, from, to,
+                           [&](unsigned j, Word key) { io::store_key(t.key, job.out_keys, shift + j, key); });
+          }
+          if constexpr (V != 0) {
+            if (job.out_values != nullptr) {
+              team.for_slots(values, from, to, [&](unsigned j, const value& v) {
+                io::template store_value<V>(t.value_bytes, job.out_values, shift + j, v);
+              });
+            }
+          }
+          at += to - from;
+          return !more && (at < end || (job.changed != nullptr && end - begin < job.limit));
+        });
+      }
+      if (job.changed != nullptr && (at != end || (more && end - begin < job.limit))) {
+        team.once([&] { shared_word{job.changed}.fetch_add(1); });
+      }
+    });
+  }
+
+  static ESPALIER_INLINE void run(Team team, const blink_aggregate_job<view>& job, std::size_t first,
+                                  std::size_t last) {
+    if constexpr (V != 16) {
+      using agg = aggregator<Word, V>;
+      using word = typename agg::word;
+      const view& t = job.tree;
+      const scalar_kind kind = V == 0 ? t.key : t.value;
+      const bool floats = kind == scalar_kind::f32 || kind == scalar_kind::f64;
+      ranges(team, job, first, last, [&](std::size_t i, node_id id, Word lo, Word hi, bool some) {
+        std::uint64_t count = 0;
+        typename agg::sum_type exact = 0;
+        double sum = 0;
+        word least = std::numeric_limits<word>::max(), most = 0;
+        const auto add = [&](word bits) {
+          const word w = encode_bits(kind, bits);
+          if (w < least) least = w;
+          if (w > most) most = w;
+          if (floats) {
+            sum += agg::double_of(kind, bits);
+          } else {
+            exact += agg::integer_of(kind, bits);
+          }
+        };
+        if (some) {
+          reader::scan_from(team, t, id, lo, hi, [&](const auto& keys, const auto& values, unsigned from, unsigned to) {
+            count += to - from;
+            for (unsigned j = from; j < to; ++j) {
+              if constexpr (V == 0) {
+                add(decode_bits(kind, team.get(keys, j)));
+              } else {
+                add(team.get(values, j));
+              }
+            }
+            return true;
+          });
+        }
+        team.once([&] { answer(job, kind, floats, i, count, exact, sum, least, most); });
+      });
+    }
+  }
+  template <class Exact, class Bits>
+  static ESPALIER_INLINE void answer(const blink_aggregate_job<view>& job, scalar_kind kind, bool floats,
+                                     std::size_t i, std::uint64_t count, Exact exact, double sum, Bits least,
+                                     Bits most) {
+    using agg = aggregator<Word, V>;
+    if (job.found != nullptr) job.found[i] = count != 0 ? 1 : 0;
+    switch (job.op) {
+      case aggregate_kind::min:
+        store_bits(kind, job.out, i, count == 0 ? Bits{0} : decode_bits(kind, least));
+        return;
+      case aggregate_kind::max:
+        store_bits(kind, job.out, i, count == 0 ? Bits{0} : decode_bits(kind, most));
+        return;
+      case aggregate_kind::sum:
+        if (floats) {
+          static_cast<double*>(job.out)[i] = sum;
+        } else {
+          static_cast<Exact*>(job.out)[i] = exact;
+        }
+        return;
+      case aggregate_kind::avg: {
+        const bool is_signed = kind == scalar_kind::i8 || kind == scalar_kind::i16 || kind == scalar_kind::i32;
+        if (!floats) sum = agg::to_double(exact, is_signed);
+        static_cast<double*>(job.out)[i] =
+            count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(count);
+        return;
+      }
+    }
+  }
+
+  // ---- writes ------------------------------------------------------------------------------------------------
+  static ESPALIER_INLINE blink_outcome one(Team team, const view& t, blink_op op, node_id id, Word x, const value& v,
+                                           value& out) {
+    switch (op) {
+      case blink_op::find:
+        return reader::find_from(team, t, id, x, out) ? blink_outcome::done : blink_outcome::unchanged;
+      case blink_op::insert:
+        return writer::insert_from(team, t, id, x, v, false);
+      case blink_op::insert_or_assign:
+        return writer::insert_from(team, t, id, x, v, true);
+      case blink_op::update:
+        return writer::update_from(team, t, id, x, v);
+      default:
+        return writer::erase_from(team, t, id, x);
+    }
+  }
+  /// Element e of the batch; false: there was no room.
+  static ESPALIER_INLINE bool element(Team team, const blink_write_job<view>& job, std::size_t e, node_id id, Word x) {
+    const view& t = job.tree;
+    if (job.retry && job.refused[e] == 0) return true;
+    const blink_op op = job.ops == nullptr ? job.op : static_cast<blink_op>(job.ops[e]);
+    value v{}, out{};
+    if (job.values != nullptr) v = value_at(t, job.values, e);
+    const blink_outcome r = one(team, t, op, id, x, v, out);
+    team.once([&] {
+      if (job.refused != nullptr && (job.retry || r == blink_outcome::no_room))
+        job.refused[e] = r == blink_outcome::no_room ? 1 : 0;
+      if (r == blink_outcome::no_room) {
+        shared_word{job.refusals}.fetch_add(1);
+        return;
+      }
+      if (job.done != nullptr) store_once(job.done + e, std::uint8_t{r == blink_outcome::done});
+      if (V != 0 && op == blink_op::find && job.out_values != nullptr)
+        io::template store_value<V>(t.value_bytes, job.out_values, e, out);
+    });
+    team.sync();
+    return r != blink_outcome::no_room;
+  }
+
+  static ESPALIER_INLINE void run(Team team, const blink_write_job<view>& job, std::size_t first, std::size_t last) {
+    const view& t = job.tree;
+    if (job.order != nullptr) {
+      for (std::size_t i = first; i < last; ++i) run_of_equals(team, job, i);
+      return;
+    }
+    for (std::size_t i = first; i < last; i += batch) {
+      const unsigned n = batch_size(i, last);
+      const starts s = start(team, t, n, [&](unsigned j) { return word_at(t, job.keys, i + j); });
+      for (unsigned j = 0; j < n; ++j) (void)element(team, job, i + j, s.id_of(team, j), s.key_of(team, j));
+    }
+  }
+  static ESPALIER_COLD bool element_called(Team team, const blink_write_job<view>& job, std::size_t e, node_id id,
+                                           Word x) {
+    return element(team, job, e, id, x);
+  }
+  /// All elements with the key of position i of the sorted batch, in batch order, if i is the first of them. The rest of a
+  /// run waits with the one that found no room.
+  static ESPALIER_INLINE void run_of_equals(Team team, const blink_write_job<view>& job, std::size_t i) {
+    const view& t = job.tree;
+    const Word x = word_at(t, job.keys, job.order[i]);
+    if (i != 0 && word_at(t, job.keys, job.order[i - 1]) == x) return;
+    const node_id id = descent::leaf(team, t, x);
+    bool room = true;
+    for (; i < job.size && word_at(t, job.keys, job.order[i]) == x; ++i) {
+      const std::size_t e = job.order[i];
+      if (room) {
+        room = element_called(team, job, e, id, x);
+      } else {
+        team.once([&] { job.refused[e] = 1; });
+      }
+    }
+  }
+};
+
+}  // namespace espalier

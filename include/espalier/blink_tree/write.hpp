@@ -1,0 +1,415 @@
+// write.hpp - operations that change the tree, by the protocols link and none. Written once for every team.
+//
+// A writer holds the latch of the leaf it changes and nothing else; when it merges, also that of the right neighbour,
+// which it only ever tries for. So nobody waits in a circle. Separators are posted after the leaf's latch is released:
+// until then, and if there is no room for them, the right link alone leads to the new leaf.
+#pragma once
+
+#include "espalier/blink_tree/read.hpp"
+
+namespace espalier {
+
+enum class blink_outcome : std::uint8_t {
+  done,
+  unchanged,
+  no_room,  ///< the pool of nodes is exhausted; nothing was changed
+};
+
+/// Changes to the slots of one node whose latch this team holds, or which nobody else can reach yet.
+template <class Team, class Shape>
+struct node_writer {
+  using word = typename Shape::word;
+  using value = typename Shape::value;
+  static constexpr unsigned chunk = Shape::chunk;
+  static constexpr word unused = static_cast<word>(~word{0});
+
+  static ESPALIER_INLINE void store_head(Team team, node_at<Shape> node, const node_head<word>& h) {
+    team.once([&] {
+      store_shared(node.info(), h.info());
+      store_shared(node.right(), h.right);
+      store_shared(node.high(), h.high);
+    });
+  }
+  /// A new node's version, before anybody can see it.
+  static ESPALIER_INLINE void store_version(Team team, node_at<Shape> node) {
+    team.once([&] { store_shared(node.version(), std::uint32_t{0}); });
+  }
+
+  /// Slot `at` becomes x; those from there to `count` move up.
+  template <class X>
+  static ESPALIER_INLINE void open_gap(Team team, X* p, unsigned at, unsigned count, X x) {
+    for (unsigned base = count / chunk * chunk;; base -= chunk) {
+      if (base < Shape::slots) {
+        X first = x;
+        if (base > at) first = team.once([&] { return load_shared(p + base - 1); });
+        const auto s = team.template load_shared<chunk>(p + base);
+        team.store_shared(p + base, team.insert_at(s, at > base ? at - base : 0, first));
+        team.sync();
+      }
+      if (base <= at) return;
+    }
+  }
+  /// Slots after `at` move down; slot count - 1 becomes `fill`.
+  template <class X>
+  static ESPALIER_INLINE void close_gap(Team team, X* p, unsigned at, unsigned count, X fill) {
+    for (unsigned base = at / chunk * chunk; base < count; base += chunk) {
+      X last = fill;
+      if (base + chunk < Shape::slots) last = team.once([&] { return load_shared(p + base + chunk); });
+      const auto s = team.template load_shared<chunk>(p + base);
+      team.store_shared(p + base, team.erase_at(s, at > base ? at - base : 0, last));
+      team.sync();
+    }
+  }
+  static ESPALIER_INLINE void insert_at(Team team, node_at<Shape> node, unsigned at, unsigned count, word key,
+                                        const value& v) {
+    open_gap(team, node.keys(), at, count, key);
+    if constexpr (Shape::value_bytes != 0) open_gap(team, node.values(), at, count, v);
+  }
+  static ESPALIER_INLINE void erase_at(Team team, node_at<Shape> node, unsigned at, unsigned count) {
+    close_gap(team, node.keys(), at, count, unused);
+    if constexpr (Shape::value_bytes != 0) close_gap(team, node.values(), at, count, value{});
+  }
+
+  /// Slots [from, count) of one node to the front of another; the rest of it becomes `fill`.
+  template <class X>
+  static ESPALIER_INLINE void move_tail(Team team, const X* p, unsigned from, X* to, X fill) {
+    if constexpr (Shape::slots == chunk) {
+      team.store_shared(to, team.tail(team.template load_shared<chunk>(p), from, fill));
+    } else {  // `from` is a multiple of chunk: half of the slots, or all
+      for (unsigned base = 0; base < Shape::slots; base += chunk) {
+        if (from + base < Shape::slots) {
+          team.store_shared(to + base, team.template load_shared<chunk>(p + from + base));
+        } else {
+          team.store_shared(to + base, team.head(team.template load_shared<chunk>(p), 0, fill));
+        }
+      }
+    }
+  }
+  template <class X>
+  static ESPALIER_INLINE void cut(Team team, X* p, unsigned from, X fill) {
+    for (unsigned base = from / chunk * chunk; base < Shape::slots; base += chunk) {
+      const auto s = team.template load_shared<chunk>(p + base);
+      team.store_shared(p + base, team.head(s, from > base ? from - base : 0, fill));
+    }
+  }
+  /// Slots [0, n) of one node behind those of another.
+  template <class X>
+  static ESPALIER_INLINE void append(Team team, const X* p, unsigned n, X* to) {
+    for (unsigned base = 0; base < n; base += chunk) {
+      const auto s = team.template load_shared<chunk>(p + base);
+      X* target = to + base;
+      team.for_slots(s, 0, n - base < chunk ? n - base : chunk,
+                     [=](unsigned i, const X& x) { store_shared(target + i, x); });
+    }
+  }
+
+  /// Takes the upper half of `left`, whose new header is `h`, into `right`, which nobody can reach yet; its header is
+  /// returned and not stored. `left` still has its elements: cut_left() once the right one is complete.
+  static ESPALIER_INLINE node_head<word> split(Team team, node_at<Shape> left, node_at<Shape> right, node_id right_id,
+                                               unsigned keep, node_head<word>& h) {
+    node_head<word> r = h;
+    r.count = h.count - keep;
+    move_tail(team, left.keys(), keep, right.keys(), unused);
+    if constexpr (Shape::value_bytes != 0) move_tail(team, left.values(), keep, right.values(), value{});
+    h.high = team.once([&] { return load_shared(left.keys() + keep - 1); });
+    h.count = keep;
+    h.right = right_id;
+    team.sync();
+    return r;
+  }
+  static ESPALIER_INLINE void cut_left(Team team, node_at<Shape> left, const node_head<word>& h) {
+    cut(team, left.keys(), h.count, unused);
+    team.sync();
+  }
+};
+
+template <class Team, class Reads, bool PostAlways, class View>
+struct blink_writer;
+
+/// `Reads` carries the latch: racing_reads for the protocol link, own_reads for none. `PostAlways`: each split is posted to
+/// the inner nodes at once; else only where many right links had to be followed.
+template <class Team, class Reads, bool PostAlways, class Word, unsigned V, unsigned N>
+struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
+  using view = blink_view<Word, V, N>;
+  using shape = typename view::leaf_shape;
+  using value = typename shape::value;
+  using inner_shape = typename view::inner_shape;
+  using reader = blink_reader<Team, Reads, view>;
+  using leaf_reader = node_reader<Team, own_reads, shape>;  // under the latch nothing moves
+  using leaf_writer = node_writer<Team, shape>;
+  using inner_reader = node_reader<Team, own_reads, inner_shape>;
+  using inner_writer = node_writer<Team, inner_shape>;
+  using descent = descender<Team, Reads, view>;
+  using latch = typename Reads::latch;
+
+  /// So many right links are followed from where the lane led before the inner nodes are asked.
+  static constexpr unsigned far = 4;
+
+  // ---- the leaf of a key, latched ------------------------------------------------------------------------------
+  struct held {
+    node_at<shape> node;
+    node_head<Word> head;
+    std::uint32_t before;  ///< version, for release
+    node_id id;
+    Word low;  ///< lowest key of the leaf, if it is badly posted
+    bool badly_posted;  ///< neither the lane nor the inner nodes lead near it
+  };
+  static ESPALIER_HD held hold(Team team, const view& t, node_id id, Word x) {
+    Word low = 0;
+    unsigned links = 0, turn = 0;
+    bool asked_nodes = t.lane.size == 0;
+    for (;;) {
+      const auto node = t.leaf(id);
+      // The first try is blind, most often right, and saves a read. Then look before taking the latch.
+      if (links != 0 || turn != 0) {
+        const auto p = reader::look(team, t, id);
+        if (p.head.dead || x > p.head.high) {
+          if (!reader::valid(team, p)) continue;
+          follow(team, t, p.head, id, low, links, asked_nodes, x);
+          continue;
+        }
+      }
+      const std::uint32_t before = latch::try_latch(team, node.version());
+      if ((before & 1) != 0) {
+        pause(turn++);
+        continue;
+      }
+      const auto h = leaf_reader::head(team, node);
+      if (!h.dead && x <= h.high) return {node, h, before, id, low, asked_nodes && links > 1};
+      latch::release_unchanged(team, node.version(), before);
+      follow(team, t, h, id, low, links, asked_nodes, x);
+    }
+  }
+  static ESPALIER_INLINE void follow(Team team, const view& t, const node_head<Word>& h, node_id& id, Word& low,
+                                     unsigned& links, bool& asked_nodes, Word x) {
+    if (!h.dead) low = static_cast<Word>(h.high + 1);
+    id = h.right;
+    if (++links > far && !asked_nodes) {
+      asked_nodes = true;
+      const auto start = descent::by_nodes(team, t, x, 0);
+      if (start.low > low) {  // only if that is further on
+        id = start.id;
+        low = start.low;
+        links = 0;
+      }
+    }
+  }
+  static ESPALIER_INLINE void release(Team team, const held& l) { latch::release(team, l.node.version(), l.before); }
+  static ESPALIER_INLINE void release_unchanged(Team team, const held& l) {
+    latch::release_unchanged(team, l.node.version(), l.before);
+  }
+
+  // ---- insert ----------------------------------------------------------------------------------------------------
+  static ESPALIER_HD blink_outcome insert_from(Team team, const view& t, node_id start, Word x, const value& v,
+                                               bool assign) {
+    held l = hold(team, t, start, x);
+    const auto place = leaf_reader::rank(team, l.node, x);
+    if (place.equal && place.slot < l.head.count) {
+      if (V == 0 || !assign) {
+        release_unchanged(team, l);
+        return blink_outcome::unchanged;
+      }
+      store_value(team, l, place.slot, v);
+      return blink_outcome::unchanged;
+    }
+    if (l.head.count < N) {
+      leaf_writer::insert_at(team, l.node, place.slot, l.head.count, x, v);
+      ++l.head.count;
+      team.once([&] { store_shared(l.node.info(), l.head.info()); });
+      release(team, l);
+      if (l.badly_posted) post(team, t, l.low, l.id);
+      return blink_outcome::done;
+    }
+    return split_and_insert(team, t, l, place.slot, x, v);
+  }
+
+  static ESPALIER_COLD blink_outcome split_and_insert(Team team, const view& t, held& l, unsigned at, Word x,
+                                                    const value& v) {
+    const node_id right_id = team.once([&] { return t.leaves.take(); });
+    if (right_id == no_node) {
+      release_unchanged(team, l);
+      return blink_outcome::no_room;
+    }
+    const auto right = t.leaf(right_id);
+    // Keys that come in ascending order leave full leaves behind, not half-full ones.
+    const unsigned keep = at == N && l.head.right == no_node ? N : shape::half;
+    auto rh = leaf_writer::split(team, l.node, right, right_id, keep, l.head);
+    const bool goes_right = x > l.head.high;
+    if (goes_right) {
+      leaf_writer::insert_at(team, right, at - keep, rh.count, x, v);
+      ++rh.count;
+    }
+    leaf_writer::store_version(team, right);
+    leaf_writer::store_head(team, right, rh);
+    team.sync();
+    fence_both();  // the right leaf is complete before any link leads to it
+    team.sync();
+    if (!goes_right) ++l.head.count;
+    if (keep != N) cut(team, l.node, keep);  // readers cannot be misled: the version is odd
+    if (!goes_right) leaf_writer::insert_at(team, l.node, at, keep, x, v);
+    leaf_writer::store_head(team, l.node, l.head);
+    const Word separator = static_cast<Word>(l.head.high + 1);
+    release(team, l);
+    if (PostAlways || l.badly_posted) post(team, t, separator, right_id);
+    return blink_outcome::done;
+  }
+  static ESPALIER_INLINE void cut(Team team, node_at<shape> node, unsigned keep) {
+    leaf_writer::cut(team, node.keys(), keep, leaf_writer::unused);
+    team.sync();
+  }
+
+  static ESPALIER_INLINE void store_value(Team team, const held& l, unsigned slot, const value& v) {
+    if constexpr (V != 0) {
+      team.once([&] { store_shared(l.node.values() + slot, v); });
+    }
+    release(team, l);
+  }
+
+  static ESPALIER_HD blink_outcome update_from(Team team, const view& t, node_id start, Word x, const value& v) {
+    const held l = hold(team, t, start, x);
+    const auto place = leaf_reader::rank(team, l.node, x);
+    if (!place.equal || place.slot >= l.head.count) {
+      release_unchanged(team, l);
+      return blink_outcome::unchanged;
+    }
+    store_value(team, l, place.slot, v);
+    return blink_outcome::done;
+  }
+
+  // ---- erase -----------------------------------------------------------------------------------------------------
+  static ESPALIER_HD blink_outcome erase_from(Team team, const view& t, node_id start, Word x) {
+    held l = hold(team, t, start, x);
+    const auto place = leaf_reader::rank(team, l.node, x);
+    if (!place.equal || place.slot >= l.head.count) {
+      release_unchanged(team, l);
+      return blink_outcome::unchanged;
+    }
+    leaf_writer::erase_at(team, l.node, place.slot, l.head.count);
+    --l.head.count;
+    if (l.head.count < shape::few && l.head.right != no_node) take_in_right(team, t, l);
+    leaf_writer::store_head(team, l.node, l.head);
+    release(team, l);
+    return blink_outcome::done;
+  }
+
+  /// Takes in the right neighbour if the two fit together and nobody else is at it. It stays as a dead node that leads
+  /// here, until no upper level names it (the owner's maintenance).
+  static ESPALIER_COLD void take_in_right(Team team, const view& t, held& l) {
+    const auto right = t.leaf(l.head.right);
+    const std::uint32_t before = latch::try_latch(team, right.version());
+    if ((before & 1) != 0) return;
+    auto rh = leaf_reader::head(team, right);
+    if (l.head.count + rh.count > shape::merged) {
+      latch::release_unchanged(team, right.version(), before);
+      return;
+    }
+    leaf_writer::append(team, right.keys(), rh.count, l.node.keys() + l.head.count);
+    if constexpr (V != 0) leaf_writer::append(team, right.values(), rh.count, l.node.values() + l.head.count);
+    l.head.count += rh.count;
+    l.head.high = rh.high;
+    l.head.right = rh.right;
+    rh.dead = true;
+    rh.right = l.id;
+    leaf_writer::store_head(team, right, rh);
+    latch::release(team, right.version(), before);
+  }
+
+  // ---- upper levels ----------------------------------------------------------------------------------------------
+  /// `low` and what is above starts at `child`. May be left out where there is no room: links lead there too.
+  static ESPALIER_COLD void post(Team team, const view& t, Word low, node_id child) {
+    for (unsigned level = 1;; ++level) {
+      node_id id = descent::by_nodes(team, t, low, level).id;
+      node_at<inner_shape> node{};
+      node_head<Word> h;
+      std::uint32_t before = 0;
+      for (unsigned turn = 0;;) {
+        node = t.inner(id);
+        before = latch::try_latch(team, node.version());
+        if ((before & 1) != 0) {
+          pause(turn++);
+          continue;
+        }
+        h = inner_reader::head(team, node);
+        if (h.level == level && low <= h.high) break;
+        latch::release_unchanged(team, node.version(), before);
+        id = h.level == level ? h.right : descent::by_nodes(team, t, low, level).id;  // the root has grown
+      }
+      const auto place = inner_reader::rank(team, node, low);
+      if (place.equal && place.slot < h.count) {  // another team was first
+        latch::release_unchanged(team, node.version(), before);
+        return;
+      }
+      if (h.count < N) {
+        inner_writer::insert_at(team, node, place.slot, h.count, low, child);
+        ++h.count;
+        inner_writer::store_head(team, node, h);
+        latch::release(team, node.version(), before);
+        return;
+      }
+      if (!split_inner(team, t, id, node, h, before, place.slot, low, child)) return;
+    }
+  }
+
+  /// True: `low` and `child` are now what the next level has to learn.
+  static ESPALIER_COLD bool split_inner(Team team, const view& t, node_id id, node_at<inner_shape> node,
+                                      node_head<Word> h, std::uint32_t before, unsigned at, Word& low,
+                                      node_id& child) {
+    const bool grow = id == view::root;
+    const node_id right_id = team.once([&] { return t.inners.take(); });
+    const node_id left_id = grow && right_id != no_node ? team.once([&] { return t.inners.take(); }) : id;
+    if (right_id == no_node || left_id == no_node) {
+      latch::release_unchanged(team, node.version(), before);
+      return false;
+    }
+    const auto right = t.inner(right_id);
+    auto rh = inner_writer::split(team, node, right, right_id, inner_shape::half, h);
+    const Word separator = team.once([&] { return load_shared(right.keys()); });
+    h.high = static_cast<Word>(separator - 1);
+    const auto left = t.inner(left_id);
+    if (grow) {
+      inner_writer::move_tail(team, node.keys(), 0, left.keys(), inner_writer::unused);
+      inner_writer::move_tail(team, node.values(), 0, left.values(), std::uint32_t{0});
+      inner_writer::store_version(team, left);
+      team.sync();
+    }
+    if (low >= separator) {
+      inner_writer::insert_at(team, right, at - inner_shape::half, rh.count, low, child);
+      ++rh.count;
+    }
+    inner_writer::store_version(team, right);
+    inner_writer::store_head(team, right, rh);
+    team.sync();
+    fence_both();
+    team.sync();
+    inner_writer::cut_left(team, left, h);
+    if (low < separator) {
+      inner_writer::insert_at(team, left, at, h.count, low, child);
+      ++h.count;
+    }
+    inner_writer::store_head(team, left, h);
+    if (grow) {
+      team.sync();
+      fence_both();
+      team.sync();
+      const Word first = team.once([&] { return load_shared(left.keys()); });
+      node_head<Word> top;
+      top.level = h.level + 1;
+      top.count = 2;
+      inner_writer::cut(team, node.keys(), 0, inner_writer::unused);
+      team.sync();
+      team.once([&] {
+        store_shared(node.keys(), first);
+        store_shared(node.keys() + 1, separator);
+        store_shared(node.values(), left_id);
+        store_shared(node.values() + 1, right_id);
+      });
+      inner_writer::store_head(team, node, top);
+    }
+    latch::release(team, node.version(), before);
+    low = separator;
+    child = right_id;
+    return !grow;
+  }
+};
+
+}  // namespace espalier

@@ -1,0 +1,50 @@
+// cpu_context.hpp - how the B-link tree's jobs run on a CPU. Twin: cuda_context.cuh.
+#pragma once
+
+#include "espalier/blink_tree/run.hpp"
+#include "espalier/team/scalar_team.hpp"
+#include "static_tree/cpu_context.hpp"
+
+namespace espalier::detail {
+
+class blink_cpu_context : public cpu_context {
+ public:
+  using cpu_context::cpu_context;
+  using lone_team = scalar_team;  ///< one thread
+  /// Calls of the owner may come from several threads at once, so its reads never assume that nobody writes.
+  template <protocol Protocol>
+  using reads = std::conditional_t<Protocol == protocol::none, own_reads, racing_reads>;
+
+  template <class Reads, bool PostAlways, class Job>
+  void launch_read(const Job& job, std::size_t n) {
+    launch_on<Reads, PostAlways>(job, n, false);
+  }
+  /// `alone`: by one team, one element after the other.
+  template <class Reads, bool PostAlways, class Job>
+  void launch_write(const Job& job, std::size_t n, bool alone) {
+    launch_on<Reads, PostAlways>(job, n, alone);
+  }
+  /// One word that running teams may be reading or changing.
+  [[nodiscard]] static std::uint32_t read_word(std::uint32_t* p) { return shared_word{p}.load_acquire(); }
+  static void write_word(std::uint32_t* p, std::uint32_t x) { shared_word{p}.store_release(x); }
+
+  template <class Body>
+  void for_each_leaf(std::size_t n, const Body& body) {
+    for_each(n, [&body](std::size_t i) { body(scalar_team{}, i); });
+  }
+
+ private:
+  template <class Reads, bool PostAlways, class Job>
+  void launch_on(const Job& job, std::size_t n, bool alone) {
+    using view = decltype(job.tree);
+    using runner = blink_runner<scalar_team, Reads, PostAlways, view>;
+    const auto piece = [&job](std::size_t first, std::size_t last) { runner::run(scalar_team{}, job, first, last); };
+    if (alone) {
+      piece(0, n);
+    } else {
+      cpu_backend(where()).for_each_chunk(n, 512, piece);
+    }
+  }
+};
+
+}  // namespace espalier::detail

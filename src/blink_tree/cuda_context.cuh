@@ -1,0 +1,87 @@
+// cuda_context.cuh - how the B-link tree's jobs run on a GPU. Twin: cpu_context.hpp.
+#pragma once
+
+#include "espalier/blink_tree/run.hpp"
+#include "espalier/team/tile.cuh"
+#include "static_tree/cuda_context.cuh"
+
+namespace espalier::detail {
+
+/// Team i does the i-th batch of a job.
+template <class Runner, class Job>
+struct run_batch {
+  Job job;
+  std::size_t n;
+  template <class Team>
+  __device__ __forceinline__ void operator()(Team team, std::size_t i) const {
+    const std::size_t first = i * Runner::batch;
+    const std::size_t last = first + Runner::batch < n ? first + Runner::batch : n;
+    Runner::run(team, job, first, last);
+  }
+};
+template <class Runner, class Job>
+struct run_all {
+  Job job;
+  std::size_t n;
+  template <class Team>
+  __device__ __forceinline__ void operator()(Team team, std::size_t) const {
+    Runner::run(team, job, 0, n);
+  }
+};
+
+struct set_word {
+  std::uint32_t* p;
+  std::uint32_t x;
+  __device__ void operator()(std::size_t) const { *p = x; }
+};
+
+class blink_cuda_context : public cuda_context {
+ public:
+  using cuda_context::cuda_context;
+  using lone_team = tile<1>;
+  /// The owner keeps its reads and writes apart (order of streams), so bulk reads may use every cache.
+  template <protocol>
+  using reads = stable_reads;
+
+  /// Lanes that read or write a node together: 16 bytes each of the keys of a leaf.
+  template <class Job>
+  struct team_of {
+    using type = tile<1>;
+  };
+  template <class View>
+  struct team_of<blink_fill_job<View>> {
+    using type = tile<8>;
+  };
+  template <class View>
+  struct team_of<blink_write_job<View>> {
+    using type = tile<(View::leaf_shape::slots > 16 ? 16 : sizeof(typename View::leaf_shape::word))>;
+  };
+
+  template <class Reads, bool PostAlways, class Job>
+  void launch_read(const Job& job, std::size_t n) {
+    using team = typename team_of<Job>::type;
+    using runner = blink_runner<team, Reads, PostAlways, decltype(job.tree)>;
+    cuda_backend(where()).for_each_team<team>(order(), (n + runner::batch - 1) / runner::batch,
+                                              run_batch<runner, Job>{job, n});
+  }
+  template <class Reads, bool PostAlways, class Job>
+  void launch_write(const Job& job, std::size_t n, bool alone) {
+    using team = typename team_of<Job>::type;
+    using runner = blink_runner<team, Reads, PostAlways, decltype(job.tree)>;
+    if (alone) {
+      cuda_backend(where()).for_each_team<team>(order(), 1, run_all<runner, Job>{job, n});
+    } else {
+      launch_read<Reads, PostAlways>(job, n);
+    }
+  }
+  [[nodiscard]] std::uint32_t read_word(std::uint32_t* p) { return read(p); }
+  /// As a kernel's argument: nothing of the host's memory has to live until it runs.
+  void write_word(std::uint32_t* p, std::uint32_t x) { for_each(1, set_word{p, x}); }
+
+  template <class Body>
+  void for_each_leaf(std::size_t n, const Body& body) {
+    cuda_backend(where()).for_each_team<tile<4>>(order(), n, body);
+  }
+};
+
+}  // namespace espalier::detail

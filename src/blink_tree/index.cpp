@@ -1,0 +1,36 @@
+// index.cpp - which compiled tree serves a type, a policy and a device.
+#include "espalier/blink_tree/index.hpp"
+
+#include <string>
+
+#include "blink_tree/factory.hpp"
+
+namespace espalier::detail {
+
+std::unique_ptr<blink_index> build_blink_index(const device& where, element_type elements, const blink_shape& shape,
+                                               const void* keys, const void* values, std::size_t n,
+                                               const blink_options& options, const stream& order) {
+  if (elements.value_bytes > 16) throw error("blink_tree: values have at most 16 bytes; store an index to larger ones.");
+  const blink_request request{where, elements, shape, keys, values, n, options, order};
+  const bool small = bytes_of(elements.key) <= 4;
+  std::unique_ptr<blink_index> made;
+#ifdef ESPALIER_HAS_CUDA
+  if (where.kind() == device_kind::cuda) {
+    made = small ? make_blink_on<blink_cuda_context, std::uint32_t>(request)
+                 : make_blink_on<blink_cuda_context, std::uint64_t>(request);
+  } else
+#endif
+  {
+    made = small ? make_blink_on<blink_cpu_context, std::uint32_t>(request)
+                 : make_blink_on<blink_cpu_context, std::uint64_t>(request);
+  }
+  if (made == nullptr) {
+    throw error("blink_tree: this library has no tree with protocol " + to_string(shape.how) + ", upper levels " +
+                to_string(shape.above) + " and " + std::to_string(shape.slots) +
+                " slots for these types; policies other than the default exist for u32 and u64 keys with values of the "
+                "same size.");
+  }
+  return made;
+}
+
+}  // namespace espalier::detail

@@ -1,0 +1,764 @@
+// index_on.hpp - the B-link tree on one kind of device: every operation of blink_index, written once over a Context.
+//
+// Who may run beside whom (`gate_` on a CPU; on a GPU the order of streams, which `after_others` makes):
+//   reads and per-key writes   beside each other (CPU); reads beside reads (GPU)
+//   everything else            alone
+// Strong guarantee: whatever can fail for lack of memory is done before the tree is touched, or builds new parts and swaps
+// them in.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "blink_tree/bulk.hpp"
+#include "blink_tree/parts.hpp"
+#include "blink_tree/plan.hpp"
+#include "blink_tree/pool.hpp"
+#include "blink_tree/validate.hpp"
+#include "device/staging.hpp"
+#include "espalier/blink_tree/index.hpp"
+#include "espalier/blink_tree/jobs.hpp"
+#include "static_tree/build.hpp"
+
+namespace espalier::detail {
+
+template <class Context, class Word, unsigned V, unsigned N, protocol P, upper U>
+class blink_index_on final : public blink_index {
+  using view_type = blink_view<Word, V, N>;
+  using shape_type = typename view_type::leaf_shape;
+  using inner_shape = typename view_type::inner_shape;
+  using value = typename shape_type::value;
+  using reads = typename Context::template reads<P>;
+  using write_reads = std::conditional_t<P == protocol::none, own_reads, racing_reads>;
+  static constexpr bool post_always = U == upper::classic;
+  using lane_storage = tree_storage<Word, lines_elsewhere>;
+  using input = staged_input<Context>;
+  using output = staged_output<Context>;
+
+ public:
+  blink_index_on(const device& where, element_type elements, const blink_options& options, const void* keys,
+                 const void* values, std::size_t n, const stream& order)
+      : where_(where), elements_(elements), options_(options) {
+    if (!(options.fill >= 0.25 && options.fill <= 1))
+      throw error("blink_tree: fill is the used share of a leaf, from 0.25 to 1.");
+    view_.key = elements.key;
+    view_.value = elements.value;
+    view_.value_bytes = elements.value_bytes;
+    now({order, true}, [&](Context& context) {
+      auto sorted = sort_pairs(context, keys, values, n);
+      make_tree(context, sorted.words.data(), sorted.values.data(), sorted.words.size());
+    });
+  }
+
+  // ---- about the index -----------------------------------------------------------------------------------
+  [[nodiscard]] const device& where() const override { return where_; }
+  [[nodiscard]] element_type elements() const override { return elements_; }
+  [[nodiscard]] blink_shape shape() const override { return {P, U, N}; }
+
+  [[nodiscard]] blink_stats stats() const override {
+    blink_stats s;
+    auto* self = const_cast<blink_index_on*>(this);
+    self->alone({where_.default_stream(), true}, [&](Context& context) {
+      const leaf_list list = self->list_leaves(context);
+      self->inners_.refresh(context);
+      s.leaves = list.highs.size();
+      s.size = self->count_elements(context, list);
+      s.free_nodes = leaves_.reusable() + (leaves_.capacity() - leaves_.high_water());
+      s.dead_nodes = leaves_.high_water() - s.leaves - leaves_.reusable();
+      s.inner_nodes = inners_.high_water();
+      s.height = 2 + (context.read_word(view_.inner(view_type::root).info()) >> 16 & 0xffu) - 1;
+    });
+    s.node_bytes = shape_type::bytes;
+    s.fill = static_cast<double>(s.size) / static_cast<double>(s.leaves * N);
+    s.lane_leaves = view_.lane.size;
+    s.lane_bytes = lane_bytes();
+    s.lane_builds = lane_builds_;
+    s.bytes = leaves_.bytes() + inners_.bytes() + s.lane_bytes;
+    return s;
+  }
+  [[nodiscard]] validation validate() const override { return copy_nodes().validate(); }
+  [[nodiscard]] std::string dump(bool graphviz) const override {
+    return graphviz ? copy_nodes().graphviz() : copy_nodes().json();
+  }
+  [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options) const override {
+    return plan_write(question(op, n), options);
+  }
+  [[nodiscard]] const void* view(std::size_t inserts) override {
+    alone({where_.default_stream(), true}, [&](Context& context) {
+      if (inserts != 0) {
+        leaves_.ensure(context, most_new_leaves(inserts));
+        inners_.ensure(context, most_new_inners(inserts));
+      }
+      adopt_pools();
+      order_now(context);
+    });
+    return &view_;
+  }
+
+  // ---- writes --------------------------------------------------------------------------------------------
+  void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
+             const write_options& options, const execution& ex) override {
+    if (n == 0) return;
+    const write_explanation how = plan_write(question(op, n), options);
+    if (how.chosen == write_path::bulk) {
+      run(ex, [=, this, order = ex.order] {
+        alone_now(order, [&](Context& context) { write_bulk(context, op, keys, values, n, done); });
+      });
+    } else {
+      const bool ordered = options.semantics == batch_semantics::ordered;
+      run(ex, [=, this, order = ex.order] { write_per_key(order, nullptr, as_blink_op(op), keys, values, n, nullptr, done, ordered); });
+    }
+  }
+  void apply(const std::uint8_t* ops, const void* keys, const void* values, std::size_t n, void* out_values,
+             std::uint8_t* done, const write_options& options, const execution& ex) override {
+    if (n == 0) return;
+    const bool ordered = options.semantics == batch_semantics::ordered;
+    run(ex, [=, this, order = ex.order] {
+      write_per_key(order, ops, blink_op::find, keys, values, n, out_values, done, ordered);
+    });
+  }
+  void maintain(const stream& order) override {
+    alone({order, true}, [&](Context& context) { tidy(context, true); });
+  }
+  void clear(const stream& order) override {
+    alone({order, true}, [&](Context& context) { make_tree(context, nullptr, nullptr, 0); });
+  }
+
+  // ---- reads ---------------------------------------------------------------------------------------------
+  void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const execution& ex) const override {
+    if (n == 0) return;
+    read(ex, n, [=, this](Context& context) {
+      const input in(context, keys, n * key_bytes());
+      output out(context, elements_.value_bytes == 0 ? nullptr : values, n * elements_.value_bytes);
+      output mask(context, found, n);
+      blink_find_job<view_type> job{view_, in.data(), out.data(), static_cast<std::uint8_t*>(mask.data())};
+      context.template launch_read<reads, post_always>(job, n);
+      out.deliver(context);
+      mask.deliver(context);
+    });
+  }
+  void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
+            const execution& ex) const override {
+    if (n == 0) return;
+    read(ex, n, [=, this](Context& context) {
+      const input in(context, keys, n * key_bytes());
+      output k(context, out_keys, n * key_bytes());
+      output v(context, elements_.value_bytes == 0 ? nullptr : out_values, n * elements_.value_bytes);
+      output mask(context, found, n);
+      blink_seek_job<view_type> job{view_, kind, in.data(), k.data(), v.data(), static_cast<std::uint8_t*>(mask.data())};
+      context.template launch_read<reads, post_always>(job, n);
+      k.deliver(context);
+      v.deliver(context);
+      mask.deliver(context);
+    });
+  }
+  void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
+             const execution& ex) const override {
+    if (n == 0) return;
+    read(ex, n, [=, this](Context& context) {
+      const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
+      output out(context, counts, n * 8);
+      count_ranges(context, low.data(), high.data(), n, options, static_cast<std::uint64_t*>(out.data()));
+      out.deliver(context);
+    });
+  }
+  [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
+                                    const stream& order) const override {
+    range_buffers result;
+    read({order, true}, n, [&](Context& context) {
+      const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
+      // A writer that came between counting and copying: again, and in the end without it.
+      for (unsigned attempt = 0;; ++attempt) {
+        result = range_once(context, low.data(), high.data(), n, options);
+        if (result.total != changed_) return;
+        if (attempt == 3) break;
+      }
+      throw error("range: the tree changed under it four times; read from a snapshot().");
+    });
+    return result;
+  }
+  void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
+                 std::uint8_t* found, const execution& ex) const override {
+    const scalar_kind kind = V == 0 ? elements_.key : elements_.value;
+    if (kind == scalar_kind::opaque) throw error("aggregate: the values of this tree are not numbers.");
+    if (n == 0) return;
+    const bool bounds = op == aggregate_op::min || op == aggregate_op::max;
+    const bool floats = kind == scalar_kind::f32 || kind == scalar_kind::f64;
+    const unsigned sum_bytes = floats || bytes_of(kind) < 8 ? 8 : 16;
+    const unsigned out_bytes = bounds ? bytes_of(kind) : op == aggregate_op::sum ? sum_bytes : 8;
+    read(ex, n, [=, this](Context& context) {
+      const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
+      output results(context, out, n * out_bytes);
+      output mask(context, found, n);
+      blink_aggregate_job<view_type> job;
+      job.tree = view_;
+      job.lo = low.data();
+      job.hi = high.data();
+      job.ends = ends;
+      job.op = static_cast<aggregate_kind>(op);
+      job.out = results.data();
+      job.found = static_cast<std::uint8_t*>(mask.data());
+      context.template launch_read<reads, post_always>(job, n);
+      results.deliver(context);
+      mask.deliver(context);
+    });
+  }
+  [[nodiscard]] range_buffers all(const stream& order) const override {
+    range_buffers result;
+    auto* self = const_cast<blink_index_on*>(this);
+    self->alone({order, true}, [&](Context& context) {
+      const pairs sorted = self->elements_of(context, self->list_leaves(context));
+      result.total = sorted.words.size();
+      result.keys = raw_buffer(where_, result.total * key_bytes(), order);
+      result.values = raw_buffer(where_, result.total * elements_.value_bytes, order);
+      context.for_each(result.total, decode_key<Word>{elements_.key, sorted.words.data(), result.keys.data()});
+      if constexpr (V != 0) {
+        context.for_each(result.total, narrow_value<value>{sorted.values.data(), elements_.value_bytes,
+                                                           static_cast<unsigned char*>(result.values.data())});
+      }
+      order_now(context);
+    });
+    return result;
+  }
+
+ private:
+  static constexpr std::uint64_t changed_ = ~std::uint64_t{0};  // as a total: count again
+
+  struct pairs {
+    buffer<Word> words;
+    buffer<value> values;
+  };
+  struct leaf_list {
+    buffer<Word> highs;
+    buffer<node_id> ids;  ///< empty: numbered in key order
+  };
+
+  [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements_.key); }
+  static blink_op as_blink_op(write_op op) { return static_cast<blink_op>(static_cast<unsigned>(op) + 1); }
+  [[nodiscard]] std::size_t lane_bytes() const {
+    return lane_.headers.bytes() + lane_.cells.bytes() + lane_.subtables.bytes() + list_.highs.bytes() +
+           list_.ids.bytes();
+  }
+  [[nodiscard]] write_question question(write_op op, std::size_t n) const {
+    return {op, n, std::size_t{view_.lane.size == 0 ? known_leaves_ : view_.lane.size} * N, shape_type::bytes, where_.threads(), Context::on_gpu,
+            P == protocol::none};
+  }
+  /// Leaves that n inserts can make, all at once at worst; more is asked for when they are refused.
+  [[nodiscard]] static std::uint64_t likely_new_leaves(std::uint64_t n) { return n / (N / 2) + 64; }
+  [[nodiscard]] static std::uint64_t most_new_leaves(std::uint64_t n) { return n + 2; }
+  [[nodiscard]] static std::uint64_t most_new_inners(std::uint64_t n) { return n / (N / 4) + 64; }
+
+  // ---- who runs beside whom ------------------------------------------------------------------------------
+  template <class Work>
+  void run(const execution& ex, const Work& work) const {
+    if constexpr (Context::on_gpu) {
+      work();
+      if (ex.wait) ex.order.synchronize();
+    } else if (ex.wait) {
+      where_.run_now(ex.order, work);
+    } else {
+      where_.enqueue(ex.order, work);
+    }
+  }
+  /// Work that has the tree to itself.
+  template <class Work>
+  void alone(const execution& ex, const Work& work) {
+    run(ex, [&, this, order = ex.order] { alone_now(order, work); });
+  }
+  template <class Work>
+  void alone_now(const stream& order, const Work& work) {
+    const std::unique_lock lock(gate_);
+    after_others(order, true);
+    Context context(where_, order);
+    work(context);
+  }
+  template <class Work>
+  void now(const execution& ex, const Work& work) {
+    run(ex, [&, this, order = ex.order] {
+      Context context(where_, order);
+      work(context);
+    });
+  }
+  /// Reads of n queries. If that pays, the upper levels are made anew first.
+  template <class Work>
+  void read(const execution& ex, std::size_t n, Work work) const {
+    auto* self = const_cast<blink_index_on*>(this);
+    run(ex, [self, n, work, order = ex.order] {
+      if (self->is_stale_for(n)) self->alone_now(order, [&](Context& context) { self->tidy(context, false); });
+      const std::shared_lock lock(self->gate_);
+      self->after_others(order, false);
+      Context context(self->where_, order);
+      work(context);
+    });
+  }
+  /// On a GPU: waits for streams whose work must not overlap this.
+  void after_others(const stream& order, bool writes) {
+    if constexpr (Context::on_gpu) {
+      const std::lock_guard lock(streams_mutex_);
+      for (const auto& [other, wrote] : streams_) {
+        if (other.state() != order.state() && (writes || wrote)) other.synchronize();
+      }
+      if (writes) streams_.clear();
+      streams_.emplace_back(order, writes);
+      if (streams_.size() > 64) streams_.erase(streams_.begin(), streams_.begin() + 32);
+    }
+  }
+  static void order_now(Context& context) {
+    if constexpr (Context::on_gpu) context.order().synchronize();
+  }
+
+  // ---- elements in and out -------------------------------------------------------------------------------
+  [[nodiscard]] buffer<Word> load_words(Context& context, const void* keys, std::size_t n) const {
+    const input in(context, keys, n * key_bytes());
+    buffer<Word> words(where_, n, context.order());
+    context.for_each(n, encode_key<Word>{elements_.key, in.data(), words.data()});
+    return words;
+  }
+  [[nodiscard]] buffer<value> load_values(Context& context, const void* values, std::size_t n) const {
+    if constexpr (V == 0) {
+      return {};
+    } else {
+      const input in(context, values, n * elements_.value_bytes);
+      buffer<value> slots(where_, n, context.order());
+      if (elements_.value_bytes == V) {
+        context.copy(slots.data(), in.data(), n * V);
+      } else {
+        context.for_each(n, widen_value<V>{static_cast<const unsigned char*>(in.data()), elements_.value_bytes, slots.data()});
+      }
+      return slots;
+    }
+  }
+  /// The caller's pairs in key order, each key once: the last of equal ones.
+  [[nodiscard]] pairs sort_pairs(Context& context, const void* keys, const void* values, std::size_t n) const {
+    if (n == 0) return {};
+    pairs sorted;
+    {
+      const buffer<Word> words = load_words(context, keys, n);
+      const buffer<value> slots = load_values(context, values, n);
+      sorted.words = buffer<Word>(where_, n, context.order());
+      sorted.values = buffer<value>(where_, V == 0 ? 0 : n, context.order());
+      context.sort_from(words.data(), sorted.words, slots.data(), sorted.values, n);
+    }
+    buffer<std::uint64_t> ranks(where_, n + 1, context.order());
+    context.zero(ranks.data() + n, 8);
+    context.for_each(n, mark_last_of_run<Word>{sorted.words.data(), n, ranks.data()});
+    context.exclusive_scan(ranks.data(), ranks.data(), n + 1);
+    const std::uint64_t distinct = context.read(ranks.data() + n);
+    if (distinct == n) return sorted;
+    pairs kept{buffer<Word>(where_, distinct, context.order()),
+               buffer<value>(where_, V == 0 ? 0 : distinct, context.order())};
+    context.for_each(n, keep_marked<Word, value>{sorted.words.data(), V == 0 ? nullptr : sorted.values.data(),
+                                                 ranks.data(), kept.words.data(), kept.values.data()});
+    return kept;
+  }
+
+  // ---- making a tree -------------------------------------------------------------------------------------
+  /// Replaces whatever there is by a tree of n sorted elements.
+  void make_tree(Context& context, const Word* words, const value* values, std::size_t n) {
+    const auto per_leaf = static_cast<std::uint32_t>(std::clamp(options_.fill * N + 0.5, 1.0, double{N}));
+    const std::uint64_t count = std::max<std::uint64_t>(1, (n + per_leaf - 1) / per_leaf);
+    node_pool leaves(context, shape_type::bytes, std::max<std::uint64_t>(count + count / 16, 64),
+                     static_cast<std::uint32_t>(count));
+    view_type t = view_;
+    t.leaves = leaves.view();
+    leaf_list list;
+    list.highs = buffer<Word>(where_, count, context.order());
+    context.for_each(count * N, write_leaf_slot<view_type>{t, words, values, n, static_cast<std::uint32_t>(count),
+                                                           per_leaf, list.highs.data()});
+    upper_levels made = make_upper(context, t, std::move(list));
+    leaves_ = std::move(leaves);
+    adopt(std::move(made), count);
+    order_now(context);  // callers' buffers may go now
+  }
+
+  /// All that lies above the leaves.
+  struct upper_levels {
+    leaf_list list;
+    lane_storage lane;
+    node_pool inners;
+    unsigned height = 2;
+  };
+  [[nodiscard]] upper_levels make_upper(Context& context, view_type t, leaf_list&& list) {
+    upper_levels made;
+    made.list = std::move(list);
+    const std::uint64_t count = made.list.highs.size();
+    if (U == upper::express && count >= least_lane_leaves) {
+      build_options none;
+      made.lane = builder<Context, Word, lines_elsewhere>(context, elements_, none).over(made.list.highs.data(), count);
+      make_inner(context, t, made, 1);
+    } else {
+      make_inner(context, t, made, count);
+    }
+    return made;
+  }
+  /// Inner nodes over the first `count` leaves in key order; those to the right of the last one are reached by links.
+  void make_inner(Context& context, view_type t, upper_levels& made, std::uint64_t count) {
+    constexpr std::uint32_t per_node = N * 3 / 4;
+    std::vector<std::uint64_t> sizes;
+    std::uint64_t total = 0;
+    for (std::uint64_t n = count; n != 1 || sizes.empty(); total += n) sizes.push_back(n = (n + per_node - 1) / per_node);
+    made.inners = node_pool(context, inner_shape::bytes, std::max<std::uint64_t>(total + total / 16, 64),
+                            static_cast<std::uint32_t>(total));
+    t.inners = made.inners.view();
+    made.height = static_cast<unsigned>(sizes.size()) + 1;
+    buffer<Word> lows(where_, count, context.order());
+    context.for_each(count, low_from_highs<Word>{made.list.highs.data(), lows.data()});
+    std::uint64_t below = count;
+    node_id first = static_cast<node_id>(total), first_below = 0;
+    for (std::uint32_t level = 1; level <= sizes.size(); ++level) {
+      const std::uint64_t nodes = sizes[level - 1];
+      first -= static_cast<node_id>(nodes);  // the root is number 0
+      buffer<Word> node_lows(where_, nodes, context.order());
+      const node_id* ids = level == 1 && made.list.ids.size() != 0 ? made.list.ids.data() : nullptr;
+      context.for_each(nodes, write_inner_node<view_type>{t, lows.data(), ids, first_below, below, per_node, level, first,
+                                                          static_cast<std::uint32_t>(nodes), node_lows.data()});
+      lows = std::move(node_lows);
+      below = nodes;
+      first_below = first;
+    }
+  }
+  void adopt(upper_levels&& made, std::uint64_t leaves) {
+    list_ = std::move(made.list);
+    lane_ = std::move(made.lane);
+    inners_ = std::move(made.inners);
+    if (lane_.view.size == 0) {  // nobody needs it
+      list_ = {};
+    } else {
+      ++lane_builds_;
+    }
+    known_leaves_ = leaves;
+    erased_ = 0;
+    adopt_pools();
+    view_.lane = lane_.view;
+    view_.lane_leaves = list_.ids.size() == 0 ? nullptr : list_.ids.data();
+  }
+  void adopt_pools() {
+    view_.leaves = leaves_.view();
+    view_.inners = inners_.view();
+  }
+
+  // ---- keeping it tidy -----------------------------------------------------------------------------------
+  /// Live leaves in key order.
+  [[nodiscard]] leaf_list list_leaves(Context& context) {
+    leaves_.refresh(context);
+    const std::uint32_t nodes = leaves_.high_water();
+    buffer<std::uint64_t> ranks(where_, nodes + 1, context.order());
+    const std::uint64_t live = mark(context, ranks, nodes, false);
+    buffer<Word> highs(where_, live, context.order());
+    buffer<node_id> ids(where_, live, context.order());
+    context.for_each(nodes, list_leaf<view_type>{view_, ranks.data(), highs.data(), ids.data()});
+    leaf_list sorted{buffer<Word>(where_, live, context.order()), buffer<node_id>(where_, live, context.order())};
+    context.sort_from(highs.data(), sorted.highs, ids.data(), sorted.ids, live);
+    return sorted;
+  }
+  /// ranks[i] = how many of the first i nodes are dead (or alive); the total is returned.
+  [[nodiscard]] std::uint64_t mark(Context& context, buffer<std::uint64_t>& ranks, std::uint32_t nodes, bool dead) {
+    context.zero(ranks.data() + nodes, 8);
+    context.for_each(nodes, mark_leaf<view_type>{view_, dead, ranks.data()});
+    context.exclusive_scan(ranks.data(), ranks.data(), nodes + 1);
+    return context.read(ranks.data() + nodes);
+  }
+  /// Makes the upper levels anew, after which no node names a dead leaf, and gives those out again. If leaves have become
+  /// too empty, they are made anew as well.
+  void tidy(Context& context, bool thorough) {
+    leaf_list list = list_leaves(context);
+    const std::uint64_t live = list.highs.size();
+    if (thorough || erased_ != 0) {
+      const std::uint64_t size = count_elements(context, list);
+      if (live > 8 && size < live * N * 2 / 5) {
+        const auto sorted = elements_of(context, list);
+        make_tree(context, sorted.words.data(), sorted.values.data(), sorted.words.size());
+        return;
+      }
+    }
+    upper_levels made = make_upper(context, view_, std::move(list));
+    const std::uint32_t nodes = leaves_.high_water();
+    buffer<std::uint64_t> ranks(where_, nodes + 1, context.order());
+    const std::uint64_t dead = mark(context, ranks, nodes, true);
+    buffer<node_id> ids(where_, dead, context.order());
+    context.for_each(nodes, list_leaf<view_type>{view_, ranks.data(), nullptr, ids.data()});
+    leaves_.recycle(context, std::move(ids), static_cast<std::uint32_t>(dead));
+    adopt(std::move(made), live);
+    order_now(context);
+  }
+  [[nodiscard]] bool is_stale_for(std::size_t n) const {
+    const std::shared_lock lock(gate_);
+    const std::size_t stale = stale_;
+    return stale * 8 > known_leaves_ && n * 4 >= known_leaves_ && stale > 64;
+  }
+
+  [[nodiscard]] std::uint64_t count_elements(Context& context, const leaf_list& list) {
+    return context.read(leaf_offsets(context, list).data() + list.highs.size());
+  }
+  [[nodiscard]] buffer<std::uint64_t> leaf_offsets(Context& context, const leaf_list& list) {
+    const std::uint64_t live = list.highs.size();
+    buffer<std::uint64_t> offsets(where_, live + 1, context.order());
+    context.zero(offsets.data() + live, 8);
+    context.for_each(live, leaf_count<view_type>{view_, list.ids.data(), offsets.data()});
+    context.exclusive_scan(offsets.data(), offsets.data(), live + 1);
+    return offsets;
+  }
+  [[nodiscard]] pairs elements_of(Context& context, const leaf_list& list) {
+    const buffer<std::uint64_t> offsets = leaf_offsets(context, list);
+    const std::uint64_t live = list.highs.size();
+    const std::uint64_t size = context.read(offsets.data() + live);
+    pairs sorted{buffer<Word>(where_, size, context.order()), buffer<value>(where_, V == 0 ? 0 : size, context.order())};
+    context.for_each(live * N, copy_leaf_slot<view_type>{view_, list.ids.data(), offsets.data(), sorted.words.data(),
+                                                         sorted.values.data()});
+    return sorted;
+  }
+
+  // ---- writing key by key --------------------------------------------------------------------------------
+  void write_per_key(const stream& order, const std::uint8_t* ops, blink_op op, const void* keys, const void* values,
+                     std::size_t n, void* out_values, std::uint8_t* done, bool ordered) {
+    Context context(where_, order);
+    const input in_ops(context, ops, n), in_keys(context, keys, n * key_bytes());
+    const input in_values(context, V == 0 ? nullptr : values, n * elements_.value_bytes);
+    output out(context, V == 0 ? nullptr : out_values, n * elements_.value_bytes), mask(context, done, n);
+    buffer<std::uint8_t> refused(where_, n, order);
+    buffer<std::uint32_t> refusals(where_, 1, order);
+    buffer<std::uint32_t> places;
+    if (ordered) places = stable_order(context, in_keys.data(), n);
+    context.zero(refused.data(), n);
+    blink_write_job<view_type> job;
+    job.ops = static_cast<const std::uint8_t*>(in_ops.data());
+    job.op = op;
+    job.keys = in_keys.data();
+    job.values = in_values.data();
+    job.out_values = out.data();
+    job.done = static_cast<std::uint8_t*>(mask.data());
+    job.refused = refused.data();
+    job.refusals = refusals.data();
+    // Into a small tree a large batch goes in pieces, so that most of it finds upper levels that know the leaves.
+    for (std::size_t first = 0; first < n;) {
+      const std::size_t piece = ordered ? n : std::min(n - first, std::max<std::size_t>(4096, known_leaves_ * N));
+      write_piece(context, part_of(job, first, ordered ? places.data() : nullptr, n), piece);
+      first += piece;
+    }
+    out.deliver(context);
+    mask.deliver(context);
+    order_now(context);
+  }
+  [[nodiscard]] buffer<std::uint32_t> stable_order(Context& context, const void* keys, std::size_t n) const {
+    if (n >= 0xffffffffu) throw error("blink_tree: an ordered batch has at most 2^32 - 2 elements; split it.");
+    const buffer<Word> words = load_words(context, keys, n);
+    buffer<std::uint32_t> places(where_, n, context.order()), sorted_places(where_, n, context.order());
+    buffer<Word> sorted(where_, n, context.order());
+    context.for_each(n, number_places{places.data()});
+    context.sort_from(words.data(), sorted, places.data(), sorted_places, n);
+    return sorted_places;
+  }
+  [[nodiscard]] blink_write_job<view_type> part_of(blink_write_job<view_type> job, std::size_t first,
+                                                   const std::uint32_t* places, std::size_t n) const {
+    const auto skip = [first](auto* p, std::size_t bytes) {
+      using byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(p)>>, const std::byte, std::byte>;
+      return p == nullptr ? nullptr : static_cast<decltype(p)>(static_cast<void*>(const_cast<std::byte*>(
+                 reinterpret_cast<byte*>(p) + first * bytes)));
+    };
+    job.order = places;
+    job.size = n;
+    job.ops = skip(job.ops, 1);
+    job.keys = skip(job.keys, key_bytes());
+    job.values = skip(job.values, elements_.value_bytes);
+    job.out_values = skip(job.out_values, elements_.value_bytes);
+    job.done = skip(job.done, 1);
+    job.refused = skip(job.refused, 1);
+    return job;
+  }
+  /// One piece, again for those elements that found no room, until there are none.
+  void write_piece(Context& context, blink_write_job<view_type> job, std::size_t n) {
+    std::uint64_t room = may_insert(job) ? likely_new_leaves(n) : 0;
+    for (;;) {
+      {
+        const std::unique_lock lock(gate_);
+        after_others(context.order(), true);
+        if (room != 0) {
+          leaves_.ensure(context, room);
+          inners_.ensure(context, U == upper::classic ? room / (N / 4) + 64 : 64);
+        }
+        adopt_pools();
+      }
+      std::uint32_t refused = 0;
+      {
+        const std::shared_lock lock(gate_);
+        job.tree = view_;
+        context.zero(job.refusals, 4);
+        context.template launch_write<write_reads, post_always>(job, n, P == protocol::none);
+        refused = context.read(job.refusals);
+      }
+      if (refused == 0) break;
+      job.retry = true;
+      room = likely_new_leaves(n);
+    }
+    after_piece(context, job, n);
+  }
+  [[nodiscard]] static bool may_insert(const blink_write_job<view_type>& job) {
+    return job.ops != nullptr || job.op == blink_op::insert || job.op == blink_op::insert_or_assign;
+  }
+  /// Counts what this did to the upper levels, and makes them anew when they hardly help any more.
+  void after_piece(Context& context, const blink_write_job<view_type>& job, std::size_t n) {
+    const std::unique_lock lock(gate_);
+    leaves_.refresh(context);
+    stale_ = leaves_.taken();
+    if (job.ops != nullptr || job.op == blink_op::erase) erased_ += n;
+    const bool grown = U == upper::express && stale_ > known_leaves_ / 2 + 64;
+    if (grown || erased_ > known_leaves_ * N / 2 + 1024) tidy_if_there_is_memory(context);
+  }
+  /// The writes are done: that upper levels could not be made anew is no reason to report a failure.
+  void tidy_if_there_is_memory(Context& context) {
+    try {
+      tidy(context, false);
+      stale_ = 0;
+    } catch (const out_of_memory&) {
+    }
+  }
+
+  // ---- writing in bulk -----------------------------------------------------------------------------------
+  void write_bulk(Context& context, write_op op, const void* keys, const void* values, std::size_t n,
+                  std::uint8_t* done) {
+    if (n >= 0xffffffffu) throw error("blink_tree: a bulk write has at most 2^32 - 2 elements; split it.");
+    leaf_list fresh;
+    const leaf_list* list = &list_;
+    leaves_.refresh(context);
+    if (view_.lane.size == 0 || leaves_.taken() != 0 || erased_ != 0) {
+      fresh = list_leaves(context);
+      list = &fresh;
+    }
+    const std::uint64_t live = list->highs.size();
+    const buffer<Word> words = load_words(context, keys, n);
+    buffer<std::uint32_t> places(where_, n, context.order()), sorted_places(where_, n, context.order());
+    buffer<Word> sorted(where_, n, context.order());
+    context.for_each(n, number_places{places.data()});
+    context.sort_from(words.data(), sorted, places.data(), sorted_places, n);
+    const bool brings_values = op != write_op::erase && V != 0;
+    const buffer<value> slots = brings_values ? load_values(context, values, n) : buffer<value>{};
+    output mask(context, done, n);
+    buffer<std::uint64_t> moved(where_, n + 1, context.order()), new_nodes(where_, live + 1, context.order());
+    buffer<std::uint32_t> leaf(where_, n, context.order());
+    buffer<std::uint16_t> slot(where_, n, context.order()), counts(where_, live, context.order());
+
+    bulk_batch<view_type> b{view_, op, n, sorted.data(), sorted_places.data(), slots.data(),
+                            static_cast<std::uint8_t*>(mask.data()), live, list->highs.data(),
+                            list->ids.size() == 0 ? nullptr : list->ids.data(), moved.data(), leaf.data(), slot.data(),
+                            new_nodes.data(), counts.data(), 0, N * 3 / 4};
+    // Memory first: until everything is there, only answers have been written.
+    bulk_batch<view_type> dry = b;
+    dry.op = op;
+    context.zero(moved.data() + n, 8);
+    context.zero(new_nodes.data() + live, 8);
+    context.for_each(n, place_element<typename Context::lone_team, view_type>{dry, false});
+    context.exclusive_scan(moved.data(), moved.data(), n + 1);
+    context.for_each(live, count_nodes<view_type>{b});
+    context.exclusive_scan(new_nodes.data(), new_nodes.data(), live + 1);
+    const auto wanted = static_cast<std::uint32_t>(context.read(new_nodes.data() + live));
+    if (wanted != 0) leaves_.ensure(context, wanted + leaves_.reusable());
+    b.first_new = wanted == 0 ? 0 : leaves_.take_fresh(context, wanted);
+    adopt_pools();
+    b.tree = view_;
+    if (V != 0 && (op == write_op::insert_or_assign || op == write_op::update))
+      context.for_each(n, place_element<typename Context::lone_team, view_type>{b, true});
+    if (op != write_op::update) {
+      context.for_each_leaf(live, move_leaf<view_type>{b});
+      context.for_each(n, write_element<view_type>{b});
+    }
+    mask.deliver(context);
+    order_now(context);
+    known_leaves_ = live + wanted;
+    if (op == write_op::erase) erased_ += n;
+    stale_ += wanted;
+    if (wanted != 0 || op == write_op::erase) tidy_if_there_is_memory(context);
+  }
+
+  // ---- ranges --------------------------------------------------------------------------------------------
+  void count_ranges(Context& context, const void* lo, const void* hi, std::size_t n, const range_options& options,
+                    std::uint64_t* counts) const {
+    blink_count_job<view_type> job;
+    job.tree = view_;
+    job.lo = lo;
+    job.hi = hi;
+    job.ends = options.ends;
+    job.limit = options.limit;
+    job.counts = counts;
+    context.template launch_read<reads, post_always>(job, n);
+  }
+  /// total is changed_ if a writer came between.
+  [[nodiscard]] range_buffers range_once(Context& context, const void* lo, const void* hi, std::size_t n,
+                                         const range_options& options) const {
+    range_buffers result;
+    const stream& order = context.order();
+    result.offsets = buffer<std::uint64_t>(where_, n + 1, order);
+    std::uint64_t* offsets = result.offsets.data();
+    context.zero(offsets + n, 8);
+    count_ranges(context, lo, hi, n, options, offsets);
+    context.exclusive_scan(offsets, offsets, n + 1);
+    result.total = context.read(offsets + n);
+    result.keys = raw_buffer(where_, result.total * key_bytes(), order);
+    result.values = raw_buffer(where_, result.total * elements_.value_bytes, order);
+    buffer<std::uint32_t> changed(where_, 1, order);
+    context.zero(changed.data(), 4);
+    blink_fill_job<view_type> job;
+    job.tree = view_;
+    job.lo = lo;
+    job.hi = hi;
+    job.ends = options.ends;
+    job.limit = options.limit;
+    job.offsets = offsets;
+    job.out_keys = result.keys.data();
+    job.out_values = result.values.data();
+    job.changed = Context::on_gpu ? nullptr : changed.data();
+    context.template launch_read<reads, post_always>(job, n);
+    if (!Context::on_gpu && context.read(changed.data()) != 0) result.total = changed_;
+    return result;
+  }
+
+  // ---- looking at it as a whole --------------------------------------------------------------------------
+  [[nodiscard]] node_image copy_nodes() const {
+    node_image image;
+    auto* self = const_cast<blink_index_on*>(this);
+    self->alone({where_.default_stream(), true}, [&](Context& context) {
+      self->leaves_.refresh(context);
+      self->inners_.refresh(context);
+      image.key = elements_.key;
+      image.leaves = node_level_image::of<shape_type>(self->leaves_.host_copy(context));
+      image.inners = node_level_image::of<inner_shape>(self->inners_.host_copy(context));
+      image.unused = self->leaves_.unused_numbers(context);
+      image.has_lane = view_.lane.size != 0;
+      image.posts_always = post_always;
+      for (const Word w : host_copy(context, self->list_.highs)) image.lane_highs.push_back(w);
+      image.lane_ids = host_copy(context, self->list_.ids);
+    });
+    return image;
+  }
+  template <class T>
+  [[nodiscard]] std::vector<T> host_copy(Context& context, const buffer<T>& b) const {
+    std::vector<T> host(b.size());
+    if (!host.empty()) context.copy(host.data(), b.data(), b.bytes());
+    order_now(context);
+    return host;
+  }
+
+  device where_;
+  element_type elements_;
+  blink_options options_;
+  node_pool leaves_, inners_;
+  leaf_list list_;  ///< what the lane was made from
+  lane_storage lane_;
+  view_type view_;
+  std::uint64_t known_leaves_ = 0;  ///< when the upper levels were made
+  std::uint64_t stale_ = 0;         ///< leaves made since
+  std::uint64_t erased_ = 0;        ///< elements asked to be erased since
+  std::size_t lane_builds_ = 0;
+  mutable std::shared_mutex gate_;
+  mutable std::mutex streams_mutex_;
+  mutable std::vector<std::pair<stream, bool>> streams_;
+
+  /// Below this a lane is not worth its memory: one or two levels of inner nodes do as well.
+  static constexpr std::uint64_t least_lane_leaves = 64;
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,210 @@
+// parts.hpp - how leaves, inner nodes and lists of leaves follow from sorted elements or from each other: one small
+// function object per part, for one element of it, run by for_each on any device.
+#pragma once
+
+#include <cstdint>
+
+#include "espalier/blink_tree/node.hpp"
+
+namespace espalier::detail {
+
+/// First i of [begin, end) with words[i] >= x.
+template <class Word>
+ESPALIER_INLINE std::uint64_t first_not_below(const Word* words, std::uint64_t begin, std::uint64_t end, Word x) {
+  while (begin < end) {
+    const std::uint64_t middle = begin + (end - begin) / 2;
+    if (words[middle] < x) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
+/// 1 for the last of equal neighbours.
+template <class Word>
+struct mark_last_of_run {
+  const Word* words;
+  std::size_t n;
+  std::uint64_t* marks;
+  ESPALIER_HD void operator()(std::size_t i) const { marks[i] = i + 1 == n || words[i + 1] != words[i] ? 1 : 0; }
+};
+
+/// Keeps what is marked; `ranks` are the scanned marks, one longer than the elements.
+template <class Word, class Value>
+struct keep_marked {
+  const Word* words;
+  const Value* values;  ///< may be null
+  const std::uint64_t* ranks;
+  Word* kept_words;
+  Value* kept_values;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (ranks[i + 1] == ranks[i]) return;
+    kept_words[ranks[i]] = words[i];
+    if (values != nullptr) kept_values[ranks[i]] = values[i];
+  }
+};
+
+/// Slot i % slots of leaf i / slots: `per_leaf` elements each, leaves in order of their numbers.
+template <class View>
+struct write_leaf_slot {
+  using shape = typename View::leaf_shape;
+  using word = typename shape::word;
+  using value = typename shape::value;
+  View tree;
+  const word* words;
+  const value* values;
+  std::uint64_t n;
+  std::uint32_t leaves;
+  std::uint32_t per_leaf;
+  word* highs;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const auto id = static_cast<node_id>(i / shape::slots);
+    const auto slot = static_cast<unsigned>(i % shape::slots);
+    const auto node = tree.leaf(id);
+    const std::uint64_t begin = std::uint64_t{id} * per_leaf;
+    const std::uint64_t end = begin + per_leaf < n ? begin + per_leaf : n;
+    const std::uint64_t at = begin + slot;
+    node.keys()[slot] = at < end ? words[at] : static_cast<word>(~word{0});
+    if constexpr (shape::value_bytes != 0) node.values()[slot] = at < end ? values[at] : value{};
+    if (slot != 0) return;
+    node_head<word> h;
+    h.count = static_cast<std::uint32_t>(end > begin ? end - begin : 0);
+    h.right = id + 1 < leaves ? id + 1 : no_node;
+    if (id + 1 < leaves) h.high = words[end - 1];
+    *node.version() = 0;
+    *node.info() = h.info();
+    *node.right() = h.right;
+    *node.high() = h.high;
+    highs[id] = h.high;
+  }
+};
+
+/// Entries of one level of inner nodes over the level below, whose nodes are given by lowest key and number. Node i has the
+/// number first + i.
+template <class View>
+struct write_inner_node {
+  using shape = typename View::inner_shape;
+  using word = typename shape::word;
+  View tree;
+  const word* lows;      ///< of the level below
+  const node_id* ids;    ///< null: numbered from ids_from on
+  node_id ids_from;
+  std::uint64_t below;
+  std::uint32_t per_node;
+  std::uint32_t level;
+  node_id first;
+  std::uint32_t nodes;
+  word* node_lows;  ///< of this level
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const auto node = tree.inner(static_cast<node_id>(first + i));
+    const std::uint64_t begin = i * per_node;
+    const std::uint64_t end = begin + per_node < below ? begin + per_node : below;
+    for (unsigned s = 0; s < shape::slots; ++s) {
+      const bool used = begin + s < end;
+      node.keys()[s] = used ? lows[begin + s] : static_cast<word>(~word{0});
+      node.values()[s] = !used ? 0 : ids != nullptr ? ids[begin + s] : ids_from + static_cast<node_id>(begin + s);
+    }
+    node_head<word> h;
+    h.count = static_cast<std::uint32_t>(end - begin);
+    h.level = level;
+    if (i + 1 < nodes) {
+      h.right = static_cast<node_id>(first + i + 1);
+      h.high = static_cast<word>(lows[end] - 1);
+    }
+    *node.version() = 0;
+    *node.info() = h.info();
+    *node.right() = h.right;
+    *node.high() = h.high;
+    node_lows[i] = lows[begin];
+  }
+};
+
+/// Lowest keys of leaves from the high keys of their left neighbours.
+template <class Word>
+struct low_from_highs {
+  const Word* highs;
+  Word* lows;
+  ESPALIER_HD void operator()(std::size_t i) const { lows[i] = i == 0 ? Word{0} : static_cast<Word>(highs[i - 1] + 1); }
+};
+
+/// 1 for leaves that are in the tree, or for those that wait for reuse.
+template <class View>
+struct mark_leaf {
+  View tree;
+  bool dead;
+  std::uint64_t* marks;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    node_head<typename View::leaf_shape::word> h;
+    h.set_info(*tree.leaf(static_cast<node_id>(i)).info());
+    marks[i] = h.dead == dead ? 1 : 0;
+  }
+};
+template <class View>
+struct list_leaf {
+  using word = typename View::leaf_shape::word;
+  View tree;
+  const std::uint64_t* ranks;
+  word* highs;  ///< may be null
+  node_id* ids;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (ranks[i + 1] == ranks[i]) return;
+    ids[ranks[i]] = static_cast<node_id>(i);
+    if (highs != nullptr) highs[ranks[i]] = *tree.leaf(static_cast<node_id>(i)).high();
+  }
+};
+
+/// Sizes of leaves in key order, to be scanned.
+template <class View>
+struct leaf_count {
+  View tree;
+  const node_id* ids;  ///< null: in order of their numbers
+  std::uint64_t* counts;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    node_head<typename View::leaf_shape::word> h;
+    h.set_info(*tree.leaf(ids == nullptr ? static_cast<node_id>(i) : ids[i]).info());
+    counts[i] = h.count;
+  }
+};
+/// Slot i % slots of the leaf at place i / slots in key order, to where the scanned counts say.
+template <class View>
+struct copy_leaf_slot {
+  using shape = typename View::leaf_shape;
+  using word = typename shape::word;
+  using value = typename shape::value;
+  View tree;
+  const node_id* ids;
+  const std::uint64_t* offsets;
+  word* words;
+  value* values;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::size_t place = i / shape::slots;
+    const std::uint64_t at = offsets[place] + i % shape::slots;
+    if (at >= offsets[place + 1]) return;
+    const auto node = tree.leaf(ids == nullptr ? static_cast<node_id>(place) : ids[place]);
+    words[at] = node.keys()[i % shape::slots];
+    if constexpr (shape::value_bytes != 0) values[at] = node.values()[i % shape::slots];
+  }
+};
+
+/// Words back to the caller's keys, slots to the caller's values.
+template <class Word>
+struct decode_key {
+  scalar_kind kind;
+  const Word* words;
+  void* keys;
+  ESPALIER_HD void operator()(std::size_t i) const { store_bits(kind, keys, i, decode_bits(kind, words[i])); }
+};
+template <class Value>
+struct narrow_value {
+  const Value* slots;
+  unsigned bytes;
+  unsigned char* values;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const auto* from = reinterpret_cast<const unsigned char*>(slots + i);
+    for (unsigned b = 0; b < bytes; ++b) values[i * bytes + b] = from[b];
+  }
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,57 @@
+// plan.cpp - the cost model of writes. Constants are rates measured by `espalier bench` (docs/design/blink-tree.md).
+#include "blink_tree/plan.hpp"
+
+#include <cstdio>
+
+namespace espalier {
+
+std::string to_string(protocol p) {
+  switch (p) {
+    case protocol::link:
+      return "link";
+    case protocol::couple:
+      return "couple";
+    default:
+      return "none";
+  }
+}
+std::string to_string(upper u) { return u == upper::express ? "express" : "classic"; }
+std::string to_string(write_path p) {
+  switch (p) {
+    case write_path::per_key:
+      return "per_key";
+    case write_path::bulk:
+      return "bulk";
+    default:
+      return "automatic";
+  }
+}
+
+namespace detail {
+
+write_explanation plan_write(const write_question& q, const write_options& options) {
+  write_explanation e;
+  const auto n = static_cast<double>(q.n);
+  // Bulk reads and writes every leaf once, whatever the batch; key by key the batch alone counts.
+  const double leaf_bytes = static_cast<double>(q.leaf_slots) * static_cast<double>(q.node_bytes) / 12;
+  if (q.on_gpu) {
+    e.per_key_seconds = 20e-6 + n / (q.one_writer ? 1e6 : 2.5e9);
+    e.bulk_seconds = 200e-6 + n / 12e9 + leaf_bytes / 1.2e12;
+  } else {
+    const double threads = q.one_writer ? 1 : q.threads;
+    e.per_key_seconds = n * 120e-9 / threads;
+    e.bulk_seconds = (n * 90e-9 + leaf_bytes / 3e9) / q.threads + 5e-6;
+  }
+  e.chosen = options.path != write_path::automatic ? options.path
+             : e.bulk_seconds < e.per_key_seconds  ? write_path::bulk
+                                                   : write_path::per_key;
+  char text[200];
+  std::snprintf(text, sizeof(text), "%s: key by key about %.3g s, sorted and merged about %.3g s%s",
+                to_string(e.chosen).c_str(), e.per_key_seconds, e.bulk_seconds,
+                options.path != write_path::automatic ? " (path chosen by the caller)" : "");
+  e.text = text;
+  return e;
+}
+
+}  // namespace detail
+}  // namespace espalier

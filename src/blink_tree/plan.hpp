@@ -1,0 +1,22 @@
+// plan.hpp - how a batch of writes is done: key by key, or sorted and merged.
+#pragma once
+
+#include <cstddef>
+
+#include "espalier/blink_tree/options.hpp"
+
+namespace espalier::detail {
+
+struct write_question {
+  write_op op;
+  std::size_t n;           ///< elements of the batch
+  std::size_t leaf_slots;  ///< of the tree, roughly
+  std::size_t node_bytes;
+  unsigned threads;
+  bool on_gpu;
+  bool one_writer;  ///< protocol none: key by key means one after the other
+};
+
+[[nodiscard]] write_explanation plan_write(const write_question& q, const write_options& options);
+
+}  // namespace espalier::detail

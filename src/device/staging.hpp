@@ -1,0 +1,49 @@
+// staging.hpp - memory of a caller that the device cannot read or write, copied through memory that it can. Context: see
+// static_tree/build.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "espalier/device/buffer.hpp"
+
+namespace espalier::detail {
+
+template <class Context>
+class staged_input {
+ public:
+  staged_input(Context& context, const void* p, std::size_t bytes) : data_(p) {
+    if (p == nullptr || bytes == 0 || context.where().is_local(p)) return;
+    hold_ = raw_buffer(context.where(), bytes, context.order());
+    context.copy(hold_.data(), p, bytes);
+    data_ = hold_.data();
+  }
+  [[nodiscard]] const void* data() const { return data_; }
+
+ private:
+  raw_buffer hold_;
+  const void* data_;
+};
+
+template <class Context>
+class staged_output {
+ public:
+  staged_output(Context& context, void* p, std::size_t bytes) : target_(p), bytes_(bytes), data_(p) {
+    if (p == nullptr || bytes == 0 || context.where().is_local(p)) return;
+    hold_ = raw_buffer(context.where(), bytes, context.order());
+    data_ = hold_.data();
+  }
+  [[nodiscard]] void* data() const { return data_; }
+  /// Copies what was written, at most all of it, to where the caller wants it.
+  void deliver(Context& context, std::size_t bytes = ~std::size_t{0}) {
+    if (data_ != target_) context.copy(target_, data_, std::min(bytes, bytes_));
+  }
+
+ private:
+  raw_buffer hold_;
+  void* target_;
+  std::size_t bytes_;
+  void* data_;
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,35 @@
+// blink_tree_default.ipp - the default policy for every value slot, for one context and word.
+#include "blink_tree/factory.hpp"
+#include "blink_tree/index_on.hpp"
+#include "espalier/blink_tree/node.hpp"
+
+namespace espalier::detail {
+
+template <class Context, class Word, unsigned V>
+std::unique_ptr<blink_index> make_default(const blink_request& r) {
+  return std::make_unique<blink_index_on<Context, Word, V, node_slots<Word>(0), protocol::link, upper::express>>(
+      r.where, r.elements, r.options, r.keys, r.values, r.n, r.order);
+}
+
+template <class Context, class Word>
+std::unique_ptr<blink_index> make_blink_on(const blink_request& r) {
+  const unsigned slots = r.shape.slots == node_slots<Word>(0) ? 0 : r.shape.slots;
+  if (r.shape.how != protocol::link || r.shape.above != upper::express || slots != 0) {
+    if (r.elements.value_bytes != sizeof(Word)) return nullptr;
+    return slots == 0 ? make_blink_policy_on<Context, Word>(r) : make_blink_width_on<Context, Word>(r);
+  }
+  switch (value_slot(r.elements.value_bytes)) {
+    case 0:
+      return make_default<Context, Word, 0>(r);
+    case 4:
+      return make_default<Context, Word, 4>(r);
+    case 8:
+      return make_default<Context, Word, 8>(r);
+    default:
+      return make_default<Context, Word, 16>(r);
+  }
+}
+
+template std::unique_ptr<blink_index> make_blink_on<ESPALIER_CONTEXT, ESPALIER_WORD>(const blink_request&);
+
+}  // namespace espalier::detail

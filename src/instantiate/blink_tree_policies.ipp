@@ -1,0 +1,27 @@
+// blink_tree_policies.ipp - protocols and upper levels other than the default, for one context and word.
+#include "blink_tree/factory.hpp"
+#include "blink_tree/index_on.hpp"
+#include "espalier/blink_tree/node.hpp"
+
+namespace espalier::detail {
+
+template <class Context, class Word, protocol P, upper U>
+std::unique_ptr<blink_index> make_policy(const blink_request& r) {
+  return std::make_unique<blink_index_on<Context, Word, sizeof(Word), node_slots<Word>(0), P, U>>(
+      r.where, r.elements, r.options, r.keys, r.values, r.n, r.order);
+}
+
+template <class Context, class Word>
+std::unique_ptr<blink_index> make_blink_policy_on(const blink_request& r) {
+  if (r.shape.how == protocol::link && r.shape.above == upper::classic)
+    return make_policy<Context, Word, protocol::link, upper::classic>(r);
+  if (r.shape.how == protocol::none && r.shape.above == upper::express)
+    return make_policy<Context, Word, protocol::none, upper::express>(r);
+  if (r.shape.how == protocol::none && r.shape.above == upper::classic)
+    return make_policy<Context, Word, protocol::none, upper::classic>(r);
+  return nullptr;
+}
+
+template std::unique_ptr<blink_index> make_blink_policy_on<ESPALIER_CONTEXT, ESPALIER_WORD>(const blink_request&);
+
+}  // namespace espalier::detail

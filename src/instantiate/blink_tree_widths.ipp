@@ -1,0 +1,35 @@
+// blink_tree_widths.ipp - nodes of other widths, from 8 slots to pages of 4096, for one context and word.
+#include "blink_tree/factory.hpp"
+#include "blink_tree/index_on.hpp"
+
+namespace espalier::detail {
+
+template <class Context, class Word, unsigned N>
+std::unique_ptr<blink_index> make_width(const blink_request& r) {
+  if (r.shape.above == upper::express)
+    return std::make_unique<blink_index_on<Context, Word, sizeof(Word), N, protocol::link, upper::express>>(
+        r.where, r.elements, r.options, r.keys, r.values, r.n, r.order);
+  return std::make_unique<blink_index_on<Context, Word, sizeof(Word), N, protocol::link, upper::classic>>(
+      r.where, r.elements, r.options, r.keys, r.values, r.n, r.order);
+}
+
+template <class Context, class Word>
+std::unique_ptr<blink_index> make_blink_width_on(const blink_request& r) {
+  if (r.shape.how != protocol::link) return nullptr;
+  switch (r.shape.slots) {
+    case 8:
+      return make_width<Context, Word, 8>(r);
+    case 32:
+      return make_width<Context, Word, 32>(r);
+    case 128:
+      return make_width<Context, Word, 128>(r);
+    case 4096:
+      return make_width<Context, Word, 4096>(r);
+    default:
+      return nullptr;
+  }
+}
+
+template std::unique_ptr<blink_index> make_blink_width_on<ESPALIER_CONTEXT, ESPALIER_WORD>(const blink_request&);
+
+}  // namespace espalier::detail
