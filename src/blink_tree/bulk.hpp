@@ -4,7 +4,7 @@
 // change which keys there are (inserts of new keys, erases of present ones). Steps, each over all elements or leaves at
 // once, so that a batch that falls into one leaf is as fast as one that is spread:
 //   1. place_element   where element i falls, and whether it moves others; a second time to overwrite present values
-//   2. (scan)          moved
+//   2. cut_batch       which elements fall into leaf j; (scan) moved
 //   3. count_nodes     how many nodes leaf j needs, and (scan) where the new ones are numbered from
 //   4. move_leaf       the old elements of leaf j to their new places, in key order over its nodes; headers and links
 //   5. write_element   the new elements to theirs
@@ -36,10 +36,12 @@ struct bulk_batch {
   std::uint8_t* done;          ///< in the caller's order; may be null
   std::uint64_t leaves;
   const word* highs;         ///< of the leaves, in key order
+  bool by_lane;              ///< the lane names just these leaves
   const node_id* ids;        ///< null: numbered in key order
   std::uint64_t* moved;      ///< n + 1
   std::uint32_t* leaf;       ///< place in key order of the leaf of each element
   std::uint16_t* slot;       ///< how many keys of that leaf are smaller
+  std::uint32_t* cuts;       ///< leaves + 1: elements [cuts[j], cuts[j + 1]) fall into leaf j
   std::uint64_t* new_nodes;  ///< leaves + 1: before leaf j
   std::uint16_t* counts;     ///< of the leaves, before anything is moved
   node_id first_new;
@@ -50,15 +52,6 @@ struct bulk_batch {
   }
   [[nodiscard]] ESPALIER_INLINE bool is_first(std::uint64_t i) const { return i == 0 || words[i - 1] != words[i]; }
   [[nodiscard]] ESPALIER_INLINE bool is_last(std::uint64_t i) const { return i + 1 == n || words[i + 1] != words[i]; }
-  /// Elements [begin, end) of the batch fall into leaf j.
-  ESPALIER_INLINE void slice(std::uint64_t j, std::uint64_t& begin, std::uint64_t& end) const {
-    begin = j == 0 || highs[j - 1] == static_cast<word>(~word{0})
-                ? 0
-                : first_not_below(words, 0, n, static_cast<word>(highs[j - 1] + 1));
-    end = highs[j] == static_cast<word>(~word{0})
-              ? n
-              : first_not_below(words, begin, n, static_cast<word>(highs[j] + 1));
-  }
   /// How the elements of a leaf will lie.
   struct plan {
     std::uint64_t begin, end;  ///< slice
@@ -67,7 +60,8 @@ struct bulk_batch {
   };
   [[nodiscard]] ESPALIER_INLINE plan plan_of(std::uint64_t j) const {
     plan p{};
-    slice(j, p.begin, p.end);
+    p.begin = cuts[j];
+    p.end = cuts[j + 1];
     const std::uint32_t count = counts[j];
     const std::uint64_t change = moved[p.end] - moved[p.begin];
     p.total = op == write_op::erase ? count - change : count + change;
@@ -99,10 +93,11 @@ struct place_element {
   ESPALIER_HD void operator()(std::size_t i) const {
     using reader = node_reader<Team, stable_reads, shape>;
     const auto x = b.words[i];
-    const std::uint64_t j = first_not_below(b.highs, 0, b.leaves, x);
+    const std::uint64_t j = leaf_of(x);
     const auto node = b.tree.leaf(b.id_of(j));
-    const auto h = reader::head(Team{}, node);
-    const auto place = reader::rank(Team{}, node, x);
+    const auto seen = reader::look(Team{}, node);
+    const auto h = reader::head(Team{}, node, seen);
+    const auto place = reader::rank(Team{}, node, seen, x);
     const bool present = place.equal && place.slot < h.count;
     bool moves = false, done = false;
     switch (b.op) {
@@ -127,6 +122,25 @@ struct place_element {
     b.leaf[i] = static_cast<std::uint32_t>(j);
     b.slot[i] = static_cast<std::uint16_t>(place.slot);
     if (b.done != nullptr) b.done[b.place[i]] = done ? 1 : 0;
+  }
+
+ private:
+  ESPALIER_INLINE std::uint64_t leaf_of(typename batch::word x) const {
+    if (!b.by_lane) return first_not_below(b.highs, 0, b.leaves, x);
+    std::uint64_t j = descender<Team, stable_reads, View>::line_of(Team{}, b.tree, x);
+    while (b.highs[j] < x) ++j;  // the lane may lead a little to the left
+    return j;
+  }
+};
+
+/// Step 2, for j in [0, leaves].
+template <class View>
+struct cut_batch {
+  bulk_batch<View> b;
+  ESPALIER_HD void operator()(std::size_t j) const {
+    b.cuts[j] = j == b.leaves ? static_cast<std::uint32_t>(b.n)
+                              : static_cast<std::uint32_t>(
+                                    first_not_below(b.leaf, 0, b.n, static_cast<std::uint32_t>(j)));
   }
 };
 
@@ -154,7 +168,8 @@ struct move_leaf {
   template <class Team>
   ESPALIER_INLINE void operator()(Team team, std::size_t j) const {
     const auto node = b.tree.leaf(b.id_of(j));
-    const auto h = node_reader<Team, own_reads, shape>::head(team, node);
+    using reader = node_reader<Team, own_reads, shape>;
+    const auto h = reader::head(team, node, reader::look(team, node));
     const auto p = b.plan_of(j);
     if (b.moved[p.end] == b.moved[p.begin]) return;
     const bool erase = b.op == write_op::erase;
@@ -239,6 +254,22 @@ struct write_element {
       v = b.values[b.place[source]];
     }
     b.put(j, p, at, b.words[i], v);
+  }
+};
+
+/// The leaves afterwards, in key order, with their new ones.
+template <class View>
+struct list_after_bulk {
+  bulk_batch<View> b;
+  typename View::leaf_shape::word* highs;
+  node_id* ids;
+  ESPALIER_HD void operator()(std::size_t j) const {
+    const std::uint64_t first = j + b.new_nodes[j], end = j + 1 + b.new_nodes[j + 1];
+    for (std::uint64_t k = 0; first + k < end; ++k) {
+      const node_id id = k == 0 ? b.id_of(j) : static_cast<node_id>(b.first_new + b.new_nodes[j] + k - 1);
+      ids[first + k] = id;
+      highs[first + k] = *b.tree.leaf(id).high();
+    }
   }
 };
 

@@ -11,6 +11,7 @@ class blink_cpu_context : public cpu_context {
  public:
   using cpu_context::cpu_context;
   using lone_team = scalar_team;  ///< one thread
+  static constexpr bool two_passes = false;
   /// Calls of the owner may come from several threads at once, so its reads never assume that nobody writes.
   template <protocol Protocol>
   using reads = std::conditional_t<Protocol == protocol::none, own_reads, racing_reads>;

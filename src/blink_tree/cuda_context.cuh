@@ -43,19 +43,31 @@ class blink_cuda_context : public cuda_context {
   template <protocol>
   using reads = stable_reads;
 
-  /// Lanes that read or write a node together: 16 bytes each of the keys of a leaf.
+  /// Lanes that work on a node together. Writes: 16 bytes each of the header and keys of a leaf. Mixed batches, and those in
+  /// order, have more to do between two memory accesses.
+  template <class View>
+  static constexpr unsigned write_lanes = View::leaf_shape::slots > 16 ? 16 : sizeof(typename View::leaf_shape::word);
   template <class Job>
   struct team_of {
     using type = tile<1>;
   };
   template <class View>
   struct team_of<blink_fill_job<View>> {
-    using type = tile<8>;
+    using type = tile<(View::leaf_shape::slots > 16 ? 16 : 4)>;
   };
   template <class View>
   struct team_of<blink_write_job<View>> {
-    using type = tile<(View::leaf_shape::slots > 16 ? 16 : sizeof(typename View::leaf_shape::word))>;
+    using type = tile<write_lanes<View>>;
   };
+  template <class View>
+  struct team_of<blink_ordered_job<View>> {
+    using type = tile<write_lanes<View>>;
+  };
+  template <class View, blink_op Op>
+  struct team_of<blink_first_pass_job<View, Op>> {
+    using type = tile<write_lanes<View>>;
+  };
+  static constexpr bool two_passes = true;
 
   template <class Reads, bool PostAlways, class Job>
   void launch_read(const Job& job, std::size_t n) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -91,11 +92,12 @@ class blink_index_on final : public blink_index {
   [[nodiscard]] const void* view(std::size_t inserts) override {
     alone({where_.default_stream(), true}, [&](Context& context) {
       if (inserts != 0) {
-        leaves_.ensure(context, most_new_leaves(inserts));
-        inners_.ensure(context, most_new_inners(inserts));
+        leaves_.ensure(context, most_new_leaves(inserts), !lent_);
+        inners_.ensure(context, most_new_inners(inserts), !lent_);
       }
       adopt_pools();
       order_now(context);
+      lent_ = true;
     });
     return &view_;
   }
@@ -104,8 +106,9 @@ class blink_index_on final : public blink_index {
   void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
              const write_options& options, const execution& ex) override {
     if (n == 0) return;
-    const write_explanation how = plan_write(question(op, n), options);
-    if (how.chosen == write_path::bulk) {
+    write_options wish = options;
+    if (lent_ && wish.path == write_path::automatic) wish.path = write_path::per_key;
+    if (plan_write(question(op, n), wish).chosen == write_path::bulk) {
       run(ex, [=, this, order = ex.order] {
         alone_now(order, [&](Context& context) { write_bulk(context, op, keys, values, n, done); });
       });
@@ -123,10 +126,16 @@ class blink_index_on final : public blink_index {
     });
   }
   void maintain(const stream& order) override {
-    alone({order, true}, [&](Context& context) { tidy(context, true); });
+    alone({order, true}, [&](Context& context) {
+      lent_ = false;
+      tidy(context, true);
+    });
   }
   void clear(const stream& order) override {
-    alone({order, true}, [&](Context& context) { make_tree(context, nullptr, nullptr, 0); });
+    alone({order, true}, [&](Context& context) {
+      make_tree(context, nullptr, nullptr, 0);
+      lent_ = false;
+    });
   }
 
   // ---- reads ---------------------------------------------------------------------------------------------
@@ -170,16 +179,18 @@ class blink_index_on final : public blink_index {
   [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
                                     const stream& order) const override {
     range_buffers result;
-    read({order, true}, n, [&](Context& context) {
+    const auto once = [&](Context& context) {
       const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
-      // A writer that came between counting and copying: again, and in the end without it.
-      for (unsigned attempt = 0;; ++attempt) {
-        result = range_once(context, low.data(), high.data(), n, options);
-        if (result.total != changed_) return;
-        if (attempt == 3) break;
-      }
-      throw error("range: the tree changed under it four times; read from a snapshot().");
-    });
+      result = range_once(context, low.data(), high.data(), n, options);
+    };
+    // A writer came between counting and copying: again, and in the end without it.
+    for (unsigned attempt = 0; attempt < 3; ++attempt) {
+      read({order, true}, n, once);
+      if (result.total != changed_) return result;
+    }
+    const_cast<blink_index_on*>(this)->alone({order, true}, once);
+    if (result.total == changed_)
+      throw error("range: refs wrote to the tree all the while; ask when they are done.");
     return result;
   }
   void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
@@ -245,12 +256,19 @@ class blink_index_on final : public blink_index {
            list_.ids.bytes();
   }
   [[nodiscard]] write_question question(write_op op, std::size_t n) const {
-    return {op, n, std::size_t{view_.lane.size == 0 ? known_leaves_ : view_.lane.size} * N, shape_type::bytes, where_.threads(), Context::on_gpu,
+    return {op, n, leaves_now() * N, shape_type::bytes, where_.threads(), Context::on_gpu,
             P == protocol::none};
+  }
+  [[nodiscard]] std::size_t leaves_now() const {
+    const std::shared_lock lock(gate_);
+    return known_leaves_ + stale_;
   }
   /// Leaves that n inserts can make, all at once at worst; more is asked for when they are refused.
   [[nodiscard]] static std::uint64_t likely_new_leaves(std::uint64_t n) { return n / (N / 2) + 64; }
-  [[nodiscard]] static std::uint64_t most_new_leaves(std::uint64_t n) { return n + 2; }
+  /// At worst every insert splits a leaf that was full, and from then on it takes half a leaf of them.
+  [[nodiscard]] std::uint64_t most_new_leaves(std::uint64_t n) const {
+    return std::min<std::uint64_t>(n, known_leaves_ + stale_ + 1) + n / (N / 2) + 2;
+  }
   [[nodiscard]] static std::uint64_t most_new_inners(std::uint64_t n) { return n / (N / 4) + 64; }
 
   // ---- who runs beside whom ------------------------------------------------------------------------------
@@ -289,7 +307,8 @@ class blink_index_on final : public blink_index {
   void read(const execution& ex, std::size_t n, Work work) const {
     auto* self = const_cast<blink_index_on*>(this);
     run(ex, [self, n, work, order = ex.order] {
-      if (self->is_stale_for(n)) self->alone_now(order, [&](Context& context) { self->tidy(context, false); });
+      if (self->is_stale_for(n))
+        self->alone_now(order, [&](Context& context) { self->tidy_if_there_is_memory(context); });
       const std::shared_lock lock(self->gate_);
       self->after_others(order, false);
       Context context(self->where_, order);
@@ -433,6 +452,7 @@ class blink_index_on final : public blink_index {
     }
     known_leaves_ = leaves;
     erased_ = 0;
+    stale_ = 0;
     adopt_pools();
     view_.lane = lane_.view;
     view_.lane_leaves = list_.ids.size() == 0 ? nullptr : list_.ids.data();
@@ -482,6 +502,7 @@ class blink_index_on final : public blink_index {
     const std::uint64_t dead = mark(context, ranks, nodes, true);
     buffer<node_id> ids(where_, dead, context.order());
     context.for_each(nodes, list_leaf<view_type>{view_, ranks.data(), nullptr, ids.data()});
+    leaves_.gather(context);
     leaves_.recycle(context, std::move(ids), static_cast<std::uint32_t>(dead));
     adopt(std::move(made), live);
     order_now(context);
@@ -489,7 +510,7 @@ class blink_index_on final : public blink_index {
   [[nodiscard]] bool is_stale_for(std::size_t n) const {
     const std::shared_lock lock(gate_);
     const std::size_t stale = stale_;
-    return stale * 8 > known_leaves_ && n * 4 >= known_leaves_ && stale > 64;
+    return !lent_ && stale * 8 > known_leaves_ && n * 4 >= known_leaves_ && stale > 64;
   }
 
   [[nodiscard]] std::uint64_t count_elements(Context& context, const leaf_list& list) {
@@ -520,11 +541,7 @@ class blink_index_on final : public blink_index {
     const input in_ops(context, ops, n), in_keys(context, keys, n * key_bytes());
     const input in_values(context, V == 0 ? nullptr : values, n * elements_.value_bytes);
     output out(context, V == 0 ? nullptr : out_values, n * elements_.value_bytes), mask(context, done, n);
-    buffer<std::uint8_t> refused(where_, n, order);
-    buffer<std::uint32_t> refusals(where_, 1, order);
-    buffer<std::uint32_t> places;
-    if (ordered) places = stable_order(context, in_keys.data(), n);
-    context.zero(refused.data(), n);
+    if (mask.data() != nullptr) context.zero(mask.data(), n);
     blink_write_job<view_type> job;
     job.ops = static_cast<const std::uint8_t*>(in_ops.data());
     job.op = op;
@@ -532,88 +549,155 @@ class blink_index_on final : public blink_index {
     job.values = in_values.data();
     job.out_values = out.data();
     job.done = static_cast<std::uint8_t*>(mask.data());
-    job.refused = refused.data();
-    job.refusals = refusals.data();
-    // Into a small tree a large batch goes in pieces, so that most of it finds upper levels that know the leaves.
+    const auto deliver = [&] {
+      out.deliver(context);
+      mask.deliver(context);
+      order_now(context);
+    };
+    try {
+      if (ordered) {
+        write_in_order(context, job, n);
+      } else {
+        write_concurrently(context, job, n);
+      }
+    } catch (const out_of_memory&) {
+      deliver();  // what was changed is in `done`
+      throw;
+    }
+    deliver();
+  }
+
+  /// Into a small tree a large batch goes in pieces, so that most of it finds upper levels that know the leaves.
+  void write_concurrently(Context& context, const blink_write_job<view_type>& job, std::size_t n) {
     for (std::size_t first = 0; first < n;) {
-      const std::size_t piece = ordered ? n : std::min(n - first, std::max<std::size_t>(4096, known_leaves_ * N));
-      write_piece(context, part_of(job, first, ordered ? places.data() : nullptr, n), piece);
+      const std::size_t most = std::max<std::size_t>(4096, leaves_now() * N);
+      const std::size_t piece = std::min({n - first, most, std::size_t{1} << 31});
+      write_piece(context, part_of(job, first), piece);
+      after_piece(context, job, piece);
       first += piece;
     }
-    out.deliver(context);
-    mask.deliver(context);
-    order_now(context);
   }
-  [[nodiscard]] buffer<std::uint32_t> stable_order(Context& context, const void* keys, std::size_t n) const {
-    if (n >= 0xffffffffu) throw error("blink_tree: an ordered batch has at most 2^32 - 2 elements; split it.");
-    const buffer<Word> words = load_words(context, keys, n);
-    buffer<std::uint32_t> places(where_, n, context.order()), sorted_places(where_, n, context.order());
-    buffer<Word> sorted(where_, n, context.order());
-    context.for_each(n, number_places{places.data()});
-    context.sort_from(words.data(), sorted, places.data(), sorted_places, n);
-    return sorted_places;
-  }
-  [[nodiscard]] blink_write_job<view_type> part_of(blink_write_job<view_type> job, std::size_t first,
-                                                   const std::uint32_t* places, std::size_t n) const {
-    const auto skip = [first](auto* p, std::size_t bytes) {
-      using byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(p)>>, const std::byte, std::byte>;
-      return p == nullptr ? nullptr : static_cast<decltype(p)>(static_cast<void*>(const_cast<std::byte*>(
-                 reinterpret_cast<byte*>(p) + first * bytes)));
+  [[nodiscard]] blink_write_job<view_type> part_of(blink_write_job<view_type> job, std::size_t first) const {
+    const auto skip = [first](auto*& p, std::size_t bytes) {
+      using target = std::remove_reference_t<decltype(p)>;
+      if (p != nullptr) p = reinterpret_cast<target>(reinterpret_cast<std::uintptr_t>(p) + first * bytes);
     };
-    job.order = places;
-    job.size = n;
-    job.ops = skip(job.ops, 1);
-    job.keys = skip(job.keys, key_bytes());
-    job.values = skip(job.values, elements_.value_bytes);
-    job.out_values = skip(job.out_values, elements_.value_bytes);
-    job.done = skip(job.done, 1);
-    job.refused = skip(job.refused, 1);
+    skip(job.ops, 1);
+    skip(job.keys, key_bytes());
+    skip(job.values, elements_.value_bytes);
+    skip(job.out_values, elements_.value_bytes);
+    skip(job.done, 1);
     return job;
   }
-  /// One piece, again for those elements that found no room, until there are none.
+  /// One piece; then, until there are none, those elements that found no room, or a full leaf where that is left to a second
+  /// pass. Numbers of such elements change between two lists.
   void write_piece(Context& context, blink_write_job<view_type> job, std::size_t n) {
-    std::uint64_t room = may_insert(job) ? likely_new_leaves(n) : 0;
-    for (;;) {
-      {
-        const std::unique_lock lock(gate_);
-        after_others(context.order(), true);
-        if (room != 0) {
-          leaves_.ensure(context, room);
-          inners_.ensure(context, U == upper::classic ? room / (N / 4) + 64 : 64);
-        }
-        adopt_pools();
-      }
+    job.size = n;
+    buffer<std::uint32_t> lists[2] = {{where_, n, context.order()}, {}};
+    const buffer<std::uint32_t> refusals(where_, 1, context.order());
+    job.refusals = refusals.data();
+    const bool inserts = may_insert(job);
+    std::uint64_t room = inserts && !(Context::two_passes && job.ops == nullptr) ? likely_new_leaves(n) : 0;
+    for (unsigned pass = 0;; ++pass) {
+      make_room(context, room);
+      job.refused = lists[pass % 2].data();
+      context.zero(refusals.data(), 4);
       std::uint32_t refused = 0;
       {
         const std::shared_lock lock(gate_);
         job.tree = view_;
-        context.zero(job.refusals, 4);
-        context.template launch_write<write_reads, post_always>(job, n, P == protocol::none);
-        refused = context.read(job.refusals);
+        launch_writes(context, job, n, pass == 0);
+        refused = context.read(refusals.data());
       }
-      if (refused == 0) break;
-      job.retry = true;
-      room = likely_new_leaves(n);
+      if (refused == 0) return;
+      if (lists[1].size() == 0) lists[1] = buffer<std::uint32_t>(where_, refused, context.order());
+      job.order = lists[pass % 2].data();
+      n = refused;
+      room = n + 64;
     }
-    after_piece(context, job, n);
+  }
+  /// Memory for so many new leaves, and for what posting them takes.
+  void make_room(Context& context, std::uint64_t leaves) {
+    const std::unique_lock lock(gate_);
+    after_others(context.order(), true);
+    if (leaves == 0) return;
+    leaves_.ensure(context, leaves, !lent_);
+    inners_.ensure(context, U == upper::classic ? leaves / (N / 4) + 64 : 64, !lent_);
+    adopt_pools();
+  }
+  void launch_writes(Context& context, const blink_write_job<view_type>& job, std::size_t n, bool first) const {
+    constexpr bool one_writer = P == protocol::none;
+    if (!first || job.ops != nullptr || one_writer) {
+      context.template launch_write<write_reads, post_always>(job, n, one_writer);
+      return;
+    }
+    switch (job.op) {
+      case blink_op::insert:
+        return launch_first_pass<blink_op::insert>(context, job, n);
+      case blink_op::insert_or_assign:
+        return launch_first_pass<blink_op::insert_or_assign>(context, job, n);
+      case blink_op::update:
+        return launch_first_pass<blink_op::update>(context, job, n);
+      default:
+        return launch_first_pass<blink_op::erase>(context, job, n);
+    }
+  }
+  template <blink_op Op>
+  void launch_first_pass(Context& context, const blink_write_job<view_type>& job, std::size_t n) const {
+    context.template launch_write<write_reads, post_always>(blink_first_pass_job<view_type, Op>{job}, n, false);
   }
   [[nodiscard]] static bool may_insert(const blink_write_job<view_type>& job) {
     return job.ops != nullptr || job.op == blink_op::insert || job.op == blink_op::insert_or_assign;
   }
+
+  void write_in_order(Context& context, const blink_write_job<view_type>& batch, std::size_t n) {
+    if (n >= 0xffffffffu) throw error("blink_tree: an ordered batch has at most 2^32 - 2 elements; split it.");
+    buffer<std::uint32_t> sorted_places(where_, n, context.order());
+    {
+      const buffer<Word> words = load_words(context, batch.keys, n);
+      const buffer<std::uint32_t> places(where_, n, context.order());
+      buffer<Word> sorted(where_, n, context.order());
+      context.for_each(n, number_places{places.data()});
+      context.sort_from(words.data(), sorted, places.data(), sorted_places, n);
+    }
+    const buffer<std::uint8_t> own_mask(where_, batch.done == nullptr ? n : 0, context.order());
+    const buffer<std::uint32_t> refused(where_, n, context.order()), refusals(where_, 1, context.order());
+    blink_ordered_job<view_type> job{batch};
+    job.order = sorted_places.data();
+    job.size = n;
+    if (job.done == nullptr) job.done = own_mask.data();
+    job.refused = refused.data();
+    job.refusals = refusals.data();
+    for (std::uint64_t room = may_insert(job) ? likely_new_leaves(n) : 0;; room = likely_new_leaves(n)) {
+      make_room(context, room);
+      context.zero(refusals.data(), 4);
+      std::uint32_t short_of_room = 0;
+      {
+        const std::shared_lock lock(gate_);
+        job.tree = view_;
+        context.template launch_write<write_reads, post_always>(job, n, P == protocol::none);
+        short_of_room = context.read(refusals.data());
+      }
+      if (short_of_room == 0) break;
+      job.resumed = true;
+    }
+    after_piece(context, job, n);
+  }
+
   /// Counts what this did to the upper levels, and makes them anew when they hardly help any more.
   void after_piece(Context& context, const blink_write_job<view_type>& job, std::size_t n) {
     const std::unique_lock lock(gate_);
     leaves_.refresh(context);
     stale_ = leaves_.taken();
     if (job.ops != nullptr || job.op == blink_op::erase) erased_ += n;
+    if (lent_) return;
     const bool grown = U == upper::express && stale_ > known_leaves_ / 2 + 64;
     if (grown || erased_ > known_leaves_ * N / 2 + 1024) tidy_if_there_is_memory(context);
   }
-  /// The writes are done: that upper levels could not be made anew is no reason to report a failure.
+  /// What was asked for is done, or can be: that upper levels could not be made anew is no reason to report a failure.
   void tidy_if_there_is_memory(Context& context) {
     try {
       tidy(context, false);
-      stale_ = 0;
     } catch (const out_of_memory&) {
     }
   }
@@ -625,7 +709,8 @@ class blink_index_on final : public blink_index {
     leaf_list fresh;
     const leaf_list* list = &list_;
     leaves_.refresh(context);
-    if (view_.lane.size == 0 || leaves_.taken() != 0 || erased_ != 0) {
+    const bool by_lane = view_.lane.size != 0 && leaves_.taken() == 0 && erased_ == 0 && !lent_;
+    if (!by_lane) {
       fresh = list_leaves(context);
       list = &fresh;
     }
@@ -637,26 +722,27 @@ class blink_index_on final : public blink_index {
     context.sort_from(words.data(), sorted, places.data(), sorted_places, n);
     const bool brings_values = op != write_op::erase && V != 0;
     const buffer<value> slots = brings_values ? load_values(context, values, n) : buffer<value>{};
-    output mask(context, done, n);
+    const buffer<std::uint8_t> mask(where_, done == nullptr ? 0 : n, context.order());  // until all is done
     buffer<std::uint64_t> moved(where_, n + 1, context.order()), new_nodes(where_, live + 1, context.order());
-    buffer<std::uint32_t> leaf(where_, n, context.order());
+    buffer<std::uint32_t> leaf(where_, n, context.order()), cuts(where_, live + 1, context.order());
     buffer<std::uint16_t> slot(where_, n, context.order()), counts(where_, live, context.order());
 
     bulk_batch<view_type> b{view_, op, n, sorted.data(), sorted_places.data(), slots.data(),
-                            static_cast<std::uint8_t*>(mask.data()), live, list->highs.data(),
+                            mask.data(), live, list->highs.data(), by_lane,
                             list->ids.size() == 0 ? nullptr : list->ids.data(), moved.data(), leaf.data(), slot.data(),
-                            new_nodes.data(), counts.data(), 0, N * 3 / 4};
-    // Memory first: until everything is there, only answers have been written.
-    bulk_batch<view_type> dry = b;
-    dry.op = op;
+                            cuts.data(), new_nodes.data(), counts.data(), 0, N * 3 / 4};
+    // Memory first: nothing in the tree is changed until everything is there.
     context.zero(moved.data() + n, 8);
     context.zero(new_nodes.data() + live, 8);
-    context.for_each(n, place_element<typename Context::lone_team, view_type>{dry, false});
+    context.for_each(n, place_element<typename Context::lone_team, view_type>{b, false});
+    context.for_each(live + 1, cut_batch<view_type>{b});
     context.exclusive_scan(moved.data(), moved.data(), n + 1);
     context.for_each(live, count_nodes<view_type>{b});
     context.exclusive_scan(new_nodes.data(), new_nodes.data(), live + 1);
     const auto wanted = static_cast<std::uint32_t>(context.read(new_nodes.data() + live));
-    if (wanted != 0) leaves_.ensure(context, wanted + leaves_.reusable());
+    if (wanted != 0) leaves_.ensure(context, wanted + leaves_.reusable(), true);
+    leaf_list after{buffer<Word>(where_, live + wanted, context.order()),
+                    buffer<node_id>(where_, live + wanted, context.order())};
     b.first_new = wanted == 0 ? 0 : leaves_.take_fresh(context, wanted);
     adopt_pools();
     b.tree = view_;
@@ -666,12 +752,22 @@ class blink_index_on final : public blink_index {
       context.for_each_leaf(live, move_leaf<view_type>{b});
       context.for_each(n, write_element<view_type>{b});
     }
-    mask.deliver(context);
+    if (done != nullptr) context.copy(done, mask.data(), n);
     order_now(context);
+    lent_ = false;
     known_leaves_ = live + wanted;
-    if (op == write_op::erase) erased_ += n;
-    stale_ += wanted;
-    if (wanted != 0 || op == write_op::erase) tidy_if_there_is_memory(context);
+    if (op == write_op::erase) {
+      erased_ += n;
+      tidy_if_there_is_memory(context);
+    } else if (wanted != 0) {
+      context.for_each(live, list_after_bulk<view_type>{b, after.highs.data(), after.ids.data()});
+      try {
+        adopt(make_upper(context, view_, std::move(after)), live + wanted);
+      } catch (const out_of_memory&) {
+        stale_ += wanted;
+      }
+    }
+    order_now(context);
   }
 
   // ---- ranges --------------------------------------------------------------------------------------------
@@ -753,6 +849,7 @@ class blink_index_on final : public blink_index {
   std::uint64_t stale_ = 0;         ///< leaves made since
   std::uint64_t erased_ = 0;        ///< elements asked to be erased since
   std::size_t lane_builds_ = 0;
+  std::atomic<bool> lent_ = false;  ///< a ref may be in use: nothing is tidied, moved or given out again unasked
   mutable std::shared_mutex gate_;
   mutable std::mutex streams_mutex_;
   mutable std::vector<std::pair<stream, bool>> streams_;

@@ -28,9 +28,7 @@ class node_pool {
     view_.first_nodes = static_cast<std::uint32_t>(nodes);
     view_.segments = table_.data();
     view_.state = counters_.data();
-    // A quarter of the first block at a time; small pools grow in steps of 256 nodes.
-    for (view_.shift = 8; (std::uint64_t{4} << view_.shift) < nodes; ++view_.shift) {
-    }
+    set_segment_size(nodes);
     state_.fresh = used;
     state_.capacity = static_cast<std::uint32_t>(nodes);
     publish(context);
@@ -38,8 +36,9 @@ class node_pool {
 
   [[nodiscard]] const pool_view& view() const { return view_; }
   [[nodiscard]] std::size_t bytes() const {
-    return first_.bytes() + segments_.size() * (node_bytes_ << view_.shift) + table_.bytes() + counters_.bytes() +
-           reusable_.bytes();
+    std::size_t total = first_.bytes() + table_.bytes() + counters_.bytes() + reusable_.bytes();
+    for (const raw_buffer& segment : segments_) total += segment.bytes();
+    return total;
   }
   /// As of the last refresh: numbers below this have been in use.
   [[nodiscard]] std::uint32_t high_water() const {
@@ -58,26 +57,36 @@ class node_pool {
   void refresh(Context& context) {
     state_.taken = std::min(context.read_word(&counters_.data()->taken), most());
   }
-  /// At least `nodes` more can be taken. Others may be taking meanwhile.
+  /// At least `nodes` more can be taken. Others may be taking meanwhile, unless nodes `may_move`.
   template <class Context>
-  void ensure(Context& context, std::uint64_t nodes) {
+  void ensure(Context& context, std::uint64_t nodes, bool may_move) {
     refresh(context);
     if (left() >= nodes) return;
     const std::uint64_t segment = std::uint64_t{1} << view_.shift;
-    const std::uint64_t more = (nodes - left() + segment - 1) / segment;
+    const std::uint64_t wanted = std::max<std::uint64_t>(nodes - left(), state_.capacity / 16);
+    const std::uint64_t more = (wanted + segment - 1) / segment;
     check(state_.capacity + more * segment);
-    if (segments_.size() + more > pool_view::most_segments)
-      throw error("blink_tree: it has outgrown the memory it was made with; call maintain() between writes.");
-    std::vector<raw_buffer> added;
+    if (entries_ + more > pool_view::most_segments) {
+      if (!may_move)
+        throw error("blink_tree: it has outgrown the memory it was made with; ask for more room before its refs are in use.");
+      return move(context, state_.capacity + wanted);
+    }
+    raw_buffer added(context.where(), more * segment * node_bytes_, context.order());
+    std::vector<std::uint64_t> addresses(more);
     for (std::uint64_t i = 0; i < more; ++i)
-      added.emplace_back(context.where(), segment * node_bytes_, context.order());
-    std::vector<std::uint64_t> addresses;
-    for (const raw_buffer& b : added) addresses.push_back(reinterpret_cast<std::uint64_t>(b.data()));
-    context.copy(table_.data() + segments_.size(), addresses.data(), addresses.size() * 8);
-    for (raw_buffer& b : added) segments_.push_back(std::move(b));
+      addresses[i] = reinterpret_cast<std::uint64_t>(added.data()) + i * segment * node_bytes_;
+    segments_.push_back(std::move(added));
+    context.copy(table_.data() + entries_, addresses.data(), more * 8);
+    context.order().synchronize();  // the copy came from this frame
+    entries_ += static_cast<std::uint32_t>(more);
     state_.capacity += static_cast<std::uint32_t>(more * segment);
     // After the table: whoever sees the new capacity finds the segment.
     context.write_word(&counters_.data()->capacity, state_.capacity);
+  }
+  /// Many segments become one block. Nobody else is at the pool.
+  template <class Context>
+  void gather(Context& context) {
+    if (entries_ > 16) move(context, state_.capacity);
   }
   /// Takes `nodes` numbers in a row, which ensure() has made room for. Nobody else is at the pool.
   template <class Context>
@@ -127,6 +136,32 @@ class node_pool {
   static void check(std::uint64_t nodes) {
     if (nodes >= no_node) throw error("blink_tree: more nodes than it can number; split the data over several trees.");
   }
+  /// A sixteenth of the first block at a time; small pools grow in steps of 256 nodes.
+  void set_segment_size(std::uint64_t nodes) {
+    for (view_.shift = 8; (std::uint64_t{16} << view_.shift) < nodes; ++view_.shift) {
+    }
+  }
+  /// All nodes to a block of `nodes`, under the numbers they have.
+  template <class Context>
+  void move(Context& context, std::uint64_t nodes) {
+    check(nodes);
+    raw_buffer block(context.where(), nodes * node_bytes_, context.order());
+    auto* to = static_cast<std::byte*>(block.data());
+    context.copy(to, first_.data(), first_.bytes());
+    to += first_.bytes();
+    for (const raw_buffer& segment : segments_) {
+      context.copy(to, segment.data(), segment.bytes());
+      to += segment.bytes();
+    }
+    first_ = std::move(block);
+    segments_.clear();
+    entries_ = 0;
+    view_.first = static_cast<std::byte*>(first_.data());
+    view_.first_nodes = static_cast<std::uint32_t>(nodes);
+    set_segment_size(nodes);
+    state_.capacity = static_cast<std::uint32_t>(nodes);
+    context.write_word(&counters_.data()->capacity, state_.capacity);
+  }
   /// What was taken becomes history.
   void settle() {
     state_.fresh = high_water();
@@ -146,7 +181,8 @@ class node_pool {
 
   std::size_t node_bytes_ = 0;
   raw_buffer first_;
-  std::vector<raw_buffer> segments_;
+  std::vector<raw_buffer> segments_;  ///< each one or more entries of the table long
+  std::uint32_t entries_ = 0;
   buffer<std::uint64_t> table_;
   buffer<pool_state> counters_;
   buffer<node_id> reusable_;

@@ -4,8 +4,10 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 
+#include "bench/btree_suite.hpp"
 #include "bench/options.hpp"
 #include "bench/row.hpp"
 #include "bench/runner.hpp"
@@ -19,45 +21,101 @@ using bench::bad_arguments;
 const char* footer =
     "Options with a comma-separated list are axes: every combination is measured. Numbers: 1000000, 1e6, 2^20.\n"
     "Data come from --seed alone, whatever the number of threads. For each row the answers are checked against sorted\n"
-    "arrays and against each peer before timing; a difference ends the run with exit code 1.\n"
+    "arrays and against each peer; a difference ends the run with exit code 1.\n"
     "GPU rows have queries and answers in device memory. 'plan' is how the batch was answered.\n\n"
     "Peers, CPU: lower-bound (std::lower_bound on sorted arrays), std-map, absl-btree, vector-scan (no index),\n"
     "tbb-sort (build), reduce (visit). GPU: thrust-lower-bound, cub-sort (build), reduce (visit).\n"
-    "A ratio of 3 means: the static tree is 3 times as fast. Peers may answer a prefix of the queries.\n\n"
+    "Those of the B-link tree are std-map and absl-btree on a CPU; they write in one thread.\n"
+    "A ratio of 3 means: the index is 3 times as fast. Peers may answer a prefix of the queries.\n\n"
+    "B-link tree (--index blink): its keys are all different, and so are the new ones. Before each run of an "
+    "operation\n"
+    "that writes, the tree is built anew outside the timed part; afterwards every key is looked up. insert, update "
+    "and\n"
+    "erase take --batch elements, insert-empty all keys, mixed and ycsb-* --queries operations: mixed 50 % insert;\n"
+    "ycsb-a 50 % update, b 5 % update, c finds alone, d 5 % insert and finds of the latest, e 5 % insert and ranges "
+    "of\n"
+    "up to 100, f 50 % find then update. Compiled are link and none with --upper express and classic, couple with\n"
+    "classic; --slots with link. Shapes other than the default exist for u32/u32 and u64/u64.\n\n"
     "Examples:\n"
     "  espalier bench --keys 2^20,2^24 --ops find --threads 1 --peers lower-bound,absl-btree\n"
     "  espalier bench --device gpu --keys 2^27 --queries 2^26 --distribution uniform,clustered,zipf --ops find\n"
-    "  espalier bench --key-type f64 --ops build,sum,visit --format json --out result.json";
+    "  espalier bench --key-type f64 --ops build,sum,visit --format json --out result.json\n"
+    "  espalier bench --index blink --keys 2^22 --policy link,couple --ops insert,find,ycsb-a\n"
+    "  espalier bench --suite btree-on-gpu --max-keys 2^20 --out results";
 
 void add_data_options(CLI::App& c, bench::raw_options& o) {
-  c.add_option("--index", o.index, "Which index: static")->capture_default_str();
+  c.add_option("--index", o.index, "Which index: " + bench::choices(bench::index_names))->capture_default_str();
   c.add_option("--device", o.device, "cpu, gpu or auto (the GPU if there is one)")->capture_default_str();
   c.add_option("--keys", o.keys, "Keys in the index (list)")->capture_default_str();
-  c.add_option("--queries", o.queries, "Queries per batch (list)")->capture_default_str();
+  c.add_option("--queries", o.queries, "Queries per batch (list), or keys: as many as there are")
+      ->capture_default_str();
   c.add_option("--key-type", o.key_type, bench::choices(bench::key_type_names) + " (list)")->capture_default_str();
   c.add_option("--value-type", o.value_type,
                bench::choices(bench::value_type_names) + "; default: unsigned, as wide as the key");
   c.add_option("--distribution", o.distribution, bench::choices(bench::distribution_names) + " (list)")
       ->capture_default_str();
   c.add_option("--hit-rate", o.hit_rate, "Share of point queries that are keys of the index")->capture_default_str();
-  c.add_option("--range-length", o.range_length,
-               "Elements per range; default: 100 for range, for others 10^6 or keys/16, whichever is smaller");
+  c.add_option(
+      "--range-length", o.range_length,
+      "Elements per range; default: 100 for range, for others 10^6 or keys/16, whichever is smaller; blink: 32");
   c.add_option("--seed", o.seed, "Seed of all data")->capture_default_str();
 }
 
 void add_run_options(CLI::App& c, bench::raw_options& o) {
-  c.add_option("--ops", o.ops, bench::choices(bench::operation_names) + " (list)")->capture_default_str();
+  const auto operations = [](bench::index_kind index) {
+    return bench::operations_of(index) + "; default: " + bench::default_operations(index);
+  };
+  c.add_option("--ops", o.ops,
+               "static: " + operations(bench::index_kind::static_tree) +
+                   ". blink: " + operations(bench::index_kind::blink) + " (list)");
   c.add_option("--peers", o.peers,
-               "Peers to measure beside (list, or none); default: the arrays, sorts and reductions");
+               "Peers to measure beside (list, or none); default: the arrays, sorts and reductions; blink: the maps");
   c.add_flag("--force-peers", o.force_peers, "Measure peers at sizes where they take very long or much memory");
   c.add_option("--threads", o.threads, "CPU threads, 0 for all cores (list)")->capture_default_str();
-  c.add_option("--repeat", o.repeat, "Timed runs, of which the median counts")->capture_default_str();
-  c.add_option("--plan", o.plan, bench::choices(bench::plan_names))->capture_default_str();
+  c.add_option("--repeat", o.repeat, "Timed runs, of which the median counts; default: 5, of writes 3");
+  c.add_option("--plan", o.plan, bench::choices(bench::plan_names) + "; default: automatic");
   c.add_option("--node-search", o.node_search, bench::choices(bench::node_search_names) + " (CPU only)");
   c.add_option("--aggregates", o.aggregates,
                bench::choices(bench::aggregates_names) + "; default: what each operation needs");
   c.add_option("--format", o.format, "table, json or csv")->capture_default_str();
-  c.add_option("--out", o.out, "File to write to instead of standard output");
+  c.add_option("--out", o.out, "File to write to instead of standard output; with --suite the folder");
+}
+
+void add_blink_options(CLI::App& c, bench::raw_options& o) {
+  c.add_option("--policy", o.policy, "blink: " + bench::choices(bench::protocol_names) + " (list); default: link");
+  c.add_option("--upper", o.upper,
+               "blink: " + bench::choices(bench::upper_names) + " (list); default: express, for couple classic");
+  c.add_option("--slots", o.slots, "blink: elements of a node, 8 to 4096, 0 for the default (list)");
+  c.add_option("--path", o.path,
+               "blink: how batches are written, " + bench::choices(bench::path_names) + " (list); default: automatic");
+  c.add_option("--batch", o.batch, "blink: elements of a write; default: as many as --queries");
+  c.add_option("--requests", o.requests,
+               "blink: which keys are asked for and updated, " + bench::choices(bench::request_names) +
+                   "; default: zipf for ycsb, else uniform");
+  c.add_option("--fill", o.fill, "blink: share of a leaf that a build fills, 0.25 to 1; default: 0.75");
+}
+
+void add_suite_options(CLI::App& c, bench::raw_options& o) {
+  c.add_option(
+      "--suite", o.suite,
+      "btree-on-gpu: tables and plots of search and insertion beside std::map, 2^10 to 2^25 keys, for B+tree "
+      "and B-link trees on the CPU and, if there is one, the GPU. Takes --device, --threads, --repeat, --seed, "
+      "--max-keys and --out");
+  c.add_option("--max-keys", o.max_keys, "Largest size of a suite; default: 2^25");
+}
+
+/// A suite decides itself what is measured: options that it would not read are refused.
+void check_suite_options(const CLI::App& c, const bench::raw_options& o) {
+  if (o.suite.empty()) {
+    if (!o.max_keys.empty()) throw bad_arguments("--max-keys is for --suite.");
+    return;
+  }
+  const std::set<std::string> taken{"--suite", "--max-keys", "--device", "--threads", "--repeat", "--seed", "--out"};
+  for (const auto* option : c.get_options()) {
+    if (option->count() != 0 && !taken.contains(option->get_name())) {
+      throw bad_arguments(fmt::format("{} is not for --suite.", option->get_name()));
+    }
+  }
 }
 
 using writer = void (*)(const bench::report&, std::ostream&);
@@ -69,7 +127,21 @@ writer writer_for(const std::string& format) {
   throw bad_arguments(fmt::format("--format does not know '{}': choose table, json or csv.", format));
 }
 
+int run_suite(const bench::raw_options& raw, const std::string& command_line) {
+  if (raw.suite != "btree-on-gpu") {
+    throw bad_arguments(fmt::format("--suite does not know '{}': choose btree-on-gpu.", raw.suite));
+  }
+  bench::btree_suite_options what;
+  what.base = bench::parse_options(raw);
+  what.base.command = command_line;
+  if (!raw.max_keys.empty()) what.most_keys = bench::parse_number("max-keys", raw.max_keys);
+  what.folder = raw.out.empty() ? "btree-on-gpu" : raw.out;
+  bench::run_btree_suite(what, std::cout);
+  return 0;
+}
+
 int run(const bench::raw_options& raw, const std::string& command_line) {
+  if (!raw.suite.empty()) return run_suite(raw, command_line);
   const writer write = writer_for(raw.format);
   bench::options what = bench::parse_options(raw);
   what.command = command_line;
@@ -93,8 +165,12 @@ void add_bench(CLI::App& app, action& chosen, const std::string& command_line) {
   auto options = std::make_shared<bench::raw_options>();
   add_data_options(*command, *options);
   add_run_options(*command, *options);
-  command->callback(
-      [&chosen, options, command_line] { chosen = [options, command_line] { return run(*options, command_line); }; });
+  add_blink_options(*command, *options);
+  add_suite_options(*command, *options);
+  command->callback([&chosen, command, options, command_line] {
+    check_suite_options(*command, *options);
+    chosen = [options, command_line] { return run(*options, command_line); };
+  });
 }
 
 }  // namespace espalier::cli

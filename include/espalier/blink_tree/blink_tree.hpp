@@ -208,7 +208,8 @@ class blink_tree {
     aggregate_on(detail::aggregate_op::avg, lo, hi, means, {}, ends, enqueue(s));
   }
 
-  /// The elements of one moment as a static tree on the same device, while writers go on: a streaming copy.
+  /// The elements of one moment as a static tree on the same device: a streaming copy, for which calls of this owner wait,
+  /// and while the snapshot is read writers go on. Teams that write through a ref do not wait: let them finish first.
   [[nodiscard]] static_tree<Key, Value> snapshot(const build_options& options = {}, const stream& s = {}) const {
     const stream order = where().resolve(s);
     detail::range_buffers raw = index_->all(order);
@@ -236,8 +237,10 @@ class blink_tree {
   [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options = {}) const {
     return index_->explain(op, n, options);
   }
-  /// Trivially copyable; for use inside a kernel or CPU threads, with room for `inserts` more elements. It borrows:
-  /// while it is in use, the owner may be asked and written to per key, but not maintained, cleared or destroyed.
+  /// Trivially copyable; for use inside a kernel or CPU threads, with room for `inserts` more elements. It borrows: while
+  /// it is in use, the owner may be asked and, on a CPU, written to per key. Everything that looks at the tree as a whole
+  /// (bulk writes, snapshot, stats, size, validate, dump, maintain, clear) waits until the refs are done; so do, on a
+  /// GPU, all calls of the owner, unless they come later in the same stream.
   [[nodiscard]] ref_type ref(std::size_t inserts = 0) { return ref_type(index_->view(inserts)); }
   [[nodiscard]] detail::blink_index& untyped() const { return *index_; }
 

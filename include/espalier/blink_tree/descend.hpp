@@ -48,21 +48,37 @@ struct stable_reads {
   }
 };
 
-/// Keys of one node.
+/// Header and keys of one node.
 template <class Team, class Reads, class Shape>
 struct node_reader {
   using word = typename Shape::word;
   static constexpr unsigned chunk = Shape::chunk;
+  static constexpr unsigned front = Shape::in_one_piece ? Shape::head_words : 0;
+  static constexpr unsigned viewed = Shape::in_one_piece ? Shape::head_words + Shape::slots : 4;
 
-  static ESPALIER_INLINE node_head<word> head(Team team, node_at<Shape> node) {
-    node_head<word> h;
-    const auto w = Reads::template view<4>(team, node.words());
-    h.set_info(team.template get<1>(w));
-    h.right = team.template get<2>(w);
-    if constexpr (sizeof(word) == 4) {
-      h.high = team.template get<3>(w);
+  /// What a look at a node brings: all its keys if it is small, else the header.
+  static ESPALIER_INLINE auto look(Team team, node_at<Shape> node) {
+    if constexpr (Shape::in_one_piece) {
+      return Reads::template view<viewed>(team, reinterpret_cast<const word*>(node.p));
     } else {
-      h.high = Reads::one(node.high());
+      return Reads::template view<4>(team, node.words());
+    }
+  }
+  template <class Look>
+  static ESPALIER_INLINE node_head<word> head(Team team, [[maybe_unused]] node_at<Shape> node, const Look& v) {
+    node_head<word> h;
+    if constexpr (Shape::in_one_piece && sizeof(word) == 8) {
+      h.set_info(static_cast<std::uint32_t>(team.template get<0>(v) >> 32));
+      h.right = static_cast<node_id>(team.template get<1>(v));
+      h.high = team.template get<2>(v);
+    } else {
+      h.set_info(static_cast<std::uint32_t>(team.template get<1>(v)));
+      h.right = static_cast<node_id>(team.template get<2>(v));
+      if constexpr (sizeof(word) == 4) {
+        h.high = team.template get<3>(v);
+      } else {
+        h.high = Reads::one(node.high());
+      }
     }
     return h;
   }
@@ -88,10 +104,16 @@ struct node_reader {
     unsigned slot;  ///< how many keys are below x
     bool equal;     ///< the key there is x, if that slot is in use
   };
-  static ESPALIER_INLINE place rank(Team team, node_at<Shape> node, word x) {
-    const unsigned first = chunk_of(node.keys(), x);
-    const auto keys = Reads::template view<chunk>(team, node.keys() + first);
-    return {first + team.count(keys, below<word>{x}), team.count(keys, equal_to<word>{x}) != 0};
+  template <class Look>
+  static ESPALIER_INLINE place rank(Team team, node_at<Shape> node, const Look& v, word x) {
+    if constexpr (Shape::in_one_piece) {
+      return {team.template count_from<front>(v, below<word>{x}),
+              team.template count_from<front>(v, equal_to<word>{x}) != 0};
+    } else {
+      const unsigned first = chunk_of(node.keys(), x);
+      const auto keys = Reads::template view<chunk>(team, node.keys() + first);
+      return {first + team.count(keys, below<word>{x}), team.count(keys, equal_to<word>{x}) != 0};
+    }
   }
 };
 
@@ -116,7 +138,8 @@ struct descender<Team, Reads, blink_view<Word, V, N>> {
     for (;;) {
       const auto node = t.inner(id);
       const std::uint32_t v = latch::read_begin(team, node.version());
-      const auto h = inner_reader::head(team, node);
+      const auto seen = inner_reader::look(team, node);
+      const auto h = inner_reader::head(team, node, seen);
       start next{h.right, 0};
       unsigned at_level = h.level;
       if (x <= h.high) {
@@ -124,7 +147,7 @@ struct descender<Team, Reads, blink_view<Word, V, N>> {
           if (latch::read_valid(team, node.version(), v)) return {id, 0};
           continue;
         }
-        const auto p = inner_reader::rank(team, node, x);
+        const auto p = inner_reader::rank(team, node, seen, x);
         unsigned slot = p.equal && p.slot < h.count ? p.slot : p.slot - 1;  // the last key not above x
         if (slot >= h.count) slot = 0;  // torn by a writer: not valid below
         next = {Reads::one(node.values() + slot), Reads::one(node.keys() + slot)};

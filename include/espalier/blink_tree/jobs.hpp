@@ -62,8 +62,7 @@ struct blink_aggregate_job : blink_range_job<View> {
   std::uint8_t* found = nullptr;
 };
 
-/// Writes and mixed operations. With `order`, element i of the batch is the one numbered order[i], and equal keys are
-/// neighbours: runs of them are left to one team, which does them one after the other.
+/// Writes and mixed operations.
 template <class View>
 struct blink_write_job {
   View tree;
@@ -73,11 +72,20 @@ struct blink_write_job {
   const void* values = nullptr;
   void* out_values = nullptr;
   std::uint8_t* done = nullptr;
-  const std::uint32_t* order = nullptr;
-  std::size_t size = 0;                ///< of the batch
-  std::uint8_t* refused = nullptr;     ///< 1 where there was no room; those alone are done when `retry` is set
-  std::uint32_t* refusals = nullptr;   ///< how many
-  bool retry = false;
+  std::size_t size = 0;                  ///< of the batch
+  const std::uint32_t* order = nullptr;  ///< element i is the one numbered order[i]; null: number i
+  std::uint32_t* refused = nullptr;      ///< numbers of elements that found no room are appended here
+  std::uint32_t* refusals = nullptr;     ///< how many
+};
+
+/// One operation for all, known when compiled; inserts by the first of two passes (write.hpp, splitting).
+template <class View, blink_op Op>
+struct blink_first_pass_job : blink_write_job<View> {};
+
+/// Equal keys are neighbours in `order`: each run of them is left to one team, which does them one after the other.
+template <class View>
+struct blink_ordered_job : blink_write_job<View> {
+  bool resumed = false;  ///< element e is still to do if done[e] says `refused_mark`
 };
 
 }  // namespace espalier

@@ -31,10 +31,10 @@ namespace detail {
 
 [[nodiscard]] constexpr unsigned round_up(unsigned n, unsigned unit) { return (n + unit - 1) / unit * unit; }
 
-/// Slots that point work likes best: keys and header of a leaf of u32 pairs share two sectors.
+/// Slots that point work likes best: header and keys of a leaf are 64 bytes (u32) or 128 bytes (u64), and come in one piece.
 template <class Word>
 [[nodiscard]] constexpr unsigned node_slots(unsigned asked) {
-  return asked != 0 ? asked : sizeof(Word) == 4 ? 12u : 14u;
+  return asked != 0 ? asked : 12u;
 }
 
 }  // namespace detail
@@ -72,6 +72,9 @@ struct node_shape {
       detail::round_up(keys_at + Slots * unsigned{sizeof(Word)}, ValueBytes > 8 ? ValueBytes : 8);
   static constexpr unsigned bytes = detail::round_up(values_at + Slots * ValueBytes, 64);
   static constexpr unsigned half = Slots / 2;
+  /// Words in front of the keys. A small node is read from its beginning in one go: header, then keys.
+  static constexpr unsigned head_words = keys_at / sizeof(Word);
+  static constexpr bool in_one_piece = Slots == chunk && (head_words + Slots) * sizeof(Word) % 16 == 0;
   /// A leaf with fewer elements is merged into its left neighbour, or takes in its right one, ...
   static constexpr unsigned few = Slots / 4;
   /// ... if together they have at most this many: some room is left for the next inserts.

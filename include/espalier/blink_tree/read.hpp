@@ -3,6 +3,8 @@
 // Each leaf is seen as it was at one moment: what was read of it is used only if its version stood still.
 #pragma once
 
+#include <utility>
+
 #include "espalier/blink_tree/descend.hpp"
 
 namespace espalier {
@@ -23,18 +25,22 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   /// A leaf on the way: where it is, its header, and the version under which that was read.
   struct position {
     node_at<shape> node;
-    node_head<Word> head;
-    std::uint32_t version;
     node_id id;
+    std::uint32_t version;
+    decltype(reader::look(std::declval<Team>(), std::declval<node_at<shape>>())) seen;
+    node_head<Word> head;
   };
+  static ESPALIER_INLINE auto rank(Team team, const position& p, Word x) {
+    return reader::rank(team, p.node, p.seen, x);
+  }
   static ESPALIER_INLINE bool valid(Team team, const position& p) {
     return latch::read_valid(team, p.node.version(), p.version);
   }
   static ESPALIER_INLINE position look(Team team, const view& t, node_id id) {
-    position p{t.leaf(id), {}, 0, id};
-    p.version = latch::read_begin(team, p.node.version());
-    p.head = reader::head(team, p.node);
-    return p;
+    const auto node = t.leaf(id);
+    const std::uint32_t version = latch::read_begin(team, node.version());
+    const auto seen = reader::look(team, node);
+    return {node, id, version, seen, reader::head(team, node, seen)};
   }
   /// From a leaf at or to the left of x to the one that covers it.
   static ESPALIER_INLINE position arrive(Team team, const view& t, node_id id, Word x) {
@@ -49,7 +55,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   static ESPALIER_INLINE bool find_from(Team team, const view& t, node_id start, Word x, value& out) {
     for (;;) {
       const position p = arrive(team, t, start, x);
-      const auto place = reader::rank(team, p.node, x);
+      const auto place = rank(team, p, x);
       const bool found = place.equal && place.slot < p.head.count;
       value v{};
       if (found) v = Reads::one(p.node.values() + place.slot);
@@ -74,7 +80,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     node_id id = descent::leaf(team, t, x);
     for (;;) {
       const position p = arrive(team, t, id, x);
-      const auto place = reader::rank(team, p.node, x);
+      const auto place = rank(team, p, x);
       const bool here = place.slot < p.head.count;
       element e;
       if (here) e = {Reads::one(p.node.keys() + place.slot), Reads::one(p.node.values() + place.slot)};
@@ -98,7 +104,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       node_id id = start.id;
       for (;;) {
         const position p = look(team, t, id);
-        const auto place = reader::rank(team, p.node, x);
+        const auto place = rank(team, p, x);
         unsigned count = place.slot + (place.equal ? 1u : 0u);
         if (count > p.head.count) count = p.head.count;
         element e;
@@ -175,9 +181,9 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     for (;;) {
       const position p = arrive(team, t, id, lo);
       unsigned begin = 0, end = p.head.count;
-      if (p.id != begins_at_lo) begin = reader::rank(team, p.node, lo).slot;
+      if (p.id != begins_at_lo) begin = rank(team, p, lo).slot;
       if (p.head.high >= hi) {
-        const auto last = reader::rank(team, p.node, hi);
+        const auto last = rank(team, p, hi);
         end = last.slot + (last.equal ? 1u : 0u);
         if (end > p.head.count) end = p.head.count;
       }

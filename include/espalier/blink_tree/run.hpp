@@ -206,6 +206,9 @@ struct blink_runner<Team, Reads, PostAlways, blink_view<Word, V, N>> {
 
   static ESPALIER_INLINE void run(Team team, const blink_fill_job<view>& job, std::size_t first, std::size_t last) {
     const view& t = job.tree;
+    // The common case without a look at each element's type. The owner's buffers are aligned.
+    const bool plain_keys = job.out_keys != nullptr && (t.key == scalar_kind::u32 || t.key == scalar_kind::u64);
+    const bool plain_values = job.out_values != nullptr && t.value_bytes == V;
     ranges(team, job, first, last, [&](std::size_t i, node_id id, Word lo, Word hi, bool some) {
       const std::uint64_t begin = job.offsets[i], end = job.offsets[i + 1];
       std::uint64_t at = begin;
@@ -217,12 +220,18 @@ struct blink_runner<Team, Reads, PostAlways, blink_view<Word, V, N>> {
             to = from + static_cast<unsigned>(end - at);
           }
           const std::uint64_t shift = at - from;
-          if (job.out_keys != nullptr) {
+          if (plain_keys) {
+            auto* to_keys = static_cast<Word*>(job.out_keys) + shift;
+            team.for_slots(keys, from, to, [=](unsigned j, Word key) { store_once(to_keys + j, key); });
+          } else if (job.out_keys != nullptr) {
             team.for_slots(keys, from, to,
                            [&](unsigned j, Word key) { io::store_key(t.key, job.out_keys, shift + j, key); });
           }
           if constexpr (V != 0) {
-            if (job.out_values != nullptr) {
+            if (plain_values) {
+              auto* to_values = static_cast<value*>(job.out_values) + shift;
+              team.for_slots(values, from, to, [=](unsigned j, const value& v) { to_values[j] = v; });
+            } else if (job.out_values != nullptr) {
               team.for_slots(values, from, to, [&](unsigned j, const value& v) {
                 io::template store_value<V>(t.value_bytes, job.out_values, shift + j, v);
               });
@@ -309,15 +318,16 @@ struct blink_runner<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   }
 
   // ---- writes ------------------------------------------------------------------------------------------------
+  template <splitting Splits>
   static ESPALIER_INLINE blink_outcome one(Team team, const view& t, blink_op op, node_id id, Word x, const value& v,
                                            value& out) {
     switch (op) {
       case blink_op::find:
         return reader::find_from(team, t, id, x, out) ? blink_outcome::done : blink_outcome::unchanged;
       case blink_op::insert:
-        return writer::insert_from(team, t, id, x, v, false);
+        return writer::template insert_from<Splits>(team, t, id, x, v, false);
       case blink_op::insert_or_assign:
-        return writer::insert_from(team, t, id, x, v, true);
+        return writer::template insert_from<Splits>(team, t, id, x, v, true);
       case blink_op::update:
         return writer::update_from(team, t, id, x, v);
       default:
@@ -325,58 +335,72 @@ struct blink_runner<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     }
   }
   /// Element e of the batch; false: there was no room.
-  static ESPALIER_INLINE bool element(Team team, const blink_write_job<view>& job, std::size_t e, node_id id, Word x) {
+  template <splitting Splits>
+  static ESPALIER_INLINE bool element(Team team, const blink_write_job<view>& job, blink_op op, std::size_t e,
+                                      node_id id, Word x) {
     const view& t = job.tree;
-    if (job.retry && job.refused[e] == 0) return true;
-    const blink_op op = job.ops == nullptr ? job.op : static_cast<blink_op>(job.ops[e]);
     value v{}, out{};
-    if (job.values != nullptr) v = value_at(t, job.values, e);
-    const blink_outcome r = one(team, t, op, id, x, v, out);
+    if (V != 0 && job.values != nullptr && op != blink_op::find && op != blink_op::erase)
+      v = value_at(t, job.values, e);
+    const blink_outcome r = one<Splits>(team, t, op, id, x, v, out);
     team.once([&] {
-      if (job.refused != nullptr && (job.retry || r == blink_outcome::no_room))
-        job.refused[e] = r == blink_outcome::no_room ? 1 : 0;
       if (r == blink_outcome::no_room) {
-        shared_word{job.refusals}.fetch_add(1);
+        job.refused[shared_word{job.refusals}.fetch_add(1)] = static_cast<std::uint32_t>(e);
         return;
       }
       if (job.done != nullptr) store_once(job.done + e, std::uint8_t{r == blink_outcome::done});
       if (V != 0 && op == blink_op::find && job.out_values != nullptr)
         io::template store_value<V>(t.value_bytes, job.out_values, e, out);
     });
-    team.sync();
     return r != blink_outcome::no_room;
-  }
-
-  static ESPALIER_INLINE void run(Team team, const blink_write_job<view>& job, std::size_t first, std::size_t last) {
-    const view& t = job.tree;
-    if (job.order != nullptr) {
-      for (std::size_t i = first; i < last; ++i) run_of_equals(team, job, i);
-      return;
-    }
-    for (std::size_t i = first; i < last; i += batch) {
-      const unsigned n = batch_size(i, last);
-      const starts s = start(team, t, n, [&](unsigned j) { return word_at(t, job.keys, i + j); });
-      for (unsigned j = 0; j < n; ++j) (void)element(team, job, i + j, s.id_of(team, j), s.key_of(team, j));
-    }
   }
   static ESPALIER_COLD bool element_called(Team team, const blink_write_job<view>& job, std::size_t e, node_id id,
                                            Word x) {
-    return element(team, job, e, id, x);
+    const blink_op op = job.ops == nullptr ? job.op : static_cast<blink_op>(job.ops[e]);
+    return element<splitting::allowed>(team, job, op, e, id, x);
   }
+
+  /// body(element, start leaf, key) for each element of [first, last).
+  template <class Body>
+  static ESPALIER_INLINE void elements(Team team, const blink_write_job<view>& job, std::size_t first,
+                                       std::size_t last, Body body) {
+    for (std::size_t i = first; i < last; i += batch) {
+      const unsigned n = batch_size(i, last);
+      const auto number = [&](unsigned j) -> std::size_t { return job.order == nullptr ? i + j : job.order[i + j]; };
+      const starts s =
+          start(team, job.tree, n, [&](unsigned j) { return word_at(job.tree, job.keys, number(j)); });
+      for (unsigned j = 0; j < n; ++j) body(number(j), s.id_of(team, j), s.key_of(team, j));
+    }
+  }
+  static ESPALIER_INLINE void run(Team team, const blink_write_job<view>& job, std::size_t first, std::size_t last) {
+    elements(team, job, first, last,
+             [&](std::size_t e, node_id id, Word x) { (void)element_called(team, job, e, id, x); });
+  }
+  template <blink_op Op>
+  static ESPALIER_INLINE void run(Team team, const blink_first_pass_job<view, Op>& job, std::size_t first,
+                                  std::size_t last) {
+    constexpr splitting splits = Team::batch > 1 ? splitting::allowed : splitting::never;
+    elements(team, job, first, last,
+             [&](std::size_t e, node_id id, Word x) { (void)element<splits>(team, job, Op, e, id, x); });
+  }
+
+  /// In `done`: this element and what follows it in its run are still to do.
+  static constexpr std::uint8_t refused_mark = 2;
   /// All elements with the key of position i of the sorted batch, in batch order, if i is the first of them. The rest of a
   /// run waits with the one that found no room.
-  static ESPALIER_INLINE void run_of_equals(Team team, const blink_write_job<view>& job, std::size_t i) {
+  static ESPALIER_INLINE void run(Team team, const blink_ordered_job<view>& job, std::size_t first, std::size_t last) {
     const view& t = job.tree;
-    const Word x = word_at(t, job.keys, job.order[i]);
-    if (i != 0 && word_at(t, job.keys, job.order[i - 1]) == x) return;
-    const node_id id = descent::leaf(team, t, x);
-    bool room = true;
-    for (; i < job.size && word_at(t, job.keys, job.order[i]) == x; ++i) {
-      const std::size_t e = job.order[i];
-      if (room) {
-        room = element_called(team, job, e, id, x);
-      } else {
-        team.once([&] { job.refused[e] = 1; });
+    for (std::size_t i = first; i < last; ++i) {
+      const Word x = word_at(t, job.keys, job.order[i]);
+      if (i != 0 && word_at(t, job.keys, job.order[i - 1]) == x) continue;
+      const node_id id = descent::leaf(team, t, x);
+      bool room = true;
+      for (std::size_t k = i; k < job.size && word_at(t, job.keys, job.order[k]) == x; ++k) {
+        const std::size_t e = job.order[k];
+        if (job.resumed && job.done[e] != refused_mark) continue;
+        if (room) room = element_called(team, job, e, id, x);
+        if (!room) team.once([&] { job.done[e] = refused_mark; });
+        team.sync();
       }
     }
   }

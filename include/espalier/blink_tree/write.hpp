@@ -15,6 +15,10 @@ enum class blink_outcome : std::uint8_t {
   no_room,  ///< the pool of nodes is exhausted; nothing was changed
 };
 
+/// May an insert split a leaf? On a GPU most do not, and wait for those that do, so bulk inserts are done in two passes: the
+/// first answers no_room where a leaf is full.
+enum class splitting : std::uint8_t { allowed, never };
+
 /// Changes to the slots of one node whose latch this team holds, or which nobody else can reach yet.
 template <class Team, class Shape>
 struct node_writer {
@@ -35,35 +39,67 @@ struct node_writer {
     team.once([&] { store_shared(node.version(), std::uint32_t{0}); });
   }
 
-  /// Slot `at` becomes x; those from there to `count` move up.
+  /// Slot `at` becomes x; those from there to `count` move up. Chunks from the end, so that none is overwritten before it
+  /// is read; within a chunk all is read before anything is written.
   template <class X>
   static ESPALIER_INLINE void open_gap(Team team, X* p, unsigned at, unsigned count, X x) {
-    for (unsigned base = count / chunk * chunk;; base -= chunk) {
-      if (base < Shape::slots) {
-        X first = x;
-        if (base > at) first = team.once([&] { return load_shared(p + base - 1); });
-        const auto s = team.template load_shared<chunk>(p + base);
-        team.store_shared(p + base, team.insert_at(s, at > base ? at - base : 0, first));
-        team.sync();
-      }
-      if (base <= at) return;
+    for (unsigned base = count == 0 ? 0 : (count - 1) / chunk * chunk;; base -= chunk) {
+      const auto s = team.template load_shared<chunk>(p + base);
+      team.sync();
+      team.for_slots(s, at > base ? at - base : 0, count - base < chunk ? count - base : chunk,
+                     [=](unsigned i, const X& moved) { store_shared(p + base + i + 1, moved); });
+      if (base <= at) break;
     }
+    team.once([&] { store_shared(p + at, x); });
+    team.sync();
   }
   /// Slots after `at` move down; slot count - 1 becomes `fill`.
   template <class X>
   static ESPALIER_INLINE void close_gap(Team team, X* p, unsigned at, unsigned count, X fill) {
     for (unsigned base = at / chunk * chunk; base < count; base += chunk) {
-      X last = fill;
-      if (base + chunk < Shape::slots) last = team.once([&] { return load_shared(p + base + chunk); });
       const auto s = team.template load_shared<chunk>(p + base);
-      team.store_shared(p + base, team.erase_at(s, at > base ? at - base : 0, last));
+      team.sync();
+      team.for_slots(s, at + 1 > base ? at + 1 - base : 0, count - base < chunk ? count - base : chunk,
+                     [=](unsigned i, const X& moved) { store_shared(p + base + i - 1, moved); });
       team.sync();
     }
+    team.once([&] { store_shared(p + count - 1, fill); });
+    team.sync();
   }
   static ESPALIER_INLINE void insert_at(Team team, node_at<Shape> node, unsigned at, unsigned count, word key,
                                         const value& v) {
     open_gap(team, node.keys(), at, count, key);
     if constexpr (Shape::value_bytes != 0) open_gap(team, node.values(), at, count, v);
+  }
+  /// The same where `seen`, a look at the node under its latch, is in registers already.
+  template <class Look>
+  static ESPALIER_INLINE void insert_at(Team team, node_at<Shape> node, [[maybe_unused]] const Look& seen, unsigned at,
+                                        unsigned count, word key, const value& v) {
+    if constexpr (Shape::in_one_piece && Team::copies_views) {
+      constexpr unsigned front = Shape::head_words;
+      word* keys = node.keys();
+      team.for_slots(seen, front + at, front + count,
+                     [=](unsigned i, word moved) { store_shared(keys + i - front + 1, moved); });
+      team.once([&] { store_shared(keys + at, key); });
+      if constexpr (Shape::value_bytes != 0) open_gap(team, node.values(), at, count, v);
+    } else {
+      insert_at(team, node, at, count, key, v);
+    }
+  }
+  template <class Look>
+  static ESPALIER_INLINE void erase_at(Team team, node_at<Shape> node, [[maybe_unused]] const Look& seen, unsigned at,
+                                       unsigned count) {
+    if constexpr (Shape::in_one_piece && Team::copies_views) {
+      constexpr unsigned front = Shape::head_words;
+      word* keys = node.keys();
+      team.for_slots(seen, front + at + 1, front + count,
+                     [=](unsigned i, word moved) { store_shared(keys + i - front - 1, moved); });
+      team.once([&] { store_shared(keys + count - 1, static_cast<word>(~word{0})); });
+      if constexpr (Shape::value_bytes != 0) close_gap(team, node.values(), at, count, value{});
+      team.sync();
+    } else {
+      erase_at(team, node, at, count);
+    }
   }
   static ESPALIER_INLINE void erase_at(Team team, node_at<Shape> node, unsigned at, unsigned count) {
     close_gap(team, node.keys(), at, count, unused);
@@ -127,7 +163,7 @@ template <class Team, class Reads, bool PostAlways, class View>
 struct blink_writer;
 
 /// `Reads` carries the latch: racing_reads for the protocol link, own_reads for none. `PostAlways`: each split is posted to
-/// the inner nodes at once; else only where many right links had to be followed.
+/// the inner nodes at once; else only along stretches where many right links had to be followed.
 template <class Team, class Reads, bool PostAlways, class Word, unsigned V, unsigned N>
 struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   using view = blink_view<Word, V, N>;
@@ -142,17 +178,17 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   using descent = descender<Team, Reads, view>;
   using latch = typename Reads::latch;
 
-  /// So many right links are followed from where the lane led before the inner nodes are asked.
+  /// So many right links are followed from where the lane led before the inner nodes are asked; and of a longer way than
+  /// that every so many-th leaf is posted to them: a chain of n leaves costs n links once, not each time.
   static constexpr unsigned far = 4;
 
   // ---- the leaf of a key, latched ------------------------------------------------------------------------------
   struct held {
     node_at<shape> node;
-    node_head<Word> head;
-    std::uint32_t before;  ///< version, for release
     node_id id;
-    Word low;  ///< lowest key of the leaf, if it is badly posted
-    bool badly_posted;  ///< neither the lane nor the inner nodes lead near it
+    std::uint32_t before;  ///< version, for release
+    decltype(leaf_reader::look(std::declval<Team>(), std::declval<node_at<shape>>())) seen;
+    node_head<Word> head;
   };
   static ESPALIER_HD held hold(Team team, const view& t, node_id id, Word x) {
     Word low = 0;
@@ -174,8 +210,9 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
         pause(turn++);
         continue;
       }
-      const auto h = leaf_reader::head(team, node);
-      if (!h.dead && x <= h.high) return {node, h, before, id, low, asked_nodes && links > 1};
+      const auto seen = leaf_reader::look(team, node);
+      const auto h = leaf_reader::head(team, node, seen);
+      if (!h.dead && x <= h.high) return {node, id, before, seen, h};
       latch::release_unchanged(team, node.version(), before);
       follow(team, t, h, id, low, links, asked_nodes, x);
     }
@@ -192,6 +229,8 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
         low = start.low;
         links = 0;
       }
+    } else if (asked_nodes && !h.dead && links % far == 0) {
+      post(team, t, low, id);  // so that nobody has to walk this stretch again
     }
   }
   static ESPALIER_INLINE void release(Team team, const held& l) { latch::release(team, l.node.version(), l.before); }
@@ -200,10 +239,11 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   }
 
   // ---- insert ----------------------------------------------------------------------------------------------------
+  template <splitting Splits = splitting::allowed>
   static ESPALIER_HD blink_outcome insert_from(Team team, const view& t, node_id start, Word x, const value& v,
                                                bool assign) {
     held l = hold(team, t, start, x);
-    const auto place = leaf_reader::rank(team, l.node, x);
+    const auto place = leaf_reader::rank(team, l.node, l.seen, x);
     if (place.equal && place.slot < l.head.count) {
       if (V == 0 || !assign) {
         release_unchanged(team, l);
@@ -213,14 +253,18 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       return blink_outcome::unchanged;
     }
     if (l.head.count < N) {
-      leaf_writer::insert_at(team, l.node, place.slot, l.head.count, x, v);
+      leaf_writer::insert_at(team, l.node, l.seen, place.slot, l.head.count, x, v);
       ++l.head.count;
       team.once([&] { store_shared(l.node.info(), l.head.info()); });
       release(team, l);
-      if (l.badly_posted) post(team, t, l.low, l.id);
       return blink_outcome::done;
     }
-    return split_and_insert(team, t, l, place.slot, x, v);
+    if constexpr (Splits == splitting::never) {
+      release_unchanged(team, l);
+      return blink_outcome::no_room;
+    } else {
+      return split_and_insert(team, t, l, place.slot, x, v);
+    }
   }
 
   static ESPALIER_COLD blink_outcome split_and_insert(Team team, const view& t, held& l, unsigned at, Word x,
@@ -250,7 +294,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     leaf_writer::store_head(team, l.node, l.head);
     const Word separator = static_cast<Word>(l.head.high + 1);
     release(team, l);
-    if (PostAlways || l.badly_posted) post(team, t, separator, right_id);
+    if (PostAlways) post(team, t, separator, right_id);
     return blink_outcome::done;
   }
   static ESPALIER_INLINE void cut(Team team, node_at<shape> node, unsigned keep) {
@@ -267,7 +311,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
 
   static ESPALIER_HD blink_outcome update_from(Team team, const view& t, node_id start, Word x, const value& v) {
     const held l = hold(team, t, start, x);
-    const auto place = leaf_reader::rank(team, l.node, x);
+    const auto place = leaf_reader::rank(team, l.node, l.seen, x);
     if (!place.equal || place.slot >= l.head.count) {
       release_unchanged(team, l);
       return blink_outcome::unchanged;
@@ -279,12 +323,12 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   // ---- erase -----------------------------------------------------------------------------------------------------
   static ESPALIER_HD blink_outcome erase_from(Team team, const view& t, node_id start, Word x) {
     held l = hold(team, t, start, x);
-    const auto place = leaf_reader::rank(team, l.node, x);
+    const auto place = leaf_reader::rank(team, l.node, l.seen, x);
     if (!place.equal || place.slot >= l.head.count) {
       release_unchanged(team, l);
       return blink_outcome::unchanged;
     }
-    leaf_writer::erase_at(team, l.node, place.slot, l.head.count);
+    leaf_writer::erase_at(team, l.node, l.seen, place.slot, l.head.count);
     --l.head.count;
     if (l.head.count < shape::few && l.head.right != no_node) take_in_right(team, t, l);
     leaf_writer::store_head(team, l.node, l.head);
@@ -298,7 +342,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     const auto right = t.leaf(l.head.right);
     const std::uint32_t before = latch::try_latch(team, right.version());
     if ((before & 1) != 0) return;
-    auto rh = leaf_reader::head(team, right);
+    auto rh = leaf_reader::head(team, right, leaf_reader::look(team, right));
     if (l.head.count + rh.count > shape::merged) {
       latch::release_unchanged(team, right.version(), before);
       return;
@@ -329,12 +373,12 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
           pause(turn++);
           continue;
         }
-        h = inner_reader::head(team, node);
+        h = inner_reader::head(team, node, inner_reader::look(team, node));
         if (h.level == level && low <= h.high) break;
         latch::release_unchanged(team, node.version(), before);
         id = h.level == level ? h.right : descent::by_nodes(team, t, low, level).id;  // the root has grown
       }
-      const auto place = inner_reader::rank(team, node, low);
+      const auto place = inner_reader::rank(team, node, inner_reader::look(team, node), low);
       if (place.equal && place.slot < h.count) {  // another team was first
         latch::release_unchanged(team, node.version(), before);
         return;

@@ -133,17 +133,29 @@ struct shared_word {
     std::atomic_ref<std::uint32_t>(*p).store(x, std::memory_order_release);
 #endif
   }
-  /// Sets bits; what follows in this thread, loads and stores, becomes visible after it.
+  /// Sets bits; what follows in this thread, loads past L1 and stores, becomes visible after it. On a GPU no fence is needed
+  /// for that: the old value has come back from L2, where everybody sees the new one, before a branch on it lets anything
+  /// follow; the compiler alone must not move it.
   ESPALIER_INLINE std::uint32_t fetch_or_first(std::uint32_t bits) const {
 #if defined(__CUDA_ARCH__)
     const std::uint32_t old =
         cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).fetch_or(bits, cuda::memory_order_relaxed);
+    asm volatile("" ::: "memory");
 #else
     const std::uint32_t old = std::atomic_ref<std::uint32_t>(*p).fetch_or(
         bits, ESPALIER_SHARED_ATOMIC ? std::memory_order_acq_rel : std::memory_order_relaxed);
-#endif
     fence_both();
+#endif
     return old;
+  }
+  ESPALIER_INLINE void store_relaxed(std::uint32_t x) const {
+#if defined(__CUDA_ARCH__)
+    asm volatile("" ::: "memory");
+    cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).store(x, cuda::memory_order_relaxed);
+#else
+    std::atomic_ref<std::uint32_t>(*p).store(x, ESPALIER_SHARED_ATOMIC ? std::memory_order_release
+                                                                       : std::memory_order_relaxed);
+#endif
   }
   ESPALIER_INLINE std::uint32_t fetch_add(std::uint32_t x) const {
 #if defined(__CUDA_ARCH__)

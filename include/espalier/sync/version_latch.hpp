@@ -31,7 +31,7 @@ struct version_latch {
   template <class Team>
   static ESPALIER_INLINE void release_unchanged(Team team, std::uint32_t* word, std::uint32_t before) {
     team.sync();
-    team.once([=] { shared_word{word}.store_release(before); });
+    team.once([=] { shared_word{word}.store_relaxed(before); });
   }
   /// Waits until no writer has the node.
   template <class Team>

@@ -77,6 +77,11 @@ struct scalar_team {
   template <unsigned First, template <class, unsigned> class Node, class X, unsigned N, class Pred>
   [[nodiscard]] ESPALIER_INLINE unsigned count_from(const Node<X, N>& v, Pred pred) const {
     unsigned n = 0;
+#if !ESPALIER_CUDA_COMPILER
+// A loop becomes vector compares. Unrolled first, eight compares of 32 bits were added up wrongly by GCC 12.2 -O3 on arm64
+// (with -fno-tree-slp-vectorize the same text is right); tests/blink_tree has nodes of eight slots.
+#pragma GCC unroll 1
+#endif
     for (unsigned i = First; i < N; ++i) n += pred(v.data()[i]) ? 1u : 0u;
     return n;
   }
@@ -142,6 +147,7 @@ struct scalar_team {
   ESPALIER_INLINE void sync() const {}
 
   using alone = scalar_team;
+  static constexpr bool copies_views = false;
   [[nodiscard]] ESPALIER_INLINE static constexpr unsigned lane() { return 0; }
   template <class X>
   [[nodiscard]] ESPALIER_INLINE X nth(const X& x, unsigned) const {

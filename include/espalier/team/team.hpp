@@ -27,6 +27,7 @@
 //                                the same for memory that other teams may write meanwhile (sync/shared_memory.hpp): each
 //                                slot comes from one moment, different slots from different ones.
 //   team.for_slots(s, from, to, f)   f(i, x) for slots i of [from, to), each by the lane that holds it. to <= N.
+//                                If T::copies_views, s may be a view, which then is a copy in registers.
 //   team.own(s, i)               inside f: slot i of other slots, of the same N.
 //
 //   -- looking: v is slots or a view; results are uniform --

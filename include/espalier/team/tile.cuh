@@ -116,11 +116,13 @@ struct tile {
   __device__ __forceinline__ void store_shared(X* p, const slots<X, N>& s) const {
     store(p, s);  // stores go through L1 to L2 in any case
   }
-  template <class X, unsigned N, class F>
-  __device__ __forceinline__ void for_slots(const slots<X, N>& s, unsigned from, unsigned to, F&& f) const {
+  template <class X, unsigned N, unsigned Each, class F>
+  __device__ __forceinline__ void for_slots(const node<X, N, Each>& s, unsigned from, unsigned to, F&& f) const {
+    static_assert(!node<X, N, Each>::packed);
 #pragma unroll
-    for (unsigned j = 0; j < s.rows; ++j) {
-      if (slot(j) >= from && slot(j) < to) f(slot(j), s.w[j]);
+    for (unsigned k = 0; k < node<X, N, Each>::words; ++k) {
+      const unsigned i = node<X, N, Each>::slot_of(k, group_.rank());
+      if (i >= from && i < to) f(i, s.w[k]);
     }
   }
   template <class X, unsigned N>
@@ -267,6 +269,7 @@ struct tile {
   __device__ __forceinline__ void sync() const { group_.sync(); }
 
   using alone = tile<1>;
+  static constexpr bool copies_views = true;
   [[nodiscard]] __device__ __forceinline__ unsigned lane() const { return group_.rank(); }
   template <class X>
   [[nodiscard]] __device__ __forceinline__ X nth(const X& x, unsigned i) const {
