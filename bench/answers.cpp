@@ -74,19 +74,6 @@ void expect_aggregates(operation op, const workload& data, const range_set& rang
   });
 }
 
-void copy_element(const column& from, std::uint64_t i, const column& to, std::uint64_t j) {
-  const std::size_t bytes = bytes_of(from.kind());
-  if (bytes == 0) return;
-  std::memcpy(static_cast<std::byte*>(to.data()) + j * bytes, static_cast<const std::byte*>(from.data()) + i * bytes,
-              bytes);
-}
-
-bool key_equals(const column& a, std::uint64_t i, const column& b, std::uint64_t j) {
-  const std::size_t bytes = bytes_of(a.kind());
-  return std::memcmp(static_cast<const std::byte*>(a.data()) + i * bytes,
-                     static_cast<const std::byte*>(b.data()) + j * bytes, bytes) == 0;
-}
-
 void expect_points(operation op, const workload& data, const query_set& queries, const answers& out) {
   if (op == operation::lower_bound) {
     std::copy(queries.ranks.begin(), queries.ranks.end(), out[0].as<std::uint64_t>().begin());
@@ -96,7 +83,7 @@ void expect_points(operation op, const workload& data, const query_set& queries,
   if (op != operation::contains && out[0].data() != nullptr) std::memset(out[0].data(), 0, out[0].byte_count());
   parallel_indices(queries.size(), [&](std::uint64_t i) {
     const std::uint64_t rank = queries.ranks[i];
-    const bool hit = rank < data.sorted_keys.size() && key_equals(queries.keys, i, data.sorted_keys, rank);
+    const bool hit = rank < data.sorted_keys.size() && same_element(queries.keys, i, data.sorted_keys, rank);
     mask.as<std::uint8_t>()[i] = hit ? 1 : 0;
     if (op != operation::contains && hit) copy_element(data.sorted_values, rank, out[0], i);
   });
@@ -132,7 +119,7 @@ bool same(scalar_kind kind, operation op, const column& a, const column& b, std:
     const double x = a.as<double>()[i], y = b.as<double>()[i];
     return x == y || std::abs(x - y) <= 1e-9 * std::max(std::abs(x), std::abs(y)) || (std::isnan(x) && std::isnan(y));
   }
-  return key_equals(a, i, b, i);
+  return same_element(a, i, b, i);
 }
 
 /// Elements of column `c` that answer the first `queries` queries.
@@ -195,10 +182,9 @@ answers make_answers(operation op, const data_spec& spec, std::size_t queries, s
   answers out;
   const auto add = [&](scalar_kind kind, std::size_t size) { out.emplace_back(kind, size); };
   switch (op) {
-    case operation::build:
-      break;
     case operation::find:
     case operation::find_sorted:
+    case operation::find_after_insert:
       add(spec.value, queries);
       add(scalar_kind::u8, queries);
       break;
@@ -225,6 +211,8 @@ answers make_answers(operation op, const data_spec& spec, std::size_t queries, s
     case operation::visit:
       add(scalar_kind::u64, 1);
       break;
+    default:
+      break;  // build, and writes: blink_script.hpp
   }
   return out;
 }
@@ -278,14 +266,15 @@ answers expected_answers(operation op, const workload& data, const query_view& q
 }
 
 std::optional<std::string> difference(operation op, const data_spec& spec, const query_view& input, const answers& ours,
-                                      const answers& theirs, const std::string& their_name, std::size_t queries) {
+                                      const answers& theirs, const std::string& their_name, std::size_t queries,
+                                      const std::string& our_name) {
   for (std::size_t c = 0; c < ours.size(); ++c) {
     const std::uint64_t n = answered(op, spec, theirs, c, queries);
     if (const auto at = first_difference(op, ours[c], theirs[c], n)) {
       const std::size_t query = query_of(op, spec, theirs, c, *at);
-      return fmt::format("{}: query {} ({}): the static tree answers {}, {} answers {} (output {}, element {}).",
-                         name_of(op), query, query_text(input, query), text_of(ours[c], *at), their_name,
-                         text_of(theirs[c], *at), c, *at);
+      return fmt::format("{}: query {} ({}): {} answers {}, {} answers {} (output {}, element {}).", name_of(op), query,
+                         query_text(input, query), our_name, text_of(ours[c], *at), their_name, text_of(theirs[c], *at),
+                         c, *at);
     }
   }
   return {};

@@ -4,6 +4,7 @@
 //   contains            found              sum            sums (128-bit sums are two u64 each)
 //   lower-bound         ranks              min, max       values, found
 //   count               counts             visit          one checksum
+// A B-link tree has no ranks: its lower-bound writes keys, values, found.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +45,8 @@ struct query_view {
 /// Sums of floats agree within a relative 1e-9, everything else bit by bit.
 [[nodiscard]] std::optional<std::string> difference(operation op, const data_spec& spec, const query_view& input,
                                                     const answers& ours, const answers& theirs,
-                                                    const std::string& their_name, std::size_t queries);
+                                                    const std::string& their_name, std::size_t queries,
+                                                    const std::string& our_name = "the index");
 
 /// Sum, minimum or maximum of elements [first, last) of an array, added to a running result.
 struct running_aggregate {

@@ -39,4 +39,19 @@ class column {
   std::unique_ptr<std::uint64_t[]> bytes_;
 };
 
+/// Element i of one column to place j of another of the same kind; nothing for columns without bytes.
+inline void copy_element(const column& from, std::size_t i, const column& to, std::size_t j) {
+  const std::size_t bytes = bytes_of(from.kind());
+  if (bytes == 0) return;
+  std::memcpy(static_cast<std::byte*>(to.data()) + j * bytes, static_cast<const std::byte*>(from.data()) + i * bytes,
+              bytes);
+}
+
+/// Whether two elements of columns of the same kind have the same bits.
+[[nodiscard]] inline bool same_element(const column& a, std::size_t i, const column& b, std::size_t j) {
+  const std::size_t bytes = bytes_of(a.kind());
+  return bytes == 0 || std::memcmp(static_cast<const std::byte*>(a.data()) + i * bytes,
+                                   static_cast<const std::byte*>(b.data()) + j * bytes, bytes) == 0;
+}
+
 }  // namespace espalier::bench

@@ -12,13 +12,12 @@
 //   zipf           P(key) ~ 1 / key over the whole range: small keys repeat often
 //   clustered      1,024 random places, density falling with the cube behind each
 //   adversarial    the smallest and the largest key, all others consecutive: a table over leading bits sees one cell
+//   mesh           edges of a triangle mesh, two vertex numbers in one key; inner edges come twice
 #pragma once
 
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -28,59 +27,11 @@
 #include <utility>
 
 #include "bench/names.hpp"
+#include "bench/random.hpp"
+#include "bench/triangle_mesh.hpp"
 #include "espalier/core/scalar.hpp"
 
 namespace espalier::bench {
-
-/// splitmix64's output function.
-[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-
-/// The i-th number of a stream of its own for each seed.
-[[nodiscard]] constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t i) { return mix(mix(seed) + i); }
-
-/// In [0, 1), 53 bits.
-[[nodiscard]] constexpr double unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
-
-/// A number in [0, n) for n > 0; the bias is below n / 2^64.
-[[nodiscard]] constexpr std::uint64_t below(std::uint64_t bits, std::uint64_t n) {
-  return static_cast<std::uint64_t>((uint128{bits} * n) >> 64);
-}
-
-/// A permutation of [0, n) that needs no memory: four Feistel rounds on the smallest even number of bits that holds
-/// n, repeated until the result is below n (fewer than four times on average).
-class permutation {
- public:
-  permutation(std::uint64_t n, std::uint64_t seed) : size_(n), seed_(seed) {
-    const auto bits = n < 2 ? 1 : static_cast<unsigned>(std::bit_width(n - 1));
-    half_ = (bits + 1) / 2;
-    mask_ = (std::uint64_t{1} << half_) - 1;
-  }
-  [[nodiscard]] std::uint64_t operator()(std::uint64_t i) const {
-    do i = once(i);
-    while (i >= size_);
-    return i;
-  }
-
- private:
-  [[nodiscard]] std::uint64_t once(std::uint64_t i) const {
-    std::uint64_t left = i >> half_;
-    std::uint64_t right = i & mask_;
-    for (std::uint64_t round = 0; round < 4; ++round) {
-      left ^= mix(seed_ + (round << 56) + right) & mask_;
-      std::swap(left, right);
-    }
-    return (left << half_) | right;
-  }
-  std::uint64_t size_;
-  std::uint64_t seed_;
-  std::uint64_t mask_;
-  unsigned half_;
-};
 
 /// The key at a 64-bit fixed-point fraction of the key range.
 template <class Key>
@@ -155,9 +106,26 @@ template <class Key>
   return codec<Key>::decode(static_cast<word>(base + order(i - 2)));
 }
 
+/// Bits of one vertex number, so that two of them fit into a key exactly.
+[[nodiscard]] constexpr unsigned vertex_bits(scalar_kind key) {
+  if (key == scalar_kind::f32) return 12;
+  return key == scalar_kind::f64 ? 26 : 4 * bytes_of(key);
+}
+
+template <class Key>
+[[nodiscard]] Key mesh_key(std::uint64_t i, const triangle_mesh& mesh) {
+  const auto [a, b] = mesh.edge(i);
+  const std::uint64_t both = a << vertex_bits(scalar_kind_of<Key>) | b;
+  if constexpr (std::is_floating_point_v<Key>) {
+    return static_cast<Key>(both);
+  } else {
+    return codec<Key>::decode(static_cast<word_of<Key>>(both));
+  }
+}
+
 }  // namespace detail
 
-/// Key number i of n.
+/// Key number i of n, of every distribution but the mesh.
 template <class Key>
 [[nodiscard]] Key key_at(distribution which, std::uint64_t i, std::uint64_t n, std::uint64_t seed,
                          const permutation& order) {
@@ -187,6 +155,8 @@ template <class Key>
       return at_fraction<Key>(detail::clustered_fraction(bits));
     case distribution::adversarial:
       return detail::adversarial_key<Key>(i, order);
+    case distribution::mesh:
+      break;
   }
   return Key{};
 }
@@ -202,6 +172,11 @@ void parallel_indices(std::uint64_t n, F&& f) {
 template <class Key>
 void generate_keys(distribution which, std::uint64_t seed, std::span<Key> keys) {
   const std::uint64_t n = keys.size();
+  if (which == distribution::mesh) {
+    const triangle_mesh mesh(n, seed);
+    parallel_indices(n, [&](std::uint64_t i) { keys[i] = detail::mesh_key<Key>(i, mesh); });
+    return;
+  }
   const std::uint64_t permuted = which == distribution::adversarial && n > 2 ? n - 2 : n;
   const permutation order(permuted, seed);
   parallel_indices(n, [&](std::uint64_t i) { keys[i] = key_at<Key>(which, i, n, seed, order); });
@@ -236,6 +211,8 @@ void generate_values(std::uint64_t seed, std::span<Value> values) {
       return narrow ? std::uint64_t{1} << 32 : std::uint64_t{1} << 40;
     case distribution::adversarial:
       return narrow ? std::uint64_t{1} << 29 : std::uint64_t{1} << 40;
+    case distribution::mesh:  // four edges a vertex: below the six that a large mesh has
+      return std::uint64_t{4} << detail::vertex_bits(key);
     default:
       return std::uint64_t{1} << 40;
   }

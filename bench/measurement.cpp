@@ -6,28 +6,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "bench/bytes_to_move.hpp"
 #include "bench/timing.hpp"
 
 namespace espalier::bench {
 namespace {
 
-/// Elements that all answers of one `range` row may hold: 2 GiB of the widest pairs.
-constexpr std::uint64_t most_range_elements = std::uint64_t{1} << 27;
 /// Above this, checking every invariant takes longer than all measurements.
 constexpr std::uint64_t most_validated_keys = std::uint64_t{1} << 20;
 
 std::uint64_t default_range_length(operation op, std::uint64_t keys) {
   return op == operation::range ? 100 : std::clamp<std::uint64_t>(keys / 16, 1, 1'000'000);
-}
-
-/// Queries whose answers fit; repeated keys can make ranges far longer than asked for.
-std::size_t fitting_queries(const range_set& ranges) {
-  std::uint64_t total = 0;
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    total += ranges.last[i] - ranges.first[i];
-    if (total > most_range_elements) return std::max<std::size_t>(i, 1);
-  }
-  return ranges.size();
 }
 
 void require_right(operation op, const data_spec& spec, const query_view& input, const answers& ours,
@@ -103,14 +92,8 @@ measurement::inputs measurement::make_inputs(operation op, std::uint64_t queries
   inputs in;
   if (takes_ranges(op)) {
     const std::uint64_t length = what_.range_length.value_or(default_range_length(op, data_.keys.size()));
-    const std::uint64_t most =
-        op == operation::range ? most_range_elements / std::max<std::uint64_t>(length, 1) : queries;
-    in.ranges = make_ranges(data_, std::min(queries, std::max<std::uint64_t>(most, 1)), length);
-    if (op == operation::range) {
-      if (const std::size_t fit = fitting_queries(in.ranges); fit < in.ranges.size()) {
-        in.ranges = make_ranges(data_, fit, length);
-      }
-    }
+    in.ranges =
+        op == operation::range ? make_fitting_ranges(data_, queries, length) : make_ranges(data_, queries, length);
     if (in.ranges.size() < queries) {
       r.notes.push_back(
           fmt::format("range: {} of {} queries, so that the answers fit into memory", in.ranges.size(), queries));
@@ -191,33 +174,9 @@ void measurement::finish_row(operation op, row& r) const {
   const double work = static_cast<double>(takes_no_queries(op) ? r.keys : r.queries);
   if (r.seconds > 0) r.rate = work / r.seconds;
   if (r.keys != 0) r.bytes_per_key = static_cast<double>(tree_->stats().bytes) / static_cast<double>(r.keys);
-  if (const auto bytes = bytes_to_move(op, r); bytes && copy_bandwidth_ > 0 && r.seconds > 0) {
+  if (const auto bytes = bytes_to_move(op, r, data_.spec.key, data_.spec.value, tree_->stats().leaf_bytes);
+      bytes && copy_bandwidth_ > 0 && r.seconds > 0) {
     r.bandwidth_share = *bytes / r.seconds / copy_bandwidth_;
-  }
-}
-
-std::optional<double> measurement::bytes_to_move(operation op, const row& r) const {
-  const double key = bytes_of(data_.spec.key), value = bytes_of(data_.spec.value);
-  const double n = static_cast<double>(r.keys), q = static_cast<double>(r.queries);
-  switch (op) {
-    case operation::build:
-      return 2 * n * (key + value);  // pairs in, index out
-    case operation::visit:
-      return n * (key + value);
-    case operation::range:
-      return q * (2 * key + 8) + 2 * static_cast<double>(r.range_elements) * (key + value);
-    case operation::find:
-    case operation::find_sorted:
-    case operation::contains:
-    case operation::lower_bound: {
-      // One 32-byte sector of keys per query, and one of values for find; never more than all lines.
-      const bool values = (op == operation::find || op == operation::find_sorted) && value > 0;
-      const double answer = op == operation::lower_bound ? 8 : values ? value + 1 : 1;
-      const double lines = std::min(q * (values ? 64 : 32), static_cast<double>(tree_->stats().leaf_bytes));
-      return q * (key + answer) + lines;
-    }
-    default:
-      return {};
   }
 }
 

@@ -49,7 +49,6 @@ class measurement {
   [[nodiscard]] bool is_gpu() const { return where_.kind() == device_kind::cuda; }
   void need_tree(operation op);
   void finish_row(operation op, row& r) const;
-  [[nodiscard]] std::optional<double> bytes_to_move(operation op, const row& r) const;
 
   void measure_build(row& r);
   void measure_visit(row& r);

@@ -79,8 +79,8 @@ void measurement::add_peer(operation op, row& r, const inputs& in, const answers
   p.run(op, q);
   if (op == operation::visit) {
     if (checksum != ours[0].as<std::uint64_t>()[0]) {
-      throw wrong_answer(fmt::format("visit: the static tree's checksum is {}, {}'s is {}.",
-                                     ours[0].as<std::uint64_t>()[0], name, checksum));
+      throw wrong_answer(fmt::format("visit: the index's checksum is {}, {}'s is {}.", ours[0].as<std::uint64_t>()[0],
+                                     name, checksum));
     }
   } else if (auto wrong = difference(op, data_.spec, view, ours, out.fetch(), name, queries)) {
     throw wrong_answer(*wrong);

@@ -10,10 +10,13 @@
 #include <string_view>
 #include <utility>
 
+#include "espalier/blink_tree/options.hpp"
 #include "espalier/core/scalar.hpp"
 #include "espalier/static_tree/options.hpp"
 
 namespace espalier::bench {
+
+enum class index_kind : std::uint8_t { static_tree, blink };
 
 enum class operation : std::uint8_t {
   build,
@@ -26,7 +29,21 @@ enum class operation : std::uint8_t {
   sum,
   min,
   max,
-  visit
+  visit,
+  insert,
+  insert_empty,
+  insert_bulk,
+  find_after_insert,
+  update,
+  erase,
+  erase_bulk,
+  mixed,
+  ycsb_a,
+  ycsb_b,
+  ycsb_c,
+  ycsb_d,
+  ycsb_e,
+  ycsb_f
 };
 
 enum class distribution : std::uint8_t {
@@ -40,8 +57,12 @@ enum class distribution : std::uint8_t {
   gamma,
   zipf,
   clustered,
-  adversarial
+  adversarial,
+  mesh
 };
+
+/// Which keys of an index are asked for.
+enum class request_order : std::uint8_t { uniform, zipf, in_order };
 
 /// `none` is the value type of a set.
 inline constexpr scalar_kind no_value = scalar_kind::opaque;
@@ -52,6 +73,10 @@ struct named {
   Enum value;
 };
 
+inline constexpr std::array index_names{
+    named<index_kind>{"static", index_kind::static_tree},
+    named<index_kind>{"blink", index_kind::blink},
+};
 inline constexpr std::array operation_names{
     named<operation>{"build", operation::build},
     named<operation>{"find", operation::find},
@@ -64,6 +89,20 @@ inline constexpr std::array operation_names{
     named<operation>{"min", operation::min},
     named<operation>{"max", operation::max},
     named<operation>{"visit", operation::visit},
+    named<operation>{"insert", operation::insert},
+    named<operation>{"insert-empty", operation::insert_empty},
+    named<operation>{"insert-bulk", operation::insert_bulk},
+    named<operation>{"find-after-insert", operation::find_after_insert},
+    named<operation>{"update", operation::update},
+    named<operation>{"erase", operation::erase},
+    named<operation>{"erase-bulk", operation::erase_bulk},
+    named<operation>{"mixed", operation::mixed},
+    named<operation>{"ycsb-a", operation::ycsb_a},
+    named<operation>{"ycsb-b", operation::ycsb_b},
+    named<operation>{"ycsb-c", operation::ycsb_c},
+    named<operation>{"ycsb-d", operation::ycsb_d},
+    named<operation>{"ycsb-e", operation::ycsb_e},
+    named<operation>{"ycsb-f", operation::ycsb_f},
 };
 inline constexpr std::array distribution_names{
     named<distribution>{"uniform", distribution::uniform},
@@ -77,6 +116,7 @@ inline constexpr std::array distribution_names{
     named<distribution>{"zipf", distribution::zipf},
     named<distribution>{"clustered", distribution::clustered},
     named<distribution>{"adversarial", distribution::adversarial},
+    named<distribution>{"mesh", distribution::mesh},
 };
 inline constexpr std::array key_type_names{
     named<scalar_kind>{"u32", scalar_kind::u32}, named<scalar_kind>{"i32", scalar_kind::i32},
@@ -104,6 +144,25 @@ inline constexpr std::array node_search_names{
     named<node_search>{"linear", node_search::linear},
     named<node_search>{"hierarchical", node_search::hierarchical},
     named<node_search>{"sequential", node_search::sequential},
+};
+inline constexpr std::array protocol_names{
+    named<protocol>{"link", protocol::link},
+    named<protocol>{"couple", protocol::couple},
+    named<protocol>{"none", protocol::none},
+};
+inline constexpr std::array upper_names{
+    named<upper>{"express", upper::express},
+    named<upper>{"classic", upper::classic},
+};
+inline constexpr std::array path_names{
+    named<write_path>{"automatic", write_path::automatic},
+    named<write_path>{"per-key", write_path::per_key},
+    named<write_path>{"bulk", write_path::bulk},
+};
+inline constexpr std::array request_names{
+    named<request_order>{"uniform", request_order::uniform},
+    named<request_order>{"zipf", request_order::zipf},
+    named<request_order>{"in-order", request_order::in_order},
 };
 
 template <class Table>
@@ -142,6 +201,39 @@ template <class Table>
 }
 /// Operations without queries: their rate counts keys.
 [[nodiscard]] constexpr bool takes_no_queries(operation op) { return op == operation::build || op == operation::visit; }
+[[nodiscard]] constexpr bool is_ycsb(operation op) { return op >= operation::ycsb_a && op <= operation::ycsb_f; }
+/// Operations that change the index, which is restored before each run.
+[[nodiscard]] constexpr bool writes(operation op) {
+  return op >= operation::insert && op != operation::find_after_insert;
+}
+/// Writes of one kind: their size is --batch.
+[[nodiscard]] constexpr bool takes_batch(operation op) {
+  return writes(op) && op != operation::insert_empty && op != operation::mixed && !is_ycsb(op);
+}
+/// Operations for which --path is an axis. Batches of different operations go key by key.
+[[nodiscard]] constexpr bool chooses_path(operation op) {
+  return op == operation::insert || op == operation::insert_empty || op == operation::find_after_insert ||
+         op == operation::update || op == operation::erase || op == operation::ycsb_e;
+}
+/// Batches of different operations.
+[[nodiscard]] constexpr bool mixes(operation op) { return op == operation::mixed || is_ycsb(op); }
+[[nodiscard]] constexpr bool updates(operation op) {
+  return op == operation::update || op == operation::ycsb_a || op == operation::ycsb_b || op == operation::ycsb_f;
+}
+[[nodiscard]] constexpr bool serves(index_kind index, operation op) {
+  if (index == index_kind::static_tree) return op <= operation::visit;
+  return op >= operation::insert || op == operation::build || op == operation::find || op == operation::lower_bound ||
+         op == operation::range || op == operation::count || op == operation::sum;
+}
+/// The operations of one index, for help texts and error sentences.
+[[nodiscard]] inline std::string operations_of(index_kind index) {
+  std::string text;
+  for (const auto& entry : operation_names) {
+    if (serves(index, entry.value)) text += (text.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return text;
+}
+
 /// What an index must keep for an operation.
 [[nodiscard]] constexpr aggregates needed_by(operation op) {
   if (op == operation::sum) return aggregates::sum;

@@ -70,8 +70,79 @@ void check_peers(const std::vector<std::string>& peers) {
   }
 }
 
-/// Peers that tell most: binary search or its parallel, and the floor of build and visit.
-const char* default_peers = "lower-bound,tbb-sort,thrust-lower-bound,cub-sort,reduce";
+/// Peers that tell most: binary search or its parallel, and the floor of build and visit; maps for a tree that changes.
+const char* default_peers(index_kind index) {
+  return index == index_kind::blink ? "std-map,absl-btree" : "lower-bound,tbb-sort,thrust-lower-bound,cub-sort,reduce";
+}
+
+std::vector<std::uint64_t> parse_queries(const std::string& text) {
+  std::vector<std::uint64_t> list;
+  for (const auto& word : split("queries", text)) {
+    list.push_back(word == "keys" ? as_many_as_keys : parse_number("queries", word));
+  }
+  return list;
+}
+
+void check_operations(const options& o) {
+  for (const auto op : o.operations) {
+    if (!serves(o.index, op)) {
+      throw bad_arguments(fmt::format("--ops {} is not for --index {}: choose from {}.", name_of(op),
+                                      name_in(index_names, o.index), operations_of(o.index)));
+    }
+    if (updates(op) && o.value_type == no_value) {
+      throw bad_arguments(fmt::format("--ops {} changes values: give a --value-type other than none.", name_of(op)));
+    }
+  }
+}
+
+/// Options of the other index would be read and then do nothing.
+void check_index_options(const raw_options& raw, index_kind index) {
+  const auto refuse = [](bool given, std::string_view what, std::string_view where) {
+    if (given) throw bad_arguments(fmt::format("--{} is for --index {}.", what, where));
+  };
+  if (index == index_kind::static_tree) {
+    refuse(!raw.policy.empty(), "policy", "blink");
+    refuse(!raw.upper.empty(), "upper", "blink");
+    refuse(!raw.slots.empty(), "slots", "blink");
+    refuse(!raw.path.empty(), "path", "blink");
+    refuse(!raw.batch.empty(), "batch", "blink");
+    refuse(!raw.requests.empty(), "requests", "blink");
+    refuse(!raw.fill.empty(), "fill", "blink");
+  } else {
+    refuse(!raw.plan.empty(), "plan", "static");
+    refuse(!raw.node_search.empty(), "node-search", "static");
+    refuse(!raw.aggregates.empty(), "aggregates", "static");
+  }
+}
+
+/// Every combination; without --upper each protocol has what it is best with.
+std::vector<blink_shape> parse_shapes(const raw_options& raw) {
+  std::vector<blink_shape> shapes;
+  const auto slots = parse_numbers("slots", raw.slots.empty() ? "0" : raw.slots);
+  for (const auto how : parse_names("policy", protocol_names, raw.policy.empty() ? "link" : raw.policy)) {
+    std::vector<upper> above{how == protocol::couple ? upper::classic : upper::express};
+    if (!raw.upper.empty()) above = parse_names("upper", upper_names, raw.upper);
+    for (const auto u : above) {
+      for (const auto s : slots) {
+        if (s > 4096) throw bad_arguments(fmt::format("--slots is '{}': give 8 to 4096, or 0 for the default.", s));
+        shapes.push_back({how, u, static_cast<unsigned>(s)});
+      }
+    }
+  }
+  return shapes;
+}
+
+blink_choices parse_blink(const raw_options& raw) {
+  blink_choices b;
+  b.shapes = parse_shapes(raw);
+  b.paths = parse_names("path", path_names, raw.path.empty() ? "automatic" : raw.path);
+  if (!raw.batch.empty()) b.batch = parse_number("batch", raw.batch);
+  if (!raw.requests.empty()) b.requests = parse_name("requests", request_names, raw.requests);
+  if (!raw.fill.empty() && (!parse_whole(raw.fill, b.fill) || !(b.fill >= 0.25 && b.fill <= 1))) {
+    throw bad_arguments(fmt::format("--fill is '{}': give a number from 0.25 to 1.", raw.fill));
+  }
+  return b;
+}
 
 void check_sizes(const options& o) {
   for (const auto n : o.keys) {
@@ -102,11 +173,13 @@ void parse_scalars(const raw_options& raw, options& o) {
   if (!parse_whole(raw.hit_rate, o.hit_rate) || !(o.hit_rate >= 0 && o.hit_rate <= 1)) {
     throw bad_arguments(fmt::format("--hit-rate is '{}': give a number from 0 to 1.", raw.hit_rate));
   }
-  const std::uint64_t repeat = parse_number("repeat", raw.repeat);
-  if (repeat == 0 || repeat > 1000) {
-    throw bad_arguments(fmt::format("--repeat is '{}': give a number from 1 to 1000.", raw.repeat));
+  if (!raw.repeat.empty()) {
+    const std::uint64_t repeat = parse_number("repeat", raw.repeat);
+    if (repeat == 0 || repeat > 1000) {
+      throw bad_arguments(fmt::format("--repeat is '{}': give a number from 1 to 1000.", raw.repeat));
+    }
+    o.repeat = o.write_repeat = static_cast<unsigned>(repeat);
   }
-  o.repeat = static_cast<unsigned>(repeat);
   o.seed = parse_number("seed", raw.seed);
   for (const auto t : o.threads) {
     if (t > 4096) throw bad_arguments(fmt::format("--threads is '{}': give at most 4096, or 0 for all cores.", t));
@@ -130,24 +203,30 @@ std::uint64_t parse_number(std::string_view what, std::string_view text) {
   throw bad_arguments(fmt::format("--{} is '{}': give a whole number such as 1000000, 1e6 or 2^20.", what, text));
 }
 
+const char* default_operations(index_kind index) {
+  return index == index_kind::blink ? "build,insert,find,find-after-insert,update,erase,range,mixed"
+                                    : "build,find,lower-bound,range,count,sum,visit";
+}
+
 options parse_options(const raw_options& raw) {
   options o;
-  if (raw.index != "static") {
-    throw bad_arguments(fmt::format("--index does not know '{}': choose from static.", raw.index));
-  }
+  o.index = parse_name("index", index_names, raw.index);
+  check_index_options(raw, o.index);
+  if (o.index == index_kind::blink) o.blink = parse_blink(raw);
   o.where = parse_device(raw.device);
   o.keys = parse_numbers("keys", raw.keys);
-  o.queries = parse_numbers("queries", raw.queries);
+  o.queries = parse_queries(raw.queries);
   o.key_types = parse_names("key-type", key_type_names, raw.key_type);
   if (!raw.value_type.empty()) o.value_type = parse_name("value-type", value_type_names, raw.value_type);
   o.distributions = parse_names("distribution", distribution_names, raw.distribution);
-  o.operations = parse_names("ops", operation_names, raw.ops);
-  if (raw.peers != "none") o.peers = split("peers", raw.peers.empty() ? default_peers : raw.peers);
+  o.operations = parse_names("ops", operation_names, raw.ops.empty() ? default_operations(o.index) : raw.ops);
+  check_operations(o);
+  if (raw.peers != "none") o.peers = split("peers", raw.peers.empty() ? default_peers(o.index) : raw.peers);
   o.peers_named = !raw.peers.empty();
   check_peers(o.peers);
   o.threads = parse_numbers("threads", raw.threads);
   if (!raw.range_length.empty()) o.range_length = parse_number("range-length", raw.range_length);
-  o.how = parse_name("plan", plan_names, raw.plan);
+  if (!raw.plan.empty()) o.how = parse_name("plan", plan_names, raw.plan);
   if (!raw.node_search.empty()) o.search = parse_name("node-search", node_search_names, raw.node_search);
   if (!raw.aggregates.empty()) o.keep = parse_name("aggregates", aggregates_names, raw.aggregates);
   o.force_peers = raw.force_peers;

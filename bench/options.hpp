@@ -26,7 +26,22 @@ class wrong_answer : public std::runtime_error {
 
 enum class device_choice : std::uint8_t { automatic, cpu, gpu };
 
+/// A number of queries: one for each key of the index.
+inline constexpr std::uint64_t as_many_as_keys = ~std::uint64_t{0};
+
+/// What only the B-link tree has.
+struct blink_choices {
+  std::vector<blink_shape> shapes;
+  std::vector<write_path> paths;
+  std::optional<std::uint64_t> batch;     ///< nothing: as many as queries
+  std::optional<request_order> requests;  ///< nothing: zipf for YCSB, else uniform
+  double fill = 0.75;
+  bool single_threaded_peers = false;  ///< for questions too
+};
+
 struct options {
+  index_kind index = index_kind::static_tree;
+  blink_choices blink;
   device_choice where = device_choice::automatic;
   std::vector<std::uint64_t> keys;
   std::vector<std::uint64_t> queries;
@@ -43,6 +58,7 @@ struct options {
   std::optional<node_search> search;  ///< nothing: the library's own choice
   double hit_rate = 1.0;
   unsigned repeat = 5;
+  unsigned write_repeat = 3;  ///< of operations before which the index is restored
   std::uint64_t seed = 1;
   bool force_peers = false;
   std::string command;
@@ -57,20 +73,32 @@ struct raw_options {
   std::string key_type = "u32";
   std::string value_type;
   std::string distribution = "uniform";
-  std::string ops = "build,find,lower-bound,range,count,sum,visit";
+  std::string ops;
   std::string peers;
   std::string threads = "0";
   std::string range_length;
-  std::string plan = "automatic";
+  std::string plan;
   std::string node_search;
   std::string aggregates;
   std::string hit_rate = "1";
-  std::string repeat = "5";
+  std::string repeat;
   std::string seed = "1";
   std::string format = "table";
   std::string out;
+  std::string policy;
+  std::string upper;
+  std::string slots;
+  std::string path;
+  std::string batch;
+  std::string requests;
+  std::string fill;
+  std::string suite;
+  std::string max_keys;
   bool force_peers = false;
 };
+
+/// What is measured if --ops is not given.
+[[nodiscard]] const char* default_operations(index_kind index);
 
 /// Throws bad_arguments with one sentence.
 [[nodiscard]] options parse_options(const raw_options& raw);

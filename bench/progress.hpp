@@ -25,7 +25,7 @@ class progress {
     std::fprintf(stderr, "\r\033[K[%s] %zu/%zu  %s", bar.c_str(), done_, steps_, what.c_str());
     std::fflush(stderr);
   }
-  void step() { ++done_; }
+  void step(std::size_t steps = 1) { done_ += steps; }
   void clear() {
     if (shown_) std::fprintf(stderr, "\r\033[K");
   }

@@ -19,6 +19,16 @@ struct peer_result {
   double ratio = 0;           ///< its seconds per query / the index's
 };
 
+/// What only rows of the B-link tree have.
+struct blink_columns {
+  std::string policy;
+  std::string upper;
+  unsigned slots = 0;       ///< of a node
+  std::string path;         ///< how writes were done; empty where there are none
+  std::uint64_t batch = 0;  ///< elements that were inserted before the questions
+  unsigned repeat = 0;
+};
+
 struct row {
   std::string index = "static";
   std::string device;
@@ -34,9 +44,10 @@ struct row {
   std::string location;              ///< of queries and answers: "host" or "device"
   std::uint64_t range_elements = 0;  ///< in all ranges together
   double seconds = 0;
-  double rate = 0;  ///< queries per second; keys per second for build and visit
+  double rate = 0;  ///< queries or operations per second; keys per second for build and visit
   double bytes_per_key = 0;
   std::optional<double> bandwidth_share;
+  std::optional<blink_columns> blink;
   std::vector<peer_result> peers;
   std::vector<std::string> inapplicable_peers;  ///< asked for, but without this operation
   std::vector<std::string> notes;

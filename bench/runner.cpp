@@ -1,11 +1,13 @@
 // runner.cpp - the axes: one set of data per (key type, distribution, size), one index per thread count, one row per
-// (operation, number of queries).
+// (operation, number of queries), and for B-link trees per shape and path of writes.
 #include "bench/runner.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "bench/blink_measurement.hpp"
 #include "bench/measurement.hpp"
 #include "bench/progress.hpp"
 
@@ -22,9 +24,21 @@ device choose_device(const options& what) {
   }
 }
 
+/// Sizes of an operation's batches: one where the keys or --batch decide.
+std::vector<std::uint64_t> sizes_of(operation op, const options& what) {
+  const bool once =
+      takes_no_queries(op) || op == operation::insert_empty || (takes_batch(op) && what.blink.batch.has_value());
+  return once ? std::vector<std::uint64_t>{0} : what.queries;
+}
+
+std::size_t rows_per_size(operation op, const options& what) {
+  if (what.index != index_kind::blink) return 1;
+  return what.blink.shapes.size() * (chooses_path(op) ? what.blink.paths.size() : 1);
+}
+
 std::size_t count_rows(const options& what, std::size_t devices) {
   std::size_t per_index = 0;
-  for (const auto op : what.operations) per_index += takes_no_queries(op) ? 1 : what.queries.size();
+  for (const auto op : what.operations) per_index += sizes_of(op, what).size() * rows_per_size(op, what);
   return per_index * what.keys.size() * what.key_types.size() * what.distributions.size() * devices;
 }
 
@@ -38,6 +52,7 @@ class bench_run {
       if (what.search) throw bad_arguments("--node-search is for --device cpu.");
       devices_.push_back(chosen);
     }
+    if (what.index == index_kind::blink) require_shapes();
     bar_.emplace(count_rows(what, devices_.size()));
     result_.where = describe_machine();
     result_.command = what.command;
@@ -63,30 +78,68 @@ class bench_run {
     return what_.value_type.value_or(bytes_of(key) == 4 ? scalar_kind::u32 : scalar_kind::u64);
   }
 
-  void run_data(const data_spec& spec) {
-    const std::string about =
-        fmt::format("{} {} {} keys", size_text(spec.keys), name_of(spec.shape), name_of(spec.key));
-    bar_->say("generating " + about);
-    const workload data = make_workload(spec);
-    for (const auto& where : devices_) {
-      bar_->say("preparing " + about);
-      measurement m(what_, data, where, result_.copy_bandwidth);
-      for (const auto op : what_.operations) run_operation(m, op, about);
+  /// Before data are made that nothing could be measured with.
+  void require_shapes() const {
+    for (const auto key : what_.key_types) {
+      for (const auto& shape : what_.blink.shapes) {
+        const blink_subject probe(devices_.front(), {key, value_of(key)}, shape, what_.blink.fill);
+      }
     }
   }
 
-  void run_operation(measurement& m, operation op, const std::string& about) {
-    const std::vector<std::uint64_t> once{0};
-    for (const auto queries : takes_no_queries(op) ? once : what_.queries) {
-      bar_->say(fmt::format("{}, {}", name_of(op), about));
-      result_.rows.push_back(m.measure(op, queries));
-      bar_->step();
+  void run_data(const data_spec& spec) {
+    about_ = fmt::format("{} {} {} keys", size_text(spec.keys), name_of(spec.shape), name_of(spec.key));
+    bar_->say("generating " + about_);
+    what_.index == index_kind::blink ? run_blink(spec) : run_static(spec);
+  }
+
+  void run_static(const data_spec& spec) {
+    const workload data = make_workload(spec);
+    for (const auto& where : devices_) {
+      bar_->say("preparing " + about_);
+      measurement m(what_, data, where, result_.copy_bandwidth);
+      for_each_batch(spec.keys,
+                     [&](operation op, std::uint64_t queries) { result_.rows.push_back(m.measure(op, queries)); });
+    }
+  }
+
+  void run_blink(const data_spec& spec) {
+    const blink_data data = make_blink_data(spec, fresh_for(spec.keys));
+    for (const auto& where : devices_) {
+      bar_->say("preparing " + about_);
+      blink_measurement m(what_, data, where, result_.copy_bandwidth);
+      for_each_batch(spec.keys, [&](operation op, std::uint64_t queries) {
+        for (auto& r : m.measure(op, queries)) result_.rows.push_back(std::move(r));
+      });
+    }
+  }
+
+  [[nodiscard]] std::uint64_t fresh_for(std::uint64_t keys) const {
+    std::uint64_t most = 0;
+    for (const auto op : what_.operations) {
+      for (const auto queries : sizes_of(op, what_)) {
+        const std::uint64_t n = queries == as_many_as_keys ? keys : queries;
+        most = std::max(most, fresh_needed(op, n, what_.blink.batch.value_or(n)));
+      }
+    }
+    return most;
+  }
+
+  template <class F>
+  void for_each_batch(std::uint64_t keys, const F& f) {
+    for (const auto op : what_.operations) {
+      for (const auto queries : sizes_of(op, what_)) {
+        bar_->say(fmt::format("{}, {}", name_of(op), about_));
+        f(op, queries == as_many_as_keys ? keys : queries);
+        bar_->step(rows_per_size(op, what_));
+      }
     }
   }
 
   const options& what_;
   std::vector<device> devices_;
   std::optional<progress> bar_;
+  std::string about_;
   report result_;
 };
 

@@ -9,18 +9,10 @@
 #include <utility>
 
 #include "bench/generators.hpp"
+#include "bench/sorted_positions.hpp"
 
 namespace espalier::bench {
 namespace {
-
-/// Sorting (word, input position) makes any sort stable.
-struct wide_entry {
-  std::uint64_t word;
-  std::uint64_t position;
-  friend bool operator<(const wide_entry& a, const wide_entry& b) {
-    return a.word != b.word ? a.word < b.word : a.position < b.position;
-  }
-};
 
 template <class T>
 void gather(const column& from, const column& to, const auto& position_of) {
@@ -36,24 +28,9 @@ void gather(const column& from, const column& to, const auto& position_of) {
 
 template <class Key>
 void sort_pairs(workload& data) {
-  const auto keys = data.keys.as<const Key>();
-  const std::size_t n = keys.size();
-  // 32-bit keys and positions share one word: half the memory, and the faster comparison.
-  if constexpr (sizeof(Key) == 4) {
-    auto entries = std::make_unique_for_overwrite<std::uint64_t[]>(n);
-    parallel_indices(n, [&](std::uint64_t i) { entries[i] = std::uint64_t{codec<Key>::encode(keys[i])} << 32 | i; });
-    tbb::parallel_sort(entries.get(), entries.get() + n);
-    const auto position_of = [&](std::uint64_t i) { return entries[i] & 0xffffffffu; };
-    gather(data.keys, data.sorted_keys, position_of);
-    gather(data.values, data.sorted_values, position_of);
-  } else {
-    auto entries = std::make_unique_for_overwrite<wide_entry[]>(n);
-    parallel_indices(n, [&](std::uint64_t i) { entries[i] = {codec<Key>::encode(keys[i]), i}; });
-    tbb::parallel_sort(entries.get(), entries.get() + n);
-    const auto position_of = [&](std::uint64_t i) { return entries[i].position; };
-    gather(data.keys, data.sorted_keys, position_of);
-    gather(data.values, data.sorted_values, position_of);
-  }
+  const sorted_positions<Key> position_of(data.keys.as<const Key>());
+  gather(data.keys, data.sorted_keys, position_of);
+  gather(data.values, data.sorted_values, position_of);
 }
 
 /// Lower (or upper) bound of `key`, looked for in steps that double away from `hint`.
@@ -129,15 +106,30 @@ range_set draw_ranges(const workload& data, std::size_t n, std::uint64_t length)
   return set;
 }
 
+/// Queries whose answers fit; repeated keys can make ranges far longer than asked for.
+std::size_t fitting_queries(const range_set& ranges) {
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    total += ranges.last[i] - ranges.first[i];
+    if (total > most_range_elements) return std::max<std::size_t>(i, 1);
+  }
+  return ranges.size();
+}
+
 }  // namespace
 
 workload make_workload(const data_spec& spec) {
-  workload data{spec, column(spec.key, spec.keys), column(spec.value, spec.keys), column(spec.key, spec.keys),
-                column(spec.value, spec.keys)};
-  with_type(spec.key, [&]<class Key>() { generate_keys<Key>(spec.shape, spec.seed, data.keys.as<Key>()); });
+  column keys(spec.key, spec.keys), values(spec.value, spec.keys);
+  with_type(spec.key, [&]<class Key>() { generate_keys<Key>(spec.shape, spec.seed, keys.as<Key>()); });
   if (spec.value != no_value) {
-    with_type(spec.value, [&]<class Value>() { generate_values<Value>(spec.seed, data.values.as<Value>()); });
+    with_type(spec.value, [&]<class Value>() { generate_values<Value>(spec.seed, values.as<Value>()); });
   }
+  return make_workload(spec, std::move(keys), std::move(values));
+}
+
+workload make_workload(const data_spec& spec, column keys, column values) {
+  const std::size_t n = keys.size();
+  workload data{spec, std::move(keys), std::move(values), column(spec.key, n), column(spec.value, n)};
   with_type(spec.key, [&]<class Key>() { sort_pairs<Key>(data); });
   return data;
 }
@@ -148,6 +140,13 @@ query_set make_queries(const workload& data, std::size_t n, double hit_rate, boo
 
 range_set make_ranges(const workload& data, std::size_t n, std::uint64_t length) {
   return with_type(data.spec.key, [&]<class Key>() { return draw_ranges<Key>(data, n, length); });
+}
+
+range_set make_fitting_ranges(const workload& data, std::size_t n, std::uint64_t length) {
+  const std::uint64_t most = std::max<std::uint64_t>(most_range_elements / std::max<std::uint64_t>(length, 1), 1);
+  range_set ranges = make_ranges(data, std::min<std::uint64_t>(n, most), length);
+  const std::size_t fit = fitting_queries(ranges);
+  return fit < ranges.size() ? make_ranges(data, fit, length) : std::move(ranges);
 }
 
 std::string text_of(const column& values, std::size_t i) {

@@ -47,6 +47,8 @@ struct workload {
 };
 
 [[nodiscard]] workload make_workload(const data_spec& spec);
+/// From pairs that are there already.
+[[nodiscard]] workload make_workload(const data_spec& spec, column keys, column values);
 
 /// `hit_rate` of the queries are keys of the index, the others random keys. With no keys, all are random.
 [[nodiscard]] query_set make_queries(const workload& data, std::size_t n, double hit_rate, bool sorted);
@@ -54,6 +56,12 @@ struct workload {
 /// Ranges that start at a random element and hold `length` elements (more where the last key repeats, fewer at the
 /// end of the index).
 [[nodiscard]] range_set make_ranges(const workload& data, std::size_t n, std::uint64_t length);
+
+/// The same, but fewer where the elements of all ranges together would be more than most_range_elements.
+[[nodiscard]] range_set make_fitting_ranges(const workload& data, std::size_t n, std::uint64_t length);
+
+/// Elements that all answers of one `range` row may hold: 2 GiB of the widest pairs.
+inline constexpr std::uint64_t most_range_elements = std::uint64_t{1} << 27;
 
 /// The key as text.
 [[nodiscard]] std::string text_of(const column& values, std::size_t i);

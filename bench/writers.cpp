@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "bench/machine_json.hpp"
@@ -34,6 +35,14 @@ json row_json(const row& r) {
          {"rate", r.rate},
          {"ratio", json::object()},
          {"bytes_per_key", r.bytes_per_key}};
+  if (r.blink) {
+    j["policy"] = r.blink->policy;
+    j["upper"] = r.blink->upper;
+    j["slots"] = r.blink->slots;
+    j["path"] = r.blink->path;
+    j["repeat"] = r.blink->repeat;
+    if (r.blink->batch != 0) j["batch"] = r.blink->batch;
+  }
   for (const auto& p : r.peers) {
     j["ratio"][p.name] = p.ratio;
     j["peers"][p.name] = {{"seconds", p.seconds}, {"queries", p.queries}};
@@ -68,6 +77,29 @@ const peer_result* peer_of(const row& r, const std::string& name) {
   return at == r.peers.end() ? nullptr : &*at;
 }
 
+/// Columns of the B-link tree in which the rows differ.
+struct blink_axis {
+  std::string name;
+  std::string (*text)(const blink_columns&);
+};
+std::vector<blink_axis> blink_axes() {
+  return {{"policy", [](const blink_columns& b) { return b.policy; }},
+          {"upper", [](const blink_columns& b) { return b.upper; }},
+          {"slots", [](const blink_columns& b) { return std::to_string(b.slots); }},
+          {"path", [](const blink_columns& b) { return b.path; }}};
+}
+std::vector<blink_axis> differing_axes(const report& result) {
+  std::vector<blink_axis> axes = blink_axes();
+  std::erase_if(axes, [&](const blink_axis& axis) {
+    std::set<std::string> values;
+    for (const auto& r : result.rows) {
+      if (r.blink && !axis.text(*r.blink).empty()) values.insert(axis.text(*r.blink));
+    }
+    return values.size() < 2;
+  });
+  return axes;
+}
+
 std::string joined(const std::vector<std::string>& notes) {
   std::string text;
   for (const auto& n : notes) text += (text.empty() ? "" : "; ") + n;
@@ -98,7 +130,11 @@ std::string ratio_text(double ratio) { return fmt::format("{:.{}f}x", ratio, rat
 
 void write_table(const report& result, std::ostream& out) {
   const auto names = peer_names(result);
-  text_table table({"op", "device", "keys", "queries", "types", "distribution", "plan", "time", "rate"});
+  const auto axes = differing_axes(result);
+  text_table table({"op", "device", "keys", "queries", "types", "distribution", "plan"});
+  for (const auto& axis : axes) table.add_column(axis.name);
+  table.add_column("time");
+  table.add_column("rate");
   for (const auto& name : names) table.add_column("vs " + name);
   table.add_column("B/key");
   table.add_column("bandwidth");
@@ -110,9 +146,10 @@ void write_table(const report& result, std::ostream& out) {
                                    size_text(r.queries),
                                    r.key_type + "/" + r.value_type,
                                    r.distribution,
-                                   r.plan,
-                                   seconds_text(r.seconds),
-                                   rate_text(r.rate)};
+                                   r.plan};
+    for (const auto& axis : axes) cells.push_back(r.blink ? axis.text(*r.blink) : "");
+    cells.push_back(seconds_text(r.seconds));
+    cells.push_back(rate_text(r.rate));
     for (const auto& name : names) {
       const auto* p = peer_of(r, name);
       cells.push_back(p == nullptr ? "" : ratio_text(p->ratio));
@@ -146,6 +183,8 @@ void write_csv(const report& result, std::ostream& out) {
   const auto names = peer_names(result);
   out << "index,device,op,keys,queries,key_type,value_type,distribution,threads,plan,aggregates,location,seconds,rate,"
          "bytes_per_key,bandwidth_share";
+  const bool blink = std::any_of(result.rows.begin(), result.rows.end(), [](const row& r) { return r.blink; });
+  if (blink) out << ",policy,upper,slots,path";
   for (const auto& name : names) out << ",ratio_" << name;
   out << ",notes\n";
   for (const auto& r : result.rows) {
@@ -153,6 +192,8 @@ void write_csv(const report& result, std::ostream& out) {
                r.key_type, r.value_type, r.distribution, r.threads, r.plan, r.aggregates, r.location, r.seconds, r.rate,
                r.bytes_per_key);
     if (r.bandwidth_share) out << *r.bandwidth_share;
+    if (blink && !r.blink) out << ",,,,";
+    if (r.blink) fmt::print(out, ",{},{},{},{}", r.blink->policy, r.blink->upper, r.blink->slots, r.blink->path);
     for (const auto& name : names) {
       out << ',';
       if (const auto* p = peer_of(r, name)) out << p->ratio;

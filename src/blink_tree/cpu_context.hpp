@@ -16,14 +16,14 @@ class blink_cpu_context : public cpu_context {
   template <protocol Protocol>
   using reads = std::conditional_t<Protocol == protocol::none, own_reads, racing_reads>;
 
-  template <class Reads, bool PostAlways, class Job>
+  template <class Reads, class Writing, class Job>
   void launch_read(const Job& job, std::size_t n) {
-    launch_on<Reads, PostAlways>(job, n, false);
+    launch_on<Reads, Writing>(job, n, false);
   }
   /// `alone`: by one team, one element after the other.
-  template <class Reads, bool PostAlways, class Job>
+  template <class Reads, class Writing, class Job>
   void launch_write(const Job& job, std::size_t n, bool alone) {
-    launch_on<Reads, PostAlways>(job, n, alone);
+    launch_on<Reads, Writing>(job, n, alone);
   }
   /// One word that running teams may be reading or changing.
   [[nodiscard]] static std::uint32_t read_word(std::uint32_t* p) { return shared_word{p}.load_acquire(); }
@@ -35,10 +35,10 @@ class blink_cpu_context : public cpu_context {
   }
 
  private:
-  template <class Reads, bool PostAlways, class Job>
+  template <class Reads, class Writing, class Job>
   void launch_on(const Job& job, std::size_t n, bool alone) {
     using view = decltype(job.tree);
-    using runner = blink_runner<scalar_team, Reads, PostAlways, view>;
+    using runner = blink_runner<scalar_team, Reads, Writing, view>;
     const auto piece = [&job](std::size_t first, std::size_t last) { runner::run(scalar_team{}, job, first, last); };
     if (alone) {
       piece(0, n);

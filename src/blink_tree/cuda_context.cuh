@@ -69,21 +69,21 @@ class blink_cuda_context : public cuda_context {
   };
   static constexpr bool two_passes = true;
 
-  template <class Reads, bool PostAlways, class Job>
+  template <class Reads, class Writing, class Job>
   void launch_read(const Job& job, std::size_t n) {
     using team = typename team_of<Job>::type;
-    using runner = blink_runner<team, Reads, PostAlways, decltype(job.tree)>;
+    using runner = blink_runner<team, Reads, Writing, decltype(job.tree)>;
     cuda_backend(where()).for_each_team<team>(order(), (n + runner::batch - 1) / runner::batch,
                                               run_batch<runner, Job>{job, n});
   }
-  template <class Reads, bool PostAlways, class Job>
+  template <class Reads, class Writing, class Job>
   void launch_write(const Job& job, std::size_t n, bool alone) {
     using team = typename team_of<Job>::type;
-    using runner = blink_runner<team, Reads, PostAlways, decltype(job.tree)>;
+    using runner = blink_runner<team, Reads, Writing, decltype(job.tree)>;
     if (alone) {
       cuda_backend(where()).for_each_team<team>(order(), 1, run_all<runner, Job>{job, n});
     } else {
-      launch_read<Reads, PostAlways>(job, n);
+      launch_read<Reads, Writing>(job, n);
     }
   }
   [[nodiscard]] std::uint32_t read_word(std::uint32_t* p) { return read(p); }

@@ -35,8 +35,8 @@ class blink_index_on final : public blink_index {
   using inner_shape = typename view_type::inner_shape;
   using value = typename shape_type::value;
   using reads = typename Context::template reads<P>;
-  using write_reads = std::conditional_t<P == protocol::none, own_reads, racing_reads>;
-  static constexpr bool post_always = U == upper::classic;
+  using how = writing<P, U>;
+  using write_reads = typename how::reads;
   using lane_storage = tree_storage<Word, lines_elsewhere>;
   using input = staged_input<Context>;
   using output = staged_output<Context>;
@@ -146,7 +146,7 @@ class blink_index_on final : public blink_index {
       output out(context, elements_.value_bytes == 0 ? nullptr : values, n * elements_.value_bytes);
       output mask(context, found, n);
       blink_find_job<view_type> job{view_, in.data(), out.data(), static_cast<std::uint8_t*>(mask.data())};
-      context.template launch_read<reads, post_always>(job, n);
+      context.template launch_read<reads, how>(job, n);
       out.deliver(context);
       mask.deliver(context);
     });
@@ -160,7 +160,7 @@ class blink_index_on final : public blink_index {
       output v(context, elements_.value_bytes == 0 ? nullptr : out_values, n * elements_.value_bytes);
       output mask(context, found, n);
       blink_seek_job<view_type> job{view_, kind, in.data(), k.data(), v.data(), static_cast<std::uint8_t*>(mask.data())};
-      context.template launch_read<reads, post_always>(job, n);
+      context.template launch_read<reads, how>(job, n);
       k.deliver(context);
       v.deliver(context);
       mask.deliver(context);
@@ -214,7 +214,7 @@ class blink_index_on final : public blink_index {
       job.op = static_cast<aggregate_kind>(op);
       job.out = results.data();
       job.found = static_cast<std::uint8_t*>(mask.data());
-      context.template launch_read<reads, post_always>(job, n);
+      context.template launch_read<reads, how>(job, n);
       results.deliver(context);
       mask.deliver(context);
     });
@@ -510,7 +510,7 @@ class blink_index_on final : public blink_index {
   [[nodiscard]] bool is_stale_for(std::size_t n) const {
     const std::shared_lock lock(gate_);
     const std::size_t stale = stale_;
-    return !lent_ && stale * 8 > known_leaves_ && n * 4 >= known_leaves_ && stale > 64;
+    return U == upper::express && !lent_ && stale * 8 > known_leaves_ && n * 4 >= known_leaves_ && stale > 64;
   }
 
   [[nodiscard]] std::uint64_t count_elements(Context& context, const leaf_list& list) {
@@ -597,7 +597,9 @@ class blink_index_on final : public blink_index {
     const buffer<std::uint32_t> refusals(where_, 1, context.order());
     job.refusals = refusals.data();
     const bool inserts = may_insert(job);
-    std::uint64_t room = inserts && !(Context::two_passes && job.ops == nullptr) ? likely_new_leaves(n) : 0;
+    // Of a mixed batch nobody knows how much of it inserts: those that find no room say so.
+    const bool never_splits = Context::two_passes && P == protocol::link;
+    std::uint64_t room = inserts && job.ops == nullptr && !never_splits ? likely_new_leaves(n) : 0;
     for (unsigned pass = 0;; ++pass) {
       make_room(context, room);
       job.refused = lists[pass % 2].data();
@@ -627,8 +629,8 @@ class blink_index_on final : public blink_index {
   }
   void launch_writes(Context& context, const blink_write_job<view_type>& job, std::size_t n, bool first) const {
     constexpr bool one_writer = P == protocol::none;
-    if (!first || job.ops != nullptr || one_writer) {
-      context.template launch_write<write_reads, post_always>(job, n, one_writer);
+    if (!first || job.ops != nullptr || one_writer || P == protocol::couple) {
+      context.template launch_write<write_reads, how>(job, n, one_writer);
       return;
     }
     switch (job.op) {
@@ -644,7 +646,7 @@ class blink_index_on final : public blink_index {
   }
   template <blink_op Op>
   void launch_first_pass(Context& context, const blink_write_job<view_type>& job, std::size_t n) const {
-    context.template launch_write<write_reads, post_always>(blink_first_pass_job<view_type, Op>{job}, n, false);
+    context.template launch_write<write_reads, how>(blink_first_pass_job<view_type, Op>{job}, n, false);
   }
   [[nodiscard]] static bool may_insert(const blink_write_job<view_type>& job) {
     return job.ops != nullptr || job.op == blink_op::insert || job.op == blink_op::insert_or_assign;
@@ -675,7 +677,7 @@ class blink_index_on final : public blink_index {
       {
         const std::shared_lock lock(gate_);
         job.tree = view_;
-        context.template launch_write<write_reads, post_always>(job, n, P == protocol::none);
+        context.template launch_write<write_reads, how>(job, n, P == protocol::none);
         short_of_room = context.read(refusals.data());
       }
       if (short_of_room == 0) break;
@@ -780,7 +782,7 @@ class blink_index_on final : public blink_index {
     job.ends = options.ends;
     job.limit = options.limit;
     job.counts = counts;
-    context.template launch_read<reads, post_always>(job, n);
+    context.template launch_read<reads, how>(job, n);
   }
   /// total is changed_ if a writer came between.
   [[nodiscard]] range_buffers range_once(Context& context, const void* lo, const void* hi, std::size_t n,
@@ -807,7 +809,7 @@ class blink_index_on final : public blink_index {
     job.out_keys = result.keys.data();
     job.out_values = result.values.data();
     job.changed = Context::on_gpu ? nullptr : changed.data();
-    context.template launch_read<reads, post_always>(job, n);
+    context.template launch_read<reads, how>(job, n);
     if (!Context::on_gpu && context.read(changed.data()) != 0) result.total = changed_;
     return result;
   }
@@ -824,7 +826,6 @@ class blink_index_on final : public blink_index {
       image.inners = node_level_image::of<inner_shape>(self->inners_.host_copy(context));
       image.unused = self->leaves_.unused_numbers(context);
       image.has_lane = view_.lane.size != 0;
-      image.posts_always = post_always;
       for (const Word w : host_copy(context, self->list_.highs)) image.lane_highs.push_back(w);
       image.lane_ids = host_copy(context, self->list_.ids);
     });

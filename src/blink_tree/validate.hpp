@@ -57,7 +57,6 @@ struct node_image {
   std::vector<std::uint64_t> lane_highs;
   std::vector<node_id> lane_ids;  ///< empty: numbered in order
   bool has_lane = false;
-  bool posts_always = false;
 
   [[nodiscard]] validation validate() const;
   [[nodiscard]] std::string json() const;

@@ -19,6 +19,8 @@ std::unique_ptr<blink_index> make_blink_policy_on(const blink_request& r) {
     return make_policy<Context, Word, protocol::none, upper::express>(r);
   if (r.shape.how == protocol::none && r.shape.above == upper::classic)
     return make_policy<Context, Word, protocol::none, upper::classic>(r);
+  if (r.shape.how == protocol::couple && r.shape.above == upper::classic)
+    return make_policy<Context, Word, protocol::couple, upper::classic>(r);
   return nullptr;
 }
 

@@ -6,16 +6,13 @@ namespace espalier::detail {
 
 template <class Context, class Word, unsigned N>
 std::unique_ptr<blink_index> make_width(const blink_request& r) {
-  if (r.shape.above == upper::express)
-    return std::make_unique<blink_index_on<Context, Word, sizeof(Word), N, protocol::link, upper::express>>(
-        r.where, r.elements, r.options, r.keys, r.values, r.n, r.order);
-  return std::make_unique<blink_index_on<Context, Word, sizeof(Word), N, protocol::link, upper::classic>>(
+  return std::make_unique<blink_index_on<Context, Word, sizeof(Word), N, protocol::link, upper::express>>(
       r.where, r.elements, r.options, r.keys, r.values, r.n, r.order);
 }
 
 template <class Context, class Word>
 std::unique_ptr<blink_index> make_blink_width_on(const blink_request& r) {
-  if (r.shape.how != protocol::link) return nullptr;
+  if (r.shape.how != protocol::link || r.shape.above != upper::express) return nullptr;
   switch (r.shape.slots) {
     case 8:
       return make_width<Context, Word, 8>(r);

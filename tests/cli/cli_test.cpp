@@ -2,44 +2,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "cli/cli_process.hpp"
+#include "cli/cli_fixture.hpp"
 
 namespace espalier::cli_test {
 namespace {
 
-using json = nlohmann::json;
-
 const std::vector<std::string> operations{"build", "find", "find-sorted", "contains", "lower-bound", "range",
                                           "count", "sum",  "min",         "max",      "visit"};
 const std::string all_operations = "build,find,find-sorted,contains,lower-bound,range,count,sum,min,max,visit";
-const std::vector<std::string> distributions{"uniform",  "ascending", "descending", "almost-sorted",
-                                             "shuffled", "gaussian",  "normal",     "gamma",
-                                             "zipf",     "clustered", "adversarial"};
-
-class cli : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(cli_path())) GTEST_SKIP() << "the command line was not built: " << cli_path();
-  }
-  static json bench(const std::string& arguments) {
-    const outcome r = run("bench --device cpu --repeat 1 --format json " + arguments);
-    EXPECT_EQ(r.code, 0) << arguments << '\n' << r.err;
-    EXPECT_EQ(r.err, "");
-    return json::parse(r.out, nullptr, false);
-  }
-  static void expect_refused(const std::string& arguments, const std::string& mentions) {
-    const outcome r = run(arguments);
-    EXPECT_EQ(r.code, 2) << arguments;
-    EXPECT_EQ(r.out, "") << arguments;
-    EXPECT_NE(r.err.find(mentions), std::string::npos) << arguments << '\n' << r.err;
-    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << "one sentence, please: " << r.err;
-  }
-};
+const std::vector<std::string> distributions{"uniform",  "ascending", "descending",  "almost-sorted",
+                                             "shuffled", "gaussian",  "normal",      "gamma",
+                                             "zipf",     "clustered", "adversarial", "mesh"};
 
 void expect_row_schema(const json& row) {
   for (const char* name : {"index", "device", "op", "key_type", "value_type", "distribution", "plan", "location"}) {

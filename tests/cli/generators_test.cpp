@@ -8,8 +8,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace espalier::bench {
@@ -151,6 +153,75 @@ TEST(generator_shape, clusters_leave_most_of_the_range_empty_near_their_ends) {
     near += distance < (1u << 22) / 8;
   }
   EXPECT_GT(near, keys.size() / 2 - 1000);
+}
+
+TEST(generator_shape, mesh_names_each_inner_edge_twice_and_others_once) {
+  const std::uint64_t cells = 10'000, side = 100;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, unsigned> seen;
+  const triangle_mesh mesh(6 * cells, 3);
+  ASSERT_EQ(mesh.vertices(6 * cells), (side + 1) * (side + 1));
+  std::set<std::uint64_t> vertices;
+  for (std::uint64_t i = 0; i < 6 * cells; ++i) {
+    const auto edge = mesh.edge(i);
+    ASSERT_LT(edge.first, edge.second);
+    vertices.insert(edge.first);
+    vertices.insert(edge.second);
+    ++seen[edge];
+  }
+  EXPECT_EQ(vertices.size(), (side + 1) * (side + 1));
+  EXPECT_EQ(*vertices.rbegin(), vertices.size() - 1);
+  EXPECT_EQ(seen.size(), vertices.size() + 2 * cells - 1);  // a disc: V - E + F = 1
+  std::size_t border = 0;
+  for (const auto& [edge, times] : seen) {
+    ASSERT_LE(times, 2u);
+    border += times == 1;
+  }
+  EXPECT_EQ(border, 4 * side);
+}
+
+TEST(generator_shape, mesh_keys_are_two_vertex_numbers) {
+  const triangle_mesh mesh(3000, 1);
+  const auto keys = keys_of<std::uint64_t>(distribution::mesh, 3000);
+  const auto reals = keys_of<double>(distribution::mesh, 3000);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto [a, b] = mesh.edge(i);
+    ASSERT_EQ(keys[i], a << 32 | b);
+    ASSERT_EQ(reals[i], static_cast<double>(a) * 0x1p26 + static_cast<double>(b));
+  }
+}
+
+TEST(zipf, ranks_come_as_often_as_their_weights_say) {
+  for (const std::uint64_t n : {1u, 2u, 3u, 1000u}) {
+    const zipf_ranks ranks(n);
+    std::vector<double> weights(n);
+    for (std::size_t i = 0; i < n; ++i) weights[i] = std::pow(static_cast<double>(i + 1), -0.99);
+    const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+    const std::size_t draws = 200'000;
+    std::vector<std::size_t> counts(n);
+    for (std::size_t i = 0; i < draws; ++i) {
+      const std::uint64_t rank = ranks(random_bits(5, i));
+      ASSERT_LT(rank, n);
+      ++counts[rank];
+    }
+    // Gray's formula is exact for the first two ranks and close for the others.
+    for (std::size_t i = 0; i < std::min<std::size_t>(n, 2); ++i) {
+      EXPECT_NEAR(static_cast<double>(counts[i]) / draws, weights[i] / all, 0.005) << n << " " << i;
+    }
+    const auto head = std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>((n + 9) / 10), 0.0);
+    const auto wanted =
+        std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>((n + 9) / 10), 0.0);
+    EXPECT_NEAR(head / draws, wanted / all, 0.02) << n;
+  }
+}
+
+TEST(zipf, large_sizes_agree_with_the_sum_of_all_weights) {
+  // The share of rank 0 is 1 / zeta(n): the shortcut beyond a million terms must continue the exact sum.
+  const std::uint64_t n = 4'000'000;
+  double zeta = 0;
+  for (std::uint64_t i = 1; i <= n; ++i) zeta += std::pow(static_cast<double>(i), -0.99);
+  const zipf_ranks ranks(n);
+  EXPECT_EQ(ranks(static_cast<std::uint64_t>((1 / zeta - 1e-9) * 0x1p64)), 0u);
+  EXPECT_EQ(ranks(static_cast<std::uint64_t>((1 / zeta + 1e-9) * 0x1p64)), 1u);
 }
 
 TEST(generator_values, floats_are_in_the_unit_interval) {

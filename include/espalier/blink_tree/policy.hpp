@@ -1,26 +1,49 @@
 // policy.hpp - which code a protocol means.
 #pragma once
 
+#include <type_traits>
+
+#include "espalier/blink_tree/couple.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/blink_tree/write.hpp"
-#include "espalier/static_tree/index.hpp"
 
 namespace espalier::detail {
+
+/// How a tree is written to, for any team: writer<Team, View> has find_from, insert_from, update_from and erase_from.
+template <protocol Protocol, upper Upper>
+struct writing {
+  using reads = std::conditional_t<Protocol == protocol::none, own_reads, racing_reads>;
+  static constexpr bool starts_at_leaf = true;  ///< operations are told where the upper levels lead
+  template <class Team, class View>
+  using writer = blink_writer<Team, reads, Upper == upper::classic, View>;
+};
+template <upper Upper>
+struct writing<protocol::couple, Upper> {
+  static_assert(Upper == upper::classic, "the protocol couple needs inner nodes that know every leaf");
+  using reads = racing_reads;
+  static constexpr bool starts_at_leaf = false;
+  template <class Team, class View>
+  using writer = couple_writer<Team, View>;
+};
 
 /// The operations of one tree, for one team, while other teams read and write.
 template <protocol Protocol, upper Upper, class Team, class View>
 struct blink_ops {
-  static_assert(Protocol == protocol::link || Protocol == protocol::none);
-  using reads = std::conditional_t<Protocol == protocol::none, own_reads, racing_reads>;
+  using how = writing<Protocol, Upper>;
+  using reads = typename how::reads;
   using reader = blink_reader<Team, reads, View>;
-  using writer = blink_writer<Team, reads, Upper == upper::classic, View>;
+  using writer = typename how::template writer<Team, View>;
   using descent = descender<Team, reads, View>;
   using word = typename View::leaf_shape::word;
   using value = typename View::leaf_shape::value;
   using element = typename reader::element;
 
+  static ESPALIER_INLINE node_id start(Team team, const View& t, word x) {
+    if constexpr (how::starts_at_leaf) return descent::leaf(team, t, x);
+    return no_node;
+  }
   static ESPALIER_INLINE bool find(Team team, const View& t, word x, value& out) {
-    return reader::find(team, t, x, out);
+    return writer::find_from(team, t, start(team, t, x), x, out);
   }
   static ESPALIER_INLINE bool at_or_after(Team team, const View& t, word x, element& out) {
     return reader::at_or_after(team, t, x, out);
@@ -33,13 +56,13 @@ struct blink_ops {
     if (lo <= hi) reader::scan(team, t, lo, hi, visit);
   }
   static ESPALIER_INLINE blink_outcome insert(Team team, const View& t, word x, const value& v, bool assign) {
-    return writer::insert_from(team, t, descent::leaf(team, t, x), x, v, assign);
+    return writer::insert_from(team, t, start(team, t, x), x, v, assign);
   }
   static ESPALIER_INLINE blink_outcome update(Team team, const View& t, word x, const value& v) {
-    return writer::update_from(team, t, descent::leaf(team, t, x), x, v);
+    return writer::update_from(team, t, start(team, t, x), x, v);
   }
   static ESPALIER_INLINE blink_outcome erase(Team team, const View& t, word x) {
-    return writer::erase_from(team, t, descent::leaf(team, t, x), x);
+    return writer::erase_from(team, t, start(team, t, x), x);
   }
 };
 

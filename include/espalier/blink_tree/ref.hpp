@@ -10,6 +10,7 @@
 
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/blink_tree/policy.hpp"
+#include "espalier/static_tree/index.hpp"
 
 namespace espalier {
 

@@ -8,24 +8,24 @@
 #include <limits>
 
 #include "espalier/blink_tree/jobs.hpp"
-#include "espalier/blink_tree/write.hpp"
+#include "espalier/blink_tree/policy.hpp"
 #include "espalier/static_tree/aggregate.hpp"
 #include "espalier/static_tree/run.hpp"
 
 namespace espalier {
 
-/// `Reads`: how this job may read; `PostAlways`: of writes (write.hpp).
-template <class Team, class Reads, bool PostAlways, class View>
+/// `Reads`: how this job may read; `Writing`: what the tree's policy means for writes (policy.hpp).
+template <class Team, class Reads, class Writing, class View>
 struct blink_runner;
 
-template <class Team, class Reads, bool PostAlways, class Word, unsigned V, unsigned N>
-struct blink_runner<Team, Reads, PostAlways, blink_view<Word, V, N>> {
+template <class Team, class Reads, class Writing, class Word, unsigned V, unsigned N>
+struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
   using view = blink_view<Word, V, N>;
   using shape = typename view::leaf_shape;
   using value = typename shape::value;
   using io = runner<Team>;
   using reader = blink_reader<Team, Reads, view>;
-  using writer = blink_writer<Team, Reads, PostAlways, view>;
+  using writer = typename Writing::template writer<Team, view>;
   using lane_search = searcher<Team, Word, lines_elsewhere>;
   using descent = descender<Team, Reads, view>;
   /// Elements that share one look at the upper levels.
@@ -323,7 +323,7 @@ struct blink_runner<Team, Reads, PostAlways, blink_view<Word, V, N>> {
                                            value& out) {
     switch (op) {
       case blink_op::find:
-        return reader::find_from(team, t, id, x, out) ? blink_outcome::done : blink_outcome::unchanged;
+        return writer::find_from(team, t, id, x, out) ? blink_outcome::done : blink_outcome::unchanged;
       case blink_op::insert:
         return writer::template insert_from<Splits>(team, t, id, x, v, false);
       case blink_op::insert_or_assign:

@@ -153,6 +153,54 @@ struct node_writer {
     team.sync();
     return r;
   }
+  /// Both halves of an inner node.
+  struct halves {
+    node_head<word> left, right;
+    word separator;  ///< lowest key of the right one
+  };
+  /// Cuts a latched inner node, whose header is `h`, in two. The root keeps its number: its lower half moves to `left`, and
+  /// it becomes the parent of both; other nodes are `left` themselves.
+  static ESPALIER_INLINE halves halve(Team team, node_at<Shape> node, node_head<word> h, node_id left_id,
+                                      node_at<Shape> left, node_id right_id, node_at<Shape> right) {
+    halves made;
+    made.right = split(team, node, right, right_id, Shape::half, h);
+    made.separator = team.once([&] { return load_shared(right.keys()); });
+    h.high = static_cast<word>(made.separator - 1);
+    made.left = h;
+    store_version(team, right);
+    store_head(team, right, made.right);
+    const bool grow = left.p != node.p;
+    if (grow) {
+      move_tail(team, node.keys(), 0, left.keys(), unused);
+      move_tail(team, node.values(), 0, left.values(), value{});
+      store_version(team, left);
+      team.sync();
+      cut_left(team, left, h);
+      store_head(team, left, h);
+    }
+    team.sync();
+    fence_both();  // new nodes are complete before a link leads to them
+    team.sync();
+    if (!grow) {
+      cut_left(team, node, h);
+      store_head(team, node, h);
+      return made;
+    }
+    const word first = team.once([&] { return load_shared(left.keys()); });
+    node_head<word> top;
+    top.level = h.level + 1;
+    top.count = 2;
+    cut(team, node.keys(), 0, unused);
+    team.sync();
+    team.once([&] {
+      store_shared(node.keys(), first);
+      store_shared(node.keys() + 1, made.separator);
+      store_shared(node.values(), value{left_id});
+      store_shared(node.values() + 1, value{right_id});
+    });
+    store_head(team, node, top);
+    return made;
+  }
   static ESPALIER_INLINE void cut_left(Team team, node_at<Shape> left, const node_head<word>& h) {
     cut(team, left.keys(), h.count, unused);
     team.sync();
@@ -160,7 +208,7 @@ struct node_writer {
 };
 
 template <class Team, class Reads, bool PostAlways, class View>
-struct blink_writer;
+struct blink_writer;  // protocols link and none
 
 /// `Reads` carries the latch: racing_reads for the protocol link, own_reads for none. `PostAlways`: each split is posted to
 /// the inner nodes at once; else only along stretches where many right links had to be followed.
@@ -236,6 +284,10 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   static ESPALIER_INLINE void release(Team team, const held& l) { latch::release(team, l.node.version(), l.before); }
   static ESPALIER_INLINE void release_unchanged(Team team, const held& l) {
     latch::release_unchanged(team, l.node.version(), l.before);
+  }
+
+  static ESPALIER_INLINE bool find_from(Team team, const view& t, node_id start, Word x, value& out) {
+    return reader::find_from(team, t, start, x, out);
   }
 
   // ---- insert ----------------------------------------------------------------------------------------------------
@@ -405,52 +457,16 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       latch::release_unchanged(team, node.version(), before);
       return false;
     }
-    const auto right = t.inner(right_id);
-    auto rh = inner_writer::split(team, node, right, right_id, inner_shape::half, h);
-    const Word separator = team.once([&] { return load_shared(right.keys()); });
-    h.high = static_cast<Word>(separator - 1);
-    const auto left = t.inner(left_id);
-    if (grow) {
-      inner_writer::move_tail(team, node.keys(), 0, left.keys(), inner_writer::unused);
-      inner_writer::move_tail(team, node.values(), 0, left.values(), std::uint32_t{0});
-      inner_writer::store_version(team, left);
-      team.sync();
-    }
-    if (low >= separator) {
-      inner_writer::insert_at(team, right, at - inner_shape::half, rh.count, low, child);
-      ++rh.count;
-    }
-    inner_writer::store_version(team, right);
-    inner_writer::store_head(team, right, rh);
-    team.sync();
-    fence_both();
-    team.sync();
-    inner_writer::cut_left(team, left, h);
-    if (low < separator) {
-      inner_writer::insert_at(team, left, at, h.count, low, child);
-      ++h.count;
-    }
-    inner_writer::store_head(team, left, h);
-    if (grow) {
-      team.sync();
-      fence_both();
-      team.sync();
-      const Word first = team.once([&] { return load_shared(left.keys()); });
-      node_head<Word> top;
-      top.level = h.level + 1;
-      top.count = 2;
-      inner_writer::cut(team, node.keys(), 0, inner_writer::unused);
-      team.sync();
-      team.once([&] {
-        store_shared(node.keys(), first);
-        store_shared(node.keys() + 1, separator);
-        store_shared(node.values(), left_id);
-        store_shared(node.values() + 1, right_id);
-      });
-      inner_writer::store_head(team, node, top);
-    }
+    const auto left = t.inner(left_id), right = t.inner(right_id);
+    const auto made = inner_writer::halve(team, node, h, left_id, left, right_id, right);
+    const bool goes_right = low >= made.separator;
+    auto to_head = goes_right ? made.right : made.left;
+    const auto to = goes_right ? right : left;
+    inner_writer::insert_at(team, to, goes_right ? at - inner_shape::half : at, to_head.count, low, child);
+    ++to_head.count;
+    team.once([&] { store_shared(to.info(), to_head.info()); });
     latch::release(team, node.version(), before);
-    low = separator;
+    low = made.separator;
     child = right_id;
     return !grow;
   }

@@ -1,0 +1,317 @@
+// blink_measurement.cpp - see blink_measurement.hpp.
+#include "bench/blink_measurement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "bench/bytes_to_move.hpp"
+#include "bench/timing.hpp"
+
+namespace espalier::bench {
+namespace {
+
+constexpr std::uint64_t default_range_length = 32;
+/// Above this, checking every invariant takes longer than all measurements.
+constexpr std::uint64_t most_validated_keys = std::uint64_t{1} << 20;
+
+/// First elements not less than the queries, as columns keys, values, found.
+answers expected_neighbours(const workload& data, const query_set& queries) {
+  answers out;
+  out.emplace_back(data.spec.key, queries.size());
+  out.emplace_back(data.spec.value, queries.size());
+  out.emplace_back(scalar_kind::u8, queries.size());
+  for (const auto& c : out) {
+    if (c.byte_count() != 0) std::memset(c.data(), 0, c.byte_count());
+  }
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const std::uint64_t rank = queries.ranks[i];
+    if (rank >= data.sorted_keys.size()) continue;
+    copy_element(data.sorted_keys, rank, out[0], i);
+    copy_element(data.sorted_values, rank, out[1], i);
+    out[2].as<std::uint8_t>()[i] = 1;
+  }
+  return out;
+}
+
+answers columns_like(const answers& from) {
+  answers out;
+  for (const auto& c : from) out.emplace_back(c.kind(), c.size());
+  return out;
+}
+
+void require_right(operation op, const data_spec& spec, const query_view& view, const answers& ours,
+                   const answers& expected) {
+  if (auto wrong = difference(op, spec, view, ours, expected, "the reference", view.size())) {
+    throw wrong_answer(*wrong);
+  }
+}
+
+/// How writes of an operation are to be done, one row for each.
+std::vector<write_path> paths_of(operation op, const options& what) {
+  if (chooses_path(op)) return what.blink.paths;
+  const bool bulk = op == operation::insert_bulk || op == operation::erase_bulk;
+  return {bulk ? write_path::bulk : write_path::automatic};
+}
+
+}  // namespace
+
+blink_measurement::blink_measurement(const options& what, const blink_data& data, device where, double copy_bandwidth)
+    : what_(what),
+      data_(data),
+      where_(std::move(where)),
+      copy_bandwidth_(copy_bandwidth),
+      peers_(what, data, where_),
+      keys_(data.tree.keys, where_),
+      values_(data.tree.values, where_) {}
+
+std::vector<row> blink_measurement::measure(operation op, std::uint64_t queries) {
+  if (op == operation::build) return measure_build();
+  return writes(op) ? measure_writes(op, queries) : measure_questions(op, queries);
+}
+
+row blink_measurement::empty_row(operation op, const blink_subject& tree) const {
+  row r;
+  r.index = "blink";
+  r.device = is_gpu() ? "gpu" : "cpu";
+  r.op = name_of(op);
+  r.keys = data_.tree.keys.size();
+  r.key_type = name_of(spec().key);
+  r.value_type = name_of(spec().value);
+  r.distribution = name_of(spec().shape);
+  r.threads = where_.threads();
+  r.aggregates = name_in(aggregates_names, aggregates::none);
+  r.location = is_gpu() ? "device" : "host";
+  r.blink.emplace();
+  r.blink->policy = name_in(protocol_names, tree.shape().how);
+  r.blink->upper = name_in(upper_names, tree.shape().above);
+  r.blink->slots = tree.shape().slots;
+  r.blink->repeat = writes(op) ? what_.write_repeat : what_.repeat;
+  return r;
+}
+
+blink_subject blink_measurement::make_tree(const blink_shape& shape) const {
+  return blink_subject(where_, spec(), shape, what_.blink.fill);
+}
+
+void blink_measurement::load(blink_subject& tree) const {
+  tree.build(keys_.data(), values_.data(), data_.tree.keys.size());
+}
+
+void blink_measurement::finish_row(operation op, std::uint64_t work, const blink_subject& tree, row& r) const {
+  const blink_stats s = tree.stats();
+  if (r.seconds > 0) r.rate = static_cast<double>(work) / r.seconds;
+  if (s.size != 0) r.bytes_per_key = static_cast<double>(s.bytes) / static_cast<double>(s.size);
+  const auto bytes = bytes_to_move(op, r, spec().key, spec().value, s.leaves * s.node_bytes);
+  if (bytes && copy_bandwidth_ > 0 && r.seconds > 0) r.bandwidth_share = *bytes / r.seconds / copy_bandwidth_;
+}
+
+std::vector<row> blink_measurement::measure_build() const {
+  std::vector<row> rows;
+  for (const auto& shape : what_.blink.shapes) {
+    blink_subject tree = make_tree(shape);
+    row& r = rows.emplace_back(empty_row(operation::build, tree));
+    load(tree);
+    if (tree.stats().size != r.keys) throw wrong_answer(fmt::format("build: the tree has {} keys.", tree.stats().size));
+    if (r.keys <= most_validated_keys) {
+      if (const validation v = tree.validate(); !v) throw wrong_answer("build: the tree is not valid: " + v.problem);
+    }
+    r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
+      for (std::size_t i = 0; i < k; ++i) load(tree);
+    });
+    finish_row(operation::build, r.keys, tree, r);
+  }
+  peers_.add_build(rows);
+  return rows;
+}
+
+// ---- questions -------------------------------------------------------------------------------------------------
+
+void blink_measurement::make_ranges_for(operation op, std::uint64_t queries, question& q) const {
+  const std::uint64_t length = what_.range_length.value_or(default_range_length);
+  q.ranges = op == operation::range ? make_fitting_ranges(*q.elements, queries, length)
+                                    : make_ranges(*q.elements, queries, length);
+  if (q.ranges.size() < queries) {
+    q.notes.push_back(
+        fmt::format("range: {} of {} queries, so that the answers fit into memory", q.ranges.size(), queries));
+  }
+  q.keys = placed_column(q.ranges.lo, where_);
+  q.hi = placed_column(q.ranges.hi, where_);
+  q.expected = expected_answers(op, *q.elements, q.view(op));
+}
+
+blink_measurement::question blink_measurement::make_question(operation op, std::uint64_t queries,
+                                                             std::uint64_t inserted) {
+  question q;
+  q.elements = &data_.tree;
+  if (op == operation::find_after_insert) {
+    if (!grown_ || grown_->spec.keys != spec().keys + inserted) grown_ = with_inserted(data_, inserted);
+    q.elements = &*grown_;
+  }
+  if (takes_ranges(op)) {
+    make_ranges_for(op, queries, q);
+    return q;
+  }
+  const column& incoming = op == operation::find_after_insert ? grown_->keys : data_.incoming_keys();
+  q.points = make_requests(*q.elements, incoming, queries, what_.blink.requests.value_or(request_order::uniform),
+                           what_.hit_rate);
+  q.keys = placed_column(q.points.keys, where_);
+  q.expected = op == operation::lower_bound ? expected_neighbours(*q.elements, q.points)
+                                            : expected_answers(op, *q.elements, q.view(op));
+  return q;
+}
+
+std::vector<row> blink_measurement::measure_questions(operation op, std::uint64_t queries) {
+  const bool after_insert = op == operation::find_after_insert;
+  const std::uint64_t inserted = after_insert ? what_.blink.batch.value_or(queries) : 0;
+  const question q = make_question(op, queries, inserted);
+  blink_step insert;
+  if (after_insert) {
+    insert.keys = first_of(data_.fresh_keys, inserted);
+    insert.values = first_of(data_.fresh_values, inserted);
+    insert.allowed.assign(inserted, original);
+  }
+  const placed_step placed(insert, spec(), where_);
+  std::vector<row> rows;
+  for (const auto path : paths_of(op, what_)) {
+    for (const auto& shape : what_.blink.shapes) {
+      blink_subject tree = make_tree(shape);
+      row& r = rows.emplace_back(empty_row(op, tree));
+      r.notes = q.notes;
+      r.queries = q.view(op).size();
+      r.range_elements = q.view(op).elements();
+      load(tree);
+      if (after_insert) {
+        const write_options options{.path = path};
+        r.blink->path = name_in(path_names, tree.path_of(write_op::insert, inserted, options));
+        r.blink->batch = inserted;
+        tree.run(placed, options);
+      }
+      time_question(op, q, tree, r);
+      finish_row(op, r.queries, tree, r);
+    }
+  }
+  peers_.add_questions(op, *q.elements, q.view(op), q.expected, rows);
+  return rows;
+}
+
+void blink_measurement::time_question(operation op, const question& q, const blink_subject& tree, row& r) const {
+  const query_view view = q.view(op);
+  request ask{q.keys.data(), q.hi.data(), view.size(), {}, 0, {}, true, where_.default_stream()};
+  if (op == operation::range) return time_range(q, tree, ask, r);
+  const placed_answers out(columns_like(q.expected), where_);
+  ask.out = out.pointers();
+  out.poison();
+  tree.ask(op, ask);
+  require_right(op, spec(), view, out.fetch(), q.expected);
+  ask.wait = !is_gpu();
+  r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
+    for (std::size_t i = 0; i < k; ++i) tree.ask(op, ask);
+    if (!ask.wait) ask.order.synchronize();
+  });
+}
+
+void blink_measurement::time_range(const question& q, const blink_subject& tree, const request& ask, row& r) const {
+  const answers ours = tree.fetch(tree.range(ask));
+  if (ours[1].size() != q.expected[1].size()) {
+    throw wrong_answer(fmt::format("range: the tree finds {} elements, but {} are in the ranges.", ours[1].size(),
+                                   q.expected[1].size()));
+  }
+  require_right(operation::range, spec(), q.view(operation::range), ours, q.expected);
+  r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
+    for (std::size_t i = 0; i < k; ++i) static_cast<void>(tree.range(ask));
+    ask.order.synchronize();
+  });
+}
+
+// ---- writes ----------------------------------------------------------------------------------------------------
+
+std::uint64_t blink_measurement::fitting_size(operation op, std::uint64_t size, std::vector<std::string>& notes) const {
+  const std::uint64_t keys = data_.tree.keys.size();
+  if (keys == 0 && mixes(op)) {
+    throw bad_arguments(fmt::format("--ops {} asks for keys of the tree: give more than 0 --keys.", name_of(op)));
+  }
+  std::uint64_t most = size;
+  const char* why = "";
+  if ((op == operation::erase || op == operation::erase_bulk || op == operation::update) && keys < size) {
+    most = op == operation::update && keys > 0 ? size : keys;
+    why = "the tree has no more keys";
+  } else if (op == operation::ycsb_e) {
+    most = std::min(size, most_range_elements / 50);  // ranges of 50 on average
+    why = "so that the answers fit into memory";
+  }
+  if (most < size) notes.push_back(fmt::format("{}: {} of {} operations, {}", name_of(op), most, size, why));
+  return most;
+}
+
+double blink_measurement::run_once(operation op, const blink_script& script, const std::vector<placed_step>& steps,
+                                   const placed_step& contents, const write_options& options,
+                                   blink_subject& tree) const {
+  if (script.from_empty) {
+    tree.build(nullptr, nullptr, 0);
+  } else {
+    load(tree);
+  }
+  for (const auto& s : steps) s.out().poison();
+  where_.default_stream().synchronize();
+  const stopwatch watch;
+  for (const auto& s : steps) tree.run(s, options);
+  const double seconds = watch.seconds();
+
+  const auto require = [&](std::optional<std::string> wrong) {
+    if (wrong) throw wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
+  };
+  for (const auto& s : steps) {
+    const bool range = s.step().what == step_kind::range;
+    require(range ? wrong_step(s.step(), spec(), tree.fetch(tree.scanned()), "the tree")
+                  : wrong_step(s.step(), spec(), s.out().fetch(), "the tree"));
+  }
+  if (const std::uint64_t size = tree.stats().size; size != script.size_after) {
+    require(fmt::format("the tree has {} keys afterwards, but must have {}.", size, script.size_after));
+  }
+  contents.out().poison();
+  tree.run(contents, {});
+  require(wrong_step(contents.step(), spec(), contents.out().fetch(), "the tree afterwards"));
+  return seconds;
+}
+
+std::vector<row> blink_measurement::measure_writes(operation op, std::uint64_t queries) const {
+  std::vector<std::string> notes;
+  const std::uint64_t asked = takes_batch(op) ? what_.blink.batch.value_or(queries) : queries;
+  const blink_script script = make_script(op, data_, fitting_size(op, asked, notes), what_.blink.requests);
+  std::vector<placed_step> steps;
+  for (const auto& step : script.steps) steps.emplace_back(step, spec(), where_);
+  const placed_step contents(script.contents, spec(), where_);
+  std::vector<row> rows;
+  for (const auto path : paths_of(op, what_)) {
+    for (const auto& shape : what_.blink.shapes) {
+      blink_subject tree = make_tree(shape);
+      row& r = rows.emplace_back(empty_row(op, tree));
+      r.notes = notes;
+      r.queries = script.operations;
+      const write_options options{.path = path};
+      if (!script.from_empty) load(tree);
+      const blink_step& first = script.steps.front();
+      r.blink->path = name_in(path_names, first.what == step_kind::write ? tree.path_of(first.op, first.size(), options)
+                                                                         : write_path::per_key);
+      static_cast<void>(run_once(op, script, steps, contents, options, tree));  // warms memory pools up
+      if (script.size_after <= most_validated_keys) {
+        if (const validation v = tree.validate(); !v) {
+          throw wrong_answer(fmt::format("{}: the tree is not valid afterwards: {}", name_of(op), v.problem));
+        }
+      }
+      std::vector<double> seconds;
+      while (seconds.size() < what_.write_repeat) {
+        seconds.push_back(run_once(op, script, steps, contents, options, tree));
+      }
+      r.seconds = median(std::move(seconds));
+      finish_row(op, script.operations, tree, r);
+    }
+  }
+  peers_.add_script(op, script, rows);
+  return rows;
+}
+
+}  // namespace espalier::bench

@@ -1,0 +1,167 @@
+// blink_peers.cpp - see blink_peers.hpp.
+#include "bench/blink_peers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "bench/cpu_peer.hpp"
+#include "bench/peer.hpp"
+#include "bench/timing.hpp"
+
+namespace espalier::bench {
+namespace {
+
+/// Filling a map before each run takes far longer than the run: as many runs as fit into this, at least one.
+constexpr double most_seconds = 10;
+
+template <class Run>
+double median_of_runs(unsigned repeat, const Run& run) {
+  std::vector<double> seconds;
+  const stopwatch watch;
+  do seconds.push_back(run());
+  while (seconds.size() < repeat && watch.seconds() < most_seconds);
+  return median(std::move(seconds));
+}
+
+void note(std::vector<row>& rows, const std::string& text) {
+  for (auto& r : rows) r.notes.push_back(text);
+}
+
+/// Uninitialised columns like these, cut to the first queries.
+answers columns_like(operation op, const answers& expected, std::size_t queries, std::uint64_t elements) {
+  answers out;
+  for (std::size_t c = 0; c < expected.size(); ++c) {
+    const std::size_t all = expected[c].size();
+    if (op == operation::range) {
+      out.emplace_back(expected[c].kind(), c == 0 ? queries + 1 : elements);
+      if (c == 0) out.back() = first_of(expected[0], queries + 1);
+    } else {
+      out.emplace_back(expected[c].kind(), op == operation::sum ? all : std::min(all, queries));
+      out.back().poison();
+    }
+  }
+  return out;
+}
+
+request request_for(const column& keys, const column& hi, std::size_t queries, const answers& out) {
+  request r;
+  r.keys = keys.data();
+  r.hi = hi.data();
+  r.queries = queries;
+  for (std::size_t c = 0; c < out.size(); ++c) r.out[c] = out[c].data();
+  return r;
+}
+
+}  // namespace
+
+bool blink_peers::applies(const std::string& name, std::vector<row>& rows) const {
+  const bool gpu = where_.kind() == device_kind::cuda;
+  if (gpu || (name != "std-map" && name != "absl-btree")) {
+    if (what_.peers_named) {
+      note(rows, fmt::format("{}: skipped, not a peer of the B-link tree on a {}", name, gpu ? "gpu" : "cpu"));
+    }
+    return false;
+  }
+  const auto& list = known_peers();
+  const auto entry = std::find_if(list.begin(), list.end(), [&](const auto& p) { return p.name == name; });
+  if (data_.tree.keys.size() > entry->most_keys && !what_.force_peers) {
+    note(rows, fmt::format("{}: skipped above {} keys (--force-peers measures it)", name, size_text(entry->most_keys)));
+    return false;
+  }
+  return true;
+}
+
+void blink_peers::add_each(std::uint64_t work, bool one_thread, std::vector<row>& rows, const measure& f) const {
+  for (const auto& name : what_.peers) {
+    if (rows.empty() || !applies(name, rows)) continue;
+    const auto map = make_ordered_map(name, data_.tree.spec, one_thread ? 1 : where_.threads());
+    const timing t = f(*map, name);
+    const double per_unit = t.work == 0 ? 0 : t.seconds / static_cast<double>(t.work);
+    for (auto& r : rows) {
+      const double ours = work == 0 ? 0 : r.seconds / static_cast<double>(work);
+      r.peers.push_back({name, t.seconds, t.work, ours > 0 ? per_unit / ours : 0});
+      // The ratio must not hide that a map is written by one thread, whatever the index uses.
+      if (one_thread && r.threads > 1) {
+        r.notes.push_back(fmt::format("{}: runs {} in one thread, the index uses {}", name,
+                                      what_.blink.single_threaded_peers ? "all" : "writes and mixed batches",
+                                      r.threads));
+      }
+    }
+  }
+}
+
+void blink_peers::add_build(std::vector<row>& rows) const {
+  const std::uint64_t n = data_.tree.keys.size();
+  add_each(n, true, rows, [&](ordered_map& map, const std::string&) {
+    const double seconds = median_of_runs(what_.write_repeat, [&] {
+      map.load({}, {});
+      const stopwatch watch;
+      map.load(data_.tree.keys, data_.tree.values);
+      return watch.seconds();
+    });
+    return timing{seconds, n};
+  });
+}
+
+void blink_peers::add_questions(operation op, const workload& elements, const query_view& view, const answers& expected,
+                                std::vector<row>& rows) const {
+  const double mean = static_cast<double>(view.elements()) / static_cast<double>(std::max<std::size_t>(view.size(), 1));
+  const std::size_t queries =
+      takes_ranges(op) ? limited_sample(view.size(), mean, 0x1p24) : std::min(view.size(), most_peer_queries);
+  const std::uint64_t selected = op == operation::range ? expected[0].as<std::uint64_t>()[queries] : 0;
+  const column nothing;
+  add_each(view.size(), what_.blink.single_threaded_peers, rows, [&](ordered_map& map, const std::string& name) {
+    map.load(elements.keys, elements.values);
+    const answers out = columns_like(op, expected, queries, selected);
+    const request r = view.ranges != nullptr ? request_for(view.ranges->lo, view.ranges->hi, queries, out)
+                                             : request_for(view.points->keys, nothing, queries, out);
+    map.ask(op, r);
+    if (auto wrong = difference(op, elements.spec, view, expected, out, name, queries)) throw wrong_answer(*wrong);
+    const double seconds = median_seconds(what_.repeat, [&](std::size_t k) {
+      for (std::size_t i = 0; i < k; ++i) map.ask(op, r);
+    });
+    return timing{seconds, queries};
+  });
+}
+
+double blink_peers::run_script(operation op, const blink_script& script, ordered_map& map,
+                               const std::string& name) const {
+  const data_spec& spec = data_.tree.spec;
+  if (script.from_empty) {
+    map.load({}, {});
+  } else {
+    map.load(data_.tree.keys, data_.tree.values);
+  }
+  std::vector<answers> out;
+  for (const auto& step : script.steps) {
+    out.push_back(make_answers(step, spec));
+    if (step.what == step_kind::range) out.back()[0] = first_of(step.expected[0], step.size() + 1);
+  }
+  const stopwatch watch;
+  for (std::size_t s = 0; s < script.steps.size(); ++s) {
+    const blink_step& step = script.steps[s];
+    if (step.what == step_kind::range) {
+      map.ask(operation::range, request_for(step.ranges.lo, step.ranges.hi, step.size(), out[s]));
+    } else {
+      map.run(step, out[s]);
+    }
+  }
+  const double seconds = watch.seconds();
+  for (std::size_t s = 0; s < script.steps.size(); ++s) {
+    if (auto wrong = wrong_step(script.steps[s], spec, out[s], name)) {
+      throw wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
+    }
+  }
+  return seconds;
+}
+
+void blink_peers::add_script(operation op, const blink_script& script, std::vector<row>& rows) const {
+  add_each(script.operations, true, rows, [&](ordered_map& map, const std::string& name) {
+    const double seconds = median_of_runs(what_.write_repeat, [&] { return run_script(op, script, map, name); });
+    return timing{seconds, script.operations};
+  });
+}
+
+}  // namespace espalier::bench

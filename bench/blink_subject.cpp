@@ -1,0 +1,89 @@
+// blink_subject.cpp - calls of the untyped tree.
+#include "bench/blink_subject.hpp"
+
+#include "bench/options.hpp"
+
+namespace espalier::bench {
+
+placed_step::placed_step(const blink_step& step, const data_spec& spec, const device& where)
+    : step_(&step),
+      ops_(step.ops, where),
+      keys_(step.what == step_kind::range ? step.ranges.lo : step.keys, where),
+      hi_(step.ranges.hi, where),
+      values_(step.values, where),
+      out_(step.what == step_kind::range ? answers{} : make_answers(step, spec), where) {}
+
+blink_subject::blink_subject(const device& where, const data_spec& spec, const blink_shape& shape, double fill)
+    : where_(where), spec_(spec), asked_(shape), options_{fill} {
+  try {
+    build(nullptr, nullptr, 0);
+  } catch (const out_of_memory&) {
+    throw;
+  } catch (const error& e) {
+    throw bad_arguments(e.what());
+  }
+}
+
+void blink_subject::build(const void* keys, const void* values, std::size_t n) {
+  tree_.reset();
+  tree_ = espalier::detail::build_blink_index(where_, {spec_.key, spec_.value, bytes_of(spec_.value)}, asked_, keys,
+                                              values, n, options_, where_.default_stream());
+}
+
+void blink_subject::run(const placed_step& placed, const write_options& options) {
+  const blink_step& step = placed.step();
+  if (step.what == step_kind::range) {
+    scanned_ = {};
+    scanned_ = tree_->range(placed.keys(), placed.hi(), step.size(), {}, where_.default_stream());
+    return;
+  }
+  const espalier::detail::execution now{where_.default_stream(), true};
+  const auto out = placed.out().pointers();
+  auto* done = static_cast<std::uint8_t*>(out[1]);
+  if (step.what == step_kind::write) {
+    tree_->write(step.op, placed.keys(), placed.values(), step.size(), done, options, now);
+  } else if (step.what == step_kind::apply) {
+    tree_->apply(placed.ops(), placed.keys(), placed.values(), step.size(), out[0], done, options, now);
+  } else {
+    tree_->find(placed.keys(), step.size(), out[0], done, now);
+  }
+}
+
+void blink_subject::ask(operation op, const request& r) const {
+  const espalier::detail::execution ex{where_.resolve(r.order), r.wait};
+  if (op == operation::lower_bound) {
+    tree_->seek(espalier::detail::seek_kind::lower_bound, r.keys, r.queries, r.out[0], r.out[1],
+                static_cast<std::uint8_t*>(r.out[2]), ex);
+  } else if (op == operation::count) {
+    tree_->count(r.keys, r.hi, r.queries, {}, static_cast<std::uint64_t*>(r.out[0]), ex);
+  } else if (op == operation::sum) {
+    tree_->aggregate(espalier::detail::aggregate_op::sum, r.keys, r.hi, r.queries, interval::closed, r.out[0], nullptr,
+                     ex);
+  } else {
+    tree_->find(r.keys, r.queries, r.out[0], static_cast<std::uint8_t*>(r.out[1]), ex);
+  }
+}
+
+range_buffers blink_subject::range(const request& r) const {
+  return tree_->range(r.keys, r.hi, r.queries, {}, where_.resolve(r.order));
+}
+
+answers blink_subject::fetch(const range_buffers& raw) const {
+  answers out;
+  const stream order = where_.default_stream();
+  const auto add = [&](scalar_kind kind, const void* from, std::size_t n) {
+    const column& to = out.emplace_back(kind, n);
+    if (to.byte_count() != 0) where_.copy(to.data(), from, to.byte_count(), order);
+  };
+  add(scalar_kind::u64, raw.offsets.data(), raw.offsets.size());
+  add(spec_.key, raw.keys.data(), raw.total);
+  add(spec_.value, raw.values.data(), raw.total);
+  order.synchronize();
+  return out;
+}
+
+write_path blink_subject::path_of(write_op op, std::size_t n, const write_options& options) const {
+  return options.path != write_path::automatic ? options.path : tree_->explain(op, n, options).chosen;
+}
+
+}  // namespace espalier::bench

@@ -1,0 +1,27 @@
+// svg_plot.hpp - line plots as SVG: x by powers of two, y by powers of ten, readable in light and dark and without
+// colour.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::bench {
+
+struct svg_series {
+  std::string name;
+  std::vector<std::pair<double, double>> points;  ///< both positive, x ascending
+};
+
+struct svg_plot {
+  std::string title;
+  std::string x_label;
+  std::string y_label;
+  std::vector<svg_series> series;
+};
+
+/// A whole SVG document. Points that are not positive and finite are left out.
+[[nodiscard]] std::string to_svg(const svg_plot& plot);
+
+}  // namespace espalier::bench

@@ -1,0 +1,11 @@
+// u32_policies.cpp - the protocols and the kinds of upper levels other than the default, for 32-bit keys.
+#include "blink_conformance/conformance.hpp"
+
+ESPALIER_BLINK_POLICY_CONFORMANCE(blink_u32_link_classic, std::uint32_t, std::uint32_t,
+                                  blink_policy<protocol::link, upper::classic>)
+ESPALIER_BLINK_POLICY_CONFORMANCE(blink_u32_couple_classic, std::uint32_t, std::uint32_t,
+                                  blink_policy<protocol::couple, upper::classic>)
+ESPALIER_BLINK_POLICY_CONFORMANCE(blink_u32_none_express, std::uint32_t, std::uint32_t,
+                                  blink_policy<protocol::none, upper::express>)
+ESPALIER_BLINK_POLICY_CONFORMANCE(blink_u32_none_classic, std::uint32_t, std::uint32_t,
+                                  blink_policy<protocol::none, upper::classic>)

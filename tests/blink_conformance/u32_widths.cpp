@@ -1,0 +1,11 @@
+// u32_widths.cpp - nodes from the narrowest to whole pages, for 32-bit keys.
+#include "blink_conformance/conformance.hpp"
+
+ESPALIER_BLINK_POLICY_CONFORMANCE(blink_u32_slots_8, std::uint32_t, std::uint32_t,
+                                  blink_policy<protocol::link, upper::express, 8>)
+ESPALIER_BLINK_POLICY_CONFORMANCE(blink_u32_slots_32, std::uint32_t, std::uint32_t,
+                                  blink_policy<protocol::link, upper::express, 32>)
+ESPALIER_BLINK_POLICY_CONFORMANCE(blink_u32_slots_128, std::uint32_t, std::uint32_t,
+                                  blink_policy<protocol::link, upper::express, 128>)
+ESPALIER_BLINK_POLICY_CONFORMANCE(blink_u32_slots_4096, std::uint32_t, std::uint32_t,
+                                  blink_policy<protocol::link, upper::express, 4096>)

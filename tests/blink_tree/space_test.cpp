@@ -1,0 +1,105 @@
+// space_test.cpp - the space of what was erased is used again, whatever the order in which keys come and go.
+#include <gtest/gtest.h>
+
+#include "support/blink_subject.hpp"
+
+namespace espalier::test {
+namespace {
+
+using subject_type = blink_subject<std::uint32_t, std::uint32_t>;
+
+class BlinkTreeSpace : public testing::TestWithParam<const setting*> {
+ protected:
+  /// Each round brings `n` keys and takes away those of the round before. The tree never holds more than two rounds,
+  /// so it must stay within twice what those take, however long this goes on.
+  template <class KeysOfRound>
+  static void come_and_go(const char* what, std::size_t n, const write_options& options, KeysOfRound keys_of) {
+    SCOPED_TRACE(std::string(what) + ", " + to_string(options));
+    blink_tree<std::uint32_t, std::uint32_t> tree(GetParam()->where);
+    const array<std::uint32_t> values = make_values<std::uint32_t>(n);
+    std::size_t early = 0, most = 0;
+    for (unsigned round = 0; round < 60; ++round) {
+      tree.insert(keys_of(round).span(), values.span(), {}, options);
+      if (round > 0) tree.erase(keys_of(round - 1).span(), {}, options);
+      ASSERT_EQ(tree.size(), n) << "round " << round;
+      most = std::max(most, tree.stats().bytes);
+      if (round == 4) early = most;
+    }
+    const validation v = tree.validate();
+    ASSERT_TRUE(v.ok) << v.problem;
+    EXPECT_LE(most, 2 * early) << "bytes";
+  }
+};
+
+TEST_P(BlinkTreeSpace, SmallErasedSpaceIsUsedAgain) {
+  constexpr std::uint32_t n = 2000;
+  for (const write_path path : all_paths) {
+    const write_options options{batch_semantics::concurrent, path};
+    const auto sliding = [](unsigned round) {
+      array<std::uint32_t> keys(n);
+      for (std::uint32_t i = 0; i < n; ++i) keys[i] = round * n + i;
+      return keys;
+    };
+    const auto falling = [](unsigned round) {
+      array<std::uint32_t> keys(n);
+      for (std::uint32_t i = 0; i < n; ++i) keys[i] = 1u << 31 | ((1u << 30) - round * n - i);
+      return keys;
+    };
+    const auto scattered = [](unsigned round) {
+      array<std::uint32_t> keys(n);
+      for (std::uint32_t i = 0; i < n; ++i) keys[i] = (i * 64 + round % 64) * 1021;
+      return keys;
+    };
+    come_and_go("a window that slides up", n, options, sliding);
+    come_and_go("a window that slides down", n, options, falling);
+    come_and_go("keys all over", n, options, scattered);
+  }
+}
+
+// Most of a tree is erased: its leaves are merged, so what is left is dense enough to be scanned.
+TEST_P(BlinkTreeSpace, SmallErasingMostKeysMergesLeaves) {
+  for (const write_path path : all_paths) {
+    SCOPED_TRACE(espalier::to_string(path));
+    subject_type s(*GetParam(), distinct(make_keys<std::uint32_t>(family::uniform, 8000)), blink_options{1.0});
+    const std::size_t before = s.tree().stats().leaves;
+    const array<std::uint32_t> keys = s.model().keys();
+    std::vector<std::uint32_t> leaving;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (i % 20 != 0) leaving.push_back(keys[i]);
+    }
+    s.erase(array<std::uint32_t>(std::span<const std::uint32_t>(leaving)), {batch_semantics::concurrent, path});
+    s.maintain();
+    s.check_content();
+    EXPECT_LT(s.tree().stats().leaves, before / 3);
+  }
+}
+
+TEST_P(BlinkTreeSpace, SmallClearGivesSpaceForTheNextElements) {
+  subject_type s(*GetParam());
+  const array<std::uint32_t> keys = make_keys<std::uint32_t>(family::uniform, 5000);
+  std::size_t first = 0;
+  for (unsigned round = 0; round < 20; ++round) {
+    s.insert(keys);
+    if (round == 0) first = s.tree().stats().bytes;
+    EXPECT_LE(s.tree().stats().bytes, 2 * first) << "round " << round;
+    s.clear();
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Queries on a tree that has grown since may pay for new upper levels, but only once.
+TEST_P(BlinkTreeSpace, SmallQueriesMakeTheUpperLevelsAnewAtMostOnce) {
+  subject_type s(*GetParam(), distinct(make_keys<std::uint32_t>(family::uniform, 20000)));
+  s.insert(distinct(make_keys<std::uint32_t>(family::gaussian, 6000)),
+           {batch_semantics::concurrent, write_path::per_key});
+  const array<std::uint32_t> keys = s.model().keys();
+  array<std::uint8_t> found(keys.size());
+  const std::size_t before = s.tree().stats().lane_builds;
+  for (unsigned i = 0; i < 5; ++i) s.tree().contains(keys.span(), found.span());
+  EXPECT_LE(s.tree().stats().lane_builds, before + 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(, BlinkTreeSpace, testing::ValuesIn(host_span_settings()), setting_name{});
+
+}  // namespace
+}  // namespace espalier::test
