@@ -98,6 +98,7 @@ class blink_index_on final : public blink_index {
       adopt_pools();
       order_now(context);
       lent_ = true;
+      list_is_whole_ = false;
     });
     return &view_;
   }
@@ -453,6 +454,7 @@ class blink_index_on final : public blink_index {
     known_leaves_ = leaves;
     erased_ = 0;
     stale_ = 0;
+    list_is_whole_ = list_.highs.size() != 0;
     adopt_pools();
     view_.lane = lane_.view;
     view_.lane_leaves = list_.ids.size() == 0 ? nullptr : list_.ids.data();
@@ -542,6 +544,8 @@ class blink_index_on final : public blink_index {
     const input in_values(context, V == 0 ? nullptr : values, n * elements_.value_bytes);
     output out(context, V == 0 ? nullptr : out_values, n * elements_.value_bytes), mask(context, done, n);
     if (mask.data() != nullptr) context.zero(mask.data(), n);
+    // Only finds answer: the caller's other elements travel there and back.
+    if (out.data() != nullptr && out.data() != out_values) context.copy(out.data(), out_values, n * elements_.value_bytes);
     blink_write_job<view_type> job;
     job.ops = static_cast<const std::uint8_t*>(in_ops.data());
     job.op = op;
@@ -618,10 +622,11 @@ class blink_index_on final : public blink_index {
       room = n + 64;
     }
   }
-  /// Memory for so many new leaves, and for what posting them takes.
+  /// Before writes: memory for so many new leaves, and for what posting them takes.
   void make_room(Context& context, std::uint64_t leaves) {
     const std::unique_lock lock(gate_);
     after_others(context.order(), true);
+    list_is_whole_ = false;  // before anybody else can take it for granted
     if (leaves == 0) return;
     leaves_.ensure(context, leaves, !lent_);
     inners_.ensure(context, U == upper::classic ? leaves / (N / 4) + 64 : 64, !lent_);
@@ -711,7 +716,7 @@ class blink_index_on final : public blink_index {
     leaf_list fresh;
     const leaf_list* list = &list_;
     leaves_.refresh(context);
-    const bool by_lane = view_.lane.size != 0 && leaves_.taken() == 0 && erased_ == 0 && !lent_;
+    const bool by_lane = list_is_whole_;
     if (!by_lane) {
       fresh = list_leaves(context);
       list = &fresh;
@@ -748,6 +753,7 @@ class blink_index_on final : public blink_index {
     b.first_new = wanted == 0 ? 0 : leaves_.take_fresh(context, wanted);
     adopt_pools();
     b.tree = view_;
+    if (op != write_op::update) list_is_whole_ = false;
     if (V != 0 && (op == write_op::insert_or_assign || op == write_op::update))
       context.for_each(n, place_element<typename Context::lone_team, view_type>{b, true});
     if (op != write_op::update) {
@@ -766,7 +772,7 @@ class blink_index_on final : public blink_index {
       try {
         adopt(make_upper(context, view_, std::move(after)), live + wanted);
       } catch (const out_of_memory&) {
-        stale_ += wanted;
+        stale_ += wanted;  // the lane that there was still leads to every leaf, by links
       }
     }
     order_now(context);
@@ -850,6 +856,7 @@ class blink_index_on final : public blink_index {
   std::uint64_t stale_ = 0;         ///< leaves made since
   std::uint64_t erased_ = 0;        ///< elements asked to be erased since
   std::size_t lane_builds_ = 0;
+  bool list_is_whole_ = false;  ///< list_ names all live leaves and no others
   std::atomic<bool> lent_ = false;  ///< a ref may be in use: nothing is tidied, moved or given out again unasked
   mutable std::shared_mutex gate_;
   mutable std::mutex streams_mutex_;

@@ -59,7 +59,8 @@ struct tree_kind {
 };
 using shared_trees = testing::Types<tree_kind<std::uint32_t, blink_policy<>>, tree_kind<std::uint64_t, blink_policy<>>,
                                     tree_kind<std::uint32_t, blink_policy<protocol::link, upper::express, 8>>,
-                                    tree_kind<std::uint64_t, blink_policy<protocol::link, upper::classic>>>;
+                                    tree_kind<std::uint64_t, blink_policy<protocol::link, upper::classic>>,
+                                    tree_kind<std::uint32_t, blink_policy<protocol::couple, upper::classic>>>;
 struct tree_kind_name {
   template <class Kind>
   static std::string GetName(int i) {

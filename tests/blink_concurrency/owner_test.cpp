@@ -33,31 +33,32 @@ TEST_P(BlinkTreeOwner, TakesEveryCallFromSeveralThreads) {
   tree_type tree(where);
   const array<std::uint32_t> staying = keys_from(shares - 1, shares, n);
   tree.insert(staying.span(), values_for(staying).span());
-  std::atomic<unsigned> wrong{0};
   in_threads(many_threads, [&](unsigned t) {
     const stream order = where.make_stream();
     const array<std::uint32_t> keys = keys_from(t, shares, n), values = values_for(keys);
     array<std::uint8_t> done(n);
     array<std::uint32_t> found_values(n);
-    const auto all_done = [&] { return std::count(done.begin(), done.end(), 1) == static_cast<std::ptrdiff_t>(n); };
+    const auto expect_all = [&](const char* what, unsigned round) {
+      const auto missing = std::count(done.begin(), done.end(), 0);
+      EXPECT_EQ(missing, 0) << what << ", thread " << t << ", round " << round;
+    };
     for (unsigned round = 0; round < 6; ++round) {
       const write_options how = (round + t) % 2 == 0 ? per_key : bulk;
       tree.insert(keys.span(), values.span(), done.span(), how, order);
-      if (!all_done()) ++wrong;
+      expect_all("insert", round);
       if (round == t) tree.maintain(order);
       tree.find(staying.span(), found_values.span(), done.span(), order);
-      if (!all_done()) ++wrong;
-      for (std::size_t i = 0; i < n; ++i) wrong += found_values[i] != value_of(staying[i]) ? 1 : 0;
+      expect_all("find of what stays", round);
+      for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(found_values[i], value_of(staying[i])) << "round " << round;
       tree.find(keys.span(), found_values.span(), done.span(), order);
-      if (!all_done()) ++wrong;
+      expect_all("find", round);
       const std::uint32_t lo = 0, hi = shares * static_cast<std::uint32_t>(n);
-      if (tree.range({&lo, 1}, {&hi, 1}, {}, order).keys.size() < 2 * n) ++wrong;
+      EXPECT_GE(tree.range({&lo, 1}, {&hi, 1}, {}, order).keys.size(), 2 * n) << "thread " << t << ", round " << round;
       if (round == 5) break;
       tree.erase(keys.span(), done.span(), how, order);
-      if (!all_done()) ++wrong;
+      expect_all("erase", round);
     }
   });
-  EXPECT_EQ(wrong.load(), 0u);
   const auto [keys, values] = content_of(tree);
   ASSERT_EQ(keys.size(), shares * n);
   for (std::uint32_t k = 0; k < keys.size(); ++k) {
@@ -186,17 +187,24 @@ TEST(BlinkTreeOwnerBesideARef, AnswersPointQueries) {
   });
 }
 
-TEST(BlinkTreeOwnerBesideARef, AnswersRanges) {
+// A range has to be counted and then copied. If refs change it in between every time, the owner says so; what it
+// answers is right.
+TEST(BlinkTreeOwnerBesideARef, AnswersRangesOrSaysThatRefsAreInTheWay) {
   ref_at_work<tree_type> w;
   w.run([&](const stream& order) {
     const std::uint32_t lo = 0, hi = w.all;
-    const auto got = w.tree().range({&lo, 1}, {&hi, 1}, {}, order);
-    const auto keys = got.keys.to_vector();
     std::uint64_t count = 0;
     w.tree().count({&lo, 1}, {&hi, 1}, {&count, 1}, {}, order);
+    if (count < w.stays) return false;
+    std::vector<std::uint32_t> keys;
+    try {
+      keys = w.tree().range({&lo, 1}, {&hi, 1}, {}, order).keys.to_vector();
+    } catch (const error& e) {
+      return std::string(e.what()).find("refs") != std::string::npos;
+    }
     std::size_t seen = 0;
     for (const std::uint32_t k : keys) seen += k % w.gap == 0 ? 1 : 0;
-    return std::is_sorted(keys.begin(), keys.end()) && seen == w.stays && count >= w.stays;
+    return std::is_sorted(keys.begin(), keys.end(), std::less_equal<>{}) && seen == w.stays;
   });
 }
 
@@ -213,29 +221,6 @@ TEST(BlinkTreeOwnerBesideARef, WritesPerKey) {
     right &= all_done();
     return right;
   });
-}
-
-TEST(BlinkTreeSnapshot, IsOfOneMomentWhileThreadsWriteThroughARef) {
-  constexpr std::size_t n = 200000 / less_work;
-  array<std::uint32_t> order = keys_from(0, 3, n);
-  random_words random(5);
-  shuffle(order, random);
-  tree_type tree(device::cpu(2));
-  auto ref = tree.ref(n);
-  std::atomic<unsigned> wrong{0}, writers{2};
-  in_threads(3, [&](unsigned t) {
-    if (t == 2) {
-      do {
-        const auto snapshot = tree.snapshot();
-        if (!is_a_prefix(snapshot, order, 0, 2) || !is_a_prefix(snapshot, order, 1, 2)) ++wrong;
-      } while (writers.load() != 0);
-      return;
-    }
-    for (std::size_t i = t; i < n; i += 2) ref.insert(scalar_team{}, order[i], value_of(order[i]));
-    --writers;
-  });
-  EXPECT_EQ(wrong.load(), 0u);
-  EXPECT_EQ(content_of(tree).first.size(), n);
 }
 
 }  // namespace

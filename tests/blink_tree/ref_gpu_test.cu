@@ -280,6 +280,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BlinkTreeRefGpu);
 using u32_tree = blink_tree<std::uint32_t, std::uint32_t>;
 using u64_tree = blink_tree<std::uint64_t, std::uint64_t>;
 using classic_tree = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::classic>>;
+using couple_tree = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::couple, upper::classic>>;
 
 TEST_P(BlinkTreeRefGpu, SmallInsertsInEveryOrderLoseNothing) {
   for (const arrival a : all_arrivals) {
@@ -292,6 +293,7 @@ TEST_P(BlinkTreeRefGpu, SmallInsertsInEveryOrderLoseNothing) {
     insert_all<4, u64_tree>(a, 20000);
     insert_all<16, u64_tree>(a, 20000);
     insert_all<8, classic_tree>(a, 20000);
+    insert_all<8, couple_tree>(a, 20000);
   }
 }
 
@@ -300,6 +302,7 @@ TEST_P(BlinkTreeRefGpu, SmallFindsSeeWhatWasThereWhileOthersInsert) {
     for_every_width([&]<unsigned Lanes>() { find_while_inserting<Lanes, u32_tree>(a, 20000); });
     find_while_inserting<4, u64_tree>(a, 20000);
     find_while_inserting<8, classic_tree>(a, 20000);
+    find_while_inserting<8, couple_tree>(a, 20000);
   }
 }
 
@@ -308,6 +311,7 @@ TEST_P(BlinkTreeRefGpu, SmallErasesMergeLeavesUnderReaders) {
     for_every_width([&]<unsigned Lanes>() { erase_while_finding<Lanes, u32_tree>(a, 20000); });
     erase_while_finding<4, u64_tree>(a, 20000);
     erase_while_finding<8, classic_tree>(a, 20000);
+    erase_while_finding<8, couple_tree>(a, 20000);
   }
 }
 
@@ -315,27 +319,34 @@ TEST_P(BlinkTreeRefGpu, SmallNeighboursAndRangesAgree) {
   for_every_width([&]<unsigned Lanes>() { neighbours<Lanes, u32_tree>(5000); });
   neighbours<4, u64_tree>(5000);
   neighbours<8, classic_tree>(5000);
+  neighbours<8, couple_tree>(5000);
 }
 
 TEST_P(BlinkTreeRefGpu, LargeScansSeeEachKeyThatStaysOnce) {
-  for_every_width([&]<unsigned Lanes>() { scan_while_writing<Lanes, u32_tree>(1u << 17); });
+  scan_while_writing<1, u32_tree>(1u << 17);
+  scan_while_writing<4, u32_tree>(1u << 17);
+  scan_while_writing<32, u32_tree>(1u << 17);
+  scan_while_writing<8, couple_tree>(1u << 17);
 }
 
 TEST_P(BlinkTreeRefGpu, SmallHistoriesOfOverlappingOperationsAreLinearizable) {
   for_every_width([&]<unsigned Lanes>() { history<Lanes, u32_tree>(gpu_clock::none, 2000, 5); });
   history<4, u64_tree>(gpu_clock::none, 2000, 5);
   history<8, classic_tree>(gpu_clock::none, 2000, 5);
+  history<8, couple_tree>(gpu_clock::none, 2000, 5);
 }
 
 TEST_P(BlinkTreeRefGpu, SmallHistoriesWithTheTimersOrderAreLinearizable) {
   for_every_width([&]<unsigned Lanes>() { history<Lanes, u32_tree>(gpu_clock::timer, 4000, 8); });
   history<4, u64_tree>(gpu_clock::timer, 4000, 8);
   history<8, classic_tree>(gpu_clock::timer, 4000, 8);
+  history<8, couple_tree>(gpu_clock::timer, 4000, 8);
 }
 
 TEST_P(BlinkTreeRefGpu, SmallHistoriesWithACountersOrderAreLinearizable) {
   for_every_width([&]<unsigned Lanes>() { history<Lanes, u32_tree>(gpu_clock::counter, 4000, 8); });
   history<8, classic_tree>(gpu_clock::counter, 4000, 8);
+  history<8, couple_tree>(gpu_clock::counter, 4000, 8);
 }
 
 [[nodiscard]] unsigned soak_rounds() {
