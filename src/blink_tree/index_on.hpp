@@ -611,6 +611,7 @@ class blink_index_on final : public blink_index {
       std::uint32_t refused = 0;
       {
         const std::shared_lock lock(gate_);
+        list_is_whole_ = false;  // under the lock of the writes themselves: whoever is alone next must know
         job.tree = view_;
         launch_writes(context, job, n, pass == 0);
         refused = context.read(refusals.data());
@@ -626,7 +627,6 @@ class blink_index_on final : public blink_index {
   void make_room(Context& context, std::uint64_t leaves) {
     const std::unique_lock lock(gate_);
     after_others(context.order(), true);
-    list_is_whole_ = false;  // before anybody else can take it for granted
     if (leaves == 0) return;
     leaves_.ensure(context, leaves, !lent_);
     inners_.ensure(context, U == upper::classic ? leaves / (N / 4) + 64 : 64, !lent_);
@@ -681,6 +681,7 @@ class blink_index_on final : public blink_index {
       std::uint32_t short_of_room = 0;
       {
         const std::shared_lock lock(gate_);
+        list_is_whole_ = false;
         job.tree = view_;
         context.template launch_write<write_reads, how>(job, n, P == protocol::none);
         short_of_room = context.read(refusals.data());
@@ -856,7 +857,7 @@ class blink_index_on final : public blink_index {
   std::uint64_t stale_ = 0;         ///< leaves made since
   std::uint64_t erased_ = 0;        ///< elements asked to be erased since
   std::size_t lane_builds_ = 0;
-  bool list_is_whole_ = false;  ///< list_ names all live leaves and no others
+  std::atomic<bool> list_is_whole_ = false;  ///< list_ names all live leaves and no others
   std::atomic<bool> lent_ = false;  ///< a ref may be in use: nothing is tidied, moved or given out again unasked
   mutable std::shared_mutex gate_;
   mutable std::mutex streams_mutex_;
