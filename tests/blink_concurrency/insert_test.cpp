@@ -115,5 +115,42 @@ TYPED_TEST(BlinkTreeInserts, InsertsAndErasesOfFewKeysBalance) {
   }
 }
 
+// Nodes run out while several threads want one: who is refused has changed nothing, and the tree grows from there as if
+// nobody had asked.
+TYPED_TEST(BlinkTreeInserts, WithoutRoomChangeNothing) {
+  using key = typename TypeParam::key;
+  constexpr key share = 800, sum = share * many_threads;
+  array<key> order(sum);  // scattered, so that threads split different leaves at once
+  for (key k = 0; k < sum; ++k) order[k] = k;
+  random_words random(4);
+  shuffle(order, random);
+  for (unsigned round = 0; round < 60 / std::min(less_work, 6u); ++round) {
+    typename TypeParam::tree tree(device::cpu(2));
+    const auto narrow = tree.ref(0);
+    std::vector<std::vector<key>> refused(many_threads);
+    in_threads(many_threads, [&](unsigned t) {
+      for (key i = 0; i < share; ++i) {
+        const key k = order[t * share + i];
+        if (narrow.insert(scalar_team{}, k, value_of(k)) == blink_outcome::no_room) {
+          refused[t].push_back(k);
+          EXPECT_FALSE(narrow.contains(scalar_team{}, k)) << "key " << k << " was refused";
+        }
+      }
+    });
+    std::size_t left = 0;
+    for (const auto& mine : refused) left += mine.size();
+    EXPECT_GT(left, 0u) << "a new tree has no room for " << sum << " keys";
+    ASSERT_EQ(content_of(tree).first.size(), sum - left) << "round " << round;
+    const auto wide = tree.ref(left);
+    in_threads(many_threads, [&](unsigned t) {
+      for (const key k : refused[t]) EXPECT_EQ(wide.insert(scalar_team{}, k, value_of(k)), blink_outcome::done) << k;
+    });
+    ASSERT_EQ(content_of(tree).first.size(), sum) << "round " << round;
+    tree.maintain();
+    ASSERT_EQ(content_of(tree).first.size(), sum) << "round " << round;
+    if (this->HasFailure()) return;
+  }
+}
+
 }  // namespace
 }  // namespace espalier::test

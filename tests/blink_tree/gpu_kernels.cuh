@@ -164,11 +164,17 @@ class gpu_runner {
  public:
   explicit gpu_runner(const setting& s) : setting_(&s), backend_(s.where) {}
 
+  /// With room for every insert.
   template <unsigned Lanes, class Tree, class Key>
   [[nodiscard]] std::vector<recorded_op> run(Tree& tree, const array<blink_op>& ops, const array<Key>& keys,
                                              gpu_clock clock = gpu_clock::none) {
     std::size_t inserts = 0;
     for (const blink_op op : ops) inserts += op == blink_op::insert || op == blink_op::insert_or_assign ? 1 : 0;
+    return run_with_room<Lanes>(tree, inserts, ops, keys, clock);
+  }
+  template <unsigned Lanes, class Tree, class Key>
+  [[nodiscard]] std::vector<recorded_op> run_with_room(Tree& tree, std::size_t inserts, const array<blink_op>& ops,
+                                                       const array<Key>& keys, gpu_clock clock = gpu_clock::none) {
     lent<blink_op> o(*setting_, ops);
     lent<Key> k(*setting_, keys);
     lent<recorded_op> log(*setting_, ops.size());

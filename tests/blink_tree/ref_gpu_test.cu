@@ -66,6 +66,33 @@ class BlinkTreeRefGpu : public testing::TestWithParam<const setting*> {
     expect_content(tree, expected);
   }
 
+  /// Nodes run out under thousands of teams: who is refused has changed nothing, and is welcome once there is room.
+  template <unsigned Lanes, class Tree>
+  static void insert_without_room(arrival a, std::size_t n) {
+    using key = typename Tree::key_type;
+    SCOPED_TRACE(to_string(a) + " x " + std::to_string(n));
+    gpu_runner runner(*GetParam());
+    Tree tree(GetParam()->where);
+    array<key> keys = arriving<key>(a, n, 1);
+    content<key> expected;
+    for (const std::size_t room : {std::size_t{0}, n}) {
+      array<blink_op> ops(keys.size());
+      std::fill(ops.begin(), ops.end(), blink_op::insert);
+      std::vector<key> left;
+      for (const recorded_op& r : runner.template run_with_room<Lanes>(tree, room, ops, keys)) {
+        if (r.done == 1) expected.emplace(static_cast<key>(r.key), static_cast<key>(r.argument));
+        if (r.done == refused) left.push_back(static_cast<key>(r.key));
+      }
+      EXPECT_EQ(left.empty(), room != 0) << left.size() << " were refused";
+      expect_content(tree, expected);
+      if (HasFatalFailure()) return;
+      keys = array<key>(std::span<const key>(left));
+    }
+    EXPECT_EQ(expected.size(), n);
+    tree.maintain();
+    expect_content(tree, expected);
+  }
+
   /// Every other team inserts a new key while its neighbour looks for one that has been there for long.
   template <unsigned Lanes, class Tree>
   static void find_while_inserting(arrival a, std::size_t n) {
@@ -294,6 +321,15 @@ TEST_P(BlinkTreeRefGpu, SmallInsertsInEveryOrderLoseNothing) {
     insert_all<16, u64_tree>(a, 20000);
     insert_all<8, classic_tree>(a, 20000);
     insert_all<8, couple_tree>(a, 20000);
+  }
+}
+
+TEST_P(BlinkTreeRefGpu, SmallInsertsWithoutRoomChangeNothing) {
+  for (const arrival a : {arrival::shuffled, arrival::sorted, arrival::reversed}) {
+    for_every_width([&]<unsigned Lanes>() { insert_without_room<Lanes, u32_tree>(a, 20000); });
+    insert_without_room<4, u64_tree>(a, 20000);
+    insert_without_room<8, classic_tree>(a, 20000);
+    insert_without_room<8, couple_tree>(a, 20000);
   }
 }
 

@@ -132,9 +132,8 @@ struct pool_view {
   [[nodiscard]] ESPALIER_INLINE node_id take() const {
     const std::uint32_t recycled = load_shared(&state->recycled);
     const std::uint32_t most = recycled + load_shared(&state->capacity) - load_shared(&state->fresh);
-    if (shared_word{&state->taken}.load_relaxed() >= most) return no_node;  // so that the counter cannot run over
-    const std::uint32_t ticket = shared_word{&state->taken}.fetch_add(1);
-    if (ticket >= most) return no_node;
+    const std::uint32_t ticket = shared_word{&state->taken}.add_one_below(most);  // never counts a node that is not given
+    if (ticket == most) return no_node;
     return ticket < recycled ? reusable[ticket] : load_shared(&state->fresh) + (ticket - recycled);
   }
 };

@@ -157,6 +157,21 @@ struct shared_word {
                                                                        : std::memory_order_relaxed);
 #endif
   }
+  /// Adds 1 if that leaves the word at most at `most`; what it was, or `most`.
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t add_one_below(std::uint32_t most) const {
+#if defined(__CUDA_ARCH__)
+    cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device> word(*p);
+    std::uint32_t old = word.load(cuda::memory_order_relaxed);
+    while (old < most && !word.compare_exchange_weak(old, old + 1, cuda::memory_order_relaxed)) {
+    }
+#else
+    std::atomic_ref<std::uint32_t> word(*p);
+    std::uint32_t old = word.load(std::memory_order_acquire);
+    while (old < most && !word.compare_exchange_weak(old, old + 1, std::memory_order_acq_rel)) {
+    }
+#endif
+    return old < most ? old : most;
+  }
   ESPALIER_INLINE std::uint32_t fetch_add(std::uint32_t x) const {
 #if defined(__CUDA_ARCH__)
     return cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).fetch_add(x, cuda::memory_order_relaxed);
