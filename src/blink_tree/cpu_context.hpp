@@ -25,9 +25,11 @@ class blink_cpu_context : public cpu_context {
   void launch_write(const Job& job, std::size_t n, bool alone) {
     launch_on<Reads, Writing>(job, n, alone);
   }
-  /// One word that running teams may be reading or changing.
-  [[nodiscard]] static std::uint32_t read_word(std::uint32_t* p) { return shared_word{p}.load_acquire(); }
-  static void write_word(std::uint32_t* p, std::uint32_t x) { shared_word{p}.store_release(x); }
+  /// One word that running teams may be changing.
+  template <class T>
+  [[nodiscard]] static T read_word(T* p) {
+    return shared_word{p}.load_acquire();
+  }
 
   template <class Body>
   void for_each_leaf(std::size_t n, const Body& body) {

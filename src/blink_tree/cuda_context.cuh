@@ -12,10 +12,11 @@ template <class Runner, class Job>
 struct run_batch {
   Job job;
   std::size_t n;
+  unsigned batch;
   template <class Team>
   __device__ __forceinline__ void operator()(Team team, std::size_t i) const {
-    const std::size_t first = i * Runner::batch;
-    const std::size_t last = first + Runner::batch < n ? first + Runner::batch : n;
+    const std::size_t first = i * batch;
+    const std::size_t last = first + batch < n ? first + batch : n;
     Runner::run(team, job, first, last);
   }
 };
@@ -27,12 +28,6 @@ struct run_all {
   __device__ __forceinline__ void operator()(Team team, std::size_t) const {
     Runner::run(team, job, 0, n);
   }
-};
-
-struct set_word {
-  std::uint32_t* p;
-  std::uint32_t x;
-  __device__ void operator()(std::size_t) const { *p = x; }
 };
 
 class blink_cuda_context : public cuda_context {
@@ -53,7 +48,7 @@ class blink_cuda_context : public cuda_context {
   };
   template <class View>
   struct team_of<blink_fill_job<View>> {
-    using type = tile<(View::leaf_shape::slots > 16 ? 16 : 4)>;
+    using type = tile<16>;  // a slot each: elements leave as they come, in one piece
   };
   template <class View>
   struct team_of<blink_write_job<View>> {
@@ -65,7 +60,10 @@ class blink_cuda_context : public cuda_context {
   };
   template <class View, blink_op Op>
   struct team_of<blink_first_pass_job<View, Op>> {
-    using type = tile<write_lanes<View>>;
+    using shape = typename View::leaf_shape;
+    static constexpr bool in_registers =
+        shape::in_one_piece && (Op == blink_op::insert || Op == blink_op::insert_or_assign);
+    using type = tile<(in_registers ? (shape::bytes <= 192 ? 1 : 2) : write_lanes<View>)>;
   };
   static constexpr bool two_passes = true;
 
@@ -73,8 +71,9 @@ class blink_cuda_context : public cuda_context {
   void launch_read(const Job& job, std::size_t n) {
     using team = typename team_of<Job>::type;
     using runner = blink_runner<team, Reads, Writing, decltype(job.tree)>;
-    cuda_backend(where()).for_each_team<team>(order(), (n + runner::batch - 1) / runner::batch,
-                                              run_batch<runner, Job>{job, n});
+    // A lane each for the upper levels, if that leaves enough teams to fill the GPU.
+    const unsigned batch = n >= (1u << 18) ? runner::batch : 1;
+    cuda_backend(where()).for_each_team<team>(order(), (n + batch - 1) / batch, run_batch<runner, Job>{job, n, batch});
   }
   template <class Reads, class Writing, class Job>
   void launch_write(const Job& job, std::size_t n, bool alone) {
@@ -86,9 +85,10 @@ class blink_cuda_context : public cuda_context {
       launch_read<Reads, Writing>(job, n);
     }
   }
-  [[nodiscard]] std::uint32_t read_word(std::uint32_t* p) { return read(p); }
-  /// As a kernel's argument: nothing of the host's memory has to live until it runs.
-  void write_word(std::uint32_t* p, std::uint32_t x) { for_each(1, set_word{p, x}); }
+  template <class T>
+  [[nodiscard]] T read_word(T* p) {
+    return read(p);
+  }
 
   template <class Body>
   void for_each_leaf(std::size_t n, const Body& body) {

@@ -611,16 +611,30 @@ class blink_index_on final : public blink_index {
       std::uint32_t refused = 0;
       {
         const std::shared_lock lock(gate_);
-        list_is_whole_ = false;  // under the lock of the writes themselves: whoever is alone next must know
+        // Under the lock of the writes themselves: whoever is alone next must know.
+        if (!(never_splits && pass == 0) || job.op == blink_op::erase || job.ops != nullptr) list_is_whole_ = false;
         job.tree = view_;
         launch_writes(context, job, n, pass == 0);
         refused = context.read(refusals.data());
       }
       if (refused == 0) return;
+      if (never_splits && pass == 0 && merge_refused(context, job, refused)) return;
       if (lists[1].size() == 0) lists[1] = buffer<std::uint32_t>(where_, refused, context.order());
       job.order = lists[pass % 2].data();
       n = refused;
       room = n + 64;
+    }
+  }
+  /// What the first pass left over is merged like a bulk write, if it is a large part of the leaves, and done.
+  bool merge_refused(Context& context, const blink_write_job<view_type>& job, std::uint32_t refused) {
+    const std::unique_lock lock(gate_);
+    if (lent_ || job.ops != nullptr || !merges_refused(refused, known_leaves_ + stale_)) return false;
+    const write_op op = job.op == blink_op::insert ? write_op::insert : write_op::insert_or_assign;
+    try {
+      merge(context, op, job.keys, job.values, job.refused, refused, job.done);
+      return true;
+    } catch (const out_of_memory&) {
+      return false;  // key by key it takes less
     }
   }
   /// Before writes: memory for so many new leaves, and for what posting them takes.
@@ -714,69 +728,131 @@ class blink_index_on final : public blink_index {
   void write_bulk(Context& context, write_op op, const void* keys, const void* values, std::size_t n,
                   std::uint8_t* done) {
     if (n >= 0xffffffffu) throw error("blink_tree: a bulk write has at most 2^32 - 2 elements; split it.");
-    leaf_list fresh;
-    const leaf_list* list = &list_;
-    leaves_.refresh(context);
-    const bool by_lane = list_is_whole_;
-    if (!by_lane) {
-      fresh = list_leaves(context);
-      list = &fresh;
-    }
-    const std::uint64_t live = list->highs.size();
-    const buffer<Word> words = load_words(context, keys, n);
-    buffer<std::uint32_t> places(where_, n, context.order()), sorted_places(where_, n, context.order());
-    buffer<Word> sorted(where_, n, context.order());
-    context.for_each(n, number_places{places.data()});
-    context.sort_from(words.data(), sorted, places.data(), sorted_places, n);
-    const bool brings_values = op != write_op::erase && V != 0;
-    const buffer<value> slots = brings_values ? load_values(context, values, n) : buffer<value>{};
+    const input in_keys(context, keys, n * key_bytes());
+    const input in_values(context, V == 0 || op == write_op::erase ? nullptr : values, n * elements_.value_bytes);
     const buffer<std::uint8_t> mask(where_, done == nullptr ? 0 : n, context.order());  // until all is done
-    buffer<std::uint64_t> moved(where_, n + 1, context.order()), new_nodes(where_, live + 1, context.order());
-    buffer<std::uint32_t> leaf(where_, n, context.order()), cuts(where_, live + 1, context.order());
-    buffer<std::uint16_t> slot(where_, n, context.order()), counts(where_, live, context.order());
-
-    bulk_batch<view_type> b{view_, op, n, sorted.data(), sorted_places.data(), slots.data(),
-                            mask.data(), live, list->highs.data(), by_lane,
-                            list->ids.size() == 0 ? nullptr : list->ids.data(), moved.data(), leaf.data(), slot.data(),
-                            cuts.data(), new_nodes.data(), counts.data(), 0, N * 3 / 4};
-    // Memory first: nothing in the tree is changed until everything is there.
-    context.zero(moved.data() + n, 8);
-    context.zero(new_nodes.data() + live, 8);
-    context.for_each(n, place_element<typename Context::lone_team, view_type>{b, false});
-    context.for_each(live + 1, cut_batch<view_type>{b});
-    context.exclusive_scan(moved.data(), moved.data(), n + 1);
-    context.for_each(live, count_nodes<view_type>{b});
-    context.exclusive_scan(new_nodes.data(), new_nodes.data(), live + 1);
-    const auto wanted = static_cast<std::uint32_t>(context.read(new_nodes.data() + live));
-    if (wanted != 0) leaves_.ensure(context, wanted + leaves_.reusable(), true);
-    leaf_list after{buffer<Word>(where_, live + wanted, context.order()),
-                    buffer<node_id>(where_, live + wanted, context.order())};
-    b.first_new = wanted == 0 ? 0 : leaves_.take_fresh(context, wanted);
-    adopt_pools();
-    b.tree = view_;
-    if (op != write_op::update) list_is_whole_ = false;
-    if (V != 0 && (op == write_op::insert_or_assign || op == write_op::update))
-      context.for_each(n, place_element<typename Context::lone_team, view_type>{b, true});
-    if (op != write_op::update) {
-      context.for_each_leaf(live, move_leaf<view_type>{b});
-      context.for_each(n, write_element<view_type>{b});
-    }
+    merge(context, op, in_keys.data(), in_values.data(), nullptr, n, done == nullptr ? nullptr : mask.data());
     if (done != nullptr) context.copy(done, mask.data(), n);
     order_now(context);
+  }
+  /// Elements numbered list[0], ..., list[n - 1] of a batch (list null: all n of it), sorted and merged into the leaves.
+  /// Nobody else is at the tree. What is pointed to is in this device's memory.
+  void merge(Context& context, write_op op, const void* keys, const void* values, const std::uint32_t* list,
+             std::size_t n, std::uint8_t* done) {
+    leaf_list fresh;
+    const leaf_list* leaves = &list_;
+    leaves_.refresh(context);
+    if (!list_is_whole_) {
+      fresh = list_leaves(context);
+      leaves = &fresh;
+    }
+    const std::uint64_t live = leaves->highs.size();
+    buffer<std::uint32_t> places(where_, n, context.order());
+    buffer<Word> words(where_, n, context.order());
+    sort_batch(context, keys, list, n, words, places);
+    const buffer<std::uint64_t> new_nodes(where_, live + 1, context.order());
+    const buffer<std::uint32_t> cuts(where_, live + 1, context.order());
+
+    bulk_batch<view_type> b{};
+    b.tree = view_;
+    b.op = op;
+    b.n = n;
+    b.words = words.data();
+    b.place = places.data();
+    b.values = values;
+    b.done = done;
+    b.leaves = live;
+    b.highs = leaves->highs.data();
+    b.by_lane = list_is_whole_;
+    b.ids = leaves->ids.size() == 0 ? nullptr : leaves->ids.data();
+    b.cuts = cuts.data();
+    b.new_nodes = new_nodes.data();
+    b.per_node = N * 3 / 4;
+    context.for_each(live + 1, cut_batch<view_type>{b});
+    context.zero(new_nodes.data() + live, 8);
+    if (!merge_few(context, b)) merge_many(context, b);
+    order_now(context);
+  }
+  /// The batch in key order, and where its elements come from.
+  void sort_batch(Context& context, const void* keys, const std::uint32_t* list, std::size_t n, buffer<Word>& words,
+                  buffer<std::uint32_t>& places) {
+    buffer<std::uint32_t> numbers(where_, list == nullptr ? n : 0, context.order());
+    if (list == nullptr) context.for_each(n, number_places{numbers.data()});
+    // Unsigned keys are words already.
+    const bool plain = list == nullptr && elements_.key == (sizeof(Word) == 4 ? scalar_kind::u32 : scalar_kind::u64);
+    buffer<Word> encoded(where_, plain ? 0 : n, context.order());
+    if (!plain) context.for_each(n, encode_listed<Word>{elements_.key, keys, list, encoded.data()});
+    context.sort_from(plain ? static_cast<const Word*>(keys) : encoded.data(), words,
+                      list == nullptr ? numbers.data() : list, places, n);
+  }
+  /// False, and nothing is changed: too many elements fall into one leaf.
+  bool merge_few(Context& context, bulk_batch<view_type> b) {
+    if constexpr (bulk_batch<view_type>::few == 0) {
+      return false;
+    } else {
+      const buffer<std::uint32_t> news(where_, b.leaves, context.order()), many(where_, 1, context.order());
+      b.news = news.data();
+      context.zero(many.data(), 4);
+      context.for_each(b.leaves, judge_leaf<typename Context::lone_team, view_type>{b, many.data()});
+      if (context.read(many.data()) != 0) return false;
+      leaf_list after = make_new_leaves(context, b);
+      context.for_each_leaf(b.leaves, merge_leaf<view_type>{b});
+      after_merge(context, b, std::move(after));
+      return true;
+    }
+  }
+  void merge_many(Context& context, bulk_batch<view_type> b) {
+    const buffer<std::uint64_t> moved(where_, b.n + 1, context.order());
+    const buffer<std::uint32_t> leaf(where_, b.n, context.order());
+    const buffer<std::uint16_t> slot(where_, b.n, context.order()), counts(where_, b.leaves, context.order());
+    b.moved = moved.data();
+    b.leaf = leaf.data();
+    b.slot = slot.data();
+    b.counts = counts.data();
+    context.zero(moved.data() + b.n, 8);
+    context.for_each(b.n, place_element<typename Context::lone_team, view_type>{b, false});
+    context.exclusive_scan(b.moved, b.moved, b.n + 1);
+    context.for_each(b.leaves, count_nodes<view_type>{b});
+    leaf_list after = make_new_leaves(context, b);
+    if (b.assigns()) context.for_each(b.n, place_element<typename Context::lone_team, view_type>{b, true});
+    if (b.op != write_op::update) {
+      context.for_each_leaf(b.leaves, move_leaf<view_type>{b});
+      context.for_each(b.n, write_element<view_type>{b});
+    }
+    after_merge(context, b, std::move(after));
+  }
+  /// Memory for what new_nodes tells, and for the list of leaves afterwards. From here on the tree is changed.
+  [[nodiscard]] leaf_list make_new_leaves(Context& context, bulk_batch<view_type>& b) {
+    context.exclusive_scan(b.new_nodes, b.new_nodes, b.leaves + 1);
+    const auto wanted = static_cast<std::uint32_t>(context.read(b.new_nodes + b.leaves));
+    leaf_list after;
+    if (wanted != 0) {
+      leaves_.ensure(context, wanted + leaves_.reusable(), true);
+      after = {buffer<Word>(where_, b.leaves + wanted, context.order()),
+               buffer<node_id>(where_, b.leaves + wanted, context.order())};
+      b.first_new = leaves_.take_fresh(context, wanted);
+      b.after_highs = after.highs.data();
+      b.after_ids = after.ids.data();
+    }
+    adopt_pools();
+    b.tree = view_;
+    if (b.op != write_op::update) list_is_whole_ = false;
+    return after;
+  }
+  void after_merge(Context& context, const bulk_batch<view_type>& b, leaf_list&& after) {
     lent_ = false;
-    known_leaves_ = live + wanted;
-    if (op == write_op::erase) {
-      erased_ += n;
+    const std::uint64_t leaves = after.highs.size() == 0 ? b.leaves : after.highs.size();
+    known_leaves_ = leaves;
+    if (b.op == write_op::erase) {
+      erased_ += b.n;
       tidy_if_there_is_memory(context);
-    } else if (wanted != 0) {
-      context.for_each(live, list_after_bulk<view_type>{b, after.highs.data(), after.ids.data()});
+    } else if (leaves != b.leaves) {
       try {
-        adopt(make_upper(context, view_, std::move(after)), live + wanted);
+        adopt(make_upper(context, view_, std::move(after)), leaves);
       } catch (const out_of_memory&) {
-        stale_ += wanted;  // the lane that there was still leads to every leaf, by links
+        stale_ += leaves - b.leaves;  // the lane that there was still leads to every leaf, by links
       }
     }
-    order_now(context);
   }
 
   // ---- ranges --------------------------------------------------------------------------------------------

@@ -22,6 +22,18 @@ ESPALIER_INLINE std::uint64_t first_not_below(const Word* words, std::uint64_t b
   return begin;
 }
 
+/// Keys of listed elements as words; list null: of all.
+template <class Word>
+struct encode_listed {
+  scalar_kind kind;
+  const void* keys;
+  const std::uint32_t* list;
+  Word* words;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    words[i] = encode_bits(kind, load_bits<Word>(kind, keys, list == nullptr ? i : list[i]));
+  }
+};
+
 /// 1 for the last of equal neighbours.
 template <class Word>
 struct mark_last_of_run {

@@ -54,5 +54,7 @@ write_explanation plan_write(const write_question& q, const write_options& optio
   return e;
 }
 
+bool merges_refused(std::size_t refused, std::size_t leaves) { return refused * 16 >= leaves; }
+
 }  // namespace detail
 }  // namespace espalier

@@ -19,4 +19,7 @@ struct write_question {
 
 [[nodiscard]] write_explanation plan_write(const write_question& q, const write_options& options);
 
+/// Elements that the first of two passes over a batch left over (write.hpp): merged in bulk, or key by key in a second?
+[[nodiscard]] bool merges_refused(std::size_t refused, std::size_t leaves);
+
 }  // namespace espalier::detail

@@ -12,6 +12,23 @@
 
 namespace espalier::detail {
 
+/// The limit of a pool's tickets, at one moment with taking back those that were asked for in vain.
+struct raise_limit {
+  std::uint64_t* tickets;
+  std::uint32_t limit;
+  ESPALIER_HD void operator()(std::size_t) const {
+    const shared_word word{tickets};
+    std::uint64_t seen = word.load_relaxed();
+    while (!word.exchange(seen, std::uint64_t{limit} << 32 | pool_state::taken(seen))) {
+    }
+  }
+};
+struct set_pool_state {
+  pool_state* p;
+  pool_state x;
+  ESPALIER_HD void operator()(std::size_t) const { *p = x; }
+};
+
 class node_pool {
  public:
   node_pool() = default;
@@ -30,7 +47,7 @@ class node_pool {
     view_.state = counters_.data();
     set_segment_size(nodes);
     state_.fresh = used;
-    state_.capacity = static_cast<std::uint32_t>(nodes);
+    capacity_ = static_cast<std::uint32_t>(nodes);
     publish(context);
   }
 
@@ -42,20 +59,20 @@ class node_pool {
   }
   /// As of the last refresh: numbers below this have been in use.
   [[nodiscard]] std::uint32_t high_water() const {
-    return state_.fresh + (state_.taken > state_.recycled ? state_.taken - state_.recycled : 0);
+    return state_.fresh + (taken_ > state_.recycled ? taken_ - state_.recycled : 0);
   }
-  [[nodiscard]] std::uint32_t capacity() const { return state_.capacity; }
+  [[nodiscard]] std::uint32_t capacity() const { return capacity_; }
   /// Nodes taken since the last maintenance.
-  [[nodiscard]] std::uint32_t taken() const { return state_.taken; }
-  [[nodiscard]] std::uint32_t left() const { return most() - state_.taken; }
+  [[nodiscard]] std::uint32_t taken() const { return taken_; }
+  [[nodiscard]] std::uint32_t left() const { return most() - taken_; }
   [[nodiscard]] std::uint32_t reusable() const {
-    return state_.recycled > state_.taken ? state_.recycled - state_.taken : 0;
+    return state_.recycled > taken_ ? state_.recycled - taken_ : 0;
   }
 
-  /// Learns what running teams took. They may have asked for more than there was.
+  /// Learns what running teams took.
   template <class Context>
   void refresh(Context& context) {
-    state_.taken = std::min(context.read_word(&counters_.data()->taken), most());
+    taken_ = pool_state::taken(context.read_word(&counters_.data()->tickets));
   }
   /// At least `nodes` more can be taken. Others may be taking meanwhile, unless nodes `may_move`.
   template <class Context>
@@ -63,13 +80,13 @@ class node_pool {
     refresh(context);
     if (left() >= nodes) return;
     const std::uint64_t segment = std::uint64_t{1} << view_.shift;
-    const std::uint64_t wanted = std::max<std::uint64_t>(nodes - left(), state_.capacity / 16);
+    const std::uint64_t wanted = std::max<std::uint64_t>(nodes - left(), capacity_ / 16);
     const std::uint64_t more = (wanted + segment - 1) / segment;
-    check(state_.capacity + more * segment);
+    check(capacity_ + more * segment);
     if (entries_ + more > pool_view::most_segments) {
       if (!may_move)
         throw error("blink_tree: it has outgrown the memory it was made with; ask for more room before its refs are in use.");
-      return move(context, state_.capacity + wanted);
+      return move(context, capacity_ + wanted);
     }
     raw_buffer added(context.where(), more * segment * node_bytes_, context.order());
     std::vector<std::uint64_t> addresses(more);
@@ -79,14 +96,14 @@ class node_pool {
     context.copy(table_.data() + entries_, addresses.data(), more * 8);
     context.order().synchronize();  // the copy came from this frame
     entries_ += static_cast<std::uint32_t>(more);
-    state_.capacity += static_cast<std::uint32_t>(more * segment);
-    // After the table: whoever sees the new capacity finds the segment.
-    context.write_word(&counters_.data()->capacity, state_.capacity);
+    capacity_ += static_cast<std::uint32_t>(more * segment);
+    // After the table: whoever sees the new limit finds the segment.
+    context.for_each(1, raise_limit{&counters_.data()->tickets, most()});
   }
   /// Many segments become one block. Nobody else is at the pool.
   template <class Context>
   void gather(Context& context) {
-    if (entries_ > 16) move(context, state_.capacity);
+    if (entries_ > 16) move(context, capacity_);
   }
   /// Takes `nodes` numbers in a row, which ensure() has made room for. Nobody else is at the pool.
   template <class Context>
@@ -104,7 +121,7 @@ class node_pool {
     reusable_ = std::move(ids);
     view_.reusable = reusable_.data();
     state_.recycled = count;
-    state_.taken = 0;
+    taken_ = 0;
     publish(context);
   }
 
@@ -126,15 +143,16 @@ class node_pool {
   template <class Context>
   [[nodiscard]] std::vector<node_id> unused_numbers(Context& context) const {
     std::vector<node_id> host(reusable());
-    if (!host.empty()) context.copy(host.data(), view_.reusable + std::min(state_.taken, state_.recycled), host.size() * sizeof(node_id));
+    if (!host.empty()) context.copy(host.data(), view_.reusable + std::min(taken_, state_.recycled), host.size() * sizeof(node_id));
     context.order().synchronize();
     return host;
   }
 
  private:
-  [[nodiscard]] std::uint32_t most() const { return state_.recycled + state_.capacity - state_.fresh; }
+  [[nodiscard]] std::uint32_t most() const { return state_.recycled + capacity_ - state_.fresh; }
+  /// Tickets are counted in 32 bits, and a few more are asked for than there are.
   static void check(std::uint64_t nodes) {
-    if (nodes >= no_node) throw error("blink_tree: more nodes than it can number; split the data over several trees.");
+    if (nodes >= no_node - (1u << 24)) throw error("blink_tree: more nodes than it can number; split the data over several trees.");
   }
   /// A sixteenth of the first block at a time; small pools grow in steps of 256 nodes.
   void set_segment_size(std::uint64_t nodes) {
@@ -159,24 +177,21 @@ class node_pool {
     view_.first = static_cast<std::byte*>(first_.data());
     view_.first_nodes = static_cast<std::uint32_t>(nodes);
     set_segment_size(nodes);
-    state_.capacity = static_cast<std::uint32_t>(nodes);
-    context.write_word(&counters_.data()->capacity, state_.capacity);
+    capacity_ = static_cast<std::uint32_t>(nodes);
+    context.for_each(1, raise_limit{&counters_.data()->tickets, most()});
   }
   /// What was taken becomes history.
   void settle() {
     state_.fresh = high_water();
-    const std::uint32_t used = std::min(state_.taken, state_.recycled);
+    const std::uint32_t used = std::min(taken_, state_.recycled);
     view_.reusable = used == 0 ? view_.reusable : view_.reusable + used;
     state_.recycled -= used;
-    state_.taken = 0;
+    taken_ = 0;
   }
   template <class Context>
   void publish(Context& context) {
-    pool_state* now = counters_.data();
-    context.write_word(&now->taken, state_.taken);
-    context.write_word(&now->recycled, state_.recycled);
-    context.write_word(&now->fresh, state_.fresh);
-    context.write_word(&now->capacity, state_.capacity);
+    state_.tickets = std::uint64_t{most()} << 32 | taken_;
+    context.for_each(1, set_pool_state{counters_.data(), state_});
   }
 
   std::size_t node_bytes_ = 0;
@@ -186,7 +201,10 @@ class node_pool {
   buffer<std::uint64_t> table_;
   buffer<pool_state> counters_;
   buffer<node_id> reusable_;
-  pool_state state_;  ///< as this side knows it
+  // As this side knows them:
+  pool_state state_;
+  std::uint32_t taken_ = 0;
+  std::uint32_t capacity_ = 0;  ///< nodes there is memory for
   pool_view view_;
 };
 

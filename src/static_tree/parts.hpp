@@ -26,10 +26,7 @@ struct widen_value {
   unsigned bytes;
   typename value_raw<ValueBytes>::type* slots;
   ESPALIER_HD void operator()(std::size_t i) const {
-    typename value_raw<ValueBytes>::type raw{};
-    auto* to = reinterpret_cast<unsigned char*>(&raw);
-    for (unsigned b = 0; b < bytes; ++b) to[b] = values[i * bytes + b];
-    slots[i] = raw;
+    slots[i] = load_value<ValueBytes>(bytes, values, i);
   }
 };
 

@@ -72,13 +72,24 @@ struct node_reader {
       h.right = static_cast<node_id>(team.template get<1>(v));
       h.high = team.template get<2>(v);
     } else {
-      h.set_info(static_cast<std::uint32_t>(team.template get<1>(v)));
-      h.right = static_cast<node_id>(team.template get<2>(v));
-      if constexpr (sizeof(word) == 4) {
-        h.high = team.template get<3>(v);
-      } else {
-        h.high = Reads::one(node.high());
-      }
+      h = head_of_words(team, node, v);
+    }
+    return h;
+  }
+  /// Without the keys.
+  static ESPALIER_INLINE node_head<word> head_alone(Team team, node_at<Shape> node) {
+    return head_of_words(team, node, Reads::template view<4>(team, node.words()));
+  }
+  /// `v` begins with the words version, info, right.
+  template <class Words>
+  static ESPALIER_INLINE node_head<word> head_of_words(Team team, [[maybe_unused]] node_at<Shape> node, const Words& v) {
+    node_head<word> h;
+    h.set_info(static_cast<std::uint32_t>(team.template get<1>(v)));
+    h.right = static_cast<node_id>(team.template get<2>(v));
+    if constexpr (sizeof(word) == 4) {
+      h.high = team.template get<3>(v);
+    } else {
+      h.high = Reads::one(node.high());
     }
     return h;
   }

@@ -102,10 +102,21 @@ struct node_at {
 
 /// Counters of a pool, in the device's memory, because running kernels and threads take nodes from it.
 struct pool_state {
-  std::uint32_t taken = 0;     ///< nodes asked for since the last maintenance
-  std::uint32_t recycled = 0;  ///< of which the first ones come from the list of reusable nodes,
+  /// Low half: nodes asked for since the last maintenance; high half: how many there were to give. In one word, so that who
+  /// takes a ticket knows at the same moment whether it counts; tickets that did not are taken back when the limit is raised.
+  std::uint64_t tickets = 0;
+  std::uint32_t recycled = 0;  ///< the first ones come from the list of reusable nodes,
   std::uint32_t fresh = 0;     ///< and the others are numbered from here
-  std::uint32_t capacity = 0;  ///< nodes there is memory for
+
+  [[nodiscard]] ESPALIER_INLINE static std::uint32_t asked(std::uint64_t tickets) {
+    return static_cast<std::uint32_t>(tickets);
+  }
+  [[nodiscard]] ESPALIER_INLINE static std::uint32_t limit(std::uint64_t tickets) {
+    return static_cast<std::uint32_t>(tickets >> 32);
+  }
+  [[nodiscard]] ESPALIER_INLINE static std::uint32_t taken(std::uint64_t tickets) {
+    return asked(tickets) < limit(tickets) ? asked(tickets) : limit(tickets);
+  }
 };
 
 /// Nodes lie in a first block and, when it is full, in segments of 2^shift nodes. None of them ever moves while it may be
@@ -130,10 +141,14 @@ struct pool_view {
 
   /// A node that nobody else has, or no_node. By one lane.
   [[nodiscard]] ESPALIER_INLINE node_id take() const {
+    const shared_word tickets{&state->tickets};
+    std::uint64_t seen = tickets.load_relaxed();
+    // Looked at first, so that not more tickets are asked for in vain than teams are running.
+    if (pool_state::asked(seen) >= pool_state::limit(seen)) return no_node;
+    seen = tickets.fetch_one();
+    const std::uint32_t ticket = pool_state::asked(seen);
+    if (ticket >= pool_state::limit(seen)) return no_node;
     const std::uint32_t recycled = load_shared(&state->recycled);
-    const std::uint32_t most = recycled + load_shared(&state->capacity) - load_shared(&state->fresh);
-    const std::uint32_t ticket = shared_word{&state->taken}.add_one_below(most);  // never counts a node that is not given
-    if (ticket == most) return no_node;
     return ticket < recycled ? reusable[ticket] : load_shared(&state->fresh) + (ticket - recycled);
   }
 };

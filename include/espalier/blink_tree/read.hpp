@@ -124,24 +124,46 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   }
 
   // ---- scans -------------------------------------------------------------------------------------------------
+  /// Keys of one chunk of a leaf, from slot `first` of what holds them.
+  template <class Slots, unsigned First>
+  struct key_slots {
+    const Slots& slots;
+    static constexpr unsigned first = First;
+    template <class F>
+    ESPALIER_INLINE void for_each(Team team, unsigned from, unsigned to, F f) const {
+      team.for_slots(slots, first + from, first + to, [=](unsigned i, const Word& key) { f(i - first, key); });
+    }
+    ESPALIER_INLINE Word get(Team team, unsigned i) const { return team.get(slots, first + i); }
+  };
+  /// What a look at a leaf brought is all of its keys: no need to read them again.
+  static constexpr bool look_is_all = shape::in_one_piece && Team::copies_views;
+  static ESPALIER_INLINE auto chunk_keys(Team team, const position& p, [[maybe_unused]] unsigned base) {
+    if constexpr (look_is_all) {
+      return p.seen;
+    } else {
+      return Reads::template slots<shape::chunk>(team, p.node.keys() + base);
+    }
+  }
   /// visit(keys, values, from, to) for the slots of one chunk of a leaf that hold elements with lo <= key <= hi, chunks in
   /// key order, until it says false.
   template <class Visit>
   static ESPALIER_HD void scan_from(Team team, const view& t, node_id id, Word lo, Word hi, Visit visit) {
     if (lo > hi) return;
+    constexpr unsigned first = look_is_all ? reader::front : 0;
     for (;;) {
       const position p = arrive(team, t, id, lo);
       id = p.id;
       unsigned base = reader::chunk_of(p.node.keys(), lo);
       bool intact = true;
       for (; intact && base < p.head.count; base += shape::chunk) {
-        const auto keys = Reads::template slots<shape::chunk>(team, p.node.keys() + base);
+        const auto held = chunk_keys(team, p, base);
+        const key_slots<decltype(held), first> keys{held};
         const auto values = Reads::template slots<shape::chunk>(team, p.node.values() + base);
         const unsigned used = p.head.count - base < shape::chunk ? p.head.count - base : shape::chunk;
-        const unsigned from = team.count(keys, below<Word>{lo});
-        unsigned to = team.count(keys, not_above<Word>{hi});  // counts unused slots if hi is the largest word
-        if (to > used) to = used;
-        const Word last = to == 0 ? Word{0} : team.get(keys, to - 1);
+        const unsigned from = team.template count_from<first>(held, below<Word>{lo});
+        unsigned to = team.template count_from<first>(held, not_above<Word>{hi});
+        if (to > used) to = used;  // unused slots are counted if hi is the largest word
+        const Word last = to == 0 ? Word{0} : keys.get(team, to - 1);
         intact = valid(team, p);
         if (!intact) break;  // lo is the first key not yet visited: look again from there
         if (from < to) {
@@ -166,12 +188,27 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
                 for (unsigned i = from; i < to; ++i) {
                   value v{};
                   if constexpr (V != 0) v = team.get(values, i);
-                  if (!visit(team.get(keys, i), v)) return false;
+                  if (!visit(keys.get(team, i), v)) return false;
                 }
                 return true;
               });
   }
 
+  /// Counts all of a leaf that begins at lo, by its header, and goes on to the next; false: it also has elements above hi, or
+  /// was merged into another.
+  static ESPALIER_INLINE bool skip(Team team, const view& t, node_id& id, Word& lo, Word hi, std::uint64_t& total) {
+    for (;;) {
+      const auto node = t.leaf(id);
+      const std::uint32_t version = latch::read_begin(team, node.version());
+      const auto h = reader::head_alone(team, node);
+      if (!latch::read_valid(team, node.version(), version)) continue;
+      if (h.dead || h.high >= hi) return false;
+      total += h.count;
+      lo = static_cast<Word>(h.high + 1);
+      id = h.right;
+      return true;
+    }
+  }
   /// How many elements have lo <= key <= hi, or `limit` if they are more. Leaves in the middle are not opened.
   static ESPALIER_HD std::uint64_t count_from(Team team, const view& t, node_id id, Word lo, Word hi,
                                               std::uint64_t limit) {
@@ -179,6 +216,11 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     std::uint64_t total = 0;
     node_id begins_at_lo = no_node;  // a neighbour reached by its link; not one that a merge made longer to the left
     for (;;) {
+      if (id == begins_at_lo && skip(team, t, id, lo, hi, total)) {
+        if (total >= limit) return limit;
+        begins_at_lo = id;
+        continue;
+      }
       const position p = arrive(team, t, id, lo);
       unsigned begin = 0, end = p.head.count;
       if (p.id != begins_at_lo) begin = rank(team, p, lo).slot;

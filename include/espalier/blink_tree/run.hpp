@@ -97,23 +97,6 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
   static ESPALIER_INLINE Word word_at(const view& t, const void* keys, std::size_t i) {
     return encode_bits(t.key, load_bits<Word>(t.key, keys, i));
   }
-  /// Caller's value i as a slot: the bytes beyond the caller's type are zero.
-  static ESPALIER_INLINE value value_at(const view& t, const void* values, std::size_t i) {
-    value v{};
-    if constexpr (V != 0) {
-      const auto* from = static_cast<const unsigned char*>(values) + i * t.value_bytes;
-      if (t.value_bytes == V && reinterpret_cast<std::uintptr_t>(values) % V == 0) {
-        v = *reinterpret_cast<const value*>(from);
-      } else if constexpr (V == 16) {
-        for (unsigned b = 0; b < t.value_bytes; ++b) {
-          (b < 8 ? v.low : v.high) |= std::uint64_t{from[b]} << (8 * (b % 8));
-        }
-      } else {
-        for (unsigned b = 0; b < t.value_bytes; ++b) v |= static_cast<value>(value{from[b]} << (8 * b));
-      }
-    }
-    return v;
-  }
 
   // ---- reads -------------------------------------------------------------------------------------------------
   static ESPALIER_INLINE void run(Team team, const blink_find_job<view>& job, std::size_t first, std::size_t last) {
@@ -222,10 +205,10 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
           const std::uint64_t shift = at - from;
           if (plain_keys) {
             auto* to_keys = static_cast<Word*>(job.out_keys) + shift;
-            team.for_slots(keys, from, to, [=](unsigned j, Word key) { store_once(to_keys + j, key); });
+            keys.for_each(team, from, to, [=](unsigned j, Word key) { store_once(to_keys + j, key); });
           } else if (job.out_keys != nullptr) {
-            team.for_slots(keys, from, to,
-                           [&](unsigned j, Word key) { io::store_key(t.key, job.out_keys, shift + j, key); });
+            keys.for_each(team, from, to,
+                          [&](unsigned j, Word key) { io::store_key(t.key, job.out_keys, shift + j, key); });
           }
           if constexpr (V != 0) {
             if (plain_values) {
@@ -275,7 +258,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
             count += to - from;
             for (unsigned j = from; j < to; ++j) {
               if constexpr (V == 0) {
-                add(decode_bits(kind, team.get(keys, j)));
+                add(decode_bits(kind, keys.get(team, j)));
               } else {
                 add(team.get(values, j));
               }
@@ -341,11 +324,11 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
     const view& t = job.tree;
     value v{}, out{};
     if (V != 0 && job.values != nullptr && op != blink_op::find && op != blink_op::erase)
-      v = value_at(t, job.values, e);
+      v = load_value<V>(t.value_bytes, job.values, e);
     const blink_outcome r = one<Splits>(team, t, op, id, x, v, out);
     team.once([&] {
       if (r == blink_outcome::no_room) {
-        job.refused[shared_word{job.refusals}.fetch_add(1)] = static_cast<std::uint32_t>(e);
+        job.refused[shared_word{job.refusals}.fetch_one()] = static_cast<std::uint32_t>(e);
         return;
       }
       if (job.done != nullptr) store_once(job.done + e, std::uint8_t{r == blink_outcome::done});

@@ -15,8 +15,8 @@ enum class blink_outcome : std::uint8_t {
   no_room,  ///< the pool of nodes is exhausted; nothing was changed
 };
 
-/// May an insert split a leaf? On a GPU most do not, and wait for those that do, so bulk inserts are done in two passes: the
-/// first answers no_room where a leaf is full.
+/// May an insert split a leaf, or wait for one? On a GPU most need not, and would wait for those in their warp that do. So
+/// batches are inserted in two passes: the first answers no_room where a leaf is full or another team has it.
 enum class splitting : std::uint8_t { allowed, never };
 
 /// Changes to the slots of one node whose latch this team holds, or which nobody else can reach yet.
@@ -294,6 +294,9 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   template <splitting Splits = splitting::allowed>
   static ESPALIER_HD blink_outcome insert_from(Team team, const view& t, node_id start, Word x, const value& v,
                                                bool assign) {
+    if constexpr (Splits == splitting::never && shape::in_one_piece && Team::copies_views) {
+      return try_insert_from(team, t, start, x, v, assign);
+    }
     held l = hold(team, t, start, x);
     const auto place = leaf_reader::rank(team, l.node, l.seen, x);
     if (place.equal && place.slot < l.head.count) {
@@ -316,6 +319,54 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       return blink_outcome::no_room;
     } else {
       return split_and_insert(team, t, l, place.slot, x, v);
+    }
+  }
+
+  /// The first of two passes where a look brings a whole leaf: no waiting, nothing rare; the leaf is changed in registers.
+  static ESPALIER_INLINE blink_outcome try_insert_from(Team team, const view& t, node_id id, Word x, const value& v,
+                                                       bool assign) {
+    constexpr unsigned front = shape::head_words;
+    for (;;) {
+      const auto node = t.leaf(id);
+      for (unsigned b = 0; b < shape::bytes; b += 64) prefetch_shared(node.p + b);  // while the latch is on its way
+      const std::uint32_t before = latch::try_latch(team, node.version());
+      if ((before & 1) != 0) return blink_outcome::no_room;
+      const auto seen = leaf_reader::look(team, node);
+      const auto values = leaf_values(team, node);
+      const auto h = leaf_reader::head(team, node, seen);
+      if (h.dead || x > h.high) {
+        latch::release_unchanged(team, node.version(), before);
+        id = h.right;
+        continue;
+      }
+      const auto place = leaf_reader::rank(team, node, seen, x);
+      const bool present = place.equal && place.slot < h.count;
+      if (h.count == N && !present) {
+        latch::release_unchanged(team, node.version(), before);
+        return blink_outcome::no_room;
+      }
+      if (present) {
+        if constexpr (V != 0) {
+          if (assign) team.once([&] { store_shared(node.values() + place.slot, v); });
+        }
+      } else {
+        team.store_shared_from(reinterpret_cast<Word*>(node.p), team.insert_at(seen, front + place.slot, x),
+                               front + place.slot);
+        if constexpr (V != 0)
+          team.store_shared_from(node.values(), team.insert_at(values, place.slot, v), place.slot);
+        node_head<Word> more = h;
+        ++more.count;
+        team.once([&] { store_shared(node.info(), more.info()); });
+      }
+      latch::release(team, node.version(), before);
+      return present ? blink_outcome::unchanged : blink_outcome::done;
+    }
+  }
+  static ESPALIER_INLINE auto leaf_values([[maybe_unused]] Team team, [[maybe_unused]] node_at<shape> node) {
+    if constexpr (V != 0) {
+      return team.template view_shared<N>(node.values());
+    } else {
+      return value{};
     }
   }
 

@@ -51,6 +51,26 @@ struct value_raw<16> {
   };
 };
 
+/// Caller's value i, possibly narrower than a slot: the bytes beyond the caller's type are zero.
+template <unsigned V>
+[[nodiscard]] ESPALIER_INLINE typename value_raw<V>::type load_value(unsigned value_bytes, const void* values,
+                                                                     std::size_t i) {
+  typename value_raw<V>::type v{};
+  if constexpr (V != 0) {
+    const auto* from = static_cast<const unsigned char*>(values) + i * value_bytes;
+    if (value_bytes == V && reinterpret_cast<std::uintptr_t>(values) % V == 0) {
+      v = *reinterpret_cast<const typename value_raw<V>::type*>(from);
+    } else if constexpr (V == 16) {
+      for (unsigned b = 0; b < value_bytes; ++b) {
+        (b < 8 ? v.low : v.high) |= std::uint64_t{from[b]} << (8 * (b % 8));
+      }
+    } else {
+      for (unsigned b = 0; b < value_bytes; ++b) v |= static_cast<decltype(v)>(decltype(v){from[b]} << (8 * b));
+    }
+  }
+  return v;
+}
+
 /// In place of ValueBytes: an index over keys that lie elsewhere, one to a line, and that is asked for lines only. The
 /// express lane of blink_tree is one: its lines are leaves.
 inline constexpr unsigned lines_elsewhere = ~0u;

@@ -14,6 +14,8 @@
 #include "espalier/core/config.hpp"
 
 #if ESPALIER_CUDA_COMPILER
+#include <cooperative_groups.h>
+
 #include <cuda/atomic>
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -90,6 +92,13 @@ ESPALIER_INLINE void store_shared(T* p, const T& x) {
   }
 }
 
+/// The line at p will soon be asked for, past L1: brings it to L2. A CPU's core does that by itself.
+ESPALIER_INLINE void prefetch_shared([[maybe_unused]] const void* p) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#endif
+}
+
 /// Loads before it are done before loads and stores after it.
 ESPALIER_INLINE void fence_acquire() {
 #if defined(__CUDA_ARCH__)
@@ -107,79 +116,85 @@ ESPALIER_INLINE void fence_both() {
 #endif
 }
 
-/// Atomic operations on a word, among all teams of one device.
+/// Atomic operations on a word of 4 or 8 bytes, among all teams of one device.
+template <class T>
 struct shared_word {
-  std::uint32_t* p;
+  T* p;
 
-  [[nodiscard]] ESPALIER_INLINE std::uint32_t load_acquire() const {
+  [[nodiscard]] ESPALIER_INLINE T load_acquire() const {
 #if defined(__CUDA_ARCH__)
-    return cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).load(cuda::memory_order_acquire);
+    return cuda::atomic_ref<T, cuda::thread_scope_device>(*p).load(cuda::memory_order_acquire);
 #else
-    return std::atomic_ref<std::uint32_t>(*p).load(std::memory_order_acquire);
+    return std::atomic_ref<T>(*p).load(std::memory_order_acquire);
 #endif
   }
-  [[nodiscard]] ESPALIER_INLINE std::uint32_t load_relaxed() const {
+  [[nodiscard]] ESPALIER_INLINE T load_relaxed() const {
 #if defined(__CUDA_ARCH__)
-    return cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).load(cuda::memory_order_relaxed);
+    return cuda::atomic_ref<T, cuda::thread_scope_device>(*p).load(cuda::memory_order_relaxed);
 #else
-    return std::atomic_ref<std::uint32_t>(*p).load(ESPALIER_SHARED_ATOMIC ? std::memory_order_acquire
-                                                                          : std::memory_order_relaxed);
+    return std::atomic_ref<T>(*p).load(ESPALIER_SHARED_ATOMIC ? std::memory_order_acquire
+                                                              : std::memory_order_relaxed);
 #endif
   }
-  ESPALIER_INLINE void store_release(std::uint32_t x) const {
+  ESPALIER_INLINE void store_release(T x) const {
 #if defined(__CUDA_ARCH__)
-    cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).store(x, cuda::memory_order_release);
+    cuda::atomic_ref<T, cuda::thread_scope_device>(*p).store(x, cuda::memory_order_release);
 #else
-    std::atomic_ref<std::uint32_t>(*p).store(x, std::memory_order_release);
+    std::atomic_ref<T>(*p).store(x, std::memory_order_release);
 #endif
   }
   /// Sets bits; what follows in this thread, loads past L1 and stores, becomes visible after it. On a GPU no fence is needed
   /// for that: the old value has come back from L2, where everybody sees the new one, before a branch on it lets anything
   /// follow; the compiler alone must not move it.
-  ESPALIER_INLINE std::uint32_t fetch_or_first(std::uint32_t bits) const {
+  ESPALIER_INLINE T fetch_or_first(T bits) const {
 #if defined(__CUDA_ARCH__)
-    const std::uint32_t old =
-        cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).fetch_or(bits, cuda::memory_order_relaxed);
+    const T old = cuda::atomic_ref<T, cuda::thread_scope_device>(*p).fetch_or(bits, cuda::memory_order_relaxed);
     asm volatile("" ::: "memory");
 #else
-    const std::uint32_t old = std::atomic_ref<std::uint32_t>(*p).fetch_or(
+    const T old = std::atomic_ref<T>(*p).fetch_or(
         bits, ESPALIER_SHARED_ATOMIC ? std::memory_order_acq_rel : std::memory_order_relaxed);
     fence_both();
 #endif
     return old;
   }
-  ESPALIER_INLINE void store_relaxed(std::uint32_t x) const {
+  ESPALIER_INLINE void store_relaxed(T x) const {
 #if defined(__CUDA_ARCH__)
     asm volatile("" ::: "memory");
-    cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).store(x, cuda::memory_order_relaxed);
+    cuda::atomic_ref<T, cuda::thread_scope_device>(*p).store(x, cuda::memory_order_relaxed);
 #else
-    std::atomic_ref<std::uint32_t>(*p).store(x, ESPALIER_SHARED_ATOMIC ? std::memory_order_release
-                                                                       : std::memory_order_relaxed);
+    std::atomic_ref<T>(*p).store(x, ESPALIER_SHARED_ATOMIC ? std::memory_order_release : std::memory_order_relaxed);
 #endif
   }
-  /// Adds 1 if that leaves the word at most at `most`; what it was, or `most`.
-  [[nodiscard]] ESPALIER_INLINE std::uint32_t add_one_below(std::uint32_t most) const {
+  ESPALIER_INLINE T fetch_add(T x) const {
 #if defined(__CUDA_ARCH__)
-    cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device> word(*p);
-    std::uint32_t old = word.load(cuda::memory_order_relaxed);
-    while (old < most && !word.compare_exchange_weak(old, old + 1, cuda::memory_order_relaxed)) {
-    }
+    return cuda::atomic_ref<T, cuda::thread_scope_device>(*p).fetch_add(x, cuda::memory_order_relaxed);
 #else
-    std::atomic_ref<std::uint32_t> word(*p);
-    std::uint32_t old = word.load(std::memory_order_acquire);
-    while (old < most && !word.compare_exchange_weak(old, old + 1, std::memory_order_acq_rel)) {
-    }
+    return std::atomic_ref<T>(*p).fetch_add(x, std::memory_order_acq_rel);
 #endif
-    return old < most ? old : most;
   }
-  ESPALIER_INLINE std::uint32_t fetch_add(std::uint32_t x) const {
+  /// fetch_add(1), for a word that many teams ask at once: those that happen to ask together share one access.
+  ESPALIER_INLINE T fetch_one() const {
 #if defined(__CUDA_ARCH__)
-    return cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>(*p).fetch_add(x, cuda::memory_order_relaxed);
+    const auto together = cooperative_groups::coalesced_threads();
+    T first{};
+    if (together.thread_rank() == 0) first = fetch_add(static_cast<T>(together.size()));
+    return together.shfl(first, 0) + together.thread_rank();
 #else
-    return std::atomic_ref<std::uint32_t>(*p).fetch_add(x, std::memory_order_relaxed);
+    return fetch_add(1);
+#endif
+  }
+  /// Sets the word to x if it is `expected`; otherwise `expected` becomes what it is.
+  [[nodiscard]] ESPALIER_INLINE bool exchange(T& expected, T x) const {
+#if defined(__CUDA_ARCH__)
+    return cuda::atomic_ref<T, cuda::thread_scope_device>(*p).compare_exchange_strong(expected, x,
+                                                                                      cuda::memory_order_acq_rel);
+#else
+    return std::atomic_ref<T>(*p).compare_exchange_strong(expected, x, std::memory_order_acq_rel);
 #endif
   }
 };
+template <class T>
+shared_word(T*) -> shared_word<T>;
 
 /// Lets others go first: `turn` counts how often this team has waited.
 ESPALIER_INLINE void pause(unsigned turn) {

@@ -29,6 +29,7 @@
 //   team.for_slots(s, from, to, f)   f(i, x) for slots i of [from, to), each by the lane that holds it. to <= N.
 //                                If T::copies_views, s may be a view, which then is a copy in registers.
 //   team.own(s, i)               inside f: slot i of other slots, of the same N.
+//   team.store_shared_from(p, v, from)   if T::copies_views: slots [from, N) of a view, and perhaps some in front of them.
 //
 //   -- looking: v is slots or a view; results are uniform --
 //   team.count(v, pred)          how many slots satisfy pred. pred is below, not_above, equal_to (fast), or
@@ -41,6 +42,7 @@
 //
 //   -- changing: give new slots --
 //   team.insert_at(s, at, x)     slot at becomes x; slots [at, N-1) move up by one; the last one is lost. at < N.
+//                                If T::copies_views, s may be a view.
 //   team.erase_at(s, at, fill)   slots (at, N) move down by one; the last one becomes fill. at < N.
 //   team.head(s, to, fill)       slots [to, N) become fill. to <= N.
 //   team.tail(s, from, fill)     slots [from, N) move to the front; the rest becomes fill. from <= N.

@@ -116,6 +116,23 @@ struct tile {
   __device__ __forceinline__ void store_shared(X* p, const slots<X, N>& s) const {
     store(p, s);  // stores go through L1 to L2 in any case
   }
+  /// Of a view: slots from `from` on, in the pieces in which they were loaded; slots in front of it may come along.
+  template <class X, unsigned N, unsigned Each>
+  __device__ __forceinline__ void store_shared_from(X* p, const node<X, N, Each>& v, unsigned from) const {
+    using held = node<X, N, Each>;
+    constexpr unsigned bytes = Each * sizeof(X);
+    using unit = std::conditional_t<bytes == 16, uint4, std::conditional_t<bytes == 8, uint2, unsigned>>;
+    static_assert(!held::packed && sizeof(unit) == bytes);
+#pragma unroll
+    for (unsigned j = 0; j < held::rows; ++j) {
+      const unsigned first = held::slot_of(j * Each, group_.rank());
+      if (first + Each > from && first < N) {
+        unit u;
+        memcpy(&u, v.w + j * Each, bytes);
+        *reinterpret_cast<unit*>(p + first) = u;
+      }
+    }
+  }
   template <class X, unsigned N, unsigned Each, class F>
   __device__ __forceinline__ void for_slots(const node<X, N, Each>& s, unsigned from, unsigned to, F&& f) const {
     static_assert(!node<X, N, Each>::packed);
@@ -193,17 +210,24 @@ struct tile {
     return word_at<X, Byte>(v);
   }
 
-  template <class X, unsigned N>
-  [[nodiscard]] __device__ __forceinline__ slots<X, N> insert_at(const slots<X, N>& s, unsigned at,
-                                                                 std::type_identity_t<X> x) const {
-    slots<X, N> r;
+  template <class X, unsigned N, unsigned Each>
+  [[nodiscard]] __device__ __forceinline__ node<X, N, Each> insert_at(const node<X, N, Each>& s, unsigned at,
+                                                                      std::type_identity_t<X> x) const {
+    using held = node<X, N, Each>;
+    static_assert(!held::packed);
+    held r;
     const unsigned lane = group_.rank();
 #pragma unroll
-    for (unsigned j = 0; j < s.rows; ++j) {
-      // The lane in front has the slot in front, except that lane 0 follows the last lane of the row before.
-      const X in_front = lane == Lanes - 1 && j != 0 ? s.w[j == 0 ? 0 : j - 1] : s.w[j];
+    for (unsigned j = 0; j < held::rows; ++j) {
+      // The lane in front has the slot in front of this one's first, except that lane 0 follows the last lane of the row before.
+      const unsigned last = j * Each + Each - 1;
+      const X in_front = lane == Lanes - 1 && j != 0 ? s.w[j == 0 ? 0 : last - Each] : s.w[last];
       const X moved = group_.from(in_front, (lane + Lanes - 1) % Lanes);
-      r.w[j] = slot(j) < at ? s.w[j] : slot(j) == at ? x : moved;
+#pragma unroll
+      for (unsigned e = 0; e < Each; ++e) {
+        const unsigned k = j * Each + e, i = held::slot_of(k, lane);
+        r.w[k] = i < at ? s.w[k] : i == at ? x : e == 0 ? moved : s.w[e == 0 ? 0 : k - 1];
+      }
     }
     return r;
   }
