@@ -2,9 +2,9 @@
 //
 // Leaves are named by their place in key order. A batch is cut along them (cut_batch), and then
 //   if few elements fall into each leaf:
-//     judge_leaf      which of them change what keys there are, a bit each; how many nodes the leaf needs; (scan) where the
-//                     new ones are numbered from
-//     merge_leaf      one team per leaf reads it, and writes it and its new nodes with old and new elements in their places
+//     judge_leaf      where each of them goes in the leaf; how many nodes it needs; (scan) where the new ones are numbered from
+//     change_leaf     one team per leaf that stays one node does in registers what the batch asks for
+//     split_leaf      one team per leaf that becomes several writes them, each slot from the element that belongs there
 //   else, over all elements and leaves at once, so that a batch that falls into one leaf is as fast as one that is spread:
 //     place_element   where element i falls, and whether it moves others; a second time to overwrite present values
 //     count_nodes     after a scan of the moves: how many nodes leaf j needs; (scan) as above
@@ -47,15 +47,21 @@ struct bulk_batch {
   word* after_highs;       ///< the leaves afterwards; null: as before
   node_id* after_ids;
   // Few elements in each leaf:
-  std::uint32_t* news;  ///< which of its elements move others
+  const value* sorted;      ///< values like words
+  std::uint8_t* positions;  ///< of each element
+  std::uint8_t* changes;    ///< how many elements of leaf j change what keys there are
+  std::uint32_t* splits;    ///< leaves that become several nodes, in any order
   // Many:
   std::uint64_t* moved;   ///< n + 1: how many elements before this one move others
   std::uint32_t* leaf;    ///< place in key order of the leaf of each element
   std::uint16_t* slot;    ///< how many keys of that leaf are smaller
   std::uint16_t* counts;  ///< of the leaves, before anything is moved
 
-  /// So many elements of one leaf have a bit each in `news`. Wide nodes are not merged this way.
+  /// So many elements of one leaf are few: their positions fit into seven bits. Wide nodes are not merged this way.
   static constexpr unsigned few = shape::slots == shape::chunk ? 32 : 0;
+  /// An element's position in its leaf after the merge, if it is new or gives a present key another value; of one that is
+  /// erased, how many elements that stay are in front of it.
+  static constexpr std::uint8_t assigned = 0x80, nothing = 0xff;
 
   [[nodiscard]] ESPALIER_INLINE node_id id_of(std::uint64_t j) const {
     return ids == nullptr ? static_cast<node_id>(j) : ids[j];
@@ -88,21 +94,23 @@ struct bulk_batch {
 
   /// How the elements of a leaf will lie.
   struct plan {
-    std::uint64_t begin, end;  ///< slice
-    std::uint64_t total;       ///< elements afterwards
+    std::uint32_t begin, end;  ///< slice
+    std::uint32_t total;       ///< elements afterwards
     std::uint32_t nodes, per;
   };
-  [[nodiscard]] ESPALIER_INLINE plan plan_of(std::uint64_t j, std::uint32_t count, std::uint64_t change) const {
+  /// So that positions in a leaf are words of 32 bits, whatever it had before.
+  static constexpr std::uint64_t most = 0xffff0000u;
+  [[nodiscard]] ESPALIER_INLINE plan plan_of(std::uint64_t j, std::uint32_t count, std::uint32_t change) const {
     plan p{};
     p.begin = cuts[j];
     p.end = cuts[j + 1];
     p.total = op == write_op::erase ? count - change : count + change;
-    p.nodes = p.total <= shape::slots ? 1 : static_cast<std::uint32_t>((p.total + per_node - 1) / per_node);
-    p.per = p.total <= shape::slots ? shape::slots : static_cast<std::uint32_t>((p.total + p.nodes - 1) / p.nodes);
+    p.nodes = p.total <= shape::slots ? 1 : (p.total + per_node - 1) / per_node;
+    p.per = p.total <= shape::slots ? shape::slots : (p.total + p.nodes - 1) / p.nodes;
     return p;
   }
   [[nodiscard]] ESPALIER_INLINE plan plan_of(std::uint64_t j) const {
-    return plan_of(j, counts[j], moved[cuts[j + 1]] - moved[cuts[j]]);
+    return plan_of(j, counts[j], static_cast<std::uint32_t>(moved[cuts[j + 1]] - moved[cuts[j]]));
   }
   [[nodiscard]] ESPALIER_INLINE node_id number_of(std::uint64_t j, std::uint64_t k) const {
     return k == 0 ? id_of(j) : static_cast<node_id>(first_new + new_nodes[j] + k - 1);
@@ -111,9 +119,9 @@ struct bulk_batch {
     return tree.leaf(number_of(j, k));
   }
   /// An element to position `at` of leaf j.
-  ESPALIER_INLINE void put(std::uint64_t j, const plan& p, std::uint64_t at, word key, const value& v) const {
-    const std::uint64_t k = p.nodes == 1 ? 0 : at / p.per;
-    const auto s = static_cast<unsigned>(at - k * p.per);
+  ESPALIER_INLINE void put(std::uint64_t j, const plan& p, std::uint32_t at, word key, const value& v) const {
+    const std::uint32_t k = p.nodes == 1 ? 0 : at / p.per;
+    const std::uint32_t s = at - k * p.per;
     const auto node = node_of(j, k);
     node.keys()[s] = key;
     if constexpr (shape::value_bytes != 0) node.values()[s] = v;
@@ -136,9 +144,9 @@ struct bulk_batch {
   ESPALIER_INLINE void finish(Team team, std::uint64_t j, const plan& p, std::uint32_t k, const node_head<word>& old,
                               const Slots& any) const {
     const auto node = node_of(j, k);
-    const std::uint64_t begin = std::uint64_t{k} * p.per;
+    const std::uint32_t begin = k * p.per;
     node_head<word> h = old;
-    h.count = static_cast<std::uint32_t>(p.total - begin < p.per ? p.total - begin : p.per);
+    h.count = p.total - begin < p.per ? p.total - begin : p.per;
     const bool last = k + 1 == p.nodes;
     if (!last) h.right = number_of(j, k + 1);
     team.once([&] {
@@ -173,92 +181,202 @@ struct cut_batch {
 };
 
 // ---- few elements in each leaf -------------------------------------------------------------------------------
+template <class View>
+struct sort_value {
+  bulk_batch<View> b;
+  typename bulk_batch<View>::value* sorted;
+  ESPALIER_HD void operator()(std::size_t i) const { sorted[i] = b.value_of_run(i); }
+};
+
 /// `Team` is one thread. Nothing in the tree is changed yet, memory may still run out.
 template <class Team, class View>
 struct judge_leaf {
   using batch = bulk_batch<View>;
   batch b;
-  std::uint32_t* many;  ///< becomes 1 if this way cannot be gone
+  std::uint32_t* counters;  ///< how many leaves are split; not 0: this way cannot be gone
   ESPALIER_HD void operator()(std::size_t j) const {
     using reader = node_reader<Team, stable_reads, typename batch::shape>;
-    const std::uint64_t begin = b.cuts[j], end = b.cuts[j + 1];
-    b.news[j] = 0;
+    const std::uint32_t begin = b.cuts[j], end = b.cuts[j + 1];
+    b.changes[j] = 0;
     b.new_nodes[j] = 0;
     if (end == begin) return;
-    if (end - begin > batch::few) return shared_word{many}.store_relaxed(1);
+    if (end - begin > batch::few) return shared_word{counters + 1}.store_relaxed(1);
     const auto node = b.tree.leaf(b.id_of(j));
     const auto seen = reader::look(Team{}, node);
     const auto h = reader::head(Team{}, node, seen);
-    std::uint32_t news = 0;
-    for (std::uint64_t i = begin; i < end; ++i) {
+    unsigned moves = 0;
+    for (std::uint32_t i = begin; i < end; ++i) {
       const auto place = reader::rank(Team{}, node, seen, b.words[i]);
-      const auto v = b.judge(i, place.equal && place.slot < h.count);
-      news |= (v.moves ? 1u : 0u) << (i - begin);
+      const bool present = place.equal && place.slot < h.count;
+      const auto v = b.judge(i, present);
+      const bool assigns = present && b.assigns() && b.is_last(i);
+      const unsigned at = b.op == write_op::erase ? place.slot - moves : place.slot + moves;
+      b.positions[i] = static_cast<std::uint8_t>(v.moves ? at : assigns ? at | batch::assigned : batch::nothing);
+      moves += v.moves ? 1 : 0;
       if (b.done != nullptr) b.done[b.place[i]] = v.done ? 1 : 0;
     }
-    b.news[j] = news;
-    b.new_nodes[j] = b.plan_of(j, h.count, count_bits(news)).nodes - 1;
+    b.changes[j] = static_cast<std::uint8_t>(moves);
+    const std::uint32_t nodes = b.plan_of(j, h.count, moves).nodes;
+    b.new_nodes[j] = nodes - 1;
+    if (nodes != 1) b.splits[shared_word{counters}.fetch_one()] = static_cast<std::uint32_t>(j);
   }
 };
 
-/// One team per leaf.
+/// One team per leaf. Elements of the batch ascend: each goes straight to where it will lie.
 template <class View>
-struct merge_leaf {
+struct change_leaf {
   using batch = bulk_batch<View>;
   using shape = typename batch::shape;
   using word = typename batch::word;
+  using value = typename batch::value;
   batch b;
 
   template <class Team>
   ESPALIER_INLINE void operator()(Team team, std::size_t j) const {
-    const std::uint32_t news = b.news[j];
-    if (news == 0 && (!b.assigns() || b.cuts[j] == b.cuts[j + 1])) return b.list_unchanged(team, j);
-    const auto node = b.tree.leaf(b.id_of(j));
-    using reader = node_reader<Team, own_reads, shape>;
-    const auto h = reader::head(team, node, reader::look(team, node));
-    const auto p = b.plan_of(j, h.count, count_bits(news));
-    const auto keys = team.template load<shape::chunk>(node.keys());
-    const auto values = team.template load<shape::chunk>(node.values());
-    team.sync();  // all of the leaf is in registers before any of it is overwritten
-    const bool erase = b.op == write_op::erase;
-    team.for_slots(keys, 0, h.count, [&](unsigned i, word key) {
-      const std::uint64_t e = first_not_below(b.words, p.begin, p.end, key);
-      if (erase && e != p.end && b.words[e] == key) return;
-      const unsigned d = moves_before(news, e - p.begin);
-      typename batch::value v{};
-      if constexpr (shape::value_bytes != 0) v = team.own(values, i);
-      b.put(j, p, erase ? i - d : i + d, key, v);
-    });
-    team.sync();  // an assigned value comes after the old one
-    if (!erase) {
-      for (std::uint64_t i = p.begin; i < p.end; ++i) element(team, j, p, news, keys, h.count, i);
+    if (b.new_nodes[j + 1] != b.new_nodes[j]) return;  // split_leaf
+    b.list_unchanged(team, j);
+    const std::uint32_t begin = b.cuts[j], end = b.cuts[j + 1], changes = b.changes[j];
+    if (changes != 0) change(team, b.tree.leaf(b.id_of(j)), begin, end, changes);
+    if constexpr (shape::value_bytes != 0) {
+      if (b.assigns()) assign(team, b.tree.leaf(b.id_of(j)), begin, end);
     }
-    for (std::uint32_t k = 0; k < p.nodes; ++k) b.finish(team, j, p, k, h, keys);
   }
 
  private:
-  static ESPALIER_INLINE unsigned moves_before(std::uint32_t news, std::uint64_t i) {
-    return count_bits(i >= 32 ? news : news & ((1u << i) - 1));
+  /// A leaf in registers: with its header where that comes along.
+  template <class Team>
+  static constexpr bool with_head = shape::in_one_piece && Team::copies_views;
+  template <class Team>
+  static ESPALIER_INLINE auto keys_of(Team team, node_at<shape> node) {
+    if constexpr (with_head<Team>) {
+      return team.template view_shared<shape::head_words + shape::slots>(reinterpret_cast<const word*>(node.p));
+    } else {
+      return team.template load<shape::slots>(node.keys());
+    }
   }
-  /// Element i of the batch: a new one, or a new value.
-  template <class Team, class Keys>
-  ESPALIER_INLINE void element(Team team, std::uint64_t j, const typename batch::plan& p, std::uint32_t news,
-                               const Keys& keys, unsigned count, std::uint64_t i) const {
-    const bool is_new = (news >> (i - p.begin) & 1) != 0;
-    if (!is_new && !(b.assigns() && b.is_last(i))) return;
-    const word x = b.words[i];
-    const unsigned slot = team.count(keys, below<word>{x});  // unused slots are not below anything
-    const std::uint64_t at = slot + moves_before(news, i - p.begin);
-    if (is_new) {
-      team.once([&] { b.put(j, p, at, x, b.value_of_run(i)); });
-      return;
+  template <class Team>
+  static ESPALIER_INLINE auto values_of(Team team, node_at<shape> node) {
+    if constexpr (shape::value_bytes == 0) {
+      return value{};
+    } else if constexpr (with_head<Team>) {
+      return team.template view_shared<shape::slots>(node.values());
+    } else {
+      return team.template load<shape::slots>(node.values());
     }
-    if constexpr (shape::value_bytes != 0) {
-      if (slot >= count || team.get(keys, slot) != x) return;  // came with the first of its run
-      const std::uint64_t k = p.nodes == 1 ? 0 : at / p.per;
-      const auto node = b.node_of(j, k);
-      team.once([&] { node.values()[at - k * p.per] = b.value_of(i); });
+  }
+  template <class Team, class Slots, class X>
+  static ESPALIER_INLINE void put_back(Team team, X* p, const Slots& s, [[maybe_unused]] unsigned from) {
+    if constexpr (with_head<Team>) {
+      team.store_shared_from(p, s, from);
+    } else {
+      team.store(p, s);
     }
+  }
+
+  template <class Team>
+  ESPALIER_INLINE void change(Team team, node_at<shape> node, std::uint32_t begin, std::uint32_t end,
+                              std::uint32_t changes) const {
+    constexpr unsigned front = with_head<Team> ? shape::head_words : 0;
+    auto keys = keys_of(team, node);
+    auto values = values_of(team, node);
+    std::uint32_t info = *node.info();
+    const bool erase = b.op == write_op::erase;
+    unsigned first = shape::slots;  // that changes
+    for (std::uint32_t i = begin; i < end; ++i) {
+      const unsigned at = b.positions[i];
+      if (at >= batch::assigned) continue;
+      if (at < first) first = at;
+      if (erase) {
+        keys = team.erase_at(keys, front + at, static_cast<word>(~word{0}));
+        if constexpr (shape::value_bytes != 0) values = team.erase_at(values, at, value{});
+      } else {
+        keys = team.insert_at(keys, front + at, b.words[i]);
+        if constexpr (shape::value_bytes != 0) values = team.insert_at(values, at, b.sorted[i]);
+      }
+    }
+    info = erase ? info - changes : info + changes;  // the count is its lowest part
+    put_back(team, with_head<Team> ? reinterpret_cast<word*>(node.p) : node.keys(), keys, front + first);
+    if constexpr (shape::value_bytes != 0) put_back(team, node.values(), values, first);
+    team.sync();
+    team.once([&] { *node.info() = info; });
+  }
+  template <class Team>
+  ESPALIER_INLINE void assign(Team team, node_at<shape> node, std::uint32_t begin, std::uint32_t end) const {
+    team.sync();
+    for (std::uint32_t i = begin; i < end; ++i) {
+      const unsigned at = b.positions[i];
+      if (at < batch::assigned || at == batch::nothing) continue;
+      team.once([&] { node.values()[at - batch::assigned] = b.sorted[i]; });
+    }
+  }
+};
+
+/// One team per leaf that is split; inserts only. New nodes come first: until the leaf itself is overwritten, the old elements
+/// are read from it.
+template <class View>
+struct split_leaf {
+  using batch = bulk_batch<View>;
+  using shape = typename batch::shape;
+  using word = typename batch::word;
+  using value = typename batch::value;
+  batch b;
+
+  template <class Team>
+  ESPALIER_INLINE void operator()(Team team, std::size_t i) const {
+    const std::uint32_t j = b.splits[i];
+    const auto node = b.tree.leaf(b.id_of(j));
+    const auto h = node_reader<Team, own_reads, shape>::head_alone(team, node);
+    const auto p = b.plan_of(j, h.count, b.changes[j]);
+    for (std::uint32_t k = p.nodes; k-- != 0;) {
+      const auto to = b.node_of(j, k);
+      const std::uint32_t first = k * p.per;
+      const std::uint32_t count = p.total - first < p.per ? p.total - first : p.per;
+      const auto sources =
+          team.template make<shape::slots>([&](unsigned s) { return s < count ? source(p, first + s) : unused; });
+      const auto keys = team.map(sources, [&](std::uint32_t from) {
+        if (from == unused) return static_cast<word>(~word{0});
+        return from >= old ? node.keys()[from - old] : b.words[p.begin + from];
+      });
+      if constexpr (shape::value_bytes != 0) {
+        const auto values = team.map(sources, [&](std::uint32_t from) {
+          if (from == unused) return value{};
+          return from >= old ? node.values()[from - old] : b.sorted[p.begin + from];
+        });
+        team.sync();  // all is read before anything of the leaf is overwritten
+        team.store(to.values(), values);
+      }
+      team.sync();
+      team.store(to.keys(), keys);
+      const word high = k + 1 == p.nodes ? h.high : team.get(keys, count - 1);
+      team.once([&] { finish(j, p, k, count, h, high); });
+    }
+  }
+
+ private:
+  /// What goes to a slot: element `from` of the leaf's slice of the batch, or slot from - old of the old leaf.
+  static constexpr std::uint32_t old = 0x100, unused = ~0u;
+  ESPALIER_INLINE std::uint32_t source(const typename batch::plan& p, std::uint32_t at) const {
+    std::uint32_t slot = at;
+    for (std::uint32_t i = p.begin; i < p.end; ++i) {
+      const std::uint32_t position = b.positions[i];
+      if ((position & ~std::uint32_t{batch::assigned}) == at && position != batch::nothing) return i - p.begin;
+      slot -= position < at ? 1 : 0;  // a new one in front; others are at least `assigned`
+    }
+    return old + slot;
+  }
+  ESPALIER_INLINE void finish(std::uint64_t j, const typename batch::plan& p, std::uint32_t k, std::uint32_t count,
+                              const node_head<word>& before, word high) const {
+    const auto node = b.node_of(j, k);
+    node_head<word> h = before;
+    h.count = count;
+    h.high = high;
+    if (k + 1 != p.nodes) h.right = b.number_of(j, k + 1);
+    if (k != 0) *node.version() = 0;
+    *node.info() = h.info();
+    *node.right() = h.right;
+    *node.high() = h.high;
+    b.after_ids[j + b.new_nodes[j] + k] = b.number_of(j, k);
+    b.after_highs[j + b.new_nodes[j] + k] = high;
   }
 };
 
@@ -348,7 +466,7 @@ struct move_leaf {
                                   const Values& values, unsigned base, unsigned used) const {
     // The lane that holds a slot's key holds its value too.
     team.for_slots(keys, 0, used, [&](unsigned i, word key) {
-      std::uint64_t at;
+      std::uint32_t at;
       if (!target(p, base + i, key, at)) return;
       typename batch::value v{};
       if constexpr (shape::value_bytes != 0) v = team.own(values, i);
@@ -356,9 +474,9 @@ struct move_leaf {
     });
   }
   /// Where the old element in slot s goes; false: it is erased.
-  ESPALIER_INLINE bool target(const typename batch::plan& p, unsigned s, word key, std::uint64_t& at) const {
+  ESPALIER_INLINE bool target(const typename batch::plan& p, unsigned s, word key, std::uint32_t& at) const {
     const std::uint64_t i = first_not_below(b.words, p.begin, p.end, key);
-    const std::uint64_t d = b.moved[i] - b.moved[p.begin];
+    const auto d = static_cast<std::uint32_t>(b.moved[i] - b.moved[p.begin]);
     at = b.op == write_op::erase ? s - d : s + d;
     return b.op != write_op::erase || i == p.end || b.words[i] != key;
   }
@@ -372,7 +490,7 @@ struct write_element {
     if (b.op == write_op::erase || b.moved[i + 1] == b.moved[i]) return;
     const std::uint64_t j = b.leaf[i];
     const auto p = b.plan_of(j);
-    const std::uint64_t at = b.slot[i] + (b.moved[i] - b.moved[p.begin]);
+    const std::uint32_t at = b.slot[i] + static_cast<std::uint32_t>(b.moved[i] - b.moved[p.begin]);
     b.put(j, p, at, b.words[i], b.value_of_run(i));
   }
 };

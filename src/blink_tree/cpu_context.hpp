@@ -20,10 +20,10 @@ class blink_cpu_context : public cpu_context {
   void launch_read(const Job& job, std::size_t n) {
     launch_on<Reads, Writing>(job, n, false);
   }
-  /// `alone`: by one team, one element after the other.
-  template <class Reads, class Writing, class Job>
-  void launch_write(const Job& job, std::size_t n, bool alone) {
-    launch_on<Reads, Writing>(job, n, alone);
+  /// `Alone`: by one team, one element after the other.
+  template <class Reads, class Writing, bool Alone, class Job>
+  void launch_write(const Job& job, std::size_t n) {
+    launch_on<Reads, Writing>(job, n, Alone);
   }
   /// One word that running teams may be changing.
   template <class T>
@@ -31,6 +31,11 @@ class blink_cpu_context : public cpu_context {
     return shared_word{p}.load_acquire();
   }
 
+  /// Likewise, by teams that hold all of a leaf.
+  template <template <class> class Body, class View>
+  void for_each_whole_leaf(std::size_t n, const Body<View>& body) {
+    for_each_leaf(n, body);
+  }
   template <class Body>
   void for_each_leaf(std::size_t n, const Body& body) {
     for_each(n, [&body](std::size_t i) { body(scalar_team{}, i); });

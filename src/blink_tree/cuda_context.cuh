@@ -42,13 +42,16 @@ class blink_cuda_context : public cuda_context {
   /// order, have more to do between two memory accesses.
   template <class View>
   static constexpr unsigned write_lanes = View::leaf_shape::slots > 16 ? 16 : sizeof(typename View::leaf_shape::word);
+  /// Who holds all of a leaf in registers: more lanes would wait for each other, fewer would have too few registers.
+  template <class View>
+  static constexpr unsigned whole_lanes = View::leaf_shape::bytes <= 192 ? 1 : 2;
   template <class Job>
   struct team_of {
     using type = tile<1>;
   };
   template <class View>
   struct team_of<blink_fill_job<View>> {
-    using type = tile<16>;  // a slot each: elements leave as they come, in one piece
+    using type = tile<(View::leaf_shape::slots > 16 ? 16 : 4)>;
   };
   template <class View>
   struct team_of<blink_write_job<View>> {
@@ -63,7 +66,7 @@ class blink_cuda_context : public cuda_context {
     using shape = typename View::leaf_shape;
     static constexpr bool in_registers =
         shape::in_one_piece && (Op == blink_op::insert || Op == blink_op::insert_or_assign);
-    using type = tile<(in_registers ? (shape::bytes <= 192 ? 1 : 2) : write_lanes<View>)>;
+    using type = tile<(in_registers ? whole_lanes<View> : write_lanes<View>)>;
   };
   static constexpr bool two_passes = true;
 
@@ -75,11 +78,11 @@ class blink_cuda_context : public cuda_context {
     const unsigned batch = n >= (1u << 18) ? runner::batch : 1;
     cuda_backend(where()).for_each_team<team>(order(), (n + batch - 1) / batch, run_batch<runner, Job>{job, n, batch});
   }
-  template <class Reads, class Writing, class Job>
-  void launch_write(const Job& job, std::size_t n, bool alone) {
-    using team = typename team_of<Job>::type;
-    using runner = blink_runner<team, Reads, Writing, decltype(job.tree)>;
-    if (alone) {
+  template <class Reads, class Writing, bool Alone, class Job>
+  void launch_write(const Job& job, std::size_t n) {
+    if constexpr (Alone) {
+      using team = typename team_of<Job>::type;
+      using runner = blink_runner<team, Reads, Writing, decltype(job.tree)>;
       cuda_backend(where()).for_each_team<team>(order(), 1, run_all<runner, Job>{job, n});
     } else {
       launch_read<Reads, Writing>(job, n);
@@ -90,6 +93,10 @@ class blink_cuda_context : public cuda_context {
     return read(p);
   }
 
+  template <template <class> class Body, class View>
+  void for_each_whole_leaf(std::size_t n, const Body<View>& body) {
+    cuda_backend(where()).for_each_team<tile<whole_lanes<View>>>(order(), n, body);
+  }
   template <class Body>
   void for_each_leaf(std::size_t n, const Body& body) {
     cuda_backend(where()).for_each_team<tile<4>>(order(), n, body);

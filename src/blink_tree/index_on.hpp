@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -99,6 +100,7 @@ class blink_index_on final : public blink_index {
       order_now(context);
       lent_ = true;
       list_is_whole_ = false;
+      ranks_are_known_ = false;
     });
     return &view_;
   }
@@ -175,7 +177,7 @@ class blink_index_on final : public blink_index {
       output out(context, counts, n * 8);
       count_ranges(context, low.data(), high.data(), n, options, static_cast<std::uint64_t*>(out.data()));
       out.deliver(context);
-    });
+    }, true);
   }
   [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
                                     const stream& order) const override {
@@ -186,7 +188,7 @@ class blink_index_on final : public blink_index {
     };
     // A writer came between counting and copying: again, and in the end without it.
     for (unsigned attempt = 0; attempt < 3; ++attempt) {
-      read({order, true}, n, once);
+      read({order, true}, n, once, true);
       if (result.total != changed_) return result;
     }
     const_cast<blink_index_on*>(this)->alone({order, true}, once);
@@ -254,7 +256,7 @@ class blink_index_on final : public blink_index {
   static blink_op as_blink_op(write_op op) { return static_cast<blink_op>(static_cast<unsigned>(op) + 1); }
   [[nodiscard]] std::size_t lane_bytes() const {
     return lane_.headers.bytes() + lane_.cells.bytes() + lane_.subtables.bytes() + list_.highs.bytes() +
-           list_.ids.bytes();
+           list_.ids.bytes() + ranks_.bytes();
   }
   [[nodiscard]] write_question question(write_op op, std::size_t n) const {
     return {op, n, leaves_now() * N, shape_type::bytes, where_.threads(), Context::on_gpu,
@@ -303,13 +305,15 @@ class blink_index_on final : public blink_index {
       work(context);
     });
   }
-  /// Reads of n queries. If that pays, the upper levels are made anew first.
+  /// Reads of n queries. If that pays, the upper levels are made anew first. `by_ranks`: it asks for differences of ranks.
   template <class Work>
-  void read(const execution& ex, std::size_t n, Work work) const {
+  void read(const execution& ex, std::size_t n, Work work, bool by_ranks = false) const {
     auto* self = const_cast<blink_index_on*>(this);
-    run(ex, [self, n, work, order = ex.order] {
+    run(ex, [self, n, work, by_ranks, order = ex.order] {
       if (self->is_stale_for(n))
         self->alone_now(order, [&](Context& context) { self->tidy_if_there_is_memory(context); });
+      if (Context::on_gpu && U == upper::express && by_ranks && !self->ranks_are_known_ && !self->lent_)
+        self->alone_now(order, [&](Context& context) { self->know_ranks(context); });
       const std::shared_lock lock(self->gate_);
       self->after_others(order, false);
       Context context(self->where_, order);
@@ -455,6 +459,7 @@ class blink_index_on final : public blink_index {
     erased_ = 0;
     stale_ = 0;
     list_is_whole_ = list_.highs.size() != 0;
+    ranks_are_known_ = false;
     adopt_pools();
     view_.lane = lane_.view;
     view_.lane_leaves = list_.ids.size() == 0 ? nullptr : list_.ids.data();
@@ -509,6 +514,19 @@ class blink_index_on final : public blink_index {
     adopt(std::move(made), live);
     order_now(context);
   }
+  /// Counts the elements before each leaf, so that ranges of any length are found by their ends. Without a lane, or without
+  /// memory, they are walked along.
+  void know_ranks(Context& context) {
+    if (!list_is_whole_) tidy_if_there_is_memory(context);
+    if (!list_is_whole_) return;
+    try {
+      ranks_ = {};
+      ranks_ = leaf_offsets(context, list_);
+      ranks_are_known_ = true;
+    } catch (const out_of_memory&) {
+    }
+  }
+  [[nodiscard]] const std::uint64_t* known_ranks() const { return ranks_are_known_ && !lent_ ? ranks_.data() : nullptr; }
   [[nodiscard]] bool is_stale_for(std::size_t n) const {
     const std::shared_lock lock(gate_);
     const std::size_t stale = stale_;
@@ -613,6 +631,7 @@ class blink_index_on final : public blink_index {
         const std::shared_lock lock(gate_);
         // Under the lock of the writes themselves: whoever is alone next must know.
         if (!(never_splits && pass == 0) || job.op == blink_op::erase || job.ops != nullptr) list_is_whole_ = false;
+        ranks_are_known_ = false;
         job.tree = view_;
         launch_writes(context, job, n, pass == 0);
         refused = context.read(refusals.data());
@@ -647,11 +666,12 @@ class blink_index_on final : public blink_index {
     adopt_pools();
   }
   void launch_writes(Context& context, const blink_write_job<view_type>& job, std::size_t n, bool first) const {
-    constexpr bool one_writer = P == protocol::none;
-    if (!first || job.ops != nullptr || one_writer || P == protocol::couple) {
-      context.template launch_write<write_reads, how>(job, n, one_writer);
-      return;
+    if constexpr (P == protocol::link) {
+      if (first && job.ops == nullptr) return launch_first_pass(context, job, n);
     }
+    context.template launch_write<write_reads, how, P == protocol::none>(job, n);
+  }
+  void launch_first_pass(Context& context, const blink_write_job<view_type>& job, std::size_t n) const {
     switch (job.op) {
       case blink_op::insert:
         return launch_first_pass<blink_op::insert>(context, job, n);
@@ -665,7 +685,7 @@ class blink_index_on final : public blink_index {
   }
   template <blink_op Op>
   void launch_first_pass(Context& context, const blink_write_job<view_type>& job, std::size_t n) const {
-    context.template launch_write<write_reads, how>(blink_first_pass_job<view_type, Op>{job}, n, false);
+    context.template launch_write<write_reads, how, false>(blink_first_pass_job<view_type, Op>{job}, n);
   }
   [[nodiscard]] static bool may_insert(const blink_write_job<view_type>& job) {
     return job.ops != nullptr || job.op == blink_op::insert || job.op == blink_op::insert_or_assign;
@@ -696,8 +716,9 @@ class blink_index_on final : public blink_index {
       {
         const std::shared_lock lock(gate_);
         list_is_whole_ = false;
+        ranks_are_known_ = false;
         job.tree = view_;
-        context.template launch_write<write_reads, how>(job, n, P == protocol::none);
+        context.template launch_write<write_reads, how, P == protocol::none>(job, n);
         short_of_room = context.read(refusals.data());
       }
       if (short_of_room == 0) break;
@@ -727,7 +748,7 @@ class blink_index_on final : public blink_index {
   // ---- writing in bulk -----------------------------------------------------------------------------------
   void write_bulk(Context& context, write_op op, const void* keys, const void* values, std::size_t n,
                   std::uint8_t* done) {
-    if (n >= 0xffffffffu) throw error("blink_tree: a bulk write has at most 2^32 - 2 elements; split it.");
+    if (n > bulk_batch<view_type>::most) throw error("blink_tree: a bulk write has at most 2^32 - 2^16 elements; split it.");
     const input in_keys(context, keys, n * key_bytes());
     const input in_values(context, V == 0 || op == write_op::erase ? nullptr : values, n * elements_.value_bytes);
     const buffer<std::uint8_t> mask(where_, done == nullptr ? 0 : n, context.order());  // until all is done
@@ -790,13 +811,22 @@ class blink_index_on final : public blink_index {
     if constexpr (bulk_batch<view_type>::few == 0) {
       return false;
     } else {
-      const buffer<std::uint32_t> news(where_, b.leaves, context.order()), many(where_, 1, context.order());
-      b.news = news.data();
-      context.zero(many.data(), 4);
-      context.for_each(b.leaves, judge_leaf<typename Context::lone_team, view_type>{b, many.data()});
-      if (context.read(many.data()) != 0) return false;
+      const bool brings_values = V != 0 && b.op != write_op::erase;
+      const buffer<value> sorted(where_, brings_values ? b.n : 0, context.order());
+      const buffer<std::uint8_t> positions(where_, b.n, context.order()), changes(where_, b.leaves, context.order());
+      const buffer<std::uint32_t> splits(where_, b.leaves, context.order()), counters(where_, 2, context.order());
+      b.sorted = sorted.data();
+      b.positions = positions.data();
+      b.changes = changes.data();
+      b.splits = splits.data();
+      context.zero(counters.data(), 8);
+      context.for_each(b.leaves, judge_leaf<typename Context::lone_team, view_type>{b, counters.data()});
+      const auto [split, many] = context.read(reinterpret_cast<const std::array<std::uint32_t, 2>*>(counters.data()));
+      if (many != 0) return false;
+      if (brings_values) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});
       leaf_list after = make_new_leaves(context, b);
-      context.for_each_leaf(b.leaves, merge_leaf<view_type>{b});
+      context.for_each_whole_leaf(b.leaves, change_leaf<view_type>{b});
+      context.for_each_leaf(split, split_leaf<view_type>{b});
       after_merge(context, b, std::move(after));
       return true;
     }
@@ -836,7 +866,7 @@ class blink_index_on final : public blink_index {
     }
     adopt_pools();
     b.tree = view_;
-    if (b.op != write_op::update) list_is_whole_ = false;
+    if (b.op != write_op::update) list_is_whole_ = ranks_are_known_ = false;
     return after;
   }
   void after_merge(Context& context, const bulk_batch<view_type>& b, leaf_list&& after) {
@@ -857,7 +887,7 @@ class blink_index_on final : public blink_index {
 
   // ---- ranges --------------------------------------------------------------------------------------------
   void count_ranges(Context& context, const void* lo, const void* hi, std::size_t n, const range_options& options,
-                    std::uint64_t* counts) const {
+                    std::uint64_t* counts, leaf_place* starts = nullptr, std::uint32_t* long_ones = nullptr) const {
     blink_count_job<view_type> job;
     job.tree = view_;
     job.lo = lo;
@@ -865,6 +895,9 @@ class blink_index_on final : public blink_index {
     job.ends = options.ends;
     job.limit = options.limit;
     job.counts = counts;
+    job.starts = starts;
+    job.ranks = known_ranks();
+    job.long_ones = long_ones;
     context.template launch_read<reads, how>(job, n);
   }
   /// total is changed_ if a writer came between.
@@ -875,13 +908,15 @@ class blink_index_on final : public blink_index {
     result.offsets = buffer<std::uint64_t>(where_, n + 1, order);
     std::uint64_t* offsets = result.offsets.data();
     context.zero(offsets + n, 8);
-    count_ranges(context, lo, hi, n, options, offsets);
+    const buffer<leaf_place> starts(where_, Context::on_gpu ? n : 0, order);
+    // First: not 0 if there are long ranges. Second, where writers may be about: how many ranges have changed meanwhile.
+    const buffer<std::uint32_t> flags(where_, 2, order);
+    context.zero(flags.data(), 8);
+    count_ranges(context, lo, hi, n, options, offsets, Context::on_gpu ? starts.data() : nullptr, flags.data());
     context.exclusive_scan(offsets, offsets, n + 1);
     result.total = context.read(offsets + n);
     result.keys = raw_buffer(where_, result.total * key_bytes(), order);
     result.values = raw_buffer(where_, result.total * elements_.value_bytes, order);
-    buffer<std::uint32_t> changed(where_, 1, order);
-    context.zero(changed.data(), 4);
     blink_fill_job<view_type> job;
     job.tree = view_;
     job.lo = lo;
@@ -889,11 +924,24 @@ class blink_index_on final : public blink_index {
     job.ends = options.ends;
     job.limit = options.limit;
     job.offsets = offsets;
+    job.starts = starts.data();
+    job.ranks = known_ranks();
     job.out_keys = result.keys.data();
     job.out_values = result.values.data();
-    job.changed = Context::on_gpu ? nullptr : changed.data();
-    context.template launch_read<reads, how>(job, n);
-    if (!Context::on_gpu && context.read(changed.data()) != 0) result.total = changed_;
+    job.changed = Context::on_gpu ? nullptr : flags.data() + 1;
+    std::size_t pieces = n;
+    buffer<std::uint64_t> parts;
+    if (job.ranks != nullptr && context.read(flags.data()) != 0) {
+      parts = buffer<std::uint64_t>(where_, n + 1, order);
+      context.zero(parts.data() + n, 8);
+      context.for_each(n, parts_of_range{offsets, parts.data()});
+      context.exclusive_scan(parts.data(), parts.data(), n + 1);
+      pieces = context.read(parts.data() + n);
+      job.parts = parts.data();
+      job.ranges = n;
+    }
+    context.template launch_read<reads, how>(job, pieces);
+    if (!Context::on_gpu && context.read(flags.data() + 1) != 0) result.total = changed_;
     return result;
   }
 
@@ -934,6 +982,8 @@ class blink_index_on final : public blink_index {
   std::uint64_t erased_ = 0;        ///< elements asked to be erased since
   std::size_t lane_builds_ = 0;
   std::atomic<bool> list_is_whole_ = false;  ///< list_ names all live leaves and no others
+  buffer<std::uint64_t> ranks_;              ///< how many elements lie before each leaf of list_, on a GPU
+  std::atomic<bool> ranks_are_known_ = false;
   std::atomic<bool> lent_ = false;  ///< a ref may be in use: nothing is tidied, moved or given out again unasked
   mutable std::shared_mutex gate_;
   mutable std::mutex streams_mutex_;

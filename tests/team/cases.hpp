@@ -44,7 +44,7 @@ struct outcome {
   unsigned rank = 0, rank_in_slots = 0, rank_of_slot = 0;
   std::uint64_t word32 = 0, last_word32 = 0, last_word64 = 0;
   X got{}, got_in_slots{}, first{}, last{};
-  X copied[N]{}, inserted[N]{}, erased[N]{}, head[N]{}, tail[N]{};
+  X copied[N]{}, made[N]{}, inserted[N]{}, erased[N]{}, head[N]{}, tail[N]{};
   unsigned once = 0, ran_once = 0;
 };
 
@@ -72,6 +72,13 @@ template <class... Shapes, class F>
 void for_each_shape(const std::tuple<Shapes...>&, F f) {
   (f(Shapes{}), ...);
 }
+
+/// Another value, for map().
+template <class X>
+ESPALIER_HD X twin_of(X x) {
+  return static_cast<X>(~x);
+}
+ESPALIER_HD inline wide_value twin_of(const wide_value& x) { return {x.b, x.a}; }
 
 /// A predicate that no team knows.
 struct is_odd {
@@ -182,6 +189,7 @@ const char* first_difference(const outcome<X, N>& want, const outcome<X, N>& got
   if (!(want.first == got.first)) return "get<0>";
   if (!(want.last == got.last)) return "get<N - 1>";
   if (differ(want.copied, got.copied)) return "load and store";
+  if (differ(want.made, got.made)) return "make or map";
   if (differ(want.inserted, got.inserted)) return "insert_at";
   if (differ(want.erased, got.erased)) return "erase_at";
   if (differ(want.head, got.head)) return "head";

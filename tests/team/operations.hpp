@@ -75,6 +75,8 @@ ESPALIER_HD inline void change_all(T team, const test::team_case<X, N>& c, test:
   const auto v = team.template view<N>(c.any);
   const auto s = team.template load<N>(c.any);
   team.store(out.copied, s);
+  const auto made = team.template make<N>([&](unsigned i) { return c.any[N - 1 - i]; });
+  team.store(out.made, team.map(made, [&](const X& x) { return test::twin_of(x); }));
   team.store(out.inserted, team.insert_at(s, c.at, c.x));
   team.store(out.erased, team.erase_at(s, c.at, c.x));
   team.store(out.head, team.head(s, c.upto, c.x));

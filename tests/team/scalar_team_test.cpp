@@ -39,6 +39,7 @@ void change_by_standard(const team_case<X, N>& c, outcome<X, N>& out) {
     std::copy(from.begin(), from.end(), to);
   };
   put(slots, out.copied, c.x);
+  std::transform(slots.rbegin(), slots.rend(), out.made, [](const X& x) { return twin_of(x); });
   auto longer = slots;
   longer.insert(longer.begin() + c.at, c.x);
   put(longer, out.inserted, c.x);

@@ -42,6 +42,21 @@ template <class View>
 struct blink_count_job : blink_range_job<View> {
   std::uint64_t limit = ~std::uint64_t{0};
   std::uint64_t* counts = nullptr;
+  leaf_place* starts = nullptr;  ///< where each range begins; may be null
+  /// How many elements lie before each leaf of the lane, which names all of them; null: leaves are followed by their links.
+  const std::uint64_t* ranks = nullptr;
+  std::uint32_t* long_ones = nullptr;  ///< becomes 1 if a range has more elements than one part; may be null
+};
+
+/// A long range is filled in parts, by a team each.
+inline constexpr std::uint64_t range_part = 512;
+struct parts_of_range {
+  const std::uint64_t* offsets;
+  std::uint64_t* parts;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::uint64_t n = offsets[i + 1] - offsets[i];
+    parts[i] = n <= range_part ? 1 : (n + range_part - 1) / range_part;
+  }
 };
 
 /// Query i writes elements [offsets[i], offsets[i + 1]) of the outputs; `changed` tells if a writer was there since they
@@ -50,6 +65,10 @@ template <class View>
 struct blink_fill_job : blink_range_job<View> {
   std::uint64_t limit = ~std::uint64_t{0};
   const std::uint64_t* offsets = nullptr;
+  const leaf_place* starts = nullptr;    ///< from the count, if nobody writes between (stable_reads)
+  const std::uint64_t* ranks = nullptr;  ///< as in the count; starts then name leaves by their place in the lane
+  const std::uint64_t* parts = nullptr;  ///< with ranks: element i of the job is a part of a range; before each range. May be null
+  std::size_t ranges = 0;
   void* out_keys = nullptr;
   void* out_values = nullptr;
   std::uint32_t* changed = nullptr;  ///< counts queries that found another number of elements; may be null

@@ -100,6 +100,12 @@ struct node_at {
   [[nodiscard]] ESPALIER_INLINE value* values() const { return reinterpret_cast<value*>(p + Shape::values_at); }
 };
 
+/// Slot `slot` of a leaf.
+struct leaf_place {
+  node_id id;
+  std::uint32_t slot;
+};
+
 /// Counters of a pool, in the device's memory, because running kernels and threads take nodes from it.
 struct pool_state {
   /// Low half: nodes asked for since the last maintenance; high half: how many there were to give. In one word, so that who

@@ -124,46 +124,24 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   }
 
   // ---- scans -------------------------------------------------------------------------------------------------
-  /// Keys of one chunk of a leaf, from slot `first` of what holds them.
-  template <class Slots, unsigned First>
-  struct key_slots {
-    const Slots& slots;
-    static constexpr unsigned first = First;
-    template <class F>
-    ESPALIER_INLINE void for_each(Team team, unsigned from, unsigned to, F f) const {
-      team.for_slots(slots, first + from, first + to, [=](unsigned i, const Word& key) { f(i - first, key); });
-    }
-    ESPALIER_INLINE Word get(Team team, unsigned i) const { return team.get(slots, first + i); }
-  };
-  /// What a look at a leaf brought is all of its keys: no need to read them again.
-  static constexpr bool look_is_all = shape::in_one_piece && Team::copies_views;
-  static ESPALIER_INLINE auto chunk_keys(Team team, const position& p, [[maybe_unused]] unsigned base) {
-    if constexpr (look_is_all) {
-      return p.seen;
-    } else {
-      return Reads::template slots<shape::chunk>(team, p.node.keys() + base);
-    }
-  }
   /// visit(keys, values, from, to) for the slots of one chunk of a leaf that hold elements with lo <= key <= hi, chunks in
   /// key order, until it says false.
   template <class Visit>
   static ESPALIER_HD void scan_from(Team team, const view& t, node_id id, Word lo, Word hi, Visit visit) {
     if (lo > hi) return;
-    constexpr unsigned first = look_is_all ? reader::front : 0;
     for (;;) {
       const position p = arrive(team, t, id, lo);
       id = p.id;
       unsigned base = reader::chunk_of(p.node.keys(), lo);
       bool intact = true;
       for (; intact && base < p.head.count; base += shape::chunk) {
-        const auto held = chunk_keys(team, p, base);
-        const key_slots<decltype(held), first> keys{held};
+        const auto keys = Reads::template slots<shape::chunk>(team, p.node.keys() + base);
         const auto values = Reads::template slots<shape::chunk>(team, p.node.values() + base);
         const unsigned used = p.head.count - base < shape::chunk ? p.head.count - base : shape::chunk;
-        const unsigned from = team.template count_from<first>(held, below<Word>{lo});
-        unsigned to = team.template count_from<first>(held, not_above<Word>{hi});
-        if (to > used) to = used;  // unused slots are counted if hi is the largest word
-        const Word last = to == 0 ? Word{0} : keys.get(team, to - 1);
+        const unsigned from = team.count(keys, below<Word>{lo});
+        unsigned to = team.count(keys, not_above<Word>{hi});  // counts unused slots if hi is the largest word
+        if (to > used) to = used;
+        const Word last = to == 0 ? Word{0} : team.get(keys, to - 1);
         intact = valid(team, p);
         if (!intact) break;  // lo is the first key not yet visited: look again from there
         if (from < to) {
@@ -180,6 +158,53 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       id = p.head.right;
     }
   }
+  /// How many elements are below x. `ranks` counts those before each leaf of the lane, which names all leaves; nobody writes.
+  static ESPALIER_INLINE std::uint64_t rank_of(Team team, const view& t, const std::uint64_t* ranks, Word x, leaf_place& at) {
+    std::uint64_t line = descent::line_of(team, t, x);
+    while (t.lane.key_at(line) < x) ++line;  // the lane may lead a little to the left
+    const position p = look(team, t, descent::leaf_of_line(t, line));
+    at = {static_cast<node_id>(line), rank(team, p, x).slot};
+    return ranks[line] + at.slot;
+  }
+  /// Elements of a leaf: visit(keys, values, from, to) for chunks with those from `slot` on, of `count`, at most n; how many.
+  template <class Visit>
+  static ESPALIER_INLINE unsigned copy_leaf(Team team, node_at<shape> node, unsigned slot, unsigned count,
+                                            std::uint64_t n, Visit visit) {
+    unsigned base = (slot < shape::slots ? slot : shape::slots - 1) / shape::chunk * shape::chunk, copied = 0;
+    do {  // elements are asked for together with the header, before it says how many they are
+      const auto keys = Reads::template slots<shape::chunk>(team, node.keys() + base);
+      const auto values = Reads::template slots<shape::chunk>(team, node.values() + base);
+      const unsigned from = slot > base ? slot - base : 0;
+      unsigned to = count - base < shape::chunk ? count - base : shape::chunk;
+      if (to - from > n - copied) to = from + static_cast<unsigned>(n - copied);
+      visit(keys, values, from, to);
+      copied += to - from;
+      base += shape::chunk;
+    } while (base < count && copied != n);
+    return copied;
+  }
+  /// The same for n elements from a place in the lane on.
+  template <class Visit>
+  static ESPALIER_INLINE void copy_by_ranks(Team team, const view& t, const std::uint64_t* ranks, leaf_place start,
+                                            std::uint64_t n, Visit visit) {
+    unsigned slot = start.slot;
+    for (std::uint64_t line = start.id; n != 0; ++line, slot = 0) {
+      const auto count = static_cast<unsigned>(ranks[line + 1] - ranks[line]);
+      n -= copy_leaf(team, t.leaf(descent::leaf_of_line(t, line)), slot, count, n, visit);
+    }
+  }
+  /// visit(keys, values, from, to) for the chunks that n elements from a slot of a leaf on lie in. They are there, and nobody
+  /// writes.
+  template <class Visit>
+  static ESPALIER_INLINE void copy_from(Team team, const view& t, node_id id, unsigned slot, std::uint64_t n, Visit visit) {
+    while (n != 0) {
+      const auto node = t.leaf(id);
+      const auto h = reader::head_alone(team, node);
+      n -= copy_leaf(team, node, slot, h.count, n, visit);
+      id = h.right;
+      slot = 0;
+    }
+  }
   /// visit(key, value) for each element with lo <= key <= hi in key order, until it says false.
   template <class Visit>
   static ESPALIER_HD void scan(Team team, const view& t, Word lo, Word hi, Visit visit) {
@@ -188,7 +213,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
                 for (unsigned i = from; i < to; ++i) {
                   value v{};
                   if constexpr (V != 0) v = team.get(values, i);
-                  if (!visit(keys.get(team, i), v)) return false;
+                  if (!visit(team.get(keys, i), v)) return false;
                 }
                 return true;
               });
@@ -210,10 +235,12 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     }
   }
   /// How many elements have lo <= key <= hi, or `limit` if they are more. Leaves in the middle are not opened.
+  /// `start`: the leaf and slot where counting started.
   static ESPALIER_HD std::uint64_t count_from(Team team, const view& t, node_id id, Word lo, Word hi,
-                                              std::uint64_t limit) {
+                                              std::uint64_t limit, leaf_place& start) {
     if (lo > hi) return 0;
     std::uint64_t total = 0;
+    bool started = false;
     node_id begins_at_lo = no_node;  // a neighbour reached by its link; not one that a merge made longer to the left
     for (;;) {
       if (id == begins_at_lo && skip(team, t, id, lo, hi, total)) {
@@ -231,6 +258,8 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       }
       id = p.id;
       if (!valid(team, p)) continue;
+      if (!started) start = {id, begin};
+      started = true;
       if (end > begin) total += end - begin;
       if (p.head.high >= hi || total >= limit) return total < limit ? total : limit;
       begins_at_lo = p.head.right;

@@ -181,50 +181,151 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
   }
 
   static ESPALIER_INLINE void run(Team team, const blink_count_job<view>& job, std::size_t first, std::size_t last) {
+    if constexpr (std::is_same_v<Reads, stable_reads>) {
+      if (job.ranks != nullptr) return count_by_ranks(team, job, first, last);
+    }
     ranges(team, job, first, last, [&](std::size_t i, node_id id, Word lo, Word hi, bool some) {
-      const std::uint64_t n = some ? reader::count_from(team, job.tree, id, lo, hi, job.limit) : 0;
-      team.once([&] { store_once(job.counts + i, n); });
+      leaf_place start{id, 0};
+      const std::uint64_t n = some ? reader::count_from(team, job.tree, id, lo, hi, job.limit, start) : 0;
+      answer(team, job, i, n, start);
     });
   }
+  static ESPALIER_INLINE void answer(Team team, const blink_count_job<view>& job, std::size_t i, std::uint64_t n,
+                                     leaf_place start) {
+    team.once([&] {
+      store_once(job.counts + i, n);
+      if (job.starts != nullptr) job.starts[i] = start;
+      if (job.long_ones != nullptr && n > range_part) shared_word{job.long_ones}.store_relaxed(1);
+    });
+  }
+  /// By differences of ranks, however long the ranges are.
+  static ESPALIER_INLINE void count_by_ranks(Team team, const blink_count_job<view>& job, std::size_t first,
+                                             std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      Word lo, hi;
+      leaf_place start{0, 0}, end{0, 0};
+      std::uint64_t n = 0;
+      if (closed(job, i, lo, hi)) {
+        const std::uint64_t below = reader::rank_of(team, job.tree, job.ranks, lo, start);
+        n = (hi == reader::largest ? job.ranks[job.tree.lane.size]
+                                   : reader::rank_of(team, job.tree, job.ranks, static_cast<Word>(hi + 1), end)) -
+            below;
+        if (n > job.limit) n = job.limit;
+      }
+      answer(team, job, i, n, start);
+    }
+  }
 
-  static ESPALIER_INLINE void run(Team team, const blink_fill_job<view>& job, std::size_t first, std::size_t last) {
+  /// The outputs of ranges. `Plain`: keys and values are words as they lie in a leaf.
+  template <bool Plain>
+  struct output {
+    const blink_fill_job<view>& job;
+    std::uint64_t at;  ///< where the next element goes
+
+    template <class Keys, class Values>
+    ESPALIER_INLINE void append(Team team, const Keys& keys, [[maybe_unused]] const Values& values, unsigned from,
+                                unsigned to) {
+      const std::uint64_t shift = at - from;
+      at += to - from;
+      if constexpr (Plain) {
+        auto* to_keys = static_cast<Word*>(job.out_keys) + shift;
+        team.for_slots(keys, from, to, [=](unsigned j, Word key) { store_once(to_keys + j, key); });
+        if constexpr (V != 0) {
+          auto* to_values = static_cast<value*>(job.out_values) + shift;
+          team.for_slots(values, from, to, [=](unsigned j, const value& v) { to_values[j] = v; });
+        }
+      } else {
+        const view& t = job.tree;
+        if (job.out_keys != nullptr)
+          team.for_slots(keys, from, to, [&](unsigned j, Word key) { io::store_key(t.key, job.out_keys, shift + j, key); });
+        if constexpr (V != 0) {
+          if (job.out_values != nullptr)
+            team.for_slots(values, from, to, [&](unsigned j, const value& v) {
+              io::template store_value<V>(t.value_bytes, job.out_values, shift + j, v);
+            });
+        }
+      }
+    }
+  };
+  static ESPALIER_INLINE bool is_plain(const blink_fill_job<view>& job) {
     const view& t = job.tree;
-    // The common case without a look at each element's type. The owner's buffers are aligned.
-    const bool plain_keys = job.out_keys != nullptr && (t.key == scalar_kind::u32 || t.key == scalar_kind::u64);
-    const bool plain_values = job.out_values != nullptr && t.value_bytes == V;
+    return job.out_keys != nullptr && (t.key == scalar_kind::u32 || t.key == scalar_kind::u64) &&
+           (V == 0 || (job.out_values != nullptr && t.value_bytes == V));
+  }
+  static ESPALIER_INLINE void run(Team team, const blink_fill_job<view>& job, std::size_t first, std::size_t last) {
+    if (is_plain(job)) {
+      fill<true>(team, job, first, last);
+    } else {
+      fill<false>(team, job, first, last);
+    }
+  }
+  template <bool Plain>
+  static ESPALIER_INLINE void fill(Team team, const blink_fill_job<view>& job, std::size_t first, std::size_t last) {
+    if constexpr (std::is_same_v<Reads, stable_reads>) {
+      for (std::size_t i = first; i < last; ++i) {
+        output<Plain> out{job, 0};
+        const auto append = [&](const auto& keys, const auto& values, unsigned from, unsigned to) {
+          out.append(team, keys, values, from, to);
+        };
+        if (job.ranks == nullptr) {
+          out.at = job.offsets[i];
+          const leaf_place start = job.starts[i];
+          reader::copy_from(team, job.tree, start.id, start.slot, job.offsets[i + 1] - out.at, append);
+        } else {
+          const part p = part_at(job, i);
+          out.at = p.at;
+          reader::copy_by_ranks(team, job.tree, job.ranks, p.start, p.size, append);
+        }
+      }
+    } else {
+      fill_beside_writers<Plain>(team, job, first, last);
+    }
+  }
+  struct part {
+    leaf_place start;
+    std::uint64_t at, size;  ///< in the outputs
+  };
+  static ESPALIER_INLINE part part_at(const blink_fill_job<view>& job, std::size_t i) {
+    if (job.parts == nullptr) return {job.starts[i], job.offsets[i], job.offsets[i + 1] - job.offsets[i]};
+    const std::size_t range = last_not_above(job.parts, 0, job.ranges, i);
+    const std::uint64_t skipped = (i - job.parts[range]) * range_part;
+    part p{job.starts[range], job.offsets[range] + skipped, job.offsets[range + 1] - job.offsets[range] - skipped};
+    if (p.size > range_part) p.size = range_part;
+    if (skipped != 0) {
+      const std::uint64_t rank = job.ranks[p.start.id] + p.start.slot + skipped;
+      const std::size_t line = last_not_above(job.ranks, p.start.id, job.tree.lane.size, rank);
+      p.start = {static_cast<node_id>(line), static_cast<std::uint32_t>(rank - job.ranks[line])};
+    }
+    return p;
+  }
+  /// Last i of [begin, end) with a[i] <= x; there is one.
+  static ESPALIER_INLINE std::size_t last_not_above(const std::uint64_t* a, std::size_t begin, std::size_t end,
+                                                    std::uint64_t x) {
+    while (end - begin > 1) {
+      const std::size_t middle = begin + (end - begin) / 2;
+      (a[middle] <= x ? begin : end) = middle;
+    }
+    return begin;
+  }
+  template <bool Plain>
+  static ESPALIER_INLINE void fill_beside_writers(Team team, const blink_fill_job<view>& job, std::size_t first,
+                                                  std::size_t last) {
     ranges(team, job, first, last, [&](std::size_t i, node_id id, Word lo, Word hi, bool some) {
       const std::uint64_t begin = job.offsets[i], end = job.offsets[i + 1];
-      std::uint64_t at = begin;
+      output<Plain> out{job, begin};
       bool more = false;
       if (some) {
-        reader::scan_from(team, t, id, lo, hi, [&](const auto& keys, const auto& values, unsigned from, unsigned to) {
-          if (to - from > end - at) {
-            more = true;
-            to = from + static_cast<unsigned>(end - at);
-          }
-          const std::uint64_t shift = at - from;
-          if (plain_keys) {
-            auto* to_keys = static_cast<Word*>(job.out_keys) + shift;
-            keys.for_each(team, from, to, [=](unsigned j, Word key) { store_once(to_keys + j, key); });
-          } else if (job.out_keys != nullptr) {
-            keys.for_each(team, from, to,
-                          [&](unsigned j, Word key) { io::store_key(t.key, job.out_keys, shift + j, key); });
-          }
-          if constexpr (V != 0) {
-            if (plain_values) {
-              auto* to_values = static_cast<value*>(job.out_values) + shift;
-              team.for_slots(values, from, to, [=](unsigned j, const value& v) { to_values[j] = v; });
-            } else if (job.out_values != nullptr) {
-              team.for_slots(values, from, to, [&](unsigned j, const value& v) {
-                io::template store_value<V>(t.value_bytes, job.out_values, shift + j, v);
-              });
-            }
-          }
-          at += to - from;
-          return !more && (at < end || (job.changed != nullptr && end - begin < job.limit));
-        });
+        reader::scan_from(team, job.tree, id, lo, hi,
+                          [&](const auto& keys, const auto& values, unsigned from, unsigned to) {
+                            if (to - from > end - out.at) {
+                              more = true;
+                              to = from + static_cast<unsigned>(end - out.at);
+                            }
+                            out.append(team, keys, values, from, to);
+                            return !more && (out.at < end || (job.changed != nullptr && end - begin < job.limit));
+                          });
       }
-      if (job.changed != nullptr && (at != end || (more && end - begin < job.limit))) {
+      if (job.changed != nullptr && (out.at != end || (more && end - begin < job.limit))) {
         team.once([&] { shared_word{job.changed}.fetch_add(1); });
       }
     });
@@ -258,7 +359,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
             count += to - from;
             for (unsigned j = from; j < to; ++j) {
               if constexpr (V == 0) {
-                add(decode_bits(kind, keys.get(team, j)));
+                add(decode_bits(kind, team.get(keys, j)));
               } else {
                 add(team.get(values, j));
               }

@@ -26,12 +26,4 @@ namespace espalier {
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;
 
-[[nodiscard]] ESPALIER_INLINE unsigned count_bits(std::uint32_t x) {
-#if defined(__CUDA_ARCH__)
-  return static_cast<unsigned>(__popc(x));
-#else
-  return static_cast<unsigned>(__builtin_popcount(x));
-#endif
-}
-
 }  // namespace espalier

@@ -111,6 +111,18 @@ struct scalar_team {
     return x;
   }
 
+  template <unsigned N, class F>
+  [[nodiscard]] ESPALIER_INLINE auto make(F&& f) const {
+    slots<decltype(f(0u)), N> r;
+    for (unsigned i = 0; i < N; ++i) r.x[i] = f(i);
+    return r;
+  }
+  template <class X, unsigned N, class F>
+  [[nodiscard]] ESPALIER_INLINE auto map(const slots<X, N>& s, F&& f) const {
+    slots<decltype(f(s.x[0])), N> r;
+    for (unsigned i = 0; i < N; ++i) r.x[i] = f(s.x[i]);
+    return r;
+  }
   template <class X, unsigned N>
   [[nodiscard]] ESPALIER_INLINE slots<X, N> insert_at(const slots<X, N>& s, unsigned at,
                                                       std::type_identity_t<X> x) const {

@@ -41,9 +41,11 @@
 //   team.word<X, Byte>(v)        v has slots of u8: the X that starts at that byte, a multiple of sizeof(X).
 //
 //   -- changing: give new slots --
+//   team.make<N>(f)              slot i is f(i), called by the lane that holds it.
+//   team.map(s, f)               slot i is f(slot i of s), likewise.
 //   team.insert_at(s, at, x)     slot at becomes x; slots [at, N-1) move up by one; the last one is lost. at < N.
-//                                If T::copies_views, s may be a view.
 //   team.erase_at(s, at, fill)   slots (at, N) move down by one; the last one becomes fill. at < N.
+//                                For both: if T::copies_views, s may be a view.
 //   team.head(s, to, fill)       slots [to, N) become fill. to <= N.
 //   team.tail(s, from, fill)     slots [from, N) move to the front; the rest becomes fill. from <= N.
 //
@@ -93,7 +95,8 @@ equal_to(X) -> equal_to<X>;
 template <class T>
 concept Team = requires(const T team, std::uint64_t* p, const std::uint8_t* bytes, std::uint64_t x, unsigned i,
                         typename T::template slots<std::uint64_t, 4> s, std::uint64_t (*thunk)(),
-                        void (*each)(unsigned, const std::uint64_t&)) {
+                        void (*each)(unsigned, const std::uint64_t&), std::uint64_t (*of)(unsigned),
+                        std::uint64_t (*to)(std::uint64_t)) {
   { T::batch } -> std::convertible_to<unsigned>;
   { team.lanes() } -> std::same_as<unsigned>;
   { team.template load<4>(p) } -> std::same_as<typename T::template slots<std::uint64_t, 4>>;
@@ -110,6 +113,8 @@ concept Team = requires(const T team, std::uint64_t* p, const std::uint8_t* byte
   { team.get(s, i) } -> std::same_as<std::uint64_t>;
   { team.template get<3>(team.template view<4>(p)) } -> std::same_as<std::uint64_t>;
   { team.template word<std::uint32_t, 4>(team.template view<32>(bytes)) } -> std::same_as<std::uint32_t>;
+  { team.template make<4>(of) } -> std::same_as<decltype(s)>;
+  { team.map(s, to) } -> std::same_as<decltype(s)>;
   { team.insert_at(s, i, x) } -> std::same_as<decltype(s)>;
   { team.erase_at(s, i, x) } -> std::same_as<decltype(s)>;
   { team.head(s, i, x) } -> std::same_as<decltype(s)>;

@@ -129,7 +129,7 @@ struct tile {
       if (first + Each > from && first < N) {
         unit u;
         memcpy(&u, v.w + j * Each, bytes);
-        *reinterpret_cast<unit*>(p + first) = u;
+        __stcg(reinterpret_cast<unit*>(p + first), u);  // as an intrinsic: an assignment becomes one store for each word
       }
     }
   }
@@ -210,6 +210,24 @@ struct tile {
     return word_at<X, Byte>(v);
   }
 
+  template <unsigned N, class F>
+  [[nodiscard]] __device__ __forceinline__ auto make(F&& f) const {
+    slots<decltype(f(0u)), N> r{};
+#pragma unroll
+    for (unsigned j = 0; j < r.rows; ++j) {
+      if (has_slot<N>(j)) r.w[j] = f(slot(j));
+    }
+    return r;
+  }
+  template <class X, unsigned N, class F>
+  [[nodiscard]] __device__ __forceinline__ auto map(const slots<X, N>& s, F&& f) const {
+    slots<decltype(f(s.w[0])), N> r{};
+#pragma unroll
+    for (unsigned j = 0; j < s.rows; ++j) {
+      if (has_slot<N>(j)) r.w[j] = f(s.w[j]);
+    }
+    return r;
+  }
   template <class X, unsigned N, unsigned Each>
   [[nodiscard]] __device__ __forceinline__ node<X, N, Each> insert_at(const node<X, N, Each>& s, unsigned at,
                                                                       std::type_identity_t<X> x) const {
@@ -231,16 +249,22 @@ struct tile {
     }
     return r;
   }
-  template <class X, unsigned N>
-  [[nodiscard]] __device__ __forceinline__ slots<X, N> erase_at(const slots<X, N>& s, unsigned at,
-                                                                std::type_identity_t<X> fill) const {
-    slots<X, N> r;
+  template <class X, unsigned N, unsigned Each>
+  [[nodiscard]] __device__ __forceinline__ node<X, N, Each> erase_at(const node<X, N, Each>& s, unsigned at,
+                                                                     std::type_identity_t<X> fill) const {
+    using held = node<X, N, Each>;
+    static_assert(!held::packed);
+    held r;
     const unsigned lane = group_.rank();
 #pragma unroll
-    for (unsigned j = 0; j < s.rows; ++j) {
-      const X behind = lane == 0 && j + 1 < s.rows ? s.w[j + 1 < s.rows ? j + 1 : j] : s.w[j];
+    for (unsigned j = 0; j < held::rows; ++j) {
+      const X behind = lane == 0 && j + 1 < held::rows ? s.w[j + 1 < held::rows ? (j + 1) * Each : 0] : s.w[j * Each];
       const X moved = group_.from(behind, (lane + 1) % Lanes);
-      r.w[j] = slot(j) < at ? s.w[j] : slot(j) + 1 < N ? moved : fill;
+#pragma unroll
+      for (unsigned e = 0; e < Each; ++e) {
+        const unsigned k = j * Each + e, i = held::slot_of(k, lane);
+        r.w[k] = i < at ? s.w[k] : i + 1 >= N ? fill : e + 1 == Each ? moved : s.w[e + 1 == Each ? 0 : k + 1];
+      }
     }
     return r;
   }
