@@ -50,7 +50,7 @@ struct bulk_batch {
   const value* sorted;      ///< values like words
   std::uint8_t* positions;  ///< of each element
   std::uint8_t* changes;    ///< how many elements of leaf j change what keys there are
-  std::uint32_t* splits;    ///< leaves that become several nodes, in any order
+  std::uint32_t* splits;    ///< for each new node its leaf
   // Many:
   std::uint64_t* moved;   ///< n + 1: how many elements before this one move others
   std::uint32_t* leaf;    ///< place in key order of the leaf of each element
@@ -193,14 +193,14 @@ template <class Team, class View>
 struct judge_leaf {
   using batch = bulk_batch<View>;
   batch b;
-  std::uint32_t* counters;  ///< how many leaves are split; not 0: this way cannot be gone
+  std::uint32_t* many;  ///< becomes 1 if this way cannot be gone
   ESPALIER_HD void operator()(std::size_t j) const {
     using reader = node_reader<Team, stable_reads, typename batch::shape>;
     const std::uint32_t begin = b.cuts[j], end = b.cuts[j + 1];
     b.changes[j] = 0;
     b.new_nodes[j] = 0;
     if (end == begin) return;
-    if (end - begin > batch::few) return shared_word{counters + 1}.store_relaxed(1);
+    if (end - begin > batch::few) return shared_word{many}.store_relaxed(1);
     const auto node = b.tree.leaf(b.id_of(j));
     const auto seen = reader::look(Team{}, node);
     const auto h = reader::head(Team{}, node, seen);
@@ -216,9 +216,7 @@ struct judge_leaf {
       if (b.done != nullptr) b.done[b.place[i]] = v.done ? 1 : 0;
     }
     b.changes[j] = static_cast<std::uint8_t>(moves);
-    const std::uint32_t nodes = b.plan_of(j, h.count, moves).nodes;
-    b.new_nodes[j] = nodes - 1;
-    if (nodes != 1) b.splits[shared_word{counters}.fetch_one()] = static_cast<std::uint32_t>(j);
+    b.new_nodes[j] = b.plan_of(j, h.count, moves).nodes - 1;
   }
 };
 
@@ -233,7 +231,12 @@ struct change_leaf {
 
   template <class Team>
   ESPALIER_INLINE void operator()(Team team, std::size_t j) const {
-    if (b.new_nodes[j + 1] != b.new_nodes[j]) return;  // split_leaf
+    const std::uint64_t first_new = b.new_nodes[j], new_nodes = b.new_nodes[j + 1] - first_new;
+    if (new_nodes != 0) {  // left to split_leaf
+      return team.once([&] {
+        for (std::uint64_t k = 0; k < new_nodes; ++k) b.splits[first_new + k] = static_cast<std::uint32_t>(j);
+      });
+    }
     b.list_unchanged(team, j);
     const std::uint32_t begin = b.cuts[j], end = b.cuts[j + 1], changes = b.changes[j];
     if (changes != 0) change(team, b.tree.leaf(b.id_of(j)), begin, end, changes);
@@ -311,7 +314,7 @@ struct change_leaf {
   }
 };
 
-/// One team per leaf that is split; inserts only. New nodes come first: until the leaf itself is overwritten, the old elements
+/// One team per new node, of which the first of a leaf does it all; inserts only. New nodes come first: until the leaf itself is overwritten, the old elements
 /// are read from it.
 template <class View>
 struct split_leaf {
@@ -324,6 +327,7 @@ struct split_leaf {
   template <class Team>
   ESPALIER_INLINE void operator()(Team team, std::size_t i) const {
     const std::uint32_t j = b.splits[i];
+    if (i != b.new_nodes[j]) return;
     const auto node = b.tree.leaf(b.id_of(j));
     const auto h = node_reader<Team, own_reads, shape>::head_alone(team, node);
     const auto p = b.plan_of(j, h.count, b.changes[j]);

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -814,19 +813,20 @@ class blink_index_on final : public blink_index {
       const bool brings_values = V != 0 && b.op != write_op::erase;
       const buffer<value> sorted(where_, brings_values ? b.n : 0, context.order());
       const buffer<std::uint8_t> positions(where_, b.n, context.order()), changes(where_, b.leaves, context.order());
-      const buffer<std::uint32_t> splits(where_, b.leaves, context.order()), counters(where_, 2, context.order());
+      const buffer<std::uint32_t> many(where_, 1, context.order());
       b.sorted = sorted.data();
       b.positions = positions.data();
       b.changes = changes.data();
-      b.splits = splits.data();
-      context.zero(counters.data(), 8);
-      context.for_each(b.leaves, judge_leaf<typename Context::lone_team, view_type>{b, counters.data()});
-      const auto [split, many] = context.read(reinterpret_cast<const std::array<std::uint32_t, 2>*>(counters.data()));
-      if (many != 0) return false;
+      context.zero(many.data(), 4);
+      context.for_each(b.leaves, judge_leaf<typename Context::lone_team, view_type>{b, many.data()});
+      if (context.read(many.data()) != 0) return false;
       if (brings_values) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});
-      leaf_list after = make_new_leaves(context, b);
+      const std::uint64_t new_nodes = count_new_nodes(context, b);
+      const buffer<std::uint32_t> splits(where_, new_nodes, context.order());
+      b.splits = splits.data();
+      leaf_list after = make_new_leaves(context, b, new_nodes);
       context.for_each_whole_leaf(b.leaves, change_leaf<view_type>{b});
-      context.for_each_leaf(split, split_leaf<view_type>{b});
+      context.for_each_leaf(new_nodes, split_leaf<view_type>{b});
       after_merge(context, b, std::move(after));
       return true;
     }
@@ -843,7 +843,7 @@ class blink_index_on final : public blink_index {
     context.for_each(b.n, place_element<typename Context::lone_team, view_type>{b, false});
     context.exclusive_scan(b.moved, b.moved, b.n + 1);
     context.for_each(b.leaves, count_nodes<view_type>{b});
-    leaf_list after = make_new_leaves(context, b);
+    leaf_list after = make_new_leaves(context, b, count_new_nodes(context, b));
     if (b.assigns()) context.for_each(b.n, place_element<typename Context::lone_team, view_type>{b, true});
     if (b.op != write_op::update) {
       context.for_each_leaf(b.leaves, move_leaf<view_type>{b});
@@ -851,16 +851,18 @@ class blink_index_on final : public blink_index {
     }
     after_merge(context, b, std::move(after));
   }
-  /// Memory for what new_nodes tells, and for the list of leaves afterwards. From here on the tree is changed.
-  [[nodiscard]] leaf_list make_new_leaves(Context& context, bulk_batch<view_type>& b) {
+  [[nodiscard]] std::uint64_t count_new_nodes(Context& context, const bulk_batch<view_type>& b) {
     context.exclusive_scan(b.new_nodes, b.new_nodes, b.leaves + 1);
-    const auto wanted = static_cast<std::uint32_t>(context.read(b.new_nodes + b.leaves));
+    return context.read(b.new_nodes + b.leaves);
+  }
+  /// Memory for them, and for the list of leaves afterwards. From here on the tree is changed.
+  [[nodiscard]] leaf_list make_new_leaves(Context& context, bulk_batch<view_type>& b, std::uint64_t wanted) {
     leaf_list after;
     if (wanted != 0) {
       leaves_.ensure(context, wanted + leaves_.reusable(), true);
       after = {buffer<Word>(where_, b.leaves + wanted, context.order()),
                buffer<node_id>(where_, b.leaves + wanted, context.order())};
-      b.first_new = leaves_.take_fresh(context, wanted);
+      b.first_new = leaves_.take_fresh(context, static_cast<std::uint32_t>(wanted));
       b.after_highs = after.highs.data();
       b.after_ids = after.ids.data();
     }

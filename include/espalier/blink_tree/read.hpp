@@ -183,14 +183,24 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     } while (base < count && copied != n);
     return copied;
   }
-  /// The same for n elements from a place in the lane on.
+  /// The same for n elements from a place in the lane on. Each lane looks after one of the next leaves, so that they come all
+  /// at once.
   template <class Visit>
   static ESPALIER_INLINE void copy_by_ranks(Team team, const view& t, const std::uint64_t* ranks, leaf_place start,
                                             std::uint64_t n, Visit visit) {
+    const std::uint64_t end = ranks[start.id] + start.slot + n;
     unsigned slot = start.slot;
-    for (std::uint64_t line = start.id; n != 0; ++line, slot = 0) {
-      const auto count = static_cast<unsigned>(ranks[line + 1] - ranks[line]);
-      n -= copy_leaf(team, t.leaf(descent::leaf_of_line(t, line)), slot, count, n, visit);
+    for (std::uint64_t line = start.id; n != 0; line += Team::lanes()) {
+      const std::uint64_t own = line + team.lane();
+      node_id id = 0;
+      unsigned count = 0;
+      if (own < t.lane.size && ranks[own] < end) {
+        id = descent::leaf_of_line(t, own);
+        count = static_cast<unsigned>(ranks[own + 1] - ranks[own]);
+        for (unsigned b = 0; b < shape::bytes && b < 512; b += 64) prefetch_shared(t.leaf(id).p + b);
+      }
+      for (unsigned k = 0; k < Team::lanes() && n != 0; ++k, slot = 0)
+        n -= copy_leaf(team, t.leaf(team.nth(id, k)), slot, team.nth(count, k), n, visit);
     }
   }
   /// visit(keys, values, from, to) for the chunks that n elements from a slot of a leaf on lie in. They are there, and nobody
