@@ -211,8 +211,8 @@ struct tile {
   }
 
   template <unsigned N, class F>
-  [[nodiscard]] __device__ __forceinline__ auto make(F&& f) const {
-    slots<decltype(f(0u)), N> r{};
+  [[nodiscard]] __device__ __forceinline__ slots<std::invoke_result_t<F, unsigned>, N> make(F&& f) const {
+    slots<std::invoke_result_t<F, unsigned>, N> r{};
 #pragma unroll
     for (unsigned j = 0; j < r.rows; ++j) {
       if (has_slot<N>(j)) r.w[j] = f(slot(j));
@@ -220,8 +220,8 @@ struct tile {
     return r;
   }
   template <class X, unsigned N, class F>
-  [[nodiscard]] __device__ __forceinline__ auto map(const slots<X, N>& s, F&& f) const {
-    slots<decltype(f(s.w[0])), N> r{};
+  [[nodiscard]] __device__ __forceinline__ slots<std::invoke_result_t<F, X>, N> map(const slots<X, N>& s, F&& f) const {
+    slots<std::invoke_result_t<F, X>, N> r{};
 #pragma unroll
     for (unsigned j = 0; j < s.rows; ++j) {
       if (has_slot<N>(j)) r.w[j] = f(s.w[j]);
