@@ -224,6 +224,8 @@ class blink_tree {
     }
   }
 
+  // ---- visiting all elements: for_each, transform and reduce are free functions in visit.hpp -----------------
+
   // ---- about the index -----------------------------------------------------------------------------------
 
   [[nodiscard]] std::size_t size() const { return index_->stats().size; }

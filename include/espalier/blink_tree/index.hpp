@@ -8,12 +8,25 @@
 #include <memory>
 #include <string>
 
+#include "espalier/blink_tree/node.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/static_tree/index.hpp"  // element_type, execution, neighbour_kind, aggregate_op, range_buffers
 
 namespace espalier::detail {
 
 enum class seek_kind : std::uint8_t { lower_bound, successor, predecessor };
+
+/// Who may write to a tree while it is visited.
+enum class visit_beside : std::uint8_t { writers, nobody };
+
+/// The leaves of a tree in key order, as they were when its upper levels were made. Entry i stands for the keys above
+/// highs[i - 1] up to highs[i]: going right from leaf ids[i] meets them all, whatever was split or merged since.
+struct leaf_table {
+  const void* view;    ///< a blink_view<Word, ValueBytes, Slots>
+  const void* highs;   ///< Words, in the device's memory
+  const node_id* ids;  ///< null: numbered in order
+  std::uint64_t size;  ///< 0: a tree on a CPU that has inner nodes only
+};
 
 class blink_index {
  public:
@@ -52,6 +65,10 @@ class blink_index {
                                             const stream& order) const = 0;
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                          std::uint8_t* found, const execution& ex) const = 0;
+  /// work(table) while no node is moved or given out again. On a CPU work is done when it returns; on a GPU it enqueues
+  /// to `order`. It must not call the owner.
+  virtual void visit(visit_beside others, const std::function<void(const leaf_table&)>& work,
+                     const stream& order) const = 0;
   /// All elements in key order, in buffers on the device.
   [[nodiscard]] virtual range_buffers all(const stream& order) const = 0;
 };

@@ -1,0 +1,295 @@
+// visit.hpp - for_each, transform and reduce over all elements of a B-link tree.
+//
+// The keys are cut into ranges along the upper levels, and each range is scanned as any reader does it: leaves that
+// split or merge meanwhile neither hide an element nor show one twice. A functor takes (key, value), or the key alone
+// for a set. Trees on a CPU are visited by its threads, trees on a GPU by its threads, if the caller is compiled by
+// nvcc (functors must be __host__ __device__ then).
+//
+// Beside writers (on a CPU; on a GPU the owner keeps reads and writes apart) for_each and reduce see each leaf as it
+// was at one moment, different leaves at different ones: what is there throughout is visited exactly once. transform
+// has to know how many elements come before, so other calls of the owner wait for it; teams that write through a ref do
+// not: let them finish first. A functor may use a ref of the tree that is visited; it must not call the owner, which
+// waits for the visit.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "espalier/blink_tree/blink_tree.hpp"
+#include "espalier/device/cpu.hpp"
+#include "espalier/team/scalar_team.hpp"
+
+#if ESPALIER_CUDA_COMPILER
+#include "espalier/blink_tree/visit.cuh"
+#endif
+
+namespace espalier {
+
+// As in static_tree/visit.hpp: what two compilers make of these must not share a name.
+#if ESPALIER_CUDA_COMPILER
+inline namespace visit_anywhere {
+#else
+inline namespace visit_on_cpu {
+#endif
+
+namespace visiting {
+
+/// A tree on a CPU, cut into pieces that threads visit one at a time.
+template <class Key, class Value, class Policy>
+class leaf_pieces {
+ public:
+  using ref = blink_tree_ref<Key, Value, Policy>;
+  using view = std::remove_cvref_t<decltype(std::declval<const ref&>().layout())>;
+  using word = word_of<Key>;
+
+  leaf_pieces(const detail::leaf_table& leaves, visit_order order)
+      : tree_(*static_cast<const view*>(leaves.view)), lows_{word{0}} {
+    if (order == visit_order::by_key) return;
+    if (leaves.size != 0) {
+      const auto* highs = static_cast<const word*>(leaves.highs);
+      for (std::uint64_t i = leaves_per_piece; i < leaves.size; i += leaves_per_piece) cut(highs[i - 1] + 1);
+    } else {
+      cut_along_inner_nodes();
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return lows_.size(); }
+
+  /// call(element) for the elements of a piece in key order, until it says false.
+  template <class F, class Call>
+  void scan(std::size_t piece, F& f, Call call) const {
+    reader::scan(scalar_team{}, tree_, lows_[piece], last_of(piece), [&](word w, const raw& v) -> bool {
+      const Key key = codec<Key>::decode(w);
+      if constexpr (std::is_void_v<Value>) {
+        return call([&]() -> decltype(auto) { return f(key); });
+      } else {
+        Value value;
+        std::memcpy(static_cast<void*>(&value), &v, sizeof(value));
+        return call([&]() -> decltype(auto) { return f(key, value); });
+      }
+    });
+  }
+  [[nodiscard]] std::uint64_t count(std::size_t piece) const {
+    leaf_place start{};
+    const node_id leaf = descent::leaf(scalar_team{}, tree_, lows_[piece]);
+    return reader::count_from(scalar_team{}, tree_, leaf, lows_[piece], last_of(piece), ~std::uint64_t{0}, start);
+  }
+
+ private:
+  using reads = typename detail::writing<Policy::how, Policy::above>::reads;
+  using reader = blink_reader<scalar_team, reads, view>;
+  using descent = descender<scalar_team, reads, view>;
+  using latch = typename reads::latch;
+  using raw = typename view::leaf_shape::value;
+  static constexpr unsigned slots = view::leaf_shape::slots;
+  static constexpr word largest = static_cast<word>(~word{0});
+  /// Some ten thousand elements, which take longer than giving out a piece.
+  static constexpr std::uint64_t leaves_per_piece = std::max(1u, 8192 / slots);
+
+  [[nodiscard]] word last_of(std::size_t piece) const {
+    return piece + 1 == lows_.size() ? largest : static_cast<word>(lows_[piece + 1] - 1);
+  }
+  void cut(word low) {
+    if (low > lows_.back()) lows_.push_back(low);
+  }
+
+  /// At each key of that level of the inner nodes below which there is about a piece. Any keys would do: writers may
+  /// split nodes meanwhile.
+  void cut_along_inner_nodes() {
+    const unsigned height = head_of(view::root).level;
+    std::uint64_t below = 1;  // leaves under one key
+    unsigned level = 1;
+    for (; level < height && below * slots / 2 < leaves_per_piece; ++level) below *= slots / 2;
+    const std::uint64_t step = std::max<std::uint64_t>(1, leaves_per_piece / below);
+    std::uint64_t seen = 0;
+    for (word x = 0;;) {
+      const auto node = tree_.inner(descent::by_nodes(scalar_team{}, tree_, x, level).id);
+      const std::uint32_t version = latch::read_begin(scalar_team{}, node.version());
+      const auto h = inner_reader::head_alone(scalar_team{}, node);
+      word keys[slots];
+      for (unsigned i = 0; i < slots; ++i) keys[i] = load_shared(node.keys() + i);
+      if (!latch::read_valid(scalar_team{}, node.version(), version)) continue;
+      if (h.level != level || x > h.high) continue;  // split since, or the root has grown
+      for (unsigned i = 0; i < h.count; ++i) {
+        if (++seen % step == 0) cut(keys[i]);
+      }
+      if (h.high == largest) return;
+      x = static_cast<word>(h.high + 1);
+    }
+  }
+  using inner_reader = node_reader<scalar_team, reads, typename view::inner_shape>;
+  [[nodiscard]] auto head_of(node_id id) const {
+    const auto node = tree_.inner(id);
+    for (;;) {
+      const std::uint32_t version = latch::read_begin(scalar_team{}, node.version());
+      const auto h = inner_reader::head_alone(scalar_team{}, node);
+      if (latch::read_valid(scalar_team{}, node.version(), version)) return h;
+    }
+  }
+
+  view tree_;
+  std::vector<word> lows_;  ///< first keys of pieces, ascending
+};
+
+/// visit(pieces, piece) for each piece of a CPU tree, from all its threads; prepare(pieces) before.
+template <class Key, class Value, class Policy, class Prepare, class Visit>
+void over_pieces(const blink_tree<Key, Value, Policy>& tree, detail::visit_beside others, visit_order order,
+                 const stream& s, Prepare prepare, Visit visit) {
+  tree.untyped().visit(
+      others,
+      [&](const detail::leaf_table& leaves) {
+        const leaf_pieces<Key, Value, Policy> pieces(leaves, order);
+        prepare(pieces);
+        cpu_backend(tree.where())
+            .for_each(
+                pieces.size(), [&](std::size_t piece) { visit(pieces, piece); }, 1);
+      },
+      tree.where().resolve(s));
+}
+struct nothing_to_prepare {
+  template <class Pieces>
+  void operator()(const Pieces&) const {}
+};
+
+}  // namespace visiting
+
+/// Calls f for each element; by_key: in key order, by one thread. Waits until all are visited.
+template <class Key, class Value, class Policy, class F>
+void for_each(const blink_tree<Key, Value, Policy>& tree, F f, visit_order order = visit_order::any,
+              const stream& s = {}) {
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) {
+    detail::enqueue_for_each_leaf(tree, f, order, tree.where().resolve(s));
+    return tree.where().resolve(s).synchronize();
+  }
+#endif
+  visiting::over_pieces(tree, detail::visit_beside::writers, order, s, visiting::nothing_to_prepare{},
+                        [&](const auto& pieces, std::size_t piece) {
+                          pieces.scan(piece, f, [](auto&& call) {
+                            call();
+                            return true;
+                          });
+                        });
+}
+
+/// out[rank] = f(element) for the first out.size() elements in key order; `out` is host or device memory. How many
+/// elements there are, more than fit perhaps, is returned. Waits.
+template <class Key, class Value, class Policy, class T, class F>
+std::size_t transform(const blink_tree<Key, Value, Policy>& tree, std::span<T> out, F f, const stream& s = {}) {
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) {
+    const std::size_t size = detail::enqueue_transform_leaves(tree, out, f, tree.where().resolve(s));
+    tree.where().resolve(s).synchronize();
+    return size;
+  }
+#endif
+  std::vector<std::uint64_t> offsets;
+  const auto count = [&](const auto& pieces) {
+    offsets.assign(pieces.size() + 1, 0);
+    cpu_backend(tree.where())
+        .for_each(
+            pieces.size(), [&](std::size_t i) { offsets[i + 1] = pieces.count(i); }, 1);
+    for (std::size_t i = 0; i < pieces.size(); ++i) offsets[i + 1] += offsets[i];
+  };
+  visiting::over_pieces(tree, detail::visit_beside::nobody, visit_order::any, s, count,
+                        [&](const auto& pieces, std::size_t piece) {
+                          std::uint64_t at = offsets[piece];
+                          const std::uint64_t end = std::min<std::uint64_t>(offsets[piece + 1], out.size());
+                          if (at >= end) return;
+                          pieces.scan(piece, f, [&](auto&& call) {
+                            out[at] = call();
+                            return ++at < end;
+                          });
+                        });
+  return offsets.back();
+}
+
+/// combine(... combine(init, map(e0)) ..., map(en)) for an associative combine. visit_order::any also takes it to be
+/// commutative; by_key combines in key order. `init` takes part once. Waits.
+template <class Key, class Value, class Policy, class T, class Map, class Combine>
+[[nodiscard]] T reduce(const blink_tree<Key, Value, Policy>& tree, T init, Map map, Combine combine,
+                       [[maybe_unused]] visit_order order = visit_order::any, const stream& s = {}) {
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) {
+    T result = init;
+    detail::enqueue_reduce_leaves(tree, &result, init, map, combine, order, tree.where().resolve(s));
+    tree.where().resolve(s).synchronize();
+    return result;
+  }
+#endif
+  struct piece_result {  // not a bare T: threads must not share the bits of a vector of bool
+    T x;
+    bool there;
+  };
+  std::vector<piece_result> partial;
+  const auto prepare = [&](const auto& pieces) { partial.assign(pieces.size(), {init, false}); };
+  // Pieces are combined in key order below, so that one for each thread at a time serves both orders.
+  visiting::over_pieces(tree, detail::visit_beside::writers, visit_order::any, s, prepare,
+                        [&](const auto& pieces, std::size_t piece) {
+                          piece_result mine{init, false};
+                          pieces.scan(piece, map, [&](auto&& call) {
+                            mine = {mine.there ? combine(mine.x, call()) : call(), true};
+                            return true;
+                          });
+                          partial[piece] = mine;
+                        });
+  for (const piece_result& p : partial) {
+    if (p.there) init = combine(init, p.x);
+  }
+  return init;
+}
+
+// ---- _async twins -------------------------------------------------------------------------------------------
+// On a GPU the host waits where a tree has no express lane: its leaves are listed first.
+
+template <class Key, class Value, class Policy, class F>
+void for_each_async(const blink_tree<Key, Value, Policy>& tree, F f, visit_order order = visit_order::any,
+                    const stream& s = {}) {
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) {
+    return detail::enqueue_for_each_leaf(tree, f, order, tree.where().resolve(s));
+  }
+#endif
+  const stream in = tree.where().resolve(s);
+  tree.where().enqueue(in, [&tree, f, order, in] { for_each(tree, f, order, in); });
+}
+
+/// *size, host memory that lives until then, becomes what transform returns; null: nobody asks.
+template <class Key, class Value, class Policy, class T, class F>
+void transform_async(const blink_tree<Key, Value, Policy>& tree, std::span<T> out, F f, std::size_t* size = nullptr,
+                     const stream& s = {}) {
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) {
+    const std::size_t n = detail::enqueue_transform_leaves(tree, out, f, tree.where().resolve(s));
+    if (size != nullptr) *size = n;
+    return;
+  }
+#endif
+  const stream in = tree.where().resolve(s);
+  tree.where().enqueue(in, [&tree, out, f, size, in] {
+    const std::size_t n = transform(tree, out, f, in);
+    if (size != nullptr) *size = n;
+  });
+}
+
+/// The result goes to *out, host or device memory.
+template <class Key, class Value, class Policy, class T, class Map, class Combine>
+void reduce_async(const blink_tree<Key, Value, Policy>& tree, T* out, T init, Map map, Combine combine,
+                  visit_order order = visit_order::any, const stream& s = {}) {
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) {
+    return detail::enqueue_reduce_leaves(tree, out, init, map, combine, order, tree.where().resolve(s));
+  }
+#endif
+  const stream in = tree.where().resolve(s);
+  tree.where().enqueue(
+      in, [&tree, out, init, map, combine, order, in] { *out = reduce(tree, init, map, combine, order, in); });
+}
+
+}  // inline namespace
+
+}  // namespace espalier

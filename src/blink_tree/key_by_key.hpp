@@ -1,0 +1,188 @@
+// key_by_key.hpp - a batch of writes in which every element is a write of its own, beside others: concurrently, or in batch
+// order where keys are equal. What can fail for lack of memory fails before an element changes anything; elements done
+// before stay done.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "blink_tree/merge.hpp"
+#include "blink_tree/plan.hpp"
+#include "blink_tree/turns.hpp"
+#include "espalier/blink_tree/jobs.hpp"
+
+namespace espalier::detail {
+
+template <class Context, protocol P, class Storage>
+struct key_writer;
+
+template <class Context, protocol P, class Word, unsigned V, unsigned N, upper U>
+struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
+  using storage = blink_storage<Context, Word, V, N, U>;
+  using view_type = typename storage::view_type;
+  using how = writing<P, U>;
+  using write_reads = typename how::reads;
+
+  storage& tree;
+  turns<Context>& beside;
+  Context& context;
+
+  /// Into a small tree a large batch goes in pieces, so that most of it finds upper levels that know the leaves.
+  void write_concurrently(const blink_write_job<view_type>& job, std::size_t n) {
+    for (std::size_t first = 0; first < n;) {
+      const std::size_t most = std::max<std::size_t>(4096, leaves_now() * N);
+      const std::size_t piece = std::min({n - first, most, std::size_t{1} << 31});
+      write_piece(part_of(job, first), piece);
+      after_piece(job, piece);
+      first += piece;
+    }
+  }
+  [[nodiscard]] blink_write_job<view_type> part_of(blink_write_job<view_type> job, std::size_t first) const {
+    const auto skip = [first](auto*& p, std::size_t bytes) {
+      using target = std::remove_reference_t<decltype(p)>;
+      if (p != nullptr) p = reinterpret_cast<target>(reinterpret_cast<std::uintptr_t>(p) + first * bytes);
+    };
+    skip(job.ops, 1);
+    skip(job.keys, tree.key_bytes());
+    skip(job.values, tree.elements.value_bytes);
+    skip(job.out_values, tree.elements.value_bytes);
+    skip(job.done, 1);
+    return job;
+  }
+  /// One piece; then, until there are none, those elements that found no room, or a full leaf where that is left to a second
+  /// pass. Numbers of such elements change between two lists.
+  void write_piece(blink_write_job<view_type> job, std::size_t n) {
+    job.size = n;
+    buffer<std::uint32_t> lists[2] = {{tree.where, n, context.order()}, {}};
+    const buffer<std::uint32_t> refusals(tree.where, 1, context.order());
+    job.refusals = refusals.data();
+    const bool inserts = may_insert(job);
+    // Of a mixed batch nobody knows how much of it inserts: those that find no room say so.
+    const bool never_splits = Context::two_passes && P == protocol::link;
+    std::uint64_t room = inserts && job.ops == nullptr && !never_splits ? tree.likely_new_leaves(n) : 0;
+    for (unsigned pass = 0;; ++pass) {
+      make_room(room);
+      job.refused = lists[pass % 2].data();
+      context.zero(refusals.data(), 4);
+      std::uint32_t refused = 0;
+      {
+        const auto lock = beside.together();
+        // Under the lock of the writes themselves: whoever is alone next must know.
+        if (!(never_splits && pass == 0) || job.op == blink_op::erase || job.ops != nullptr) tree.list_is_whole = false;
+        tree.ranks_are_known = false;
+        job.tree = tree.view;
+        launch_writes(job, n, pass == 0);
+        refused = context.read(refusals.data());
+      }
+      if (refused == 0) return;
+      if (never_splits && pass == 0 && merge_refused(job, refused)) return;
+      if (lists[1].size() == 0) lists[1] = buffer<std::uint32_t>(tree.where, refused, context.order());
+      job.order = lists[pass % 2].data();
+      n = refused;
+      room = n + 64;
+    }
+  }
+  /// What the first pass left over is merged like a bulk write, if it is a large part of the leaves, and done.
+  bool merge_refused(const blink_write_job<view_type>& job, std::uint32_t refused) {
+    const auto lock = beside.alone();
+    if (tree.lent || job.ops != nullptr || !merges_refused(refused, tree.known_leaves + tree.stale)) return false;
+    const write_op op = job.op == blink_op::insert ? write_op::insert : write_op::insert_or_assign;
+    try {
+      batch_merger<Context, storage>{tree, context}.merge(op, job.keys, job.values, job.refused, refused, job.done);
+      return true;
+    } catch (const out_of_memory&) {
+      return false;  // key by key it takes less
+    }
+  }
+  /// Before writes: memory for so many new leaves, and for what posting them takes.
+  void make_room(std::uint64_t leaves) {
+    const auto lock = beside.alone();
+    beside.after_others(context.order(), true);
+    if (leaves == 0) return;
+    tree.leaf_nodes.ensure(context, leaves, !tree.lent);
+    // Beside a lane only every few leaves of a chain are posted; without room for them ascending keys walk the whole chain.
+    tree.inner_nodes.ensure(context, leaves / (U == upper::classic ? N / 4 : N) + 64, !tree.lent);
+    tree.adopt_pools();
+  }
+  void launch_writes(const blink_write_job<view_type>& job, std::size_t n, bool first) {
+    if constexpr (P == protocol::link) {
+      if (first && job.ops == nullptr) return launch_first_pass(job, n);
+    }
+    context.template launch_write<write_reads, how, P == protocol::none>(job, n);
+  }
+  void launch_first_pass(const blink_write_job<view_type>& job, std::size_t n) {
+    switch (job.op) {
+      case blink_op::insert:
+        return launch_first_pass<blink_op::insert>(job, n);
+      case blink_op::insert_or_assign:
+        return launch_first_pass<blink_op::insert_or_assign>(job, n);
+      case blink_op::update:
+        return launch_first_pass<blink_op::update>(job, n);
+      default:
+        return launch_first_pass<blink_op::erase>(job, n);
+    }
+  }
+  template <blink_op Op>
+  void launch_first_pass(const blink_write_job<view_type>& job, std::size_t n) {
+    context.template launch_write<write_reads, how, false>(blink_first_pass_job<view_type, Op>{job}, n);
+  }
+  [[nodiscard]] static bool may_insert(const blink_write_job<view_type>& job) {
+    return job.ops != nullptr || job.op == blink_op::insert || job.op == blink_op::insert_or_assign;
+  }
+
+  void write_in_order(const blink_write_job<view_type>& batch, std::size_t n) {
+    if (n >= 0xffffffffu) throw error("blink_tree: an ordered batch has at most 2^32 - 2 elements; split it.");
+    buffer<std::uint32_t> sorted_places(tree.where, n, context.order());
+    {
+      const buffer<Word> words = tree.load_words(context, batch.keys, n);
+      const buffer<std::uint32_t> places(tree.where, n, context.order());
+      buffer<Word> sorted(tree.where, n, context.order());
+      context.for_each(n, number_places{places.data()});
+      context.sort_from(words.data(), sorted, places.data(), sorted_places, n);
+    }
+    const buffer<std::uint8_t> own_mask(tree.where, batch.done == nullptr ? n : 0, context.order());
+    const buffer<std::uint32_t> refused(tree.where, n, context.order()), refusals(tree.where, 1, context.order());
+    blink_ordered_job<view_type> job{batch};
+    job.order = sorted_places.data();
+    job.size = n;
+    if (job.done == nullptr) job.done = own_mask.data();
+    job.refused = refused.data();
+    job.refusals = refusals.data();
+    for (std::uint64_t room = may_insert(job) ? tree.likely_new_leaves(n) : 0;; room = tree.likely_new_leaves(n)) {
+      make_room(room);
+      context.zero(refusals.data(), 4);
+      std::uint32_t short_of_room = 0;
+      {
+        const auto lock = beside.together();
+        tree.list_is_whole = false;
+        tree.ranks_are_known = false;
+        job.tree = tree.view;
+        context.template launch_write<write_reads, how, P == protocol::none>(job, n);
+        short_of_room = context.read(refusals.data());
+      }
+      if (short_of_room == 0) break;
+      job.resumed = true;
+    }
+    after_piece(job, n);
+  }
+
+  /// Counts what this did to the upper levels, and makes them anew when they hardly help any more.
+  void after_piece(const blink_write_job<view_type>& job, std::size_t n) {
+    const auto lock = beside.alone();
+    tree.leaf_nodes.refresh(context);
+    tree.stale = tree.leaf_nodes.taken();
+    if (job.ops != nullptr || job.op == blink_op::erase) tree.erased += n;
+    if (tree.lent) return;
+    const bool grown = U == upper::express && tree.stale > tree.known_leaves / 2 + 64;
+    if (grown || tree.erased > tree.known_leaves * N / 2 + 1024) tree.tidy_if_there_is_memory(context);
+  }
+
+ private:
+  [[nodiscard]] std::size_t leaves_now() {
+    const auto lock = beside.together();
+    return tree.known_leaves + tree.stale;
+  }
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,158 @@
+// merge.hpp - a batch, sorted and merged into the leaves (bulk.hpp has the steps), and the upper levels that follow from it.
+#pragma once
+
+#include <utility>
+
+#include "blink_tree/bulk_few.hpp"
+#include "blink_tree/bulk_many.hpp"
+#include "blink_tree/storage.hpp"
+
+namespace espalier::detail {
+
+template <class Context, class Storage>
+struct batch_merger;
+
+template <class Context, class Word, unsigned V, unsigned N, upper U>
+struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
+  using storage = blink_storage<Context, Word, V, N, U>;
+  using view_type = typename storage::view_type;
+  using value = typename storage::value;
+  using leaf_list = typename storage::leaf_list;
+
+  storage& tree;  ///< nobody else is at it
+  Context& context;
+
+  /// Elements numbered list[0], ..., list[n - 1] of a batch (list null: all n of it), sorted and merged into the leaves.
+  /// Nobody else is at the tree. What is pointed to is in this device's memory.
+  void merge(write_op op, const void* keys, const void* values, const std::uint32_t* list,
+             std::size_t n, std::uint8_t* done) {
+    leaf_list fresh;
+    const leaf_list* leaves = &tree.listed;
+    tree.leaf_nodes.refresh(context);
+    if (!tree.list_is_whole) {
+      fresh = tree.list_leaves(context);
+      leaves = &fresh;
+    }
+    const std::uint64_t live = leaves->highs.size();
+    buffer<std::uint32_t> places(tree.where, n, context.order());
+    buffer<Word> words(tree.where, n, context.order());
+    sort_batch(keys, list, n, words, places);
+    const buffer<std::uint64_t> new_nodes(tree.where, live + 1, context.order());
+    const buffer<std::uint32_t> cuts(tree.where, live + 1, context.order());
+
+    bulk_batch<view_type> b{};
+    b.tree = tree.view;
+    b.op = op;
+    b.n = n;
+    b.words = words.data();
+    b.place = places.data();
+    b.values = values;
+    b.done = done;
+    b.leaves = live;
+    b.highs = leaves->highs.data();
+    b.by_lane = tree.list_is_whole;
+    b.ids = leaves->ids.size() == 0 ? nullptr : leaves->ids.data();
+    b.cuts = cuts.data();
+    b.new_nodes = new_nodes.data();
+    b.per_node = N * 3 / 4;
+    context.for_each(live + 1, cut_batch<view_type>{b});
+    context.zero(new_nodes.data() + live, 8);
+    if (!merge_few(b)) merge_many(b);
+    tree.order_now(context);
+  }
+  /// The batch in key order, and where its elements come from.
+  void sort_batch(const void* keys, const std::uint32_t* list, std::size_t n, buffer<Word>& words,
+                  buffer<std::uint32_t>& places) {
+    buffer<std::uint32_t> numbers(tree.where, list == nullptr ? n : 0, context.order());
+    if (list == nullptr) context.for_each(n, number_places{numbers.data()});
+    // Unsigned keys are words already.
+    const bool plain = list == nullptr && tree.elements.key == (sizeof(Word) == 4 ? scalar_kind::u32 : scalar_kind::u64);
+    buffer<Word> encoded(tree.where, plain ? 0 : n, context.order());
+    if (!plain) context.for_each(n, encode_listed<Word>{tree.elements.key, keys, list, encoded.data()});
+    context.sort_from(plain ? static_cast<const Word*>(keys) : encoded.data(), words,
+                      list == nullptr ? numbers.data() : list, places, n);
+  }
+  /// False, and nothing is changed: too many elements fall into one leaf.
+  bool merge_few(bulk_batch<view_type> b) {
+    if constexpr (bulk_batch<view_type>::few == 0) {
+      return false;
+    } else {
+      const bool brings_values = V != 0 && b.op != write_op::erase;
+      const buffer<value> sorted(tree.where, brings_values ? b.n : 0, context.order());
+      const buffer<std::uint8_t> positions(tree.where, b.n, context.order()), changes(tree.where, b.leaves, context.order());
+      const buffer<std::uint32_t> many(tree.where, 1, context.order());
+      b.sorted = sorted.data();
+      b.positions = positions.data();
+      b.changes = changes.data();
+      context.zero(many.data(), 4);
+      context.for_each(b.leaves, judge_leaf<typename Context::lone_team, view_type>{b, many.data()});
+      if (context.read(many.data()) != 0) return false;
+      if (brings_values) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});
+      const std::uint64_t new_nodes = count_new_nodes(b);
+      const buffer<std::uint32_t> splits(tree.where, new_nodes, context.order());
+      b.splits = splits.data();
+      leaf_list after = make_new_leaves(b, new_nodes);
+      context.for_each_whole_leaf(b.leaves, change_leaf<view_type>{b});
+      context.for_each_leaf(new_nodes, split_leaf<view_type>{b});
+      after_merge(b, std::move(after));
+      return true;
+    }
+  }
+  void merge_many(bulk_batch<view_type> b) {
+    const buffer<std::uint64_t> moved(tree.where, b.n + 1, context.order());
+    const buffer<std::uint32_t> leaf(tree.where, b.n, context.order());
+    const buffer<std::uint16_t> slot(tree.where, b.n, context.order()), counts(tree.where, b.leaves, context.order());
+    b.moved = moved.data();
+    b.leaf = leaf.data();
+    b.slot = slot.data();
+    b.counts = counts.data();
+    context.zero(moved.data() + b.n, 8);
+    context.for_each(b.n, place_element<typename Context::lone_team, view_type>{b, false});
+    context.exclusive_scan(b.moved, b.moved, b.n + 1);
+    context.for_each(b.leaves, count_nodes<view_type>{b});
+    leaf_list after = make_new_leaves(b, count_new_nodes(b));
+    if (b.assigns()) context.for_each(b.n, place_element<typename Context::lone_team, view_type>{b, true});
+    if (b.op != write_op::update) {
+      context.for_each_leaf(b.leaves, move_leaf<view_type>{b});
+      context.for_each(b.n, write_element<view_type>{b});
+    }
+    after_merge(b, std::move(after));
+  }
+  [[nodiscard]] std::uint64_t count_new_nodes(const bulk_batch<view_type>& b) {
+    context.exclusive_scan(b.new_nodes, b.new_nodes, b.leaves + 1);
+    return context.read(b.new_nodes + b.leaves);
+  }
+  /// Memory for them, and for the list of leaves afterwards. From here on the tree is changed.
+  [[nodiscard]] leaf_list make_new_leaves(bulk_batch<view_type>& b, std::uint64_t wanted) {
+    leaf_list after;
+    if (wanted != 0) {
+      tree.leaf_nodes.ensure(context, wanted + tree.leaf_nodes.reusable(), true);
+      after = {buffer<Word>(tree.where, b.leaves + wanted, context.order()),
+               buffer<node_id>(tree.where, b.leaves + wanted, context.order())};
+      b.first_new = tree.leaf_nodes.take_fresh(context, static_cast<std::uint32_t>(wanted));
+      b.after_highs = after.highs.data();
+      b.after_ids = after.ids.data();
+    }
+    tree.adopt_pools();
+    b.tree = tree.view;
+    if (b.op != write_op::update) tree.list_is_whole = tree.ranks_are_known = false;
+    return after;
+  }
+  void after_merge(const bulk_batch<view_type>& b, leaf_list&& after) {
+    tree.lent = false;
+    const std::uint64_t leaves = after.highs.size() == 0 ? b.leaves : after.highs.size();
+    tree.known_leaves = leaves;
+    if (b.op == write_op::erase) {
+      tree.erased += b.n;
+      tree.tidy_if_there_is_memory(context);
+    } else if (leaves != b.leaves) {
+      try {
+        tree.adopt(tree.make_upper(context, tree.view, std::move(after)), leaves);
+      } catch (const out_of_memory&) {
+        tree.stale += leaves - b.leaves;  // the lane that there was still leads to every leaf, by links
+      }
+    }
+  }
+};
+
+}  // namespace espalier::detail

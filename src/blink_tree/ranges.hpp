@@ -1,0 +1,84 @@
+// ranges.hpp - many ranges at once: counted, then copied one behind the other.
+#pragma once
+
+#include "blink_tree/storage.hpp"
+#include "espalier/blink_tree/jobs.hpp"
+
+namespace espalier::detail {
+
+template <class Context, protocol P, class Storage>
+struct range_reader;
+
+template <class Context, protocol P, class Word, unsigned V, unsigned N, upper U>
+struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
+  using storage = blink_storage<Context, Word, V, N, U>;
+  using view_type = typename storage::view_type;
+  using reads = typename Context::template reads<P>;
+  using how = writing<P, U>;
+
+  const storage& tree;
+  Context& context;
+
+  static constexpr std::uint64_t changed = ~std::uint64_t{0};  ///< as a total: a writer came between, count again
+
+  void count_ranges(const void* lo, const void* hi, std::size_t n, const range_options& options,
+                    std::uint64_t* counts, leaf_place* starts = nullptr, std::uint32_t* long_ones = nullptr) const {
+    blink_count_job<view_type> job;
+    job.tree = tree.view;
+    job.lo = lo;
+    job.hi = hi;
+    job.ends = options.ends;
+    job.limit = options.limit;
+    job.counts = counts;
+    job.starts = starts;
+    job.ranks = tree.known_ranks();
+    job.long_ones = long_ones;
+    context.template launch_read<reads, how>(job, n);
+  }
+  /// total is changed if a writer came between.
+  [[nodiscard]] range_buffers range_once(const void* lo, const void* hi, std::size_t n,
+                                         const range_options& options) const {
+    range_buffers result;
+    const stream& order = context.order();
+    result.offsets = buffer<std::uint64_t>(tree.where, n + 1, order);
+    std::uint64_t* offsets = result.offsets.data();
+    context.zero(offsets + n, 8);
+    const buffer<leaf_place> starts(tree.where, Context::on_gpu ? n : 0, order);
+    // First: not 0 if there are long ranges. Second, where writers may be about: how many ranges have changed meanwhile.
+    const buffer<std::uint32_t> flags(tree.where, 2, order);
+    context.zero(flags.data(), 8);
+    count_ranges(lo, hi, n, options, offsets, Context::on_gpu ? starts.data() : nullptr, flags.data());
+    context.exclusive_scan(offsets, offsets, n + 1);
+    result.total = context.read(offsets + n);
+    result.keys = raw_buffer(tree.where, result.total * tree.key_bytes(), order);
+    result.values = raw_buffer(tree.where, result.total * tree.elements.value_bytes, order);
+    blink_fill_job<view_type> job;
+    job.tree = tree.view;
+    job.lo = lo;
+    job.hi = hi;
+    job.ends = options.ends;
+    job.limit = options.limit;
+    job.offsets = offsets;
+    job.starts = starts.data();
+    job.ranks = tree.known_ranks();
+    job.out_keys = result.keys.data();
+    job.out_values = result.values.data();
+    job.changed = Context::on_gpu ? nullptr : flags.data() + 1;
+    std::size_t pieces = n;
+    buffer<std::uint64_t> parts;
+    if (job.ranks != nullptr && context.read(flags.data()) != 0) {
+      parts = buffer<std::uint64_t>(tree.where, n + 1, order);
+      context.zero(parts.data() + n, 8);
+      context.for_each(n, parts_of_range{offsets, parts.data()});
+      context.exclusive_scan(parts.data(), parts.data(), n + 1);
+      pieces = context.read(parts.data() + n);
+      job.parts = parts.data();
+      job.ranges = n;
+    }
+    context.template launch_read<reads, how>(job, pieces);
+    if (!Context::on_gpu && context.read(flags.data() + 1) != 0) result.total = changed;
+    return result;
+  }
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,304 @@
+// storage.hpp - all that a B-link tree on one kind of device consists of, and how it is made: nodes, what lies above the
+// leaves, and what its owner knows about them. Whoever calls has the tree to itself, or says otherwise.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include "blink_tree/parts.hpp"
+#include "blink_tree/pool.hpp"
+#include "device/staging.hpp"
+#include "espalier/blink_tree/index.hpp"
+#include "static_tree/build.hpp"
+
+namespace espalier::detail {
+
+template <class Context, class Word, unsigned V, unsigned N, upper U>
+struct blink_storage {
+  using view_type = blink_view<Word, V, N>;
+  using shape_type = typename view_type::leaf_shape;
+  using inner_shape = typename view_type::inner_shape;
+  using value = typename shape_type::value;
+  using lane_storage = tree_storage<Word, lines_elsewhere>;
+  using input = staged_input<Context>;
+
+  struct pairs {
+    buffer<Word> words;
+    buffer<value> values;
+  };
+  struct leaf_list {
+    buffer<Word> highs;
+    buffer<node_id> ids;  ///< empty: numbered in key order
+  };
+
+  blink_storage(const device& on, element_type type, const blink_options& wishes)
+      : where(on), elements(type), options(wishes) {
+    view.key = type.key;
+    view.value = type.value;
+    view.value_bytes = type.value_bytes;
+  }
+
+  device where;
+  element_type elements;
+  blink_options options;
+  node_pool leaf_nodes, inner_nodes;
+  leaf_list listed;  ///< what the lane was made from
+  lane_storage lane;
+  view_type view;
+  std::uint64_t known_leaves = 0;  ///< when the upper levels were made
+  std::uint64_t stale = 0;         ///< leaves made since
+  std::uint64_t erased = 0;        ///< elements asked to be erased since
+  std::size_t lane_builds = 0;
+  std::atomic<bool> list_is_whole = false;  ///< `listed` names all live leaves and no others
+  buffer<std::uint64_t> leaf_ranks;         ///< how many elements lie before each leaf of `listed`, on a GPU
+  std::atomic<bool> ranks_are_known = false;
+  std::atomic<bool> lent = false;  ///< a ref may be in use: nothing is tidied, moved or given out again unasked
+
+  /// Below this a lane is not worth its memory: one or two levels of inner nodes do as well.
+  static constexpr std::uint64_t least_lane_leaves = 64;
+
+  [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements.key); }
+  [[nodiscard]] std::size_t lane_bytes() const {
+    return lane.headers.bytes() + lane.cells.bytes() + lane.subtables.bytes() + listed.highs.bytes() +
+           listed.ids.bytes() + leaf_ranks.bytes();
+  }
+  /// Leaves that n inserts can make, all at once at worst; more is asked for when they are refused.
+  [[nodiscard]] static std::uint64_t likely_new_leaves(std::uint64_t n) { return n / (N / 2) + 64; }
+  /// At worst every insert splits a leaf that was full, and from then on it takes half a leaf of them.
+  [[nodiscard]] std::uint64_t most_new_leaves(std::uint64_t n) const {
+    return std::min<std::uint64_t>(n, known_leaves + stale + 1) + n / (N / 2) + 2;
+  }
+  [[nodiscard]] static std::uint64_t most_new_inners(std::uint64_t n) { return n / (N / 4) + 64; }
+  static void order_now(Context& context) {
+    if constexpr (Context::on_gpu) context.order().synchronize();
+  }
+
+  // ---- elements in and out -------------------------------------------------------------------------------
+  [[nodiscard]] buffer<Word> load_words(Context& context, const void* keys, std::size_t n) const {
+    const input in(context, keys, n * key_bytes());
+    buffer<Word> words(where, n, context.order());
+    context.for_each(n, encode_key<Word>{elements.key, in.data(), words.data()});
+    return words;
+  }
+  [[nodiscard]] buffer<value> load_values(Context& context, const void* values, std::size_t n) const {
+    if constexpr (V == 0) {
+      return {};
+    } else {
+      const input in(context, values, n * elements.value_bytes);
+      buffer<value> slots(where, n, context.order());
+      if (elements.value_bytes == V) {
+        context.copy(slots.data(), in.data(), n * V);
+      } else {
+        context.for_each(n, widen_value<V>{static_cast<const unsigned char*>(in.data()), elements.value_bytes, slots.data()});
+      }
+      return slots;
+    }
+  }
+  /// The caller's pairs in key order, each key once: the last of equal ones.
+  [[nodiscard]] pairs sort_pairs(Context& context, const void* keys, const void* values, std::size_t n) const {
+    if (n == 0) return {};
+    pairs sorted;
+    {
+      const buffer<Word> words = load_words(context, keys, n);
+      const buffer<value> slots = load_values(context, values, n);
+      sorted.words = buffer<Word>(where, n, context.order());
+      sorted.values = buffer<value>(where, V == 0 ? 0 : n, context.order());
+      context.sort_from(words.data(), sorted.words, slots.data(), sorted.values, n);
+    }
+    buffer<std::uint64_t> ranks(where, n + 1, context.order());
+    context.zero(ranks.data() + n, 8);
+    context.for_each(n, mark_last_of_run<Word>{sorted.words.data(), n, ranks.data()});
+    context.exclusive_scan(ranks.data(), ranks.data(), n + 1);
+    const std::uint64_t distinct = context.read(ranks.data() + n);
+    if (distinct == n) return sorted;
+    pairs kept{buffer<Word>(where, distinct, context.order()),
+               buffer<value>(where, V == 0 ? 0 : distinct, context.order())};
+    context.for_each(n, keep_marked<Word, value>{sorted.words.data(), V == 0 ? nullptr : sorted.values.data(),
+                                                 ranks.data(), kept.words.data(), kept.values.data()});
+    return kept;
+  }
+
+  // ---- making a tree -------------------------------------------------------------------------------------
+  /// Replaces whatever there is by a tree of n sorted elements.
+  void make_tree(Context& context, const Word* words, const value* values, std::size_t n) {
+    const auto per_leaf = static_cast<std::uint32_t>(std::clamp(options.fill * N + 0.5, 1.0, double{N}));
+    const std::uint64_t count = std::max<std::uint64_t>(1, (n + per_leaf - 1) / per_leaf);
+    node_pool leaves(context, shape_type::bytes, std::max<std::uint64_t>(count + count / 16, 64),
+                     static_cast<std::uint32_t>(count));
+    view_type t = view;
+    t.leaves = leaves.view();
+    leaf_list list;
+    list.highs = buffer<Word>(where, count, context.order());
+    context.for_each(count * N, write_leaf_slot<view_type>{t, words, values, n, static_cast<std::uint32_t>(count),
+                                                           per_leaf, list.highs.data()});
+    upper_levels made = make_upper(context, t, std::move(list));
+    leaf_nodes = std::move(leaves);
+    adopt(std::move(made), count);
+    order_now(context);  // callers' buffers may go now
+  }
+
+  /// All that lies above the leaves.
+  struct upper_levels {
+    leaf_list list;
+    lane_storage lane;
+    node_pool inners;
+    unsigned height = 2;
+  };
+  [[nodiscard]] upper_levels make_upper(Context& context, view_type t, leaf_list&& list) {
+    upper_levels made;
+    made.list = std::move(list);
+    const std::uint64_t count = made.list.highs.size();
+    if (U == upper::express && count >= least_lane_leaves) {
+      build_options none;
+      made.lane = builder<Context, Word, lines_elsewhere>(context, elements, none).over(made.list.highs.data(), count);
+      make_inner(context, t, made, 1);
+    } else {
+      make_inner(context, t, made, count);
+    }
+    return made;
+  }
+  /// Inner nodes over the first `count` leaves in key order; those to the right of the last one are reached by links.
+  void make_inner(Context& context, view_type t, upper_levels& made, std::uint64_t count) {
+    constexpr std::uint32_t per_node = N * 3 / 4;
+    std::vector<std::uint64_t> sizes;
+    std::uint64_t total = 0;
+    for (std::uint64_t n = count; n != 1 || sizes.empty(); total += n) sizes.push_back(n = (n + per_node - 1) / per_node);
+    made.inners = node_pool(context, inner_shape::bytes, std::max<std::uint64_t>(total + total / 16, 64),
+                            static_cast<std::uint32_t>(total));
+    t.inners = made.inners.view();
+    made.height = static_cast<unsigned>(sizes.size()) + 1;
+    buffer<Word> lows(where, count, context.order());
+    context.for_each(count, low_from_highs<Word>{made.list.highs.data(), lows.data()});
+    std::uint64_t below = count;
+    node_id first = static_cast<node_id>(total), first_below = 0;
+    for (std::uint32_t level = 1; level <= sizes.size(); ++level) {
+      const std::uint64_t nodes = sizes[level - 1];
+      first -= static_cast<node_id>(nodes);  // the root is number 0
+      buffer<Word> node_lows(where, nodes, context.order());
+      const node_id* ids = level == 1 && made.list.ids.size() != 0 ? made.list.ids.data() : nullptr;
+      context.for_each(nodes, write_inner_node<view_type>{t, lows.data(), ids, first_below, below, per_node, level, first,
+                                                          static_cast<std::uint32_t>(nodes), node_lows.data()});
+      lows = std::move(node_lows);
+      below = nodes;
+      first_below = first;
+    }
+  }
+  void adopt(upper_levels&& made, std::uint64_t leaves) {
+    listed = std::move(made.list);
+    lane = std::move(made.lane);
+    inner_nodes = std::move(made.inners);
+    if (lane.view.size == 0) {  // nobody needs it
+      listed = {};
+    } else {
+      ++lane_builds;
+    }
+    known_leaves = leaves;
+    erased = 0;
+    stale = 0;
+    list_is_whole = listed.highs.size() != 0;
+    ranks_are_known = false;
+    adopt_pools();
+    view.lane = lane.view;
+    view.lane_leaves = listed.ids.size() == 0 ? nullptr : listed.ids.data();
+  }
+  void adopt_pools() {
+    view.leaves = leaf_nodes.view();
+    view.inners = inner_nodes.view();
+  }
+
+  // ---- keeping it tidy -----------------------------------------------------------------------------------
+  /// Live leaves in key order.
+  [[nodiscard]] leaf_list list_leaves(Context& context) {
+    leaf_nodes.refresh(context);
+    const std::uint32_t nodes = leaf_nodes.high_water();
+    buffer<std::uint64_t> ranks(where, nodes + 1, context.order());
+    const std::uint64_t live = mark(context, ranks, nodes, false);
+    buffer<Word> highs(where, live, context.order());
+    buffer<node_id> ids(where, live, context.order());
+    context.for_each(nodes, list_leaf<view_type>{view, ranks.data(), highs.data(), ids.data()});
+    leaf_list sorted{buffer<Word>(where, live, context.order()), buffer<node_id>(where, live, context.order())};
+    context.sort_from(highs.data(), sorted.highs, ids.data(), sorted.ids, live);
+    return sorted;
+  }
+  /// ranks[i] = how many of the first i nodes are dead (or alive); the total is returned.
+  [[nodiscard]] std::uint64_t mark(Context& context, buffer<std::uint64_t>& ranks, std::uint32_t nodes, bool dead) {
+    context.zero(ranks.data() + nodes, 8);
+    context.for_each(nodes, mark_leaf<view_type>{view, dead, ranks.data()});
+    context.exclusive_scan(ranks.data(), ranks.data(), nodes + 1);
+    return context.read(ranks.data() + nodes);
+  }
+  /// Makes the upper levels anew, after which no node names a dead leaf, and gives those out again. If leaves have become
+  /// too empty, they are made anew as well.
+  void tidy(Context& context, bool thorough) {
+    leaf_list list = list_leaves(context);
+    const std::uint64_t live = list.highs.size();
+    if (thorough || erased != 0) {
+      const std::uint64_t size = count_elements(context, list);
+      if (live > 8 && size < live * N * 2 / 5) {
+        const auto sorted = elements_of(context, list);
+        make_tree(context, sorted.words.data(), sorted.values.data(), sorted.words.size());
+        return;
+      }
+    }
+    upper_levels made = make_upper(context, view, std::move(list));
+    const std::uint32_t nodes = leaf_nodes.high_water();
+    buffer<std::uint64_t> ranks(where, nodes + 1, context.order());
+    const std::uint64_t dead = mark(context, ranks, nodes, true);
+    buffer<node_id> ids(where, dead, context.order());
+    context.for_each(nodes, list_leaf<view_type>{view, ranks.data(), nullptr, ids.data()});
+    leaf_nodes.gather(context);
+    leaf_nodes.recycle(context, std::move(ids), static_cast<std::uint32_t>(dead));
+    adopt(std::move(made), live);
+    order_now(context);
+  }
+  /// Counts the elements before each leaf, so that ranges of any length are found by their ends. Without a lane, or without
+  /// memory, they are walked along.
+  void know_ranks(Context& context) {
+    if (!list_is_whole) tidy_if_there_is_memory(context);
+    if (!list_is_whole) return;
+    try {
+      leaf_ranks = {};
+      leaf_ranks = leaf_offsets(context, listed);
+      ranks_are_known = true;
+    } catch (const out_of_memory&) {
+    }
+  }
+  [[nodiscard]] const std::uint64_t* known_ranks() const { return ranks_are_known && !lent ? leaf_ranks.data() : nullptr; }
+  /// Do n reads pay for new upper levels?
+  [[nodiscard]] bool is_stale_for(std::size_t n) const {
+    return U == upper::express && !lent && stale * 8 > known_leaves && n * 4 >= known_leaves && stale > 64;
+  }
+
+  [[nodiscard]] std::uint64_t count_elements(Context& context, const leaf_list& list) {
+    return context.read(leaf_offsets(context, list).data() + list.highs.size());
+  }
+  [[nodiscard]] buffer<std::uint64_t> leaf_offsets(Context& context, const leaf_list& list) {
+    const std::uint64_t live = list.highs.size();
+    buffer<std::uint64_t> offsets(where, live + 1, context.order());
+    context.zero(offsets.data() + live, 8);
+    context.for_each(live, leaf_count<view_type>{view, list.ids.data(), offsets.data()});
+    context.exclusive_scan(offsets.data(), offsets.data(), live + 1);
+    return offsets;
+  }
+  [[nodiscard]] pairs elements_of(Context& context, const leaf_list& list) {
+    const buffer<std::uint64_t> offsets = leaf_offsets(context, list);
+    const std::uint64_t live = list.highs.size();
+    const std::uint64_t size = context.read(offsets.data() + live);
+    pairs sorted{buffer<Word>(where, size, context.order()), buffer<value>(where, V == 0 ? 0 : size, context.order())};
+    context.for_each(live * N, copy_leaf_slot<view_type>{view, list.ids.data(), offsets.data(), sorted.words.data(),
+                                                         sorted.values.data()});
+    return sorted;
+  }
+
+  /// What was asked for is done, or can be: that upper levels could not be made anew is no reason to report a failure.
+  void tidy_if_there_is_memory(Context& context) {
+    try {
+      tidy(context, false);
+    } catch (const out_of_memory&) {
+    }
+  }
+};
+
+}  // namespace espalier::detail

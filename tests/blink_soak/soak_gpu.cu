@@ -1,0 +1,80 @@
+// soak_gpu.cu - the soak on a GPU: refs in a kernel, one tile of 2 to 32 lanes for each key, and the owner's path for
+// single keys, in turn. Returns 77 where there is no GPU.
+#include <iterator>
+
+#include "blink_soak/soak.hpp"
+#include "espalier/blink_tree/blink_tree.hpp"
+#include "espalier/device/cuda.cuh"
+#include "espalier/team/tile.cuh"
+
+namespace espalier::test {
+namespace {
+
+using link_tree = blink_tree<std::uint32_t, std::uint32_t>;
+using couple_tree = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::couple, upper::classic>>;
+
+template <class Ref>
+struct insert_one {
+  Ref ref;
+  const std::uint32_t* keys;
+  unsigned long long* counts;  ///< by outcome
+
+  template <class Team>
+  __device__ void operator()(Team team, std::size_t i) const {
+    const blink_outcome o = ref.insert(team, keys[i], keys[i]);
+    team.once([&] { atomicAdd(counts + static_cast<unsigned>(o), 1ull); });
+  }
+};
+
+template <class Tree, unsigned Lanes>
+std::string by_refs(const soak_batch& batch, const device& where) {
+  const stream order = where.default_stream();
+  Tree tree(where);
+  const auto ref = tree.ref(batch.keys.size());
+  const auto keys = to_device(where, std::span<const std::uint32_t>(batch.keys));
+  const buffer<unsigned long long> counts(where, 3, order);
+  where.fill(counts.data(), 0, counts.bytes(), order);
+  cuda_backend(where).for_each_team<tile<Lanes>>(order, batch.keys.size(),
+                                                 insert_one<typename Tree::ref_type>{ref, keys.data(), counts.data()});
+  const auto got = counts.to_vector();
+  return soak_problem(
+      tree, batch,
+      {got[static_cast<unsigned>(blink_outcome::done)], got[static_cast<unsigned>(blink_outcome::no_room)]});
+}
+
+std::string by_owner(const soak_batch& batch, const device& where) {
+  link_tree tree(where);
+  std::vector<std::uint8_t> done(batch.keys.size());
+  tree.insert(batch.keys, batch.keys, done, {batch_semantics::concurrent, write_path::per_key});
+  soak_outcome outcome;
+  for (const std::uint8_t d : done) outcome.inserted += d;
+  return soak_problem(tree, batch, outcome);
+}
+
+struct way {
+  const char* name;
+  std::string (*insert)(const soak_batch&, const device&);
+};
+constexpr way ways[] = {{"link, 2 lanes", by_refs<link_tree, 2>},     {"link, 32 lanes", by_refs<link_tree, 32>},
+                        {"link, 4 lanes", by_refs<link_tree, 4>},     {"link, 8 lanes", by_refs<link_tree, 8>},
+                        {"link, 16 lanes", by_refs<link_tree, 16>},   {"link, owner", by_owner},
+                        {"couple, 2 lanes", by_refs<couple_tree, 2>}, {"couple, 32 lanes", by_refs<couple_tree, 32>}};
+
+}  // namespace
+}  // namespace espalier::test
+
+int main(int argc, char** argv) {
+  using namespace espalier;
+  using namespace espalier::test;
+  const soak_options options = parse_soak(argc, argv);
+  for (const device& where : device::all()) {
+    if (where.kind() != device_kind::cuda) continue;
+    return soak(options, [&](std::uint64_t round, const soak_batch& batch, const auto& begin) {
+      const way& w = ways[round % std::size(ways)];
+      begin(w.name);
+      return w.insert(batch, where);
+    });
+  }
+  std::puts("no GPU");
+  return 77;
+}
