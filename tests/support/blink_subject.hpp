@@ -197,7 +197,7 @@ class blink_subject {
     }
     if constexpr (is_set) {
       ASSERT_EQ(op, write_op::insert) << "a set has no values to assign";
-      tree_.insert(keys, done, options, async ? own : stream{});
+      async ? tree_.insert_async(keys, done, options, own) : tree_.insert(keys, done, options);
     } else if (op == write_op::insert) {
       async ? tree_.insert_async(keys, values, done, options, own) : tree_.insert(keys, values, done, options);
     } else if (op == write_op::insert_or_assign) {

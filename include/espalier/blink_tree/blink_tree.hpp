@@ -82,6 +82,9 @@ class blink_tree {
                     const stream& s) requires(!is_set) {
     write_on(write_op::insert, keys, values, done, options, enqueue(s));
   }
+  void insert_async(keys_in keys, mask_out done, const write_options& options, const stream& s) requires(is_set) {
+    write_on(write_op::insert, keys, {}, done, options, enqueue(s));
+  }
   void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {}, const write_options& options = {},
                         const stream& s = {}) requires(!is_set) {
     write_on(write_op::insert_or_assign, keys, values, done, options, wait(s));
@@ -106,7 +109,8 @@ class blink_tree {
   }
 
   /// One batch of mixed operations. `values` are what writes bring, `out_values` what finds answer (zero bytes where
-  /// nothing was found; elements of writes are left alone); both may be empty if no operation needs them.
+  /// nothing was found; elements of writes are left alone); both may be empty if no operation needs them. A mixed batch
+  /// goes key by key, whatever options.path says.
   void apply(in<blink_op> ops, keys_in keys, in<slot> values, out<slot> out_values, mask_out done,
              const write_options& options = {}, const stream& s = {}) {
     apply_on(ops, keys, values, out_values, done, options, wait(s));
@@ -157,7 +161,7 @@ class blink_tree {
     seek_on(detail::seek_kind::predecessor, keys, out_keys, values, found, enqueue(s));
   }
 
-  // ---- ranges: cost grows with their length; snapshot() has aggregates that do not ---------------------------
+  // ---- ranges: cost grows with their length, except that of count on a GPU; snapshot() has aggregates that do not ----
   // While others write, each leaf is seen as it was at one moment, different leaves at different ones.
 
   void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {},
@@ -168,7 +172,8 @@ class blink_tree {
                    const stream& s = {}) const {
     count_on(lo, hi, counts, options, enqueue(s));
   }
-  /// All elements of every range, exact and compact, in buffers on the index's device. Waits for the total.
+  /// All elements of every range, exact and compact, in buffers on the index's device. Waits for the total. Throws `error` if
+  /// refs in the caller's threads changed the ranges all the while: ask when they are done.
   [[nodiscard]] range_result<Key, Value> range(keys_in lo, keys_in hi, const range_options& options = {},
                                                const stream& s = {}) const {
     detail::require_equal("range", lo.size(), hi.size());
