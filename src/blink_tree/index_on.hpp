@@ -278,14 +278,7 @@ class blink_index_on final : public blink_index {
   // ---- who runs beside whom ------------------------------------------------------------------------------
   template <class Work>
   void run(const execution& ex, const Work& work) const {
-    if constexpr (Context::on_gpu) {
-      work();
-      if (ex.wait) ex.order.synchronize();
-    } else if (ex.wait) {
-      tree_.where.run_now(ex.order, work);
-    } else {
-      tree_.where.enqueue(ex.order, work);
-    }
+    execute<Context>(tree_.where, ex, work);
   }
   /// Work that has the tree to itself.
   template <class Work>

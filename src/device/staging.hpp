@@ -46,4 +46,18 @@ class staged_output {
   void* data_;
 };
 
+/// The work of one call: at once, and waited for if that was asked for, or behind what its stream has to do. On a GPU work
+/// enqueues kernels by itself.
+template <class Context, class Execution, class Work>
+void execute(const device& where, const Execution& ex, const Work& work) {
+  if constexpr (Context::on_gpu) {
+    work();
+    if (ex.wait) ex.order.synchronize();
+  } else if (ex.wait) {
+    where.run_now(ex.order, work);
+  } else {
+    where.enqueue(ex.order, work);
+  }
+}
+
 }  // namespace espalier::detail

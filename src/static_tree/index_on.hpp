@@ -270,14 +270,7 @@ class index_on final : public static_index {
   }
   template <class Work>
   void run(const execution& ex, const Work& work) const {
-    if constexpr (Context::on_gpu) {
-      work();
-      if (ex.wait) ex.order.synchronize();
-    } else if (ex.wait) {
-      where_.run_now(ex.order, work);
-    } else {
-      where_.enqueue(ex.order, work);
-    }
+    execute<Context>(where_, ex, work);
   }
 
   // ---- staging -----------------------------------------------------------------------------------------------
