@@ -129,9 +129,11 @@ class oracle {
     for (std::uint64_t i = r.first; i < r.last; ++i) m += std::fabs(static_cast<long double>(number(at(i))));
     return m;
   }
-  [[nodiscard]] double avg(rank_range r) const {
+  [[nodiscard]] double avg(rank_range r) const { return avg(r, sum(r)); }
+  /// The same where the sum is known.
+  [[nodiscard]] static double avg(rank_range r, sum_of<summand> sum) {
     const long double n = static_cast<long double>(r.count());
-    return static_cast<double>(static_cast<long double>(sum(r)) / n);
+    return static_cast<double>(static_cast<long double>(sum) / n);
   }
   [[nodiscard]] summand min(rank_range r) const {
     return *std::min_element(&at(r.first), &at(r.first) + r.count(), precedes<summand>);
