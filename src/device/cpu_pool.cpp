@@ -63,22 +63,20 @@ void* cpu_pool::allocate(std::size_t bytes, const stream&) {
 
 void* cpu_pool::allocate_large(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  void* block = nullptr;
-  if (bytes <= SIZE_MAX - 2 * huge_page) {
-    const std::size_t size = round_up(bytes, huge_page);
-    block = take_cached(size);
-    if (block == nullptr) block = map_new(size);
+  void* block = bytes <= SIZE_MAX - 2 * huge_page ? take_cached(round_up(bytes, huge_page)) : nullptr;
+  if (block == nullptr) {
+    // Looked at once: what is refused and what is reported agree, whatever other processes do meanwhile.
+    const std::size_t free = spare(system_memory()) + cached_bytes_;
+    if (bytes <= free) block = map_new(round_up(bytes, huge_page), free - cached_bytes_);
+    if (block == nullptr) throw out_of_memory(name_, bytes, free);
   }
-  if (block == nullptr) throw out_of_memory(name_, bytes, spare(system_memory()) + cached_bytes_);
   ASAN_UNPOISON_MEMORY_REGION(block, bytes);
   ASAN_POISON_MEMORY_REGION(static_cast<char*>(block) + bytes, live_.at(block) - bytes);
   return block;
 }
 
-// A fresh block, or null if the system has not that much left.
-void* cpu_pool::map_new(std::size_t size) {
-  const std::size_t free = spare(system_memory());
-  if (size > free + cached_bytes_) return nullptr;
+// A fresh block, or null if the system, which has `free` left without what is cached, does not give it.
+void* cpu_pool::map_new(std::size_t size, std::size_t free) {
   if (size > free) trim();
   void* block = map_aligned(size);
   if (block == nullptr && !cached_.empty()) {

@@ -37,7 +37,7 @@ class cpu_pool final : public memory_pool, public std::enable_shared_from_this<c
  private:
   void* allocate_large(std::size_t bytes);
   void* take_cached(std::size_t size);
-  void* map_new(std::size_t size);
+  void* map_new(std::size_t size, std::size_t free);
   void trim() noexcept;
   void release(void* p, std::size_t bytes) noexcept;
   void release_large(void* p) noexcept;
