@@ -51,7 +51,7 @@ class blink_cuda_context : public cuda_context {
   };
   template <class View>
   struct team_of<blink_fill_job<View>> {
-    using type = tile<(View::leaf_shape::slots > 16 ? 16 : 8)>;
+    using type = tile<(View::leaf_shape::slots > 16 || sizeof(typename View::leaf_shape::word) == 8 ? 16 : 8)>;
   };
   template <class View>
   struct team_of<blink_write_job<View>> {

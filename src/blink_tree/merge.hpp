@@ -9,6 +9,17 @@
 
 namespace espalier::detail {
 
+/// What the owner must know of a batch before its leaves are changed.
+struct merge_verdict {
+  std::uint64_t new_nodes;
+  std::uint32_t many;  ///< not 0: too many elements fall into one leaf
+};
+struct note_new_nodes {
+  const std::uint64_t* total;
+  merge_verdict* to;
+  ESPALIER_HD void operator()(std::size_t) const { to->new_nodes = *total; }
+};
+
 template <class Context, class Storage>
 struct batch_merger;
 
@@ -80,15 +91,18 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       const bool brings_values = V != 0 && b.op != write_op::erase;
       const buffer<value> sorted(tree.where, brings_values ? b.n : 0, context.order());
       const buffer<std::uint8_t> positions(tree.where, b.n, context.order()), changes(tree.where, b.leaves, context.order());
-      const buffer<std::uint32_t> many(tree.where, 1, context.order());
+      const buffer<merge_verdict> verdict(tree.where, 1, context.order());
       b.sorted = sorted.data();
       b.positions = positions.data();
       b.changes = changes.data();
-      context.zero(many.data(), 4);
-      context.for_each(b.leaves, judge_leaf<typename Context::lone_team, view_type>{b, many.data()});
-      if (context.read(many.data()) != 0) return false;
-      if (brings_values) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});
-      const std::uint64_t new_nodes = count_new_nodes(b);
+      context.zero(verdict.data(), sizeof(merge_verdict));
+      context.for_each(b.leaves, judge_leaf<typename Context::lone_team, view_type>{b, &verdict.data()->many});
+      context.exclusive_scan(b.new_nodes, b.new_nodes, b.leaves + 1);
+      context.for_each(1, note_new_nodes{b.new_nodes + b.leaves, verdict.data()});
+      auto letter = context.send(verdict.data());
+      if (brings_values) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});  // while the letter is on its way
+      const auto [new_nodes, many] = letter.get();
+      if (many != 0) return false;
       const buffer<std::uint32_t> splits(tree.where, new_nodes, context.order());
       b.splits = splits.data();
       leaf_list after = make_new_leaves(b, new_nodes);
@@ -110,7 +124,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     context.for_each(b.n, place_element<typename Context::lone_team, view_type>{b, false});
     context.exclusive_scan(b.moved, b.moved, b.n + 1);
     context.for_each(b.leaves, count_nodes<view_type>{b});
-    leaf_list after = make_new_leaves(b, count_new_nodes(b));
+    context.exclusive_scan(b.new_nodes, b.new_nodes, b.leaves + 1);
+    leaf_list after = make_new_leaves(b, context.read(b.new_nodes + b.leaves));
     if (b.assigns()) context.for_each(b.n, place_element<typename Context::lone_team, view_type>{b, true});
     if (b.op != write_op::update) {
       context.for_each_leaf(b.leaves, move_leaf<view_type>{b});
@@ -118,15 +133,11 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     }
     after_merge(b, std::move(after));
   }
-  [[nodiscard]] std::uint64_t count_new_nodes(const bulk_batch<view_type>& b) {
-    context.exclusive_scan(b.new_nodes, b.new_nodes, b.leaves + 1);
-    return context.read(b.new_nodes + b.leaves);
-  }
-  /// Memory for them, and for the list of leaves afterwards. From here on the tree is changed.
+  /// Memory for new nodes, and for the list of leaves afterwards. From here on the tree is changed.
   [[nodiscard]] leaf_list make_new_leaves(bulk_batch<view_type>& b, std::uint64_t wanted) {
     leaf_list after;
     if (wanted != 0) {
-      tree.leaf_nodes.ensure(context, wanted + tree.leaf_nodes.reusable(), true);
+      tree.leaf_nodes.ensure_alone(context, wanted + tree.leaf_nodes.reusable());
       after = {buffer<Word>(tree.where, b.leaves + wanted, context.order()),
                buffer<node_id>(tree.where, b.leaves + wanted, context.order())};
       b.first_new = tree.leaf_nodes.take_fresh(context, static_cast<std::uint32_t>(wanted));

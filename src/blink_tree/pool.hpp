@@ -23,6 +23,12 @@ struct raise_limit {
     }
   }
 };
+struct set_segment {
+  std::uint64_t* table;
+  std::byte* first;
+  std::size_t bytes;
+  ESPALIER_HD void operator()(std::size_t i) const { table[i] = reinterpret_cast<std::uint64_t>(first + i * bytes); }
+};
 struct set_pool_state {
   pool_state* p;
   pool_state x;
@@ -78,27 +84,12 @@ class node_pool {
   template <class Context>
   void ensure(Context& context, std::uint64_t nodes, bool may_move) {
     refresh(context);
-    if (left() >= nodes) return;
-    const std::uint64_t segment = std::uint64_t{1} << view_.shift;
-    const std::uint64_t wanted = std::max<std::uint64_t>(nodes - left(), capacity_ / 16);
-    const std::uint64_t more = (wanted + segment - 1) / segment;
-    check(capacity_ + more * segment);
-    if (entries_ + more > pool_view::most_segments) {
-      if (!may_move)
-        throw error("blink_tree: it has outgrown the memory it was made with; ask for more room before its refs are in use.");
-      return move(context, capacity_ + wanted);
-    }
-    raw_buffer added(context.where(), more * segment * node_bytes_, context.order());
-    std::vector<std::uint64_t> addresses(more);
-    for (std::uint64_t i = 0; i < more; ++i)
-      addresses[i] = reinterpret_cast<std::uint64_t>(added.data()) + i * segment * node_bytes_;
-    segments_.push_back(std::move(added));
-    context.copy(table_.data() + entries_, addresses.data(), more * 8);
-    context.order().synchronize();  // the copy came from this frame
-    entries_ += static_cast<std::uint32_t>(more);
-    capacity_ += static_cast<std::uint32_t>(more * segment);
-    // After the table: whoever sees the new limit finds the segment.
-    context.for_each(1, raise_limit{&counters_.data()->tickets, most()});
+    grow(context, nodes, may_move);
+  }
+  /// The same right after refresh(), if nobody else is at the pool.
+  template <class Context>
+  void ensure_alone(Context& context, std::uint64_t nodes) {
+    grow(context, nodes, true);
   }
   /// Many segments become one block. Nobody else is at the pool.
   template <class Context>
@@ -158,6 +149,27 @@ class node_pool {
   void set_segment_size(std::uint64_t nodes) {
     for (view_.shift = 8; (std::uint64_t{16} << view_.shift) < nodes; ++view_.shift) {
     }
+  }
+  /// As ensure(), after refresh().
+  template <class Context>
+  void grow(Context& context, std::uint64_t nodes, bool may_move) {
+    if (left() >= nodes) return;
+    const std::uint64_t segment = std::uint64_t{1} << view_.shift;
+    const std::uint64_t wanted = std::max<std::uint64_t>(nodes - left(), capacity_ / 16);
+    const std::uint64_t more = (wanted + segment - 1) / segment;
+    check(capacity_ + more * segment);
+    if (entries_ + more > pool_view::most_segments) {
+      if (!may_move)
+        throw error("blink_tree: it has outgrown the memory it was made with; ask for more room before its refs are in use.");
+      return move(context, capacity_ + wanted);
+    }
+    raw_buffer added(context.where(), more * segment * node_bytes_, context.order());
+    context.for_each(more, set_segment{table_.data() + entries_, static_cast<std::byte*>(added.data()), segment * node_bytes_});
+    segments_.push_back(std::move(added));
+    entries_ += static_cast<std::uint32_t>(more);
+    capacity_ += static_cast<std::uint32_t>(more * segment);
+    // After the table: whoever sees the new limit finds the segment.
+    context.for_each(1, raise_limit{&counters_.data()->tickets, most()});
   }
   /// All nodes to a block of `nodes`, under the numbers they have.
   template <class Context>

@@ -6,6 +6,18 @@
 
 namespace espalier::detail {
 
+/// What the owner must know between counting and copying, in one piece, since each look at a GPU's memory costs a wait.
+struct range_totals {
+  std::uint64_t elements;
+  std::uint32_t long_ones;  ///< not 0: there are long ranges
+  std::uint32_t changed;    ///< where writers may be about: how many ranges have changed since they were counted
+};
+struct note_total {
+  const std::uint64_t* total;
+  range_totals* to;
+  ESPALIER_HD void operator()(std::size_t) const { to->elements = *total; }
+};
+
 template <class Context, protocol P, class Storage>
 struct range_reader;
 
@@ -44,12 +56,14 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     std::uint64_t* offsets = result.offsets.data();
     context.zero(offsets + n, 8);
     const buffer<leaf_place> starts(tree.where, Context::on_gpu ? n : 0, order);
-    // First: not 0 if there are long ranges. Second, where writers may be about: how many ranges have changed meanwhile.
-    const buffer<std::uint32_t> flags(tree.where, 2, order);
-    context.zero(flags.data(), 8);
-    count_ranges(lo, hi, n, options, offsets, Context::on_gpu ? starts.data() : nullptr, flags.data());
+    const buffer<range_totals> totals(tree.where, 1, order);
+    range_totals* const noted = totals.data();
+    context.zero(noted, sizeof(range_totals));
+    count_ranges(lo, hi, n, options, offsets, Context::on_gpu ? starts.data() : nullptr, &noted->long_ones);
     context.exclusive_scan(offsets, offsets, n + 1);
-    result.total = context.read(offsets + n);
+    context.for_each(1, note_total{offsets + n, noted});
+    const range_totals counted = context.read(noted);
+    result.total = counted.elements;
     result.keys = raw_buffer(tree.where, result.total * tree.key_bytes(), order);
     result.values = raw_buffer(tree.where, result.total * tree.elements.value_bytes, order);
     blink_fill_job<view_type> job;
@@ -63,10 +77,10 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.ranks = tree.known_ranks();
     job.out_keys = result.keys.data();
     job.out_values = result.values.data();
-    job.changed = Context::on_gpu ? nullptr : flags.data() + 1;
+    job.changed = Context::on_gpu ? nullptr : &noted->changed;
     std::size_t pieces = n;
     buffer<std::uint64_t> parts;
-    if (job.ranks != nullptr && context.read(flags.data()) != 0) {
+    if (job.ranks != nullptr && counted.long_ones != 0) {
       parts = buffer<std::uint64_t>(tree.where, n + 1, order);
       context.zero(parts.data() + n, 8);
       context.for_each(n, parts_of_range{offsets, parts.data()});
@@ -76,7 +90,7 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
       job.ranges = n;
     }
     context.template launch_read<reads, how>(job, pieces);
-    if (!Context::on_gpu && context.read(flags.data() + 1) != 0) result.total = changed;
+    if (!Context::on_gpu && context.read(&noted->changed) != 0) result.total = changed;
     return result;
   }
 };

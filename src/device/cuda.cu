@@ -5,9 +5,12 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <new>
 #include <utility>
+#include <vector>
 
 #include "device/cuda_factory.hpp"
+#include "device/cuda_letter.cuh"
 #include "device/cuda_state.cuh"
 
 namespace espalier::detail {
@@ -43,6 +46,69 @@ cuda_stream::~cuda_stream() {
 void cuda_stream::synchronize() {
   const device_guard guard(ordinal_);
   check_cuda(cudaStreamSynchronize(native_), "cudaStreamSynchronize");
+}
+
+namespace {
+
+/// Envelopes that are not in use, of each GPU. They stay until the process ends, which takes them along.
+class envelope_drawer {
+ public:
+  [[nodiscard]] cuda_envelope take(int ordinal) {
+    {
+      const std::lock_guard lock(mutex_);
+      auto& spare = spare_[ordinal];
+      if (!spare.empty()) {
+        const cuda_envelope e = spare.back();
+        spare.pop_back();
+        return e;
+      }
+    }
+    cuda_envelope e;
+    check_cuda(cudaHostAlloc(&e.memory, cuda_envelope::bytes, cudaHostAllocPortable), "cudaHostAlloc");
+    const cudaError_t status = cudaEventCreateWithFlags(&e.arrived, cudaEventDisableTiming);
+    if (status != cudaSuccess) (void)cudaFreeHost(e.memory);
+    check_cuda(status, "cudaEventCreateWithFlags");
+    return e;
+  }
+  void give_back(int ordinal, const cuda_envelope& e) noexcept {
+    try {
+      const std::lock_guard lock(mutex_);
+      spare_[ordinal].push_back(e);
+    } catch (const std::bad_alloc&) {  // 64 bytes and an event are lost
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, std::vector<cuda_envelope>> spare_;
+};
+envelope_drawer& envelopes() {
+  static auto* const drawer = new envelope_drawer;  // never destroyed: letters may be opened while the process ends
+  return *drawer;
+}
+
+}  // namespace
+
+cuda_letter::cuda_letter(int ordinal, const void* from, std::size_t size, cudaStream_t order) : ordinal_(ordinal) {
+  const device_guard guard(ordinal_);
+  envelope_ = envelopes().take(ordinal_);
+  try {
+    check_cuda(cudaMemcpyAsync(envelope_.memory, from, size, cudaMemcpyDefault, order), "cudaMemcpyAsync");
+    check_cuda(cudaEventRecord(envelope_.arrived, order), "cudaEventRecord");
+  } catch (...) {
+    envelopes().give_back(ordinal_, envelope_);
+    throw;
+  }
+}
+
+cuda_letter::~cuda_letter() {
+  (void)cudaEventSynchronize(envelope_.arrived);  // nobody may write into it when the next one uses it
+  envelopes().give_back(ordinal_, envelope_);
+}
+
+const void* cuda_letter::open() {
+  check_cuda(cudaEventSynchronize(envelope_.arrived), "cudaEventSynchronize");
+  return envelope_.memory;
 }
 
 cuda_pool::cuda_pool(int ordinal, std::string name) : ordinal_(ordinal), name_(std::move(name)) {

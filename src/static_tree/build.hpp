@@ -8,6 +8,7 @@
 //   exclusive_scan(in, out, n)
 //   copy(to, from, bytes), zero(to, bytes)
 //   read(p)                                one element of device memory, now
+//   send(p)                                the same as it is at this point of the order; get() waits for it
 //   launch(job, n, search)                 run(team, job, ...) over [0, n)
 //   root_cells(groups, word_bytes)         how large the top table should be
 //
@@ -160,12 +161,13 @@ class builder {
     if (groups >= subtable_flag)
       throw error("build: more elements than a static tree can number; split the data over several trees.");
     tree.headers = room(groups * sizeof(group_header<Word>));
+    auto first = context_.send(words_), last = context_.send(words_ + n - 1);
     context_.for_each(groups * 32,
                       write_header_byte<Word, ValueBytes>{words_, static_cast<std::uint8_t*>(tree.headers.data()), n});
     tree.view.headers = static_cast<const group_header<Word>*>(tree.headers.data());
     tree.view.groups = static_cast<std::uint32_t>(groups);
-    tree.view.first = context_.read(words_);
-    tree.view.last = context_.read(words_ + n - 1);
+    tree.view.first = first.get();
+    tree.view.last = last.get();
   }
 
   // ---- the top table: level by level, until no cell is crowded --------------------------------------------

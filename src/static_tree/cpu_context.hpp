@@ -52,6 +52,15 @@ class cpu_context {
   [[nodiscard]] T read(const T* p) {
     return *p;
   }
+  template <class T>
+  struct letter {
+    T content;
+    [[nodiscard]] T get() const { return content; }
+  };
+  template <class T>
+  [[nodiscard]] letter<T> send(const T* p) {
+    return {*p};
+  }
 
   /// Four to eight cells per group while they fit a core's own cache; once cells and headers compete for the last one, fewer:
   /// a wrong first group is then cheaper than a cell that is not there (2^28 keys: 42.4 ns, with half as many 40.4, with a

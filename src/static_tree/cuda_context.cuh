@@ -1,6 +1,7 @@
 // cuda_context.cuh - Context of build.hpp on a GPU: everything is enqueued on one stream.
 #pragma once
 
+#include "device/cuda_letter.cuh"
 #include "espalier/device/buffer.hpp"
 #include "espalier/device/cuda.cuh"
 #include "espalier/static_tree/index.hpp"
@@ -72,10 +73,11 @@ class cuda_context {
   void zero(void* to, std::size_t bytes) { where_.fill(to, 0, bytes, order_); }
   template <class T>
   [[nodiscard]] T read(const T* p) {
-    T element;
-    where_.copy(&element, p, sizeof(T), order_);
-    order_.synchronize();
-    return element;
+    return send(p).get();
+  }
+  template <class T>
+  [[nodiscard]] cuda_letter_of<T> send(const T* p) {
+    return {where_.ordinal(), p, cuda_backend::native(order_)};
   }
 
   /// Small tables stay in L1, where more cells cost nothing; large ones compete with the headers for L2.

@@ -183,24 +183,24 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     } while (base < count && copied != n);
     return copied;
   }
-  /// The same for n elements from a place in the lane on. Each lane looks after one of the next leaves, so that they come all
-  /// at once.
+  /// visit(i, key, value) for element i of the n from a place in the lane on, each by one lane, neighbours by neighbours; i
+  /// begins `skipped` lanes later.
   template <class Visit>
-  static ESPALIER_INLINE void copy_by_ranks(Team team, const view& t, const std::uint64_t* ranks, leaf_place start,
-                                            std::uint64_t n, Visit visit) {
-    const std::uint64_t end = ranks[start.id] + start.slot + n;
-    unsigned slot = start.slot;
-    for (std::uint64_t line = start.id; n != 0; line += Team::lanes()) {
-      const std::uint64_t own = line + team.lane();
-      node_id id = 0;
-      unsigned count = 0;
-      if (own < t.lane.size && ranks[own] < end) {
-        id = descent::leaf_of_line(t, own);
-        count = static_cast<unsigned>(ranks[own + 1] - ranks[own]);
-        for (unsigned b = 0; b < shape::bytes && b < 512; b += 64) prefetch_shared(t.leaf(id).p + b);
-      }
-      for (unsigned k = 0; k < Team::lanes() && n != 0; ++k, slot = 0)
-        n -= copy_leaf(team, t.leaf(team.nth(id, k)), slot, team.nth(count, k), n, visit);
+  static ESPALIER_INLINE void each_by_ranks(Team team, const view& t, const std::uint64_t* ranks, leaf_place start,
+                                            std::uint64_t n, unsigned skipped, Visit visit) {
+    const std::uint64_t begin = ranks[start.id];
+    std::uint64_t line = start.id;
+    for (std::uint64_t i = team.lane(); i < n + skipped; i += Team::lanes()) {
+      if (i < skipped) continue;
+      const std::uint64_t ahead = start.slot + (i - skipped);  // elements from the first leaf's beginning on
+      if (line < start.id + ahead / shape::slots) line = start.id + ahead / shape::slots;  // no leaf has more
+      std::uint64_t next = ranks[line + 1] - begin;
+      while (next <= ahead) next = ranks[++line + 1] - begin;
+      const unsigned slot = static_cast<unsigned>(ahead - (ranks[line] - begin));
+      const auto node = t.leaf(descent::leaf_of_line(t, line));
+      value v{};
+      if constexpr (V != 0) v = Reads::one(node.values() + slot);
+      visit(i - skipped, Reads::one(node.keys() + slot), v);
     }
   }
   /// visit(keys, values, from, to) for the chunks that n elements from a slot of a leaf on lie in. They are there, and nobody

@@ -246,6 +246,20 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
         }
       }
     }
+
+    /// By one lane.
+    ESPALIER_INLINE void put(std::uint64_t i, Word key, [[maybe_unused]] const value& v) const {
+      if constexpr (Plain) {
+        store_once(static_cast<Word*>(job.out_keys) + i, key);
+        if constexpr (V != 0) static_cast<value*>(job.out_values)[i] = v;
+      } else {
+        const view& t = job.tree;
+        if (job.out_keys != nullptr) io::store_key(t.key, job.out_keys, i, key);
+        if constexpr (V != 0) {
+          if (job.out_values != nullptr) io::template store_value<V>(t.value_bytes, job.out_values, i, v);
+        }
+      }
+    }
   };
   static ESPALIER_INLINE bool is_plain(const blink_fill_job<view>& job) {
     const view& t = job.tree;
@@ -262,23 +276,28 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
   template <bool Plain>
   static ESPALIER_INLINE void fill(Team team, const blink_fill_job<view>& job, std::size_t first, std::size_t last) {
     if constexpr (std::is_same_v<Reads, stable_reads>) {
+      if (job.ranks != nullptr) return copy_parts<Plain>(team, job, first, last);
       for (std::size_t i = first; i < last; ++i) {
         output<Plain> out{job, 0};
         const auto append = [&](const auto& keys, const auto& values, unsigned from, unsigned to) {
           out.append(team, keys, values, from, to);
         };
-        if (job.ranks == nullptr) {
-          out.at = job.offsets[i];
-          const leaf_place start = job.starts[i];
-          reader::copy_from(team, job.tree, start.id, start.slot, job.offsets[i + 1] - out.at, append);
-        } else {
-          const part p = part_at(job, i);
-          out.at = p.at;
-          reader::copy_by_ranks(team, job.tree, job.ranks, p.start, p.size, append);
-        }
+        out.at = job.offsets[i];
+        const leaf_place start = job.starts[i];
+        reader::copy_from(team, job.tree, start.id, start.slot, job.offsets[i + 1] - out.at, append);
       }
     } else {
       fill_beside_writers<Plain>(team, job, first, last);
+    }
+  }
+  /// Each lane looks up what belongs at its places of the outputs, and neighbours write whole sectors.
+  template <bool Plain>
+  static ESPALIER_INLINE void copy_parts(Team team, const blink_fill_job<view>& job, std::size_t first, std::size_t last) {
+    const output<Plain> out{job, 0};
+    for (std::size_t i = first; i < last; ++i) {
+      const part p = part_at(job, i);
+      reader::each_by_ranks(team, job.tree, job.ranks, p.start, p.size, static_cast<unsigned>(p.at % Team::lanes()),
+                            [&](std::uint64_t j, Word key, const value& v) { out.put(p.at + j, key, v); });
     }
   }
   struct part {
