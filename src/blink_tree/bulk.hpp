@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "blink_tree/parts.hpp"
+#include "blink_tree/pool.hpp"
 #include "espalier/blink_tree/descend.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/static_tree/run.hpp"
@@ -42,7 +43,7 @@ struct bulk_batch {
   const node_id* ids;        ///< null: numbered in key order
   std::uint32_t* cuts;       ///< leaves + 1: elements [cuts[j], cuts[j + 1]) fall into leaf j
   std::uint64_t* new_nodes;  ///< leaves + 1: before leaf j
-  node_id first_new;
+  new_numbers numbers;     ///< of the new nodes
   std::uint32_t per_node;  ///< elements of a node that had to be split
   word* after_highs;       ///< the leaves afterwards; null: as before
   node_id* after_ids;
@@ -113,7 +114,7 @@ struct bulk_batch {
     return plan_of(j, counts[j], static_cast<std::uint32_t>(moved[cuts[j + 1]] - moved[cuts[j]]));
   }
   [[nodiscard]] ESPALIER_INLINE node_id number_of(std::uint64_t j, std::uint64_t k) const {
-    return k == 0 ? id_of(j) : static_cast<node_id>(first_new + new_nodes[j] + k - 1);
+    return k == 0 ? id_of(j) : numbers[new_nodes[j] + k - 1];
   }
   [[nodiscard]] ESPALIER_INLINE node_at<shape> node_of(std::uint64_t j, std::uint64_t k) const {
     return tree.leaf(number_of(j, k));

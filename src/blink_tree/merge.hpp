@@ -137,10 +137,10 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   [[nodiscard]] leaf_list make_new_leaves(bulk_batch<view_type>& b, std::uint64_t wanted) {
     leaf_list after;
     if (wanted != 0) {
-      tree.leaf_nodes.ensure_alone(context, wanted + tree.leaf_nodes.reusable());
+      tree.leaf_nodes.ensure_alone(context, wanted);
       after = {buffer<Word>(tree.where, b.leaves + wanted, context.order()),
                buffer<node_id>(tree.where, b.leaves + wanted, context.order())};
-      b.first_new = tree.leaf_nodes.take_fresh(context, static_cast<std::uint32_t>(wanted));
+      b.numbers = tree.leaf_nodes.take(context, static_cast<std::uint32_t>(wanted));
       b.after_highs = after.highs.data();
       b.after_ids = after.ids.data();
     }
@@ -158,7 +158,10 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       tree.tidy_if_there_is_memory(context);
     } else if (leaves != b.leaves) {
       try {
-        tree.adopt(tree.make_upper(context, tree.view, std::move(after)), leaves);
+        auto made = tree.make_upper(context, tree.view, std::move(after));
+        const std::uint64_t erased = tree.erased;
+        tree.adopt(std::move(made), leaves);
+        tree.erased = erased;  // dead leaves wait for a tidy() still
       } catch (const out_of_memory&) {
         tree.stale += leaves - b.leaves;  // the lane that there was still leads to every leaf, by links
       }

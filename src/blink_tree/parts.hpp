@@ -179,6 +179,18 @@ struct leaf_count {
     counts[i] = h.count;
   }
 };
+/// leaf_ranks (node.hpp) from the scanned counts.
+struct split_rank {
+  const std::uint64_t* ranks;
+  std::uint64_t* bases;
+  std::uint32_t* beyond;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::size_t group = i >> leaf_ranks::shift;
+    const std::uint64_t base = ranks[group << leaf_ranks::shift];
+    if (i == group << leaf_ranks::shift) bases[group] = base;
+    beyond[i] = static_cast<std::uint32_t>(ranks[i] - base);
+  }
+};
 /// Slot i % slots of the leaf at place i / slots in key order, to where the scanned counts say.
 template <class View>
 struct copy_leaf_slot {

@@ -35,6 +35,16 @@ struct set_pool_state {
   ESPALIER_HD void operator()(std::size_t) const { *p = x; }
 };
 
+/// Numbers of nodes that were taken together: those that had been in use before, then others in a row.
+struct new_numbers {
+  const node_id* again;
+  std::uint32_t reused;
+  node_id fresh;
+  [[nodiscard]] ESPALIER_INLINE node_id operator[](std::uint64_t i) const {
+    return i < reused ? again[i] : static_cast<node_id>(fresh + (i - reused));
+  }
+};
+
 class node_pool {
  public:
   node_pool() = default;
@@ -96,14 +106,16 @@ class node_pool {
   void gather(Context& context) {
     if (entries_ > 16) move(context, capacity_);
   }
-  /// Takes `nodes` numbers in a row, which ensure() has made room for. Nobody else is at the pool.
+  /// Takes `nodes` numbers, which ensure() has made room for. Nobody else is at the pool.
   template <class Context>
-  [[nodiscard]] node_id take_fresh(Context& context, std::uint32_t nodes) {
+  [[nodiscard]] new_numbers take(Context& context, std::uint32_t nodes) {
     settle();
-    const node_id first = state_.fresh;
-    state_.fresh += nodes;
+    const new_numbers taken{view_.reusable, std::min(state_.recycled, nodes), state_.fresh};
+    if (taken.reused != 0) view_.reusable += taken.reused;
+    state_.recycled -= taken.reused;
+    state_.fresh += nodes - taken.reused;
     publish(context);
-    return first;
+    return taken;
   }
   /// From now on these numbers are given out first. Nobody else is at the pool.
   template <class Context>

@@ -80,7 +80,7 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.changed = Context::on_gpu ? nullptr : &noted->changed;
     std::size_t pieces = n;
     buffer<std::uint64_t> parts;
-    if (job.ranks != nullptr && counted.long_ones != 0) {
+    if (job.ranks && counted.long_ones != 0) {
       parts = buffer<std::uint64_t>(tree.where, n + 1, order);
       context.zero(parts.data() + n, 8);
       context.for_each(n, parts_of_range{offsets, parts.data()});

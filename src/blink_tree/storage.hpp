@@ -52,7 +52,8 @@ struct blink_storage {
   std::uint64_t erased = 0;        ///< elements asked to be erased since
   std::size_t lane_builds = 0;
   std::atomic<bool> list_is_whole = false;  ///< `listed` names all live leaves and no others
-  buffer<std::uint64_t> leaf_ranks;         ///< how many elements lie before each leaf of `listed`, on a GPU
+  buffer<std::uint64_t> rank_bases;         ///< of `listed`, on a GPU (node.hpp, leaf_ranks)
+  buffer<std::uint32_t> ranks_beyond;
   std::atomic<bool> ranks_are_known = false;
   std::atomic<bool> lent = false;  ///< a ref may be in use: nothing is tidied, moved or given out again unasked
 
@@ -62,7 +63,7 @@ struct blink_storage {
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements.key); }
   [[nodiscard]] std::size_t lane_bytes() const {
     return lane.headers.bytes() + lane.cells.bytes() + lane.subtables.bytes() + listed.highs.bytes() +
-           listed.ids.bytes() + leaf_ranks.bytes();
+           listed.ids.bytes() + rank_bases.bytes() + ranks_beyond.bytes();
   }
   /// Leaves that n inserts can make, all at once at worst; more is asked for when they are refused.
   [[nodiscard]] static std::uint64_t likely_new_leaves(std::uint64_t n) { return n / (N / 2) + 64; }
@@ -259,13 +260,19 @@ struct blink_storage {
     if (!list_is_whole) tidy_if_there_is_memory(context);
     if (!list_is_whole) return;
     try {
-      leaf_ranks = {};
-      leaf_ranks = leaf_offsets(context, listed);
+      const buffer<std::uint64_t> offsets = leaf_offsets(context, listed);
+      rank_bases = {};
+      ranks_beyond = {};
+      rank_bases = buffer<std::uint64_t>(where, ((offsets.size() - 1) >> leaf_ranks::shift) + 1, context.order());
+      ranks_beyond = buffer<std::uint32_t>(where, offsets.size(), context.order());
+      context.for_each(offsets.size(), split_rank{offsets.data(), rank_bases.data(), ranks_beyond.data()});
       ranks_are_known = true;
     } catch (const out_of_memory&) {
     }
   }
-  [[nodiscard]] const std::uint64_t* known_ranks() const { return ranks_are_known && !lent ? leaf_ranks.data() : nullptr; }
+  [[nodiscard]] leaf_ranks known_ranks() const {
+    return ranks_are_known && !lent ? leaf_ranks{rank_bases.data(), ranks_beyond.data()} : leaf_ranks{};
+  }
   /// Do n reads pay for new upper levels?
   [[nodiscard]] bool is_stale_for(std::size_t n) const {
     return U == upper::express && !lent && stale * 8 > known_leaves && n * 4 >= known_leaves && stale > 64;

@@ -159,7 +159,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     }
   }
   /// How many elements are below x. `ranks` counts those before each leaf of the lane, which names all leaves; nobody writes.
-  static ESPALIER_INLINE std::uint64_t rank_of(Team team, const view& t, const std::uint64_t* ranks, Word x, leaf_place& at) {
+  static ESPALIER_INLINE std::uint64_t rank_of(Team team, const view& t, const leaf_ranks& ranks, Word x, leaf_place& at) {
     std::uint64_t line = descent::line_of(team, t, x);
     while (t.lane.key_at(line) < x) ++line;  // the lane may lead a little to the left
     const position p = look(team, t, descent::leaf_of_line(t, line));
@@ -186,7 +186,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   /// visit(i, key, value) for element i of the n from a place in the lane on, each by one lane, neighbours by neighbours; i
   /// begins `skipped` lanes later.
   template <class Visit>
-  static ESPALIER_INLINE void each_by_ranks(Team team, const view& t, const std::uint64_t* ranks, leaf_place start,
+  static ESPALIER_INLINE void each_by_ranks(Team team, const view& t, const leaf_ranks& ranks, leaf_place start,
                                             std::uint64_t n, unsigned skipped, Visit visit) {
     const std::uint64_t begin = ranks[start.id];
     std::uint64_t line = start.id;

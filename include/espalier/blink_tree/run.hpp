@@ -182,7 +182,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
 
   static ESPALIER_INLINE void run(Team team, const blink_count_job<view>& job, std::size_t first, std::size_t last) {
     if constexpr (std::is_same_v<Reads, stable_reads>) {
-      if (job.ranks != nullptr) return count_by_ranks(team, job, first, last);
+      if (job.ranks) return count_by_ranks(team, job, first, last);
     }
     ranges(team, job, first, last, [&](std::size_t i, node_id id, Word lo, Word hi, bool some) {
       leaf_place start{id, 0};
@@ -276,7 +276,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
   template <bool Plain>
   static ESPALIER_INLINE void fill(Team team, const blink_fill_job<view>& job, std::size_t first, std::size_t last) {
     if constexpr (std::is_same_v<Reads, stable_reads>) {
-      if (job.ranks != nullptr) return copy_parts<Plain>(team, job, first, last);
+      if (job.ranks) return copy_parts<Plain>(team, job, first, last);
       for (std::size_t i = first; i < last; ++i) {
         output<Plain> out{job, 0};
         const auto append = [&](const auto& keys, const auto& values, unsigned from, unsigned to) {
@@ -318,8 +318,8 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
     return p;
   }
   /// Last i of [begin, end) with a[i] <= x; there is one.
-  static ESPALIER_INLINE std::size_t last_not_above(const std::uint64_t* a, std::size_t begin, std::size_t end,
-                                                    std::uint64_t x) {
+  template <class Array>
+  static ESPALIER_INLINE std::size_t last_not_above(const Array& a, std::size_t begin, std::size_t end, std::uint64_t x) {
     while (end - begin > 1) {
       const std::size_t middle = begin + (end - begin) / 2;
       (a[middle] <= x ? begin : end) = middle;
