@@ -90,6 +90,12 @@ sort_function<Word> sort_on(const cpu_backend& backend) {
 
 TEST_P(cpu_backend_test, sorts_32_bit_keys_stably) { check_sorts<std::uint32_t>(sort_on<std::uint32_t>(backend_)); }
 TEST_P(cpu_backend_test, sorts_64_bit_keys_stably) { check_sorts<std::uint64_t>(sort_on<std::uint64_t>(backend_)); }
+TEST_P(cpu_backend_test, Large_sorts_of_32_bit_keys_are_stable) {
+  check_large_sorts<std::uint32_t>(sort_on<std::uint32_t>(backend_));
+}
+TEST_P(cpu_backend_test, Large_sorts_of_64_bit_keys_are_stable) {
+  check_large_sorts<std::uint64_t>(sort_on<std::uint64_t>(backend_));
+}
 
 TEST_P(cpu_backend_test, sort_refuses_other_value_sizes) {
   std::vector<std::uint32_t> keys{2, 1};

@@ -144,6 +144,12 @@ TEST_F(cuda_backend_test, sorts_32_bit_keys_stably) {
 TEST_F(cuda_backend_test, sorts_64_bit_keys_stably) {
   for (const device& d : gpus_) check_sorts<std::uint64_t>(sort_on<std::uint64_t>(d, d.make_stream()));
 }
+TEST_F(cuda_backend_test, Large_sorts_are_stable) {
+  for (const device& d : gpus_) {
+    check_large_sorts<std::uint32_t>(sort_on<std::uint32_t>(d, {}));
+    check_large_sorts<std::uint64_t>(sort_on<std::uint64_t>(d, {}));
+  }
+}
 
 TEST_F(cuda_backend_test, sort_without_scratch_memory_changes_nothing) {
   for (const device& d : gpus_) {
