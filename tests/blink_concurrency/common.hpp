@@ -19,15 +19,10 @@
 #include "espalier/team/scalar_team.hpp"
 #include "support/array.hpp"
 #include "support/families.hpp"
+#include "support/less_work.hpp"
 #include "support/watchdog.hpp"
 
 namespace espalier::test {
-
-#ifdef __SANITIZE_THREAD__
-inline constexpr std::uint32_t less_work = 10;
-#else
-inline constexpr std::uint32_t less_work = 1;
-#endif
 
 inline constexpr std::chrono::seconds generous{120};
 inline constexpr unsigned many_threads = 4;  // more than there are cores here: preempted in the middle of a write

@@ -31,8 +31,8 @@ struct two_inserts {
 };
 
 /// An insert that splits the leaf, beside an erase of a key that moves, or an assignment to it.
-enum class change { erase, assign };
-template <class Policy, change Change>
+enum class neighbour { erase, assign };
+template <class Policy, neighbour Change>
 struct insert_beside {
   using tree_type = planted<Policy>;
   tree_type tree;
@@ -45,7 +45,7 @@ struct insert_beside {
     tree.expected()[k] = value_of(k);
   }
   void other() {
-    if (Change == change::erase) {
+    if (Change == neighbour::erase) {
       changed = tree.ref().erase(stepped_team{}, target());
       tree.expected().erase(target());
     } else {
@@ -115,8 +115,8 @@ TYPED_TEST(BlinkStepsWriters, TheSameKeyComesInOnce) {
 TYPED_TEST(BlinkStepsWriters, ExploredWithKeysOfBothHalves) { explore<typename TestFixture::to_both_halves>(); }
 TYPED_TEST(BlinkStepsWriters, ExploredWithKeysOfOneHalf) { explore<typename TestFixture::to_one_half>(); }
 TYPED_TEST(BlinkStepsWriters, ExploredWithTheSameKey) { explore<typename TestFixture::of_one_key>(); }
-TYPED_TEST(BlinkStepsWriters, ExploredBesideAnErase) { explore<insert_beside<TypeParam, change::erase>>(); }
-TYPED_TEST(BlinkStepsWriters, ExploredBesideAnUpdate) { explore<insert_beside<TypeParam, change::assign>>(); }
+TYPED_TEST(BlinkStepsWriters, ExploredBesideAnErase) { explore<insert_beside<TypeParam, neighbour::erase>>(); }
+TYPED_TEST(BlinkStepsWriters, ExploredBesideAnUpdate) { explore<insert_beside<TypeParam, neighbour::assign>>(); }
 
 }  // namespace
 }  // namespace espalier::test

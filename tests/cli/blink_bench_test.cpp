@@ -14,7 +14,7 @@ namespace espalier::cli_test {
 namespace {
 
 const std::vector<std::string> questions{"find", "lower-bound", "range", "count", "sum"};
-const std::vector<std::string> operations{"build",  "find",   "lower-bound",  "range",       "count",
+const std::vector<std::string> blink_operations{"build",  "find",   "lower-bound",  "range",       "count",
                                           "sum",    "insert", "insert-empty", "insert-bulk", "find-after-insert",
                                           "update", "erase",  "erase-bulk",   "mixed",       "ycsb-a",
                                           "ycsb-b", "ycsb-c", "ycsb-d",       "ycsb-e",      "ycsb-f"};
@@ -24,7 +24,7 @@ std::string joined(const std::vector<std::string>& words) {
   for (const auto& w : words) text += (text.empty() ? "" : ",") + w;
   return text;
 }
-const std::string all_operations = joined(operations);
+const std::string all_blink_operations = joined(blink_operations);
 
 class blink_bench : public cli {
  protected:
@@ -94,13 +94,13 @@ class every_blink_type : public blink_bench, public testing::WithParamInterface<
 
 TEST_P(every_blink_type, does_every_operation_beside_both_maps) {
   for (const char* value : {"u32", "f64"}) {
-    const json j = blink(std::string("--keys 3000 --queries 700 --threads 2 --ops ") + all_operations + " --key-type " +
+    const json j = blink(std::string("--keys 3000 --queries 700 --threads 2 --ops ") + all_blink_operations + " --key-type " +
                          GetParam() + " --value-type " + value);
-    ASSERT_EQ(j["rows"].size(), operations.size()) << value;
-    for (std::size_t i = 0; i < operations.size(); ++i) {
+    ASSERT_EQ(j["rows"].size(), blink_operations.size()) << value;
+    for (std::size_t i = 0; i < blink_operations.size(); ++i) {
       const json& row = j["rows"][i];
       expect_blink_row(row);
-      EXPECT_EQ(row["op"], operations[i]);
+      EXPECT_EQ(row["op"], blink_operations[i]);
       EXPECT_EQ(row["threads"], 2);
       for (const char* peer : {"std-map", "absl-btree"}) {
         ASSERT_TRUE(row["ratio"].contains(peer)) << row.dump(1);
@@ -127,8 +127,8 @@ TEST_F(blink_bench, policies_are_an_axis) {
   for (const char* key : {"u32", "u64"}) {
     const json j =
         blink(std::string("--keys 4000 --queries 1000 --peers std-map --policy link,couple,none --key-type ") + key +
-              " --ops " + all_operations);
-    ASSERT_EQ(j["rows"].size(), 3 * operations.size());
+              " --ops " + all_blink_operations);
+    ASSERT_EQ(j["rows"].size(), 3 * blink_operations.size());
     EXPECT_EQ(column(j, "policy"), (std::set<std::string>{"link", "couple", "none"}));
     EXPECT_EQ(j["rows"][0]["upper"], "express");
     EXPECT_EQ(j["rows"][1]["upper"], "classic") << "a B+tree has no express lane";
@@ -190,7 +190,7 @@ TEST_F(blink_bench, empty_trees_and_empty_batches_work) {
   for (const char* sizes : {"--keys 0 --queries 100", "--keys 0 --queries 0", "--keys 1 --queries 1"}) {
     EXPECT_EQ(blink(std::string(sizes) + " --ops " + ops)["rows"].size(), 13u) << sizes;
   }
-  EXPECT_EQ(blink("--keys 100 --queries 0 --ops " + all_operations)["rows"].size(), operations.size());
+  EXPECT_EQ(blink("--keys 100 --queries 0 --ops " + all_blink_operations)["rows"].size(), blink_operations.size());
 }
 
 TEST_F(blink_bench, requests_may_be_skewed_in_order_or_misses) {

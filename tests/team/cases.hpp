@@ -45,6 +45,8 @@ struct outcome {
   std::uint64_t word32 = 0, last_word32 = 0, last_word64 = 0;
   X got{}, got_in_slots{}, first{}, last{};
   X copied[N]{}, made[N]{}, inserted[N]{}, erased[N]{}, head[N]{}, tail[N]{};
+  alignas(32) X stored_from[N]{};
+  X erased_in_view[N]{};
   unsigned once = 0, ran_once = 0;
 };
 
@@ -192,6 +194,8 @@ const char* first_difference(const outcome<X, N>& want, const outcome<X, N>& got
   if (differ(want.made, got.made)) return "make or map";
   if (differ(want.inserted, got.inserted)) return "insert_at";
   if (differ(want.erased, got.erased)) return "erase_at";
+  if (differ(want.stored_from, got.stored_from)) return "insert_at in a view, or store_shared_from";
+  if (differ(want.erased_in_view, got.erased_in_view)) return "erase_at in a view";
   if (differ(want.head, got.head)) return "head";
   if (differ(want.tail, got.tail)) return "tail";
   if (want.once != got.once) return "once with a result";

@@ -70,6 +70,22 @@ ESPALIER_HD inline void read_words(T team, const test::team_case<std::uint8_t, N
   });
 }
 
+/// Where a view is a copy in registers it can be changed, and stored from the first slot that did.
+template <Team T, class X, unsigned N>
+ESPALIER_HD inline void change_views(T team, const test::team_case<X, N>& c, test::outcome<X, N>& out) {
+  if constexpr (T::copies_views && !std::is_same_v<X, std::uint8_t>) {
+    const auto v = team.template view<N>(c.any);
+    team.store(out.stored_from, team.template load<N>(c.any));
+    team.sync();
+    team.store_shared_from(out.stored_from, team.insert_at(v, c.at, c.x), c.at);
+    team.for_slots(team.erase_at(v, c.at, c.x), 0, N, [&](unsigned i, const X& x) { out.erased_in_view[i] = x; });
+  } else {
+    const auto s = team.template load<N>(c.any);
+    team.store(out.stored_from, team.insert_at(s, c.at, c.x));
+    team.store(out.erased_in_view, team.erase_at(s, c.at, c.x));
+  }
+}
+
 template <Team T, class X, unsigned N>
 ESPALIER_HD inline void change_all(T team, const test::team_case<X, N>& c, test::outcome<X, N>& out) {
   const auto v = team.template view<N>(c.any);
@@ -105,6 +121,7 @@ ESPALIER_HD inline void perform(T team, const test::team_case<X, N>& c, test::ou
   if constexpr (std::is_integral_v<X>) rank_all<First>(team, c, out);
   if constexpr (std::is_same_v<X, std::uint8_t>) read_words(team, c, out);
   change_all(team, c, out);
+  change_views(team, c, out);
 }
 
 /// The outcomes of all cases, one after the other: what a team of the CPU is compared by.

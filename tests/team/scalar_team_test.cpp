@@ -43,9 +43,11 @@ void change_by_standard(const team_case<X, N>& c, outcome<X, N>& out) {
   auto longer = slots;
   longer.insert(longer.begin() + c.at, c.x);
   put(longer, out.inserted, c.x);
+  put(longer, out.stored_from, c.x);
   auto shorter = slots;
   shorter.erase(shorter.begin() + c.at);
   put(shorter, out.erased, c.x);
+  put(shorter, out.erased_in_view, c.x);
   put({slots.begin(), slots.begin() + c.upto}, out.head, c.x);
   put({slots.begin() + c.upto, slots.end()}, out.tail, c.x);
   out.got = out.got_in_slots = slots[c.at];
