@@ -7,6 +7,7 @@
 #include <tbb/parallel_for.h>
 
 #include <hwy/targets.h>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -83,9 +84,9 @@ std::string compiler_name() {
 #endif
 }
 
-/// Copies with all cores; 128 MiB is far beyond the caches of a core's share.
-double host_copy_bandwidth() {
-  const std::size_t bytes = std::size_t{1} << 27;
+/// Copies with all cores; 128 MiB is far beyond the caches of a core's share. Who repeats nothing wants an answer soon: 32.
+double host_copy_bandwidth(unsigned repeat) {
+  const std::size_t bytes = std::size_t{1} << (repeat > 1 ? 27 : 25);
   const column from(scalar_kind::u64, bytes / 8), to(scalar_kind::u64, bytes / 8);
   const auto parts = [&](auto&& f) {
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, bytes, std::size_t{1} << 20), [&](const auto& r) {
@@ -96,7 +97,7 @@ double host_copy_bandwidth() {
     std::memset(a, 1, n);
     std::memset(b, 2, n);
   });
-  const double seconds = median_seconds(5, [&](std::size_t k) {
+  const double seconds = median_seconds(std::min(repeat, 5u), [&](std::size_t k) {
     for (std::size_t i = 0; i < k; ++i) parts([](std::byte* a, std::byte* b, std::size_t n) { std::memcpy(a, b, n); });
   });
   return 2.0 * static_cast<double>(bytes) / seconds;
@@ -128,8 +129,8 @@ machine describe_machine() {
   return m;
 }
 
-double measure_copy_bandwidth(const device& where) {
-  if (where.kind() == device_kind::cpu) return host_copy_bandwidth();
+double measure_copy_bandwidth(const device& where, unsigned repeat) {
+  if (where.kind() == device_kind::cpu) return host_copy_bandwidth(repeat);
   const std::size_t bytes = std::size_t{1} << 30;
   const buffer<unsigned char> from(where, bytes), to(where, bytes);
   const stream order = where.default_stream();

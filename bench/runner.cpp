@@ -60,7 +60,7 @@ class bench_run {
     result_.seed = what.seed;
     result_.repeat = what.repeat;
     bar_->say("copy bandwidth");
-    result_.copy_bandwidth = measure_copy_bandwidth(devices_.front());
+    result_.copy_bandwidth = measure_copy_bandwidth(devices_.front(), what.repeat);
   }
 
   report run() {

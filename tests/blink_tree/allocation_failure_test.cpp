@@ -46,7 +46,7 @@ class BlinkTreeOutOfMemory : public testing::TestWithParam<const setting*> {
     std::function<void(tree_type&)> prepare = [](tree_type&) {};  ///< with all the memory it wants
   };
 
-  /// Fails each allocation of the call in turn (under sanitizers every third), each time on a new tree. Gives how often it
+  /// Fails each allocation of the call in turn (under sanitizers every fourth), each time on a new tree. Gives how often it
   /// threw.
   std::size_t sweep(const call& c) {
     std::size_t failures = 0;

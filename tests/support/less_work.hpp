@@ -8,7 +8,7 @@ namespace espalier::test {
 #if defined(__SANITIZE_THREAD__)
 inline constexpr std::uint32_t less_work = 10;
 #elif defined(__SANITIZE_ADDRESS__)
-inline constexpr std::uint32_t less_work = 3;
+inline constexpr std::uint32_t less_work = 4;
 #else
 inline constexpr std::uint32_t less_work = 1;
 #endif
