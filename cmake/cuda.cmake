@@ -59,3 +59,17 @@ function(espalier_cuda_options target)
   set_target_properties(${target} PROPERTIES CUDA_STANDARD 20 CUDA_EXTENSIONS OFF CUDA_SEPARABLE_COMPILATION OFF
                                              CUDA_RUNTIME_LIBRARY Static LINKER_LANGUAGE CXX)
 endfunction()
+
+# espalier_one_cuda_file(<list>): replaces the .cu files of a list by one that includes them. CMake's unity builds leave
+# CUDA out, and nvcc takes most of its time for headers that they share.
+function(espalier_one_cuda_file list)
+  set(gpu ${${list}})
+  list(FILTER gpu INCLUDE REGEX "\\.cu$")
+  list(TRANSFORM gpu REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE includes)
+  string(CONCAT includes ${includes})
+  set(all "${CMAKE_CURRENT_BINARY_DIR}/generated/${list}.cu")
+  file(CONFIGURE OUTPUT "${all}" CONTENT "${includes}" @ONLY)
+  set(rest ${${list}})
+  list(FILTER rest EXCLUDE REGEX "\\.cu$")
+  set(${list} ${rest} "${all}" PARENT_SCOPE)
+endfunction()
