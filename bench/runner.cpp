@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "bench/blink_measurement.hpp"
@@ -20,7 +21,10 @@ device choose_device(const options& what) {
   try {
     return device::cuda();
   } catch (const error& e) {
-    throw bad_arguments(fmt::format("--device gpu: {}", e.what()));
+    std::string reason = e.what();
+    const std::string advice = "device::cpu()";  // the library speaks to programmers
+    if (const auto at = reason.find(advice); at != std::string::npos) reason.replace(at, advice.size(), "--device cpu");
+    throw bad_arguments(fmt::format("--device gpu: {}", reason));
   }
 }
 

@@ -57,7 +57,8 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    return refuse(std::string(e.what()) + " (see espalier --help)", 2);
+    const std::string subcommand = argc > 1 && argv[1][0] != '-' ? std::string(argv[1]) + " " : "";
+    return refuse(std::string(e.what()) + " (see espalier " + subcommand + "--help)", 2);
   } catch (const espalier::bench::bad_arguments& e) {
     return refuse(e.what(), 2);
   } catch (const std::bad_alloc&) {
