@@ -10,10 +10,7 @@
 #define ESPALIER_DEVICE __device__
 // Rare paths of a query: one copy of their code, called.
 #define ESPALIER_COLD __host__ __device__ __noinline__
-// In front of a loop over what must stay in registers.
-#define ESPALIER_UNROLL _Pragma("unroll")
 #else
-#define ESPALIER_UNROLL
 #define ESPALIER_COLD __attribute__((noinline))
 #define ESPALIER_CUDA_COMPILER 0
 #define ESPALIER_HD

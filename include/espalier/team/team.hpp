@@ -52,8 +52,6 @@
 //   -- together --
 //   team.once(f)                 one lane calls f; its result, if there is one, is uniform.
 //   team.sync()                  memory written by a lane before is seen by all lanes after.
-//   team.scratch<X, N>()         if lanes() > 1: memory for N of X that the lanes share, the same one in each call with this X
-//                                and N. Not initialized.
 //   T::alone, team.lane()        the team that one lane is by itself, and its number: for work that each lane does on an
 //                                element of its own. Such values are not uniform;
 //   team.nth(x, i)               makes that of lane i < lanes() so.

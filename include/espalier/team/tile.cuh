@@ -316,14 +316,6 @@ struct tile {
   }
   __device__ __forceinline__ void sync() const { group_.sync(); }
 
-  /// In blocks of at most scratch_threads.
-  template <class X, unsigned N>
-  [[nodiscard]] __device__ __forceinline__ X* scratch() const {
-    __shared__ X memory[scratch_threads / Lanes][N];
-    return memory[threadIdx.x / Lanes];
-  }
-  static constexpr unsigned scratch_threads = 256;
-
   using alone = tile<1>;
   static constexpr bool copies_views = true;
   [[nodiscard]] __device__ __forceinline__ unsigned lane() const { return group_.rank(); }
