@@ -34,7 +34,7 @@ void blink_subject::run(const placed_step& placed, const write_options& options)
   const blink_step& step = placed.step();
   if (step.what == step_kind::range) {
     scanned_ = {};
-    scanned_ = tree_->range(placed.keys(), placed.hi(), step.size(), {}, where_.default_stream());
+    scanned_ = tree_->range(placed.keys(), placed.hi(), step.size(), {}, {where_.default_stream(), true});
     return;
   }
   const espalier::detail::execution now{where_.default_stream(), true};
@@ -65,7 +65,7 @@ void blink_subject::ask(operation op, const request& r) const {
 }
 
 range_buffers blink_subject::range(const request& r) const {
-  return tree_->range(r.keys, r.hi, r.queries, {}, where_.resolve(r.order));
+  return tree_->range(r.keys, r.hi, r.queries, {}, {where_.resolve(r.order), r.wait});
 }
 
 answers blink_subject::fetch(const range_buffers& raw) const {

@@ -1,7 +1,11 @@
 // gpu_facts.cu - the GPUs of this machine.
 #include <cuda_runtime.h>
 
+#include <cstddef>
+
 #include "bench/machine.hpp"
+#include "bench/timing.hpp"
+#include "espalier/device/cuda.cuh"
 
 namespace espalier::bench {
 namespace {
@@ -10,7 +14,35 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+/// Memory from the GPU itself: what the library keeps in its own pool is as after a start.
+class plain_memory {
+ public:
+  explicit plain_memory(std::size_t bytes) { espalier::detail::check_cuda(cudaMalloc(&p_, bytes), "cudaMalloc", bytes); }
+  ~plain_memory() { (void)cudaFree(p_); }
+  plain_memory(const plain_memory&) = delete;
+  plain_memory& operator=(const plain_memory&) = delete;
+  [[nodiscard]] void* data() const { return p_; }
+
+ private:
+  void* p_ = nullptr;
+};
+
 }  // namespace
+
+double gpu_copy_bandwidth(int ordinal) {
+  using espalier::detail::check_cuda;
+  const espalier::detail::device_guard guard(ordinal);
+  constexpr std::size_t bytes = std::size_t{1} << 30;
+  const plain_memory from(bytes), to(bytes);
+  check_cuda(cudaMemset(from.data(), 1, bytes), "cudaMemset");
+  const auto copy = [&](std::size_t times) {
+    for (std::size_t i = 0; i < times; ++i)
+      check_cuda(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, nullptr), "cudaMemcpyAsync");
+    check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+  };
+  copy(1);
+  return 2.0 * static_cast<double>(bytes) / median_seconds(5, copy);
+}
 
 void describe_gpus(machine& into) {
   int version = 0;

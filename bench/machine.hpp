@@ -41,7 +41,9 @@ struct machine {
 [[nodiscard]] std::string utc_now();
 
 #ifdef ESPALIER_HAS_CUDA
-void describe_gpus(machine& into);  // gpu_facts.cu
+// gpu_facts.cu
+void describe_gpus(machine& into);
+[[nodiscard]] double gpu_copy_bandwidth(int ordinal);
 #endif
 
 }  // namespace espalier::bench

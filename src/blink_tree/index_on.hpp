@@ -174,7 +174,8 @@ class blink_index_on final : public blink_index {
     }, true);
   }
   [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
-                                    const stream& order) const override {
+                                    const execution& ex) const override {
+    const execution beside{ex.order, ex.wait || !Context::on_gpu};
     range_buffers result;
     const auto once = [&](Context& context) {
       const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
@@ -182,10 +183,10 @@ class blink_index_on final : public blink_index {
     };
     // A writer came between counting and copying: again, and in the end without it.
     for (unsigned attempt = 0; attempt < 3; ++attempt) {
-      read({order, true}, n, once, true);
+      read(beside, n, once, true);
       if (result.total != ranges::changed) return result;
     }
-    const_cast<blink_index_on*>(this)->alone({order, true}, once);
+    const_cast<blink_index_on*>(this)->alone(beside, once);
     if (result.total == ranges::changed)
       throw error("range: refs wrote to the tree all the while; ask when they are done.");
     return result;

@@ -166,9 +166,10 @@ class index_on final : public static_index {
   }
 
   [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
-                                    const stream& order) const override {
+                                    const execution& ex) const override {
     range_buffers result;
-    submit({order, true}, [&] {
+    const stream& order = ex.order;
+    submit({order, ex.wait || !Context::on_gpu}, [&] {
       Context context(where_, order);
       staged_input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
       result.offsets = buffer<std::uint64_t>(where_, n + 1, order);

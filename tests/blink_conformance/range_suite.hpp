@@ -81,11 +81,15 @@ class blink_range_suite : public blink_point_suite<Key, Value, Policy> {
     here().own.synchronize();
     expect_same("count", now.get(), counts);
     expect_same("count_async", later.get(), counts);
-    const auto got = s.tree().range(lo.in(), hi.in(), options, here().own);
+    const auto expect_ranges = [&](const auto& got) {
+      expect_same("range offsets", to_host(here(), got.offsets), offsets);
+      expect_same("range keys", to_host(here(), got.keys), array<Key>(std::span<const Key>(keys)));
+      expect_same("range values", to_host(here(), got.values), array<slot>(std::span<const slot>(values)));
+    };
+    expect_ranges(s.tree().range(lo.in(), hi.in(), options, here().own));
+    const auto later_ranges = s.tree().range_async(lo.in(), hi.in(), options, here().own);
     here().own.synchronize();
-    expect_same("range offsets", to_host(here(), got.offsets), offsets);
-    expect_same("range keys", to_host(here(), got.keys), array<Key>(std::span<const Key>(keys)));
-    expect_same("range values", to_host(here(), got.values), array<slot>(std::span<const slot>(values)));
+    expect_ranges(later_ranges);
   }
 
   // ---- aggregates ----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 // not.
 //
 //   blink_soak --rounds 1000 --keys 1048576 --seconds 120
+//   blink_soak --first 500 --rounds 500               the second half of them, beside the first
 //
 // Public GPU B-trees deadlock on sorted input; here every round inserts into an empty tree, where all teams meet at one
 // leaf. The program prints which round it was and ends with a status other than 0 if one hangs (3) or is wrong (1).
@@ -28,6 +29,7 @@
 namespace espalier::test {
 
 struct soak_options {
+  std::uint64_t first = 0;
   std::uint64_t rounds = 1000;
   std::uint64_t keys = std::uint64_t{1} << 20;
   std::uint64_t seconds = 120;  ///< that a part of a round may take
@@ -38,7 +40,8 @@ struct soak_options {
   soak_options o;
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
-    std::uint64_t* into = name == "--rounds"    ? &o.rounds
+    std::uint64_t* into = name == "--first"     ? &o.first
+                          : name == "--rounds"  ? &o.rounds
                           : name == "--keys"    ? &o.keys
                           : name == "--seconds" ? &o.seconds
                                                 : nullptr;
@@ -46,7 +49,7 @@ struct soak_options {
     const auto [end, problem] = into == nullptr ? std::from_chars_result{nullptr, std::errc::invalid_argument}
                                                 : std::from_chars(text.data(), text.data() + text.size(), *into);
     if (problem != std::errc{} || end != text.data() + text.size()) {
-      std::fprintf(stderr, "usage: %s [--rounds N] [--keys N] [--seconds N]\n", argv[0]);
+      std::fprintf(stderr, "usage: %s [--first N] [--rounds N] [--keys N] [--seconds N]\n", argv[0]);
       std::exit(2);
     }
   }
@@ -146,7 +149,7 @@ template <class Tree>
 template <class Insert>
 [[nodiscard]] int soak(const soak_options& options, Insert insert) {
   soak_watchdog watchdog(options.seconds);
-  for (std::uint64_t round = 0; round < options.rounds; ++round) {
+  for (std::uint64_t round = options.first; round < options.first + options.rounds; ++round) {
     for (const arrival a : all_arrivals) {
       const soak_batch batch = soak_keys(a, options.keys, round);
       std::string what = "round " + std::to_string(round) + ", " + to_string(a);
@@ -159,8 +162,8 @@ template <class Insert>
         return 1;
       }
     }
-    if ((round + 1) % 50 == 0) {
-      std::printf("%llu rounds\n", static_cast<unsigned long long>(round + 1));
+    if (const std::uint64_t done = round + 1 - options.first; done % 50 == 0 || done == options.rounds) {
+      std::printf("%llu rounds\n", static_cast<unsigned long long>(done));
       std::fflush(stdout);
     }
   }

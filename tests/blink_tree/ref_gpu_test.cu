@@ -309,53 +309,60 @@ using u64_tree = blink_tree<std::uint64_t, std::uint64_t>;
 using classic_tree = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::classic>>;
 using couple_tree = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::couple, upper::classic>>;
 
+[[nodiscard]] unsigned from_environment(const char* name, unsigned otherwise) {
+  const char* const asked = std::getenv(name);
+  return asked == nullptr ? otherwise : static_cast<unsigned>(std::strtoul(asked, nullptr, 10));
+}
+/// Keys of small tests. compute-sanitizer takes a hundred times as long for each: scripts/test-gpu asks for fewer then.
+[[nodiscard]] std::size_t few() { return from_environment("ESPALIER_GPU_TEST_KEYS", 20000); }
+
 TEST_P(BlinkTreeRefGpu, SmallInsertsInEveryOrderLoseNothing) {
   for (const arrival a : all_arrivals) {
     for_every_width([&]<unsigned Lanes>() {
       insert_all<Lanes, u32_tree>(a, 1);
-      insert_all<Lanes, u32_tree>(a, 2000);
-      insert_all<Lanes, u32_tree>(a, 20000);
+      insert_all<Lanes, u32_tree>(a, few() / 10);
+      insert_all<Lanes, u32_tree>(a, few());
     });
-    insert_all<1, u64_tree>(a, 20000);
-    insert_all<4, u64_tree>(a, 20000);
-    insert_all<16, u64_tree>(a, 20000);
-    insert_all<8, classic_tree>(a, 20000);
-    insert_all<8, couple_tree>(a, 20000);
+    insert_all<1, u64_tree>(a, few());
+    insert_all<4, u64_tree>(a, few());
+    insert_all<16, u64_tree>(a, few());
+    insert_all<8, classic_tree>(a, few());
+    insert_all<8, couple_tree>(a, few());
   }
 }
 
 TEST_P(BlinkTreeRefGpu, SmallInsertsWithoutRoomChangeNothing) {
   for (const arrival a : {arrival::shuffled, arrival::sorted, arrival::reversed}) {
-    for_every_width([&]<unsigned Lanes>() { insert_without_room<Lanes, u32_tree>(a, 20000); });
-    insert_without_room<4, u64_tree>(a, 20000);
-    insert_without_room<8, classic_tree>(a, 20000);
-    insert_without_room<8, couple_tree>(a, 20000);
+    for_every_width([&]<unsigned Lanes>() { insert_without_room<Lanes, u32_tree>(a, few()); });
+    insert_without_room<4, u64_tree>(a, few());
+    insert_without_room<8, classic_tree>(a, few());
+    insert_without_room<8, couple_tree>(a, few());
   }
 }
 
 TEST_P(BlinkTreeRefGpu, SmallFindsSeeWhatWasThereWhileOthersInsert) {
   for (const arrival a : all_arrivals) {
-    for_every_width([&]<unsigned Lanes>() { find_while_inserting<Lanes, u32_tree>(a, 20000); });
-    find_while_inserting<4, u64_tree>(a, 20000);
-    find_while_inserting<8, classic_tree>(a, 20000);
-    find_while_inserting<8, couple_tree>(a, 20000);
+    for_every_width([&]<unsigned Lanes>() { find_while_inserting<Lanes, u32_tree>(a, few()); });
+    find_while_inserting<4, u64_tree>(a, few());
+    find_while_inserting<8, classic_tree>(a, few());
+    find_while_inserting<8, couple_tree>(a, few());
   }
 }
 
 TEST_P(BlinkTreeRefGpu, SmallErasesMergeLeavesUnderReaders) {
   for (const arrival a : {arrival::shuffled, arrival::sorted, arrival::reversed}) {
-    for_every_width([&]<unsigned Lanes>() { erase_while_finding<Lanes, u32_tree>(a, 20000); });
-    erase_while_finding<4, u64_tree>(a, 20000);
-    erase_while_finding<8, classic_tree>(a, 20000);
-    erase_while_finding<8, couple_tree>(a, 20000);
+    for_every_width([&]<unsigned Lanes>() { erase_while_finding<Lanes, u32_tree>(a, few()); });
+    erase_while_finding<4, u64_tree>(a, few());
+    erase_while_finding<8, classic_tree>(a, few());
+    erase_while_finding<8, couple_tree>(a, few());
   }
 }
 
 TEST_P(BlinkTreeRefGpu, SmallNeighboursAndRangesAgree) {
-  for_every_width([&]<unsigned Lanes>() { neighbours<Lanes, u32_tree>(5000); });
-  neighbours<4, u64_tree>(5000);
-  neighbours<8, classic_tree>(5000);
-  neighbours<8, couple_tree>(5000);
+  for_every_width([&]<unsigned Lanes>() { neighbours<Lanes, u32_tree>(few() / 4); });
+  neighbours<4, u64_tree>(few() / 4);
+  neighbours<8, classic_tree>(few() / 4);
+  neighbours<8, couple_tree>(few() / 4);
 }
 
 TEST_P(BlinkTreeRefGpu, LargeScansSeeEachKeyThatStaysOnce) {
@@ -366,33 +373,29 @@ TEST_P(BlinkTreeRefGpu, LargeScansSeeEachKeyThatStaysOnce) {
 }
 
 TEST_P(BlinkTreeRefGpu, SmallHistoriesOfOverlappingOperationsAreLinearizable) {
-  for_every_width([&]<unsigned Lanes>() { history<Lanes, u32_tree>(gpu_clock::none, 2000, 5); });
-  history<4, u64_tree>(gpu_clock::none, 2000, 5);
-  history<8, classic_tree>(gpu_clock::none, 2000, 5);
-  history<8, couple_tree>(gpu_clock::none, 2000, 5);
+  for_every_width([&]<unsigned Lanes>() { history<Lanes, u32_tree>(gpu_clock::none, few() / 10, 5); });
+  history<4, u64_tree>(gpu_clock::none, few() / 10, 5);
+  history<8, classic_tree>(gpu_clock::none, few() / 10, 5);
+  history<8, couple_tree>(gpu_clock::none, few() / 10, 5);
 }
 
 TEST_P(BlinkTreeRefGpu, SmallHistoriesWithTheTimersOrderAreLinearizable) {
-  for_every_width([&]<unsigned Lanes>() { history<Lanes, u32_tree>(gpu_clock::timer, 4000, 8); });
-  history<4, u64_tree>(gpu_clock::timer, 4000, 8);
-  history<8, classic_tree>(gpu_clock::timer, 4000, 8);
-  history<8, couple_tree>(gpu_clock::timer, 4000, 8);
+  for_every_width([&]<unsigned Lanes>() { history<Lanes, u32_tree>(gpu_clock::timer, few() / 5, 8); });
+  history<4, u64_tree>(gpu_clock::timer, few() / 5, 8);
+  history<8, classic_tree>(gpu_clock::timer, few() / 5, 8);
+  history<8, couple_tree>(gpu_clock::timer, few() / 5, 8);
 }
 
 TEST_P(BlinkTreeRefGpu, SmallHistoriesWithACountersOrderAreLinearizable) {
-  for_every_width([&]<unsigned Lanes>() { history<Lanes, u32_tree>(gpu_clock::counter, 4000, 8); });
-  history<8, classic_tree>(gpu_clock::counter, 4000, 8);
-  history<8, couple_tree>(gpu_clock::counter, 4000, 8);
-}
-
-[[nodiscard]] unsigned soak_rounds() {
-  const char* const asked = std::getenv("ESPALIER_SOAK_ROUNDS");
-  return asked == nullptr ? 3 : static_cast<unsigned>(std::strtoul(asked, nullptr, 10));
+  for_every_width([&]<unsigned Lanes>() { history<Lanes, u32_tree>(gpu_clock::counter, few() / 5, 8); });
+  history<8, classic_tree>(gpu_clock::counter, few() / 5, 8);
+  history<8, couple_tree>(gpu_clock::counter, few() / 5, 8);
 }
 
 /// Round by round another order, size and width of teams; ESPALIER_SOAK_ROUNDS says how many.
 TEST_P(BlinkTreeRefGpu, LargeSoakNeitherHangsNorLosesKeys) {
-  for (unsigned round = 0; round < soak_rounds(); ++round) {
+  const unsigned rounds = from_environment("ESPALIER_SOAK_ROUNDS", 3);
+  for (unsigned round = 0; round < rounds; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     const arrival a = all_arrivals[round % 5];
     const std::size_t n = std::size_t{1} << (20 - round % 5);

@@ -86,12 +86,16 @@ class range_suite : public point_suite<Key, Value> {
   static void check_range(const subject_type& s, const bounds& b, range_options options, const ranks& offsets,
                           const array<Key>& keys, const array<slot>& values) {
     lent<Key> lo(here(), b.lo), hi(here(), b.hi);
-    for (const stream& order : {stream{}, here().own}) {
-      const auto got = s.tree().range(lo.in(), hi.in(), options, order);
-      s.tree().where().resolve(order).synchronize();
+    const auto expect_ranges = [&](const auto& got) {
       expect_same("range offsets", to_host(here(), got.offsets), offsets);
       expect_same("range keys", to_host(here(), got.keys), keys);
       expect_same("range values", to_host(here(), got.values), values);
+    };
+    for (const stream& order : {stream{}, here().own}) {
+      expect_ranges(s.tree().range(lo.in(), hi.in(), options, order));
+      const auto later = s.tree().range_async(lo.in(), hi.in(), options, order);
+      s.tree().where().resolve(order).synchronize();
+      expect_ranges(later);
     }
   }
 

@@ -172,12 +172,16 @@ class blink_tree {
                    const stream& s = {}) const {
     count_on(lo, hi, counts, options, enqueue(s));
   }
-  /// All elements of every range, exact and compact, in buffers on the index's device. Waits for the total. Throws `error` if
-  /// refs in the caller's threads changed the ranges all the while: ask when they are done.
+  /// All elements of every range, exact and compact, in buffers on the index's device. Throws `error` if refs in the caller's
+  /// threads changed the ranges all the while: ask when they are done.
   [[nodiscard]] range_result<Key, Value> range(keys_in lo, keys_in hi, const range_options& options = {},
                                                const stream& s = {}) const {
-    detail::require_equal("range", lo.size(), hi.size());
-    return range_result<Key, Value>(index_->range(lo.data(), hi.data(), lo.size(), options, where().resolve(s)));
+    return range_on(lo, hi, options, wait(s));
+  }
+  /// Waits until the total is known; on a GPU the elements are there when `s` gets to what is enqueued next.
+  [[nodiscard]] range_result<Key, Value> range_async(keys_in lo, keys_in hi, const range_options& options = {},
+                                                     const stream& s = {}) const {
+    return range_on(lo, hi, options, enqueue(s));
   }
   /// Sums of integers are exact; floats are added up in double, in key order.
   void sum(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed, const stream& s = {}) const {
@@ -288,6 +292,11 @@ class blink_tree {
     detail::require_optional("seek values", keys.size(), values.size());
     detail::require_optional("seek mask", keys.size(), found.size());
     index_->seek(kind, keys.data(), keys.size(), out_keys.data(), values.data(), found.data(), ex);
+  }
+  [[nodiscard]] range_result<Key, Value> range_on(keys_in lo, keys_in hi, const range_options& options,
+                                                  const detail::execution& ex) const {
+    detail::require_equal("range", lo.size(), hi.size());
+    return range_result<Key, Value>(index_->range(lo.data(), hi.data(), lo.size(), options, ex));
   }
   void count_on(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options,
                 const detail::execution& ex) const {

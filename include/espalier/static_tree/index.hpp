@@ -78,8 +78,9 @@ class static_index {
   /// Writes offsets[n] elements, or the first `total` of them if that is less.
   virtual void range_fill(const void* lo, std::size_t n, const range_options& options, const std::uint64_t* offsets,
                           std::uint64_t total, void* out_keys, void* out_values, const execution& ex) const = 0;
+  /// Waits for the total in any case; on a CPU for everything.
   [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
-                                            const stream& order) const = 0;
+                                            const execution& ex) const = 0;
   /// out: sum_of<Value> for sum, the value type for min and max (found says which ranges held anything),
   /// double for avg (NaN where the range is empty).
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,

@@ -143,12 +143,15 @@ class static_tree {
     count_on(lo, hi, counts, options, enqueue(s));
   }
 
-  /// All elements of every range, exact and compact, in buffers on the index's device. Waits for the total.
+  /// All elements of every range, exact and compact, in buffers on the index's device.
   [[nodiscard]] range_result<Key, Value> range(keys_in lo, keys_in hi, const range_options& options = {},
                                                const stream& s = {}) const {
-    detail::require_equal("range", lo.size(), hi.size());
-    auto raw = index_->range(lo.data(), hi.data(), lo.size(), options, where().resolve(s));
-    return range_result<Key, Value>(std::move(raw));
+    return range_on(lo, hi, options, wait(s));
+  }
+  /// Waits until the total is known; on a GPU the elements are there when `s` gets to what is enqueued next.
+  [[nodiscard]] range_result<Key, Value> range_async(keys_in lo, keys_in hi, const range_options& options = {},
+                                                     const stream& s = {}) const {
+    return range_on(lo, hi, options, enqueue(s));
   }
   /// range() in two steps without a wait: offsets (queries + 1) first, then the elements into caller's memory,
   /// which should hold offsets.back() elements: what does not fit is left out.
@@ -273,6 +276,11 @@ class static_tree {
     detail::require_optional("at values", ranks.size(), values.size());
     detail::require_optional("at mask", ranks.size(), found.size());
     index_->at(ranks.data(), ranks.size(), keys.data(), values.data(), found.data(), ex);
+  }
+  [[nodiscard]] range_result<Key, Value> range_on(keys_in lo, keys_in hi, const range_options& options,
+                                                  const detail::execution& ex) const {
+    detail::require_equal("range", lo.size(), hi.size());
+    return range_result<Key, Value>(index_->range(lo.data(), hi.data(), lo.size(), options, ex));
   }
   void count_on(keys_in lo, keys_in hi, ranks_out counts, const range_options& options,
                 const detail::execution& ex) const {
