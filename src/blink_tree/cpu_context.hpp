@@ -1,6 +1,7 @@
 // cpu_context.hpp - how the B-link tree's jobs run on a CPU. Twin: cuda_context.cuh.
 #pragma once
 
+#include "blink_tree/fold.hpp"
 #include "espalier/blink_tree/run.hpp"
 #include "espalier/team/scalar_team.hpp"
 #include "static_tree/cpu_context.hpp"
@@ -24,6 +25,10 @@ class blink_cpu_context : public cpu_context {
   template <class Reads, class Writing, bool Alone, class Job>
   void launch_write(const Job& job, std::size_t n) {
     launch_on<Reads, Writing>(job, n, Alone);
+  }
+  template <class Word>
+  void fold(const batch_runs<Word>& batch, folded* out) {
+    fold_on_cpu(where(), batch, out);
   }
   /// One word that running teams may be changing.
   template <class T>

@@ -1,6 +1,7 @@
 // cuda_context.cuh - how the B-link tree's jobs run on a GPU. Twin: cpu_context.hpp.
 #pragma once
 
+#include "blink_tree/fold.hpp"
 #include "espalier/blink_tree/run.hpp"
 #include "espalier/team/tile.cuh"
 #include "static_tree/cuda_context.cuh"
@@ -87,6 +88,10 @@ class blink_cuda_context : public cuda_context {
     } else {
       launch_read<Reads, Writing>(job, n);
     }
+  }
+  template <class Word>
+  void fold(const batch_runs<Word>& batch, folded* out) {
+    fold_on_gpu(where(), order(), batch, out);
   }
   template <class T>
   [[nodiscard]] T read_word(T* p) {

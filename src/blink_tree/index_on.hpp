@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "blink_tree/combine.hpp"
 #include "blink_tree/key_by_key.hpp"
 #include "blink_tree/merge.hpp"
 #include "blink_tree/plan.hpp"
@@ -33,6 +34,7 @@ class blink_index_on final : public blink_index {
   using leaf_list = typename storage::leaf_list;
   using merger = batch_merger<Context, storage>;
   using writer = key_writer<Context, P, storage>;
+  using combiner = batch_combiner<Context, P, storage>;
   using ranges = range_reader<Context, P, storage>;
   using reads = typename Context::template reads<P>;
   using how = writing<P, U>;
@@ -110,16 +112,16 @@ class blink_index_on final : public blink_index {
         alone_now(order, [&](Context& context) { write_bulk(context, op, keys, values, n, done); });
       });
     } else {
-      const bool ordered = options.semantics == batch_semantics::ordered;
-      run(ex, [=, this, order = ex.order] { write_per_key(order, nullptr, as_blink_op(op), keys, values, n, nullptr, done, ordered); });
+      run(ex, [=, this, order = ex.order] {
+        write_elements(order, nullptr, as_blink_op(op), keys, values, n, nullptr, done, options);
+      });
     }
   }
   void apply(const std::uint8_t* ops, const void* keys, const void* values, std::size_t n, void* out_values,
              std::uint8_t* done, const write_options& options, const execution& ex) override {
     if (n == 0) return;
-    const bool ordered = options.semantics == batch_semantics::ordered;
     run(ex, [=, this, order = ex.order] {
-      write_per_key(order, ops, blink_op::find, keys, values, n, out_values, done, ordered);
+      write_elements(order, ops, blink_op::find, keys, values, n, out_values, done, options);
     });
   }
   void maintain(const stream& order) override {
@@ -316,9 +318,9 @@ class blink_index_on final : public blink_index {
     });
   }
 
-  // ---- writing key by key --------------------------------------------------------------------------------
-  void write_per_key(const stream& order, const std::uint8_t* ops, blink_op op, const void* keys, const void* values,
-                     std::size_t n, void* out_values, std::uint8_t* done, bool ordered) {
+  // ---- writing element by element, or key by key ---------------------------------------------------------
+  void write_elements(const stream& order, const std::uint8_t* ops, blink_op op, const void* keys, const void* values,
+                      std::size_t n, void* out_values, std::uint8_t* done, const write_options& options) {
     Context context(tree_.where, order);
     const input in_ops(context, ops, n), in_keys(context, keys, n * key_bytes());
     const input in_values(context, V == 0 ? nullptr : values, n * tree_.elements.value_bytes);
@@ -333,13 +335,16 @@ class blink_index_on final : public blink_index {
     job.values = in_values.data();
     job.out_values = out.data();
     job.done = static_cast<std::uint8_t*>(mask.data());
-    writer keys_one_by_one{tree_, beside_, context};
+    const bool ordered = options.semantics == batch_semantics::ordered;
     const auto deliver = [&] {
       out.deliver(context);
       mask.deliver(context);
       tree_.order_now(context);
     };
     try {
+      if (combines(n, ops != nullptr, ordered, options.path, Context::on_gpu) && combine_alone(context, job, n))
+        return deliver();
+      writer keys_one_by_one{tree_, beside_, context};
       if (ordered) {
         keys_one_by_one.write_in_order(job, n);
       } else {
@@ -352,6 +357,13 @@ class blink_index_on final : public blink_index {
     deliver();
   }
 
+  /// False: nothing was changed, it has to be done element by element.
+  bool combine_alone(Context& context, const blink_write_job<view_type>& job, std::size_t n) {
+    const auto lock = beside_.alone();
+    beside_.after_others(context.order(), true);
+    return !tree_.lent && combiner{tree_, beside_, context}.combine(job, n);
+  }
+
   // ---- writing in bulk -----------------------------------------------------------------------------------
   void write_bulk(Context& context, write_op op, const void* keys, const void* values, std::size_t n,
                   std::uint8_t* done) {
@@ -359,9 +371,22 @@ class blink_index_on final : public blink_index {
     const input in_keys(context, keys, n * key_bytes());
     const input in_values(context, V == 0 || op == write_op::erase ? nullptr : values, n * tree_.elements.value_bytes);
     const buffer<std::uint8_t> mask(tree_.where, done == nullptr ? 0 : n, context.order());  // until all is done
-    merger{tree_, context}.merge(op, in_keys.data(), in_values.data(), nullptr, n, done == nullptr ? nullptr : mask.data());
+    std::uint8_t* const answers = done == nullptr ? nullptr : mask.data();
+    // Updates move nothing: only the leaves that they are about are looked at.
+    if (op != write_op::update || !update_in_place(context, in_keys.data(), in_values.data(), n, answers))
+      merger{tree_, context}.merge(op, in_keys.data(), in_values.data(), nullptr, n, answers);
     if (done != nullptr) context.copy(done, mask.data(), n);
     tree_.order_now(context);
+  }
+
+  bool update_in_place(Context& context, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
+    if (tree_.lent) return false;
+    blink_write_job<view_type> job;
+    job.op = blink_op::update;
+    job.keys = keys;
+    job.values = values;
+    job.done = done;
+    return combiner{tree_, beside_, context}.combine(job, n);
   }
 
   // ---- looking at it as a whole --------------------------------------------------------------------------

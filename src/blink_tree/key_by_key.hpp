@@ -27,6 +27,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   storage& tree;
   turns<Context>& beside;
   Context& context;
+  bool has_it_alone = false;  ///< the caller holds the tree alone already
 
   /// Into a small tree a large batch goes in pieces, so that most of it finds upper levels that know the leaves.
   void write_concurrently(const blink_write_job<view_type>& job, std::size_t n) {
@@ -50,42 +51,51 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     skip(job.done, 1);
     return job;
   }
-  /// One piece; then, until there are none, those elements that found no room, or a full leaf where that is left to a second
-  /// pass. Numbers of such elements change between two lists.
+  /// One piece; then those elements that found no room, or a full leaf where that is left to a second pass.
   void write_piece(blink_write_job<view_type> job, std::size_t n) {
     job.size = n;
-    buffer<std::uint32_t> lists[2] = {{tree.where, n, context.order()}, {}};
-    const buffer<std::uint32_t> refusals(tree.where, 1, context.order());
-    job.refusals = refusals.data();
+    buffer<std::uint32_t> refused(tree.where, n, context.order());
     const bool inserts = may_insert(job);
     // Of a mixed batch nobody knows how much of it inserts: those that find no room say so.
     const bool never_splits = Context::two_passes && P == protocol::link;
-    std::uint64_t room = inserts && job.ops == nullptr && !never_splits ? tree.likely_new_leaves(n) : 0;
-    for (unsigned pass = 0;; ++pass) {
+    make_room(inserts && job.ops == nullptr && !never_splits ? tree.likely_new_leaves(n) : 0);
+    std::size_t left = launch_pass(job, n, refused, never_splits);
+    if (left == 0) return;
+    job.refused = refused.data();
+    if (never_splits && merge_refused(job, static_cast<std::uint32_t>(left))) return;
+    write_listed(job, refused, left, left + 64);
+  }
+  /// Elements numbered list[0], ..., list[n - 1]; then, until there are none, those of them that found no room. On an
+  /// exception `list` and `n` are those that are still to do.
+  void write_listed(blink_write_job<view_type> job, buffer<std::uint32_t>& list, std::size_t& n, std::uint64_t room) {
+    buffer<std::uint32_t> refused(tree.where, n, context.order());
+    while (n != 0) {
       make_room(room);
-      job.refused = lists[pass % 2].data();
-      context.zero(refusals.data(), 4);
-      std::uint32_t refused = 0;
-      {
-        const auto lock = beside.together();
-        // Under the lock of the writes themselves: whoever is alone next must know.
-        if (!(never_splits && pass == 0) || job.op == blink_op::erase || job.ops != nullptr) tree.list_is_whole = false;
-        tree.ranks_are_known = false;
-        job.tree = tree.view;
-        launch_writes(job, n, pass == 0);
-        refused = context.read(refusals.data());
-      }
-      if (refused == 0) return;
-      if (never_splits && pass == 0 && merge_refused(job, refused)) return;
-      if (lists[1].size() == 0) lists[1] = buffer<std::uint32_t>(tree.where, refused, context.order());
-      job.order = lists[pass % 2].data();
-      n = refused;
+      job.order = list.data();
+      n = launch_pass(job, n, refused, false);
+      if (n != 0) context.copy(list.data(), refused.data(), n * sizeof(std::uint32_t));
       room = n + 64;
     }
   }
+  /// How many elements were refused; `refused` names them.
+  [[nodiscard]] std::size_t launch_pass(blink_write_job<view_type> job, std::size_t n, buffer<std::uint32_t>& refused,
+                                        bool never_splits) {
+    const bool first = job.order == nullptr;
+    const buffer<std::uint32_t> refusals(tree.where, 1, context.order());
+    job.refused = refused.data();
+    job.refusals = refusals.data();
+    context.zero(refusals.data(), 4);
+    const auto lock = together();
+    // Under the lock of the writes themselves: whoever is alone next must know.
+    if (!never_splits || job.op == blink_op::erase || job.ops != nullptr) tree.list_is_whole = false;
+    tree.ranks_are_known = false;
+    job.tree = tree.view;
+    launch_writes(job, n, first);
+    return context.read(refusals.data());
+  }
   /// What the first pass left over is merged like a bulk write, if it is a large part of the leaves, and done.
   bool merge_refused(const blink_write_job<view_type>& job, std::uint32_t refused) {
-    const auto lock = beside.alone();
+    const auto lock = alone();
     if (tree.lent || job.ops != nullptr || !merges_refused(refused, tree.known_leaves + tree.stale)) return false;
     const write_op op = job.op == blink_op::insert ? write_op::insert : write_op::insert_or_assign;
     try {
@@ -97,7 +107,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   }
   /// Before writes: memory for so many new leaves, and for what posting them takes.
   void make_room(std::uint64_t leaves) {
-    const auto lock = beside.alone();
+    const auto lock = alone();
     beside.after_others(context.order(), true);
     if (leaves == 0) return;
     tree.leaf_nodes.ensure(context, leaves, !tree.lent);
@@ -154,7 +164,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
       context.zero(refusals.data(), 4);
       std::uint32_t short_of_room = 0;
       {
-        const auto lock = beside.together();
+        const auto lock = together();
         tree.list_is_whole = false;
         tree.ranks_are_known = false;
         job.tree = tree.view;
@@ -169,7 +179,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
 
   /// Counts what this did to the upper levels, and makes them anew when they hardly help any more.
   void after_piece(const blink_write_job<view_type>& job, std::size_t n) {
-    const auto lock = beside.alone();
+    const auto lock = alone();
     tree.leaf_nodes.refresh(context);
     tree.stale = tree.leaf_nodes.taken();
     if (job.ops != nullptr || job.op == blink_op::erase) tree.erased += n;
@@ -179,8 +189,10 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   }
 
  private:
+  [[nodiscard]] auto together() { return has_it_alone ? decltype(beside.together()){} : beside.together(); }
+  [[nodiscard]] auto alone() { return has_it_alone ? decltype(beside.alone()){} : beside.alone(); }
   [[nodiscard]] std::size_t leaves_now() {
-    const auto lock = beside.together();
+    const auto lock = together();
     return tree.known_leaves + tree.stale;
   }
 };

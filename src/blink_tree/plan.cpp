@@ -33,15 +33,15 @@ namespace detail {
 write_explanation plan_write(const write_question& q, const write_options& options) {
   write_explanation e;
   const auto n = static_cast<double>(q.n);
-  // Bulk reads and writes every leaf once, whatever the batch; key by key the batch alone counts.
+  // Bulk reads and writes every leaf once, whatever the batch, but for updates; key by key the batch alone counts.
   const double leaf_bytes = static_cast<double>(q.leaf_slots) * static_cast<double>(q.node_bytes) / 12;
   if (q.on_gpu) {
     e.per_key_seconds = 50e-6 + n / (q.one_writer ? 1e6 : q.op == write_op::erase ? 3e9 : 1e9);
-    e.bulk_seconds = 300e-6 + n / 6e9 + leaf_bytes / 0.6e12;
+    e.bulk_seconds = 300e-6 + n / 6e9 + (q.op == write_op::update ? 0 : leaf_bytes / 0.6e12);
   } else {
     const double threads = q.one_writer ? 1 : q.threads;
     e.per_key_seconds = n * 120e-9 / threads;
-    e.bulk_seconds = (n * 90e-9 + leaf_bytes / 3e9) / q.threads + 5e-6;
+    e.bulk_seconds = (n * 90e-9 + (q.op == write_op::update ? n * 60e-9 : leaf_bytes / 3e9)) / q.threads + 5e-6;
   }
   e.chosen = options.path != write_path::automatic ? options.path
              : e.bulk_seconds < e.per_key_seconds  ? write_path::bulk
@@ -52,6 +52,13 @@ write_explanation plan_write(const write_question& q, const write_options& optio
                 options.path != write_path::automatic ? " (path chosen by the caller)" : "");
   e.text = text;
   return e;
+}
+
+// On a GPU thousands of teams that ask for one key wait for each other, which costs more than to sort the batch; threads of
+// a CPU are few. Below some thousand elements the launches cost more than either.
+bool combines(std::size_t n, bool mixed, bool ordered, write_path asked, bool on_gpu) {
+  if (asked != write_path::automatic) return asked == write_path::bulk;
+  return ordered || (on_gpu && mixed && n >= 4096);
 }
 
 bool merges_refused(std::size_t refused, std::size_t leaves) { return refused * 16 >= leaves; }

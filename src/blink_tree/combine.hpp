@@ -1,0 +1,225 @@
+// combine.hpp - a batch of any operations, equal keys taken together (fold.hpp): every key is touched once.
+//
+//   sort       the batch by key; elements of one key stay in batch order
+//   fold       what each run of equal keys does to its key
+//   settle     one thread per key looks it up: a value that changes is written in place, keys that come or go are listed
+//   write      those are merged into the leaves, or inserted and erased key by key
+//   answer     each element from what was there before its run, and what the run did before it
+// Nobody else is at the tree meanwhile, so that it holds no latch and settles before it writes.
+#pragma once
+
+#include <exception>
+#include <optional>
+
+#include "blink_tree/fold.hpp"
+#include "blink_tree/key_by_key.hpp"
+#include "blink_tree/merge.hpp"
+#include "espalier/blink_tree/read.hpp"
+
+namespace espalier::detail {
+
+struct listed_keys {
+  std::uint32_t inserts, erases;
+};
+
+template <class View>
+struct combined_batch {
+  using shape = typename View::leaf_shape;
+  using word = typename shape::word;
+  using value = typename shape::value;
+
+  View tree;
+  batch_runs<word> runs;
+  const folded* folds;
+  const void* values;  ///< the caller's; may be null
+  /// At the start of each run: was the key there?
+  enum state : std::uint8_t { absent, present, lost };  ///< lost: memory ran out before the run was done
+  std::uint8_t* states;
+  value* before;           ///< and its value; null: nobody asks
+  std::uint32_t* inserts;  ///< elements whose values come into the tree
+  std::uint32_t* erases;   ///< an element of each key that goes
+  listed_keys* listed;     ///< how many
+  void* out_values;        ///< answers; may be null
+  std::uint8_t* done;
+
+  [[nodiscard]] ESPALIER_INLINE value value_of(std::uint32_t element) const {
+    return values == nullptr ? value{} : load_value<shape::value_bytes>(tree.value_bytes, values, element);
+  }
+};
+
+/// `Team` is one thread. For positions of the sorted batch; the last one of a run speaks for it.
+template <class Team, class View>
+struct settle_run {
+  using batch = combined_batch<View>;
+  using reader = blink_reader<Team, stable_reads, View>;
+  batch b;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (!b.runs.is_last(i)) return;
+    const folded f = b.folds[i];
+    const auto x = b.runs.words[i];
+    const auto p = reader::arrive(Team{}, b.tree, descender<Team, stable_reads, View>::leaf(Team{}, b.tree, x), x);
+    const auto place = reader::rank(Team{}, p, x);
+    const bool present = place.equal && place.slot < p.head.count;
+    b.states[f.start] = present ? batch::present : batch::absent;
+    if (present && b.before != nullptr) b.before[f.start] = p.node.values()[place.slot];
+    const std::uint32_t after = f.of(present ? stored::as_before : stored::nothing);
+    if (!present) {
+      if (after != stored::nothing) b.inserts[shared_word{&b.listed->inserts}.fetch_one()] = after;
+    } else if (after == stored::nothing) {
+      b.erases[shared_word{&b.listed->erases}.fetch_one()] = b.runs.places[i];
+    } else if (after != stored::as_before) {
+      p.node.values()[place.slot] = b.value_of(after);
+    }
+  }
+};
+
+/// For elements that could not be written: their runs are lost.
+template <class View>
+struct lose_run {
+  combined_batch<View> b;
+  scalar_kind key;
+  const void* keys;
+  const std::uint32_t* elements;
+  ESPALIER_HD void operator()(std::size_t j) const {
+    using word = typename combined_batch<View>::word;
+    const word x = encode_bits(key, load_bits<word>(key, keys, elements[j]));
+    b.states[first_not_below(b.runs.words, 0, b.runs.n, x)] = combined_batch<View>::lost;
+  }
+};
+
+template <class Team, class View>
+struct answer_element {
+  using batch = combined_batch<View>;
+  batch b;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    constexpr unsigned bytes = batch::shape::value_bytes;
+    const std::uint32_t e = b.runs.places[i], start = b.folds[i].start;
+    const std::uint8_t state = b.states[start];
+    std::uint32_t now = state == batch::present ? stored::as_before : stored::nothing;
+    if (i != start) now = b.folds[i - 1].of(now);
+    const blink_op op = b.runs.op_of(e);
+    const bool present = now != stored::nothing;
+    const bool brings = op == blink_op::insert || op == blink_op::insert_or_assign;
+    if (b.done != nullptr) b.done[e] = state != batch::lost && present != brings ? 1 : 0;
+    if constexpr (bytes != 0) {
+      if (op != blink_op::find || b.out_values == nullptr || state == batch::lost) return;
+      const auto v = !present ? typename batch::value{} : now == stored::as_before ? b.before[start] : b.value_of(now);
+      runner<Team>::template store_value<bytes>(b.tree.value_bytes, b.out_values, e, v);
+    }
+  }
+};
+
+template <class Context, protocol P, class Storage>
+struct batch_combiner;
+
+template <class Context, protocol P, class Word, unsigned V, unsigned N, upper U>
+struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
+  using storage = blink_storage<Context, Word, V, N, U>;
+  using view_type = typename storage::view_type;
+  using value = typename storage::value;
+  using team = typename Context::lone_team;
+  using numbers = buffer<std::uint32_t>;
+
+  storage& tree;  ///< nobody else is at it, and no ref is in use
+  turns<Context>& beside;
+  Context& context;
+
+  /// False: there is no memory for it, and nothing was changed. Throws out_of_memory if part of it was done, which
+  /// then is what `done` says.
+  bool combine(const blink_write_job<view_type>& batch, std::size_t n) {
+    if (n > stored::most) return false;
+    std::optional<scratch> memory;
+    try {
+      memory.emplace(tree, context.order(), batch, n);
+      sort_and_fold(*memory, batch, n);
+    } catch (const out_of_memory&) {
+      return false;
+    }
+    scratch& s = *memory;
+    if (tree.is_stale_for(n)) tree.tidy_if_there_is_memory(context);
+    combined_batch<view_type> b = parts_of(s, batch, n);
+    context.for_each(n, settle_run<team, view_type>{b});
+    const listed_keys listed = context.read(s.listed.data());
+    std::exception_ptr problem;
+    const auto write = [&](blink_op op, numbers& list, std::size_t count) {
+      try {
+        write_listed(batch, op, list, count);
+      } catch (const out_of_memory&) {
+        problem = std::current_exception();
+        context.for_each(count, lose_run<view_type>{b, tree.elements.key, batch.keys, list.data()});
+      }
+    };
+    write(blink_op::insert_or_assign, s.inserts, listed.inserts);
+    write(blink_op::erase, s.erases, listed.erases);
+    if (b.done != nullptr || b.out_values != nullptr) context.for_each(n, answer_element<team, view_type>{b});
+    if (problem != nullptr) std::rethrow_exception(problem);
+    return true;
+  }
+
+ private:
+  /// All memory that settling and answering takes.
+  struct scratch {
+    scratch(const storage& tree, const stream& order, const blink_write_job<view_type>& batch, std::size_t n)
+        : words(tree.where, n, order),
+          places(tree.where, n, order),
+          inserts(tree.where, may(batch, blink_op::insert) || may(batch, blink_op::insert_or_assign) ? n : 0, order),
+          erases(tree.where, may(batch, blink_op::erase) ? n : 0, order),
+          folds(tree.where, n, order),
+          states(tree.where, n, order),
+          before(tree.where, V != 0 && batch.out_values != nullptr ? n : 0, order),
+          listed(tree.where, 1, order) {}
+    static bool may(const blink_write_job<view_type>& batch, blink_op op) { return batch.ops != nullptr || batch.op == op; }
+
+    buffer<Word> words;
+    numbers places, inserts, erases;
+    buffer<folded> folds;
+    buffer<std::uint8_t> states;
+    buffer<value> before;
+    buffer<listed_keys> listed;
+  };
+  void sort_and_fold(scratch& s, const blink_write_job<view_type>& batch, std::size_t n) {
+    batch_merger<Context, storage>{tree, context}.sort_batch(batch.keys, nullptr, n, s.words, s.places);
+    context.fold(batch_runs<Word>{s.words.data(), s.places.data(), batch.ops, batch.op, n}, s.folds.data());
+    context.zero(s.listed.data(), sizeof(listed_keys));
+  }
+  [[nodiscard]] combined_batch<view_type> parts_of(scratch& s, const blink_write_job<view_type>& batch, std::size_t n) const {
+    combined_batch<view_type> b{};
+    b.tree = tree.view;
+    b.runs = {s.words.data(), s.places.data(), batch.ops, batch.op, n};
+    b.folds = s.folds.data();
+    b.values = V == 0 ? nullptr : batch.values;
+    b.states = s.states.data();
+    b.before = s.before.size() == 0 ? nullptr : s.before.data();
+    b.inserts = s.inserts.data();
+    b.erases = s.erases.data();
+    b.listed = s.listed.data();
+    b.out_values = V == 0 ? nullptr : batch.out_values;
+    b.done = batch.done;
+    return b;
+  }
+  /// On an exception `list` and `count` are what is still to do.
+  void write_listed(const blink_write_job<view_type>& batch, blink_op op, numbers& list, std::size_t& count) {
+    if (count == 0) return;
+    const bool erase = op == blink_op::erase;
+    if (merges_refused(count, tree.known_leaves + tree.stale)) {
+      try {
+        const write_op merged = erase ? write_op::erase : write_op::insert_or_assign;
+        batch_merger<Context, storage>{tree, context}.merge(merged, batch.keys, erase ? nullptr : batch.values,
+                                                           list.data(), count, nullptr);
+        return;
+      } catch (const out_of_memory&) {  // key by key it takes less
+      }
+    }
+    blink_write_job<view_type> job = batch;
+    job.ops = nullptr;
+    job.op = op;
+    job.done = nullptr;
+    job.out_values = nullptr;
+    key_writer<Context, P, storage> writer{tree, beside, context, true};
+    const std::size_t all = count;
+    writer.write_listed(job, list, count, erase ? 0 : tree.likely_new_leaves(count));
+    writer.after_piece(job, all);
+  }
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,75 @@
+// fold.hpp - all that a batch does to one key, taken together.
+//
+// An element is a function of what is stored under its key, which is nothing or a value. The functions of equal keys, in
+// batch order, are composed. Composing is associative, so a scan over the sorted batch does it for all keys at once, and
+// one key that half of the batch is about costs no more than any other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "espalier/blink_tree/options.hpp"
+#include "espalier/core/config.hpp"
+#include "espalier/device/device.hpp"
+
+namespace espalier::detail {
+
+/// What is stored under a key, as a number: of the element of the batch whose value it is, or one of these.
+struct stored {
+  static constexpr std::uint32_t nothing = 0xffffffffu, as_before = 0xfffffffeu;
+  static constexpr std::size_t most = as_before;  ///< elements of a batch that can be told apart
+};
+
+/// What is stored afterwards, by what was stored before. The elements of one key are a run of the sorted batch.
+struct folded {
+  static constexpr std::uint32_t elsewhere = 0xffffffffu;
+  std::uint32_t if_absent, if_present;
+  std::uint32_t start;  ///< where the run begins; elsewhere: in front of all that was folded so far
+
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t of(std::uint32_t before) const {
+    if (before == stored::nothing) return if_absent;
+    return if_present == stored::as_before ? before : if_present;
+  }
+};
+
+/// First a, then b.
+struct fold_both {
+  [[nodiscard]] ESPALIER_HD folded operator()(const folded& a, const folded& b) const {
+    if (b.start != folded::elsewhere) return b;
+    return {b.of(a.if_absent), b.of(a.if_present), a.start};
+  }
+};
+
+/// A sorted batch: position i holds the element numbered places[i].
+template <class Word>
+struct batch_runs {
+  const Word* words;
+  const std::uint32_t* places;
+  const std::uint8_t* ops;  ///< blink_op by element; null: all are `op`
+  blink_op op;
+  std::size_t n;
+
+  [[nodiscard]] ESPALIER_INLINE blink_op op_of(std::uint32_t element) const {
+    return ops == nullptr ? op : static_cast<blink_op>(ops[element]);
+  }
+  [[nodiscard]] ESPALIER_INLINE bool is_first(std::size_t i) const { return i == 0 || words[i - 1] != words[i]; }
+  [[nodiscard]] ESPALIER_INLINE bool is_last(std::size_t i) const { return i + 1 == n || words[i + 1] != words[i]; }
+  /// The one element at position i.
+  [[nodiscard]] ESPALIER_HD folded operator()(std::size_t i) const {
+    const std::uint32_t e = places[i];
+    folded f{stored::nothing, stored::as_before, is_first(i) ? static_cast<std::uint32_t>(i) : folded::elsewhere};
+    const blink_op what = op_of(e);
+    if (what == blink_op::insert || what == blink_op::insert_or_assign) f.if_absent = e;
+    if (what == blink_op::insert_or_assign || what == blink_op::update) f.if_present = e;
+    if (what == blink_op::erase) f.if_present = stored::nothing;
+    return f;
+  }
+};
+
+/// out[i]: the elements of the run of position i up to and with i.
+template <class Word>
+void fold_on_cpu(const device& where, const batch_runs<Word>& batch, folded* out);
+template <class Word>
+void fold_on_gpu(const device& where, const stream& order, const batch_runs<Word>& batch, folded* out);
+
+}  // namespace espalier::detail
