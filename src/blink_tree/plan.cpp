@@ -1,5 +1,5 @@
-// plan.cpp - the cost model of writes. The GPU's rates fit measurements of u32 pairs at 2^22 and 2^26 keys on an H200
-// (docs/design/blink-tree.md); the CPU's and that of a single writer on a GPU are guesses.
+// plan.cpp - the cost model of writes. The GPU's rates fit batches of u32 pairs into 2^26 keys on an H200
+// (bench/results/gpu-blink-bulk-2.json); the CPU's and that of a single writer on a GPU are guesses.
 #include "blink_tree/plan.hpp"
 
 #include <cstdio>
@@ -36,8 +36,8 @@ write_explanation plan_write(const write_question& q, const write_options& optio
   // Bulk reads and writes every leaf once, whatever the batch, but for updates; key by key the batch alone counts.
   const double leaf_bytes = static_cast<double>(q.leaf_slots) * static_cast<double>(q.node_bytes) / 12;
   if (q.on_gpu) {
-    e.per_key_seconds = 50e-6 + n / (q.one_writer ? 1e6 : q.op == write_op::erase ? 3e9 : 1e9);
-    e.bulk_seconds = 300e-6 + n / 6e9 + (q.op == write_op::update ? 0 : leaf_bytes / 0.6e12);
+    e.per_key_seconds = 50e-6 + n / (q.one_writer ? 1e6 : q.op == write_op::erase ? 3e9 : 1.5e9);
+    e.bulk_seconds = 250e-6 + n / 6e9 + (q.op == write_op::update ? 0 : leaf_bytes / 3.3e12);
   } else {
     const double threads = q.one_writer ? 1 : q.threads;
     e.per_key_seconds = n * 120e-9 / threads;

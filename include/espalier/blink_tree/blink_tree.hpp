@@ -109,8 +109,9 @@ class blink_tree {
   }
 
   /// One batch of mixed operations. `values` are what writes bring, `out_values` what finds answer (zero bytes where
-  /// nothing was found; elements of writes are left alone); both may be empty if no operation needs them. A mixed batch
-  /// goes key by key, whatever options.path says.
+  /// nothing was found; elements of writes are left alone); both may be empty if no operation needs them. options.path:
+  /// per_key goes element by element, bulk takes equal keys together; automatic does that for large batches on a GPU, where
+  /// elements that are about one key would wait for each other, and for ordered batches.
   void apply(in<blink_op> ops, keys_in keys, in<slot> values, out<slot> out_values, mask_out done,
              const write_options& options = {}, const stream& s = {}) {
     apply_on(ops, keys, values, out_values, done, options, wait(s));

@@ -64,7 +64,7 @@ enum class batch_semantics : std::uint8_t {
 enum class write_path : std::uint8_t {
   automatic,
   per_key,  ///< each key descends by itself
-  bulk,     ///< sort the batch, cut it along the leaves, merge leaf by leaf without latches
+  bulk,     ///< sort the batch, cut it along the leaves, merge leaf by leaf without latches; updates are written in place
 };
 
 struct write_options {

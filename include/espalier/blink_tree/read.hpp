@@ -160,20 +160,8 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   }
   /// How many elements are below x. `ranks` counts those before each leaf of the lane, which names all leaves; nobody writes.
   static ESPALIER_INLINE std::uint64_t rank_of(Team team, const view& t, const leaf_ranks& ranks, Word x, leaf_place& at) {
-    return rank_in(team, t, ranks, descent::line_of(team, t, x), x, at);
-  }
-  /// The same, if it is likely a few leaves to the right of `line`: their high keys lie side by side.
-  static ESPALIER_INLINE std::uint64_t rank_after(Team team, const view& t, const leaf_ranks& ranks, std::uint64_t line,
-                                                  Word x, leaf_place& at) {
-    constexpr unsigned few = 8;
-    unsigned ahead = 0;
-    for (unsigned j = 0; j < few; ++j) ahead += line + j < t.lane.size && t.lane.key_at(line + j) < x ? 1 : 0;
-    return rank_in(team, t, ranks, ahead < few ? line + ahead : descent::line_of(team, t, x), x, at);
-  }
-  /// `line`: that of x, or a little to the left, where the lane may lead to.
-  static ESPALIER_INLINE std::uint64_t rank_in(Team team, const view& t, const leaf_ranks& ranks, std::uint64_t line,
-                                               Word x, leaf_place& at) {
-    while (t.lane.key_at(line) < x) ++line;
+    std::uint64_t line = descent::line_of(team, t, x);
+    while (t.lane.key_at(line) < x) ++line;  // the lane may lead a little to the left
     const position p = look(team, t, descent::leaf_of_line(t, line));
     at = {static_cast<node_id>(line), rank(team, p, x).slot};
     return ranks[line] + at.slot;

@@ -208,7 +208,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
       if (closed(job, i, lo, hi)) {
         const std::uint64_t below = reader::rank_of(team, job.tree, job.ranks, lo, start);
         n = (hi == reader::largest ? job.ranks[job.tree.lane.size]
-                                   : reader::rank_after(team, job.tree, job.ranks, start.id, static_cast<Word>(hi + 1), end)) -
+                                   : reader::rank_of(team, job.tree, job.ranks, static_cast<Word>(hi + 1), end)) -
             below;
         if (n > job.limit) n = job.limit;
       }
