@@ -298,7 +298,7 @@ std::vector<row> blink_measurement::measure_writes(operation op, std::uint64_t q
       if (!script.from_empty) load(tree);
       const blink_step& first = script.steps.front();
       r.blink->path = name_in(path_names, first.what == step_kind::write ? tree.path_of(first.op, first.size(), options)
-                                                                         : write_path::per_key);
+                                                                         : tree.path_of_mixed(first.size(), options));
       static_cast<void>(run_once(op, script, steps, contents, options, tree));  // warms memory pools up
       if (script.size_after <= most_validated_keys) {
         if (const validation v = tree.validate(); !v) {

@@ -85,5 +85,8 @@ answers blink_subject::fetch(const range_buffers& raw) const {
 write_path blink_subject::path_of(write_op op, std::size_t n, const write_options& options) const {
   return options.path != write_path::automatic ? options.path : tree_->explain(op, n, options).chosen;
 }
+write_path blink_subject::path_of_mixed(std::size_t n, const write_options& options) const {
+  return tree_->explain_apply(n, options).chosen;
+}
 
 }  // namespace espalier::bench

@@ -57,6 +57,8 @@ class blink_subject {
   [[nodiscard]] validation validate() const { return tree_->validate(); }
   /// How a batch of writes is done.
   [[nodiscard]] write_path path_of(write_op op, std::size_t n, const write_options& options) const;
+  /// Of apply().
+  [[nodiscard]] write_path path_of_mixed(std::size_t n, const write_options& options) const;
 
  private:
   device where_;

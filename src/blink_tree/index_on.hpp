@@ -86,6 +86,9 @@ class blink_index_on final : public blink_index {
   [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options) const override {
     return plan_write(question(op, n), options);
   }
+  [[nodiscard]] write_explanation explain_apply(std::size_t n, const write_options& options) const override {
+    return plan_mixed(n, true, options, Context::on_gpu, tree_.lent);
+  }
   [[nodiscard]] const void* view(std::size_t inserts) override {
     alone({tree_.where.default_stream(), true}, [&](Context& context) {
       if (inserts != 0) {
@@ -342,8 +345,8 @@ class blink_index_on final : public blink_index {
       tree_.order_now(context);
     };
     try {
-      if (combines(n, ops != nullptr, ordered, options.path, Context::on_gpu) && combine_alone(context, job, n))
-        return deliver();
+      const bool combine = plan_mixed(n, ops != nullptr, options, Context::on_gpu, tree_.lent).chosen == write_path::bulk;
+      if (combine && combine_alone(context, job, n)) return deliver();
       writer keys_one_by_one{tree_, beside_, context};
       if (ordered) {
         keys_one_by_one.write_in_order(job, n);

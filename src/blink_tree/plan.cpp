@@ -56,9 +56,17 @@ write_explanation plan_write(const write_question& q, const write_options& optio
 
 // On a GPU thousands of teams that ask for one key wait for each other, which costs more than to sort the batch; threads of
 // a CPU are few. Below some thousand elements the launches cost more than either.
-bool combines(std::size_t n, bool mixed, bool ordered, write_path asked, bool on_gpu) {
-  if (asked != write_path::automatic) return asked == write_path::bulk;
-  return ordered || (on_gpu && mixed && n >= 4096);
+write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& options, bool on_gpu, bool lent) {
+  const bool ordered = options.semantics == batch_semantics::ordered;
+  const bool asked = options.path != write_path::automatic;
+  const bool wish = asked ? options.path == write_path::bulk : ordered || (on_gpu && mixed && n >= 4096);
+  write_explanation e;
+  e.chosen = wish && !lent ? write_path::bulk : write_path::per_key;
+  e.text = e.chosen == write_path::bulk ? "bulk: sorted, equal keys taken together"
+           : wish                       ? "per_key: element by element, since a ref is in use"
+                                        : "per_key: element by element";
+  if (asked && wish == (e.chosen == write_path::bulk)) e.text += " (path chosen by the caller)";
+  return e;
 }
 
 bool merges_refused(std::size_t refused, std::size_t leaves) { return refused * 16 >= leaves; }

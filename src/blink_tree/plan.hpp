@@ -19,9 +19,9 @@ struct write_question {
 
 [[nodiscard]] write_explanation plan_write(const write_question& q, const write_options& options);
 
-/// A batch that is not merged as a whole: are its equal keys taken together (combine.hpp), or is each element a write of its
-/// own? `mixed`: it has an operation for each.
-[[nodiscard]] bool combines(std::size_t n, bool mixed, bool ordered, write_path asked, bool on_gpu);
+/// A batch that is not merged as a whole: are its equal keys taken together (combine.hpp; `bulk`), or is each element a write
+/// of its own? `mixed`: it has an operation for each. `lent`: refs may be writing.
+[[nodiscard]] write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& options, bool on_gpu, bool lent);
 
 /// Elements that the first of two passes over a batch left over (write.hpp): merged in bulk, or key by key in a second?
 [[nodiscard]] bool merges_refused(std::size_t refused, std::size_t leaves);

@@ -249,6 +249,10 @@ class blink_tree {
   [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options = {}) const {
     return index_->explain(op, n, options);
   }
+  /// The same for apply() of n operations; seconds are not predicted.
+  [[nodiscard]] write_explanation explain_apply(std::size_t n, const write_options& options = {}) const {
+    return index_->explain_apply(n, options);
+  }
   /// Trivially copyable; for use inside a kernel or CPU threads, with room for `inserts` more elements. It borrows: while
   /// it is in use, the owner may be asked and, on a CPU, written to per key. Everything that looks at the tree as a whole
   /// (bulk writes, snapshot, stats, size, validate, dump, maintain, clear) waits until the refs are done; so do, on a

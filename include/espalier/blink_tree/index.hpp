@@ -40,6 +40,7 @@ class blink_index {
   /// Nodes, links and elements: as JSON or for Graphviz.
   [[nodiscard]] virtual std::string dump(bool graphviz) const = 0;
   [[nodiscard]] virtual write_explanation explain(write_op op, std::size_t n, const write_options& options) const = 0;
+  [[nodiscard]] virtual write_explanation explain_apply(std::size_t n, const write_options& options) const = 0;
   /// Points to a blink_view<Word, ValueBytes, Slots>. Makes room for `inserts` elements first.
   [[nodiscard]] virtual const void* view(std::size_t inserts) = 0;
 
