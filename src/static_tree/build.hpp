@@ -6,7 +6,7 @@
 //   sort_from(keys, sorted, values, sorted, n)           stable; leaves its input, may replace the buffers
 //   sort_pairs(keys, alt, values, alt, value_bytes, n)   true if the result is in the alternates
 //   exclusive_scan(in, out, n)
-//   copy(to, from, bytes), zero(to, bytes)
+//   copy(to, from, bytes), zero(to, bytes), fill(to, byte, bytes)
 //   read(p)                                one element of device memory, now
 //   send(p)                                the same as it is at this point of the order; get() waits for it
 //   launch(job, n, search)                 run(team, job, ...) over [0, n)

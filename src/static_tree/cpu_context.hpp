@@ -47,7 +47,10 @@ class cpu_context {
       std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, last - first);
     });
   }
-  void zero(void* to, std::size_t bytes) { std::memset(to, 0, bytes); }
+  void zero(void* to, std::size_t bytes) { fill(to, 0, bytes); }
+  void fill(void* to, unsigned char byte, std::size_t bytes) {
+    if (bytes != 0) std::memset(to, byte, bytes);
+  }
   template <class T>
   [[nodiscard]] T read(const T* p) {
     return *p;

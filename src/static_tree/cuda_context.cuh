@@ -70,7 +70,8 @@ class cuda_context {
     backend_.exclusive_scan(order_, in, out, n);
   }
   void copy(void* to, const void* from, std::size_t bytes) { where_.copy(to, from, bytes, order_); }
-  void zero(void* to, std::size_t bytes) { where_.fill(to, 0, bytes, order_); }
+  void zero(void* to, std::size_t bytes) { fill(to, 0, bytes); }
+  void fill(void* to, unsigned char byte, std::size_t bytes) { where_.fill(to, byte, bytes, order_); }
   template <class T>
   [[nodiscard]] T read(const T* p) {
     return send(p).get();

@@ -1,0 +1,180 @@
+// descend.hpp - from a key to its leaf, and to the place of a key that is not there. Written once for every team.
+#pragma once
+
+#include "espalier/radix_tree/view.hpp"
+
+namespace espalier {
+
+template <class Team, class View>
+struct radix_searcher {
+  /// The leaf that holds the key, or nothing. `from`: a link that leads to the key if it is there.
+  template <class Key>
+  static ESPALIER_INLINE radix_link find_from(Team team, const View& t, radix_link from, const Key& key) {
+    radix_link l = from;
+    while (l.is_node()) l = step(team, t, l, key);
+    return !l.is_nothing() && holds(t, l, key) ? l : radix_link{};
+  }
+  template <class Key>
+  static ESPALIER_INLINE radix_link find(Team team, const View& t, const Key& key) {
+    if (t.in_table(key)) {
+      const radix_link l = find_from(team, t, t.cells[t.cell_of(key)], key);
+      if (!l.is_nothing() || t.table_is_exact) return l;
+    }
+    return find_from(team, t, t.root, key);
+  }
+
+  /// The child on the way to the key; nothing: no key below this node begins like it.
+  template <class Key>
+  static ESPALIER_INLINE radix_link step(Team team, const View& t, radix_link l, const Key& key) {
+    return t.with_node(l, [&](const auto& n) {
+      const std::uint32_t at = n.head.at;
+      if (key.size < at) return radix_link{};
+      return child_of(team, n, symbol_at(key, at));
+    });
+  }
+  template <class Key>
+  static ESPALIER_INLINE bool holds(const View& t, radix_link l, const Key& key) {
+    if (l.kind() != leaf_kind(key.size)) return false;
+    const unsigned c = leaf_class(l.kind());
+    if (c == long_class) return first_difference(key, t.key_of(l)) == same_key;
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(t.leaf(l));
+    const unsigned n = leaf_words(c);
+    bool same = true;
+    for (unsigned w = 0; w < n; ++w) same = same && words[w] == leaf_word(key, w, n);
+    return same;
+  }
+
+  // ---- ends of subtrees ------------------------------------------------------------------------------------
+  static ESPALIER_INLINE radix_link first_leaf(const View& t, radix_link l) {
+    while (l.is_node()) {
+      l = t.with_node(l, [](const auto& n) {
+        radix_link first;
+        each_child(n, end_symbol, [&](unsigned, radix_link child) {
+          first = child;
+          return false;
+        });
+        return first;
+      });
+    }
+    return l;
+  }
+  static ESPALIER_INLINE radix_link last_leaf(const View& t, radix_link l) {
+    while (l.is_node()) {
+      l = t.with_node(l, [](const auto& n) {
+        radix_link last;
+        each_child_back(n, 257, [&](unsigned, radix_link child) {
+          last = child;
+          return false;
+        });
+        return last;
+      });
+    }
+    return l;
+  }
+
+  // ---- the place of a key ------------------------------------------------------------------------------------
+  /// A leaf below the last node on the way to the key: no leaf agrees with it for longer. The tree is not empty.
+  template <class Key>
+  static ESPALIER_INLINE radix_link nearest(Team team, const View& t, const Key& key) {
+    radix_link l = t.root;
+    while (l.is_node()) {
+      const radix_link next = step(team, t, l, key);
+      if (next.is_nothing()) return first_leaf(t, l);
+      l = next;
+    }
+    return l;
+  }
+  /// How many keys are less than this one. `found`: it is there.
+  template <class Key>
+  static ESPALIER_HD std::uint64_t rank(Team team, const View& t, const Key& key, bool& found) {
+    found = false;
+    if (t.size == 0) return 0;
+    const radix_link near = nearest(team, t, key);
+    const leaf_key other = t.key_of(near);
+    const std::uint32_t differs = first_difference(key, other);
+    if (differs == same_key) {
+      found = true;
+      return t.rank_of(near);
+    }
+    // Down again, to the highest node whose keys agree with that leaf beyond where this key does not: it is above or below
+    // them all. Or to the node that branches just there.
+    radix_link l = t.root;
+    for (;;) {
+      if (l.is_leaf()) return beside(t, l, symbol_at(other, differs) > symbol_at(key, differs));
+      radix_link next, after;
+      bool branches = false, passed = false;
+      t.with_node(l, [&](const auto& n) {
+        if (n.head.at < differs) {
+          next = child_of(team, n, symbol_at(key, n.head.at));
+        } else if (n.head.at > differs) {
+          passed = true;
+        } else {
+          branches = true;
+          each_child(n, symbol_at(key, differs) + 1, [&](unsigned, radix_link child) {
+            after = child;
+            return false;
+          });
+        }
+      });
+      if (passed) return beside(t, l, symbol_at(other, differs) > symbol_at(key, differs));
+      if (branches) return after.is_nothing() ? beside(t, l, false) : beside(t, after, true);
+      l = next;
+    }
+  }
+  /// The rank of the first leaf below a link, or behind the last one.
+  static ESPALIER_INLINE std::uint64_t beside(const View& t, radix_link l, bool before) {
+    return before ? t.rank_of(first_leaf(t, l)) : t.rank_of(last_leaf(t, l)) + 1;
+  }
+  /// The keys that begin with this one have ranks [first, last).
+  struct rank_slice {
+    std::uint64_t first, last;
+  };
+  template <class Key>
+  static ESPALIER_HD rank_slice prefix(Team team, const View& t, const Key& key) {
+    if (t.size == 0) return {0, 0};
+    radix_link l = t.root;
+    while (l.is_node()) {
+      radix_link next;
+      const bool inside = t.with_node(l, [&](const auto& n) {
+        if (n.head.at >= key.size) return true;
+        next = child_of(team, n, symbol_at(key, n.head.at));
+        return false;
+      });
+      if (inside) break;
+      if (next.is_nothing()) return {0, 0};
+      l = next;
+    }
+    const radix_link first = first_leaf(t, l);
+    const std::uint32_t differs = first_difference(key, t.key_of(first));
+    if (differs < key.size) return {0, 0};
+    return {t.rank_of(first), t.rank_of(last_leaf(t, l)) + 1};
+  }
+  /// The longest key that this one begins with, itself included; or nothing. Only keys that end at a branch, and the leaf at
+  /// the end of the way, can be that.
+  template <class Key>
+  static ESPALIER_HD radix_link longest_prefix(Team team, const View& t, const Key& key) {
+    if (t.size == 0) return {};
+    const radix_link near = nearest(team, t, key);
+    const std::uint32_t differs = first_difference(key, t.key_of(near));
+    const std::uint32_t agreed = differs == same_key ? key.size : differs;
+    if (t.key_of(near).size == agreed) return near;
+    radix_link best, l = t.root;
+    while (l.is_node()) {
+      radix_link next;
+      t.with_node(l, [&](const auto& n) {
+        if (n.head.at > agreed) return;
+        if (!n.head.end.is_nothing()) best = n.head.end;
+        if (n.head.at < key.size) next = child_of(team, n, symbol_at(key, n.head.at));
+      });
+      if (next.is_nothing()) break;
+      l = next;
+    }
+    if (l.is_leaf()) {
+      const leaf_key last = t.key_of(l);
+      if (last.size <= agreed) best = l;
+    }
+    return best;
+  }
+};
+
+}  // namespace espalier

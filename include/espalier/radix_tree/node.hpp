@@ -1,0 +1,139 @@
+// node.hpp - the four kinds of inner nodes.
+//
+// A node branches at one position of the keys: all keys below it agree before `at`, and are at least that long. Which bytes
+// they agree on is not kept in the node (any leaf below it has them): a search looks at the bytes where nodes branch only,
+// and at the whole key in the leaf. So paths are compressed whatever their length, and a path is split by putting a node
+// into it. A child hangs at each symbol (key.hpp); the one at `end` is a key that all others below begin with.
+//
+//   node4    32 bytes, one sector      node48   480 bytes, of which a search reads three sectors
+//   node16   96 bytes, two sectors     node256  1056 bytes, two sectors
+// Invariants: 2 <= count <= room; bytes of node4 and node16 ascend, unused ones are 0xff; slots of node48 are used from the
+// first on, in any order.
+#pragma once
+
+#include <cstdint>
+
+#include "espalier/core/config.hpp"
+#include "espalier/radix_tree/key.hpp"
+#include "espalier/radix_tree/link.hpp"
+#include "espalier/team/team.hpp"
+
+namespace espalier {
+
+struct radix_head {
+  std::uint32_t at;
+  std::uint32_t count;  ///< children, that at `end` included
+  radix_link end;
+};
+
+struct alignas(32) radix_node4 {
+  static constexpr radix_kind kind = radix_kind::node4;
+  static constexpr unsigned room = 4;
+  radix_head head;
+  std::uint8_t bytes[4];
+  radix_link children[4];
+};
+struct alignas(32) radix_node16 {
+  static constexpr radix_kind kind = radix_kind::node16;
+  static constexpr unsigned room = 16;
+  radix_head head;
+  std::uint32_t unused;
+  std::uint8_t bytes[16];
+  radix_link children[16];
+};
+struct alignas(32) radix_node48 {
+  static constexpr radix_kind kind = radix_kind::node48;
+  static constexpr unsigned room = 48;
+  static constexpr std::uint8_t none = 0xff;
+  radix_head head;
+  std::uint32_t unused;
+  std::uint8_t slots[256];  ///< by byte; none: no child
+  radix_link children[48];
+};
+struct alignas(32) radix_node256 {
+  static constexpr radix_kind kind = radix_kind::node256;
+  static constexpr unsigned room = 256;
+  radix_head head;
+  std::uint32_t unused;
+  radix_link children[256];  ///< by byte
+};
+static_assert(sizeof(radix_node4) == 32 && sizeof(radix_node16) == 96 && sizeof(radix_node48) == 480 &&
+              sizeof(radix_node256) == 1056);
+
+/// The smallest kind with room for so many children at bytes.
+[[nodiscard]] ESPALIER_INLINE radix_kind kind_for(unsigned children) {
+  return children <= radix_node4::room    ? radix_kind::node4
+         : children <= radix_node16::room ? radix_kind::node16
+         : children <= radix_node48::room ? radix_kind::node48
+                                          : radix_kind::node256;
+}
+
+// ---- the child at a byte -----------------------------------------------------------------------------------
+/// How many of four ascending bytes are below b, b included among them or not.
+template <class Team>
+[[nodiscard]] ESPALIER_INLINE radix_link child_at(Team, const radix_node4& n, std::uint8_t b) {
+  radix_link found;
+  const unsigned used = n.head.count - (n.head.end.is_nothing() ? 0 : 1);
+  for (unsigned i = 0; i < 4; ++i) {
+    if (i < used && n.bytes[i] == b) found = n.children[i];
+  }
+  return found;
+}
+template <class Team>
+[[nodiscard]] ESPALIER_INLINE radix_link child_at(Team team, const radix_node16& n, std::uint8_t b) {
+  const unsigned i = team.template rank<0>(team.template view<16>(n.bytes), b);
+  const unsigned used = n.head.count - (n.head.end.is_nothing() ? 0 : 1);
+  return i < used && n.bytes[i] == b ? n.children[i] : radix_link{};
+}
+template <class Team>
+[[nodiscard]] ESPALIER_INLINE radix_link child_at(Team, const radix_node48& n, std::uint8_t b) {
+  const std::uint8_t slot = n.slots[b];
+  return slot == radix_node48::none ? radix_link{} : n.children[slot];
+}
+template <class Team>
+[[nodiscard]] ESPALIER_INLINE radix_link child_at(Team, const radix_node256& n, std::uint8_t b) {
+  return n.children[b];
+}
+template <class Team, class Node>
+[[nodiscard]] ESPALIER_INLINE radix_link child_of(Team team, const Node& n, unsigned symbol) {
+  return symbol == end_symbol ? n.head.end : child_at(team, n, static_cast<std::uint8_t>(symbol - 1));
+}
+
+// ---- neighbours in symbol order ------------------------------------------------------------------------------
+/// f(symbol, child) for the children with symbols in [from, 256], ascending, until it says false.
+template <class Node, class F>
+ESPALIER_HD void each_child(const Node& n, unsigned from, F f) {
+  if (from == end_symbol) {
+    if (!n.head.end.is_nothing() && !f(end_symbol, n.head.end)) return;
+    from = 1;
+  }
+  if constexpr (Node::room <= 16) {
+    const unsigned used = n.head.count - (n.head.end.is_nothing() ? 0 : 1);
+    for (unsigned i = 0; i < used; ++i) {
+      if (symbol_of_byte(n.bytes[i]) >= from && !f(symbol_of_byte(n.bytes[i]), n.children[i])) return;
+    }
+  } else {
+    for (unsigned s = from; s <= 256; ++s) {
+      const radix_link child = child_at(0, n, static_cast<std::uint8_t>(s - 1));
+      if (!child.is_nothing() && !f(s, child)) return;
+    }
+  }
+}
+/// The same for symbols in [0, below), descending.
+template <class Node, class F>
+ESPALIER_HD void each_child_back(const Node& n, unsigned below, F f) {
+  if constexpr (Node::room <= 16) {
+    const unsigned used = n.head.count - (n.head.end.is_nothing() ? 0 : 1);
+    for (unsigned i = used; i-- > 0;) {
+      if (symbol_of_byte(n.bytes[i]) < below && !f(symbol_of_byte(n.bytes[i]), n.children[i])) return;
+    }
+  } else {
+    for (unsigned s = below; s-- > 1;) {
+      const radix_link child = child_at(0, n, static_cast<std::uint8_t>(s - 1));
+      if (!child.is_nothing() && !f(s, child)) return;
+    }
+  }
+  if (below > end_symbol && !n.head.end.is_nothing()) (void)f(end_symbol, n.head.end);
+}
+
+}  // namespace espalier

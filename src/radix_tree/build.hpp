@@ -1,0 +1,208 @@
+// build.hpp - a radix tree from keys in any order, on the device that it will live on. Context: see static_tree/build.hpp.
+//
+//   sort     sort_keys.hpp; of equal keys the last one of the batch stays
+//   cut      where neighbours part
+//   plan     a node for each opening cut (parts.hpp); kinds are counted and numbered by scans
+//   write    leaves and nodes; each hangs itself into the one above it
+//   table    over the leading bits, as many as are worth their memory
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "radix_tree/parts.hpp"
+#include "radix_tree/sort_keys.hpp"
+#include "radix_tree/storage.hpp"
+
+namespace espalier::detail {
+
+template <class Context, unsigned V>
+class radix_builder {
+  using storage = radix_storage<V>;
+
+ public:
+  radix_builder(Context& context, element_type elements, const radix_options& options)
+      : context_(context), elements_(elements), options_(options) {}
+
+  /// `keys` and `values` are in the device's memory.
+  [[nodiscard]] storage operator()(const byte_batch& keys, const void* values, std::size_t n) {
+    storage tree;
+    tree.view.value_kind = elements_.value;
+    tree.view.value_bytes = elements_.value_bytes;
+    if (n == 0) return tree;
+    buffer<std::uint32_t> places = key_sorter<Context>(context_)(keys, n);
+    drop_duplicates(keys, places, n);
+    const ordered_keys sorted{keys, places.data(), places.size()};
+    tree.view.size = sorted.n;
+    const buffer<std::uint32_t> cuts = room<std::uint32_t>(sorted.n + 1);
+    context_.for_each(sorted.n + 1, write_cut{sorted, cuts.data()});
+    const minima_tree<Context> low(context_, cuts.data(), sorted.n + 1);
+
+    plan(sorted, low.view());
+    make_nodes(tree);
+    buffer<radix_link> leaf_links = make_leaves(tree, sorted, values);
+    const buffer<radix_link> root = room<radix_link>(1);
+    const hang<V> up{tree.view,     sorted,         cuts.data(),        owners_.data(),
+                     ordinals_.data(), nodes_.data(), node_links_.data(), root.data()};
+    context_.for_each(sorted.n, hang_leaf<V>{up, leaf_links.data()});
+    context_.for_each(nodes_.size(), hang_node<V>{up});
+    tree.view.root = context_.read(root.data());
+    make_table(tree, sorted);
+    make_order(tree, std::move(leaf_links));
+    return tree;
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] buffer<T> room(std::size_t n) {
+    return buffer<T>(context_.where(), n, context_.order());
+  }
+  /// marks[n] = how many of n marks there are, marks[i] = how many before i.
+  [[nodiscard]] std::uint64_t number(const buffer<std::uint64_t>& marks, std::size_t n) {
+    context_.zero(marks.data() + n, 8);
+    context_.exclusive_scan(marks.data(), marks.data(), n + 1);
+    return context_.read(marks.data() + n);
+  }
+
+  void drop_duplicates(const byte_batch& keys, buffer<std::uint32_t>& places, std::size_t n) {
+    const buffer<std::uint64_t> last = room<std::uint64_t>(n + 1);
+    context_.for_each(n, mark_last_of_keys{{keys, places.data(), n}, last.data()});
+    const std::uint64_t distinct = number(last, n);
+    if (distinct == n) return;
+    buffer<std::uint32_t> kept = room<std::uint32_t>(distinct);
+    context_.for_each(n, keep_last_of_keys{places.data(), last.data(), kept.data()});
+    places = std::move(kept);
+  }
+
+  void plan(const ordered_keys& sorted, const minima& cuts) {
+    const std::size_t inner = sorted.n - 1;
+    const buffer<std::uint64_t> opens = room<std::uint64_t>(inner + 1);
+    context_.for_each(inner, mark_opening{cuts, opens.data()});
+    nodes_ = room<planned_node>(number(opens, inner));
+    owners_ = room<std::uint32_t>(sorted.n + 1);
+    ordinals_ = room<std::uint16_t>(sorted.n + 1);
+    context_.for_each(inner, plan_node{sorted, cuts, opens.data(), nodes_.data(), owners_.data(), ordinals_.data()});
+  }
+
+  void make_nodes(storage& tree) {
+    node_links_ = room<radix_link>(nodes_.size());
+    const buffer<std::uint64_t> of_kind = room<std::uint64_t>(nodes_.size() + 1);
+    tree.node4 = make_kind<radix_node4>(of_kind);
+    tree.node16 = make_kind<radix_node16>(of_kind);
+    tree.node48 = make_kind<radix_node48>(of_kind);
+    tree.node256 = make_kind<radix_node256>(of_kind);
+    tree.view.node4 = tree.node4.data();
+    tree.view.node16 = tree.node16.data();
+    tree.view.node48 = tree.node48.data();
+    tree.view.node256 = tree.node256.data();
+    context_.for_each(nodes_.size(), write_head<V>{tree.view, nodes_.data(), node_links_.data()});
+  }
+  template <class Node>
+  [[nodiscard]] buffer<Node> make_kind(const buffer<std::uint64_t>& of_kind) {
+    context_.for_each(nodes_.size(), mark_kind{nodes_.data(), Node::kind, of_kind.data()});
+    const std::uint64_t n = number(of_kind, nodes_.size());
+    check_number(n);
+    context_.for_each(nodes_.size(), link_of_kind{Node::kind, of_kind.data(), node_links_.data()});
+    buffer<Node> memory = room<Node>(n);
+    context_.fill(memory.data(), 0xff, memory.bytes());  // no child anywhere
+    return memory;
+  }
+  static void check_number(std::uint64_t n) {
+    if (n > radix_link::most)
+      throw error("radix_tree: " + std::to_string(n) + " keys of one size class are more than the " +
+                  std::to_string(radix_link::most) + " that a tree can hold; split them over several trees.");
+  }
+
+  [[nodiscard]] buffer<radix_link> make_leaves(storage& tree, const ordered_keys& sorted, const void* values) {
+    buffer<radix_link> links = room<radix_link>(sorted.n);
+    const buffer<std::uint64_t> of_class = room<std::uint64_t>(sorted.n + 1);
+    for (unsigned c = 0; c < leaf_classes; ++c) {
+      context_.for_each(sorted.n, mark_class{sorted, c, of_class.data()});
+      const std::uint64_t n = tree.leaf_counts[c] = number(of_class, sorted.n);
+      check_number(n);
+      if (n == 0) continue;
+      context_.for_each(sorted.n, link_of_class{sorted, of_class.data(), links.data()});
+      tree.leaves[c] = raw_buffer(context_.where(), n * leaf_bytes(c, V), context_.order());
+      tree.view.leaves[c] = static_cast<std::byte*>(tree.leaves[c].data());
+    }
+    if (tree.leaf_counts[long_class] != 0) {
+      context_.for_each(sorted.n, count_heap{sorted, of_class.data()});
+      tree.heap = room<std::uint64_t>(number(of_class, sorted.n));
+      tree.view.heap = tree.heap.data();
+    }
+    context_.for_each(sorted.n, write_leaf<V>{tree.view, sorted, values, of_class.data(), tree.heap.data(), links.data()});
+    return links;
+  }
+
+  void make_table(storage& tree, const ordered_keys& sorted) {
+    if (!tree.view.root.is_node()) return;
+    tree.view.table_at = root_position(tree);
+    const unsigned bits = options_.table_bits == radix_options::as_the_keys_suggest ? suggested_bits(tree, sorted)
+                                                                                    : options_.table_bits;
+    if (bits == 0) return;
+    tree.view.table_bits = bits;
+    tree.cells = room<radix_link>(std::size_t{1} << bits);
+    context_.fill(tree.cells.data(), 0xff, tree.cells.bytes());
+    context_.for_each(sorted.n, write_root_cell<V>{tree.view, sorted, tree.cells.data()});
+    tree.view.cells = tree.cells.data();
+    tree.view.table_is_exact = true;
+  }
+  [[nodiscard]] std::uint32_t root_position(const storage& tree) {
+    return tree.view.with_node(tree.view.root, [&](const auto& n) { return context_.read(&n.head).at; });
+  }
+  /// The most bits of which at least one cell in eight is used: a table of as many bytes as four times the keys is the
+  /// largest that uniform keys get, and keys that differ in few places get a small one.
+  [[nodiscard]] unsigned suggested_bits(const storage& tree, const ordered_keys& sorted) {
+    constexpr std::size_t parts = 4096;
+    if (sorted.n < 64) return 0;
+    const std::size_t part = (sorted.n + parts - 1) / parts, used = (sorted.n + part - 1) / part;
+    const buffer<std::uint32_t> counts = room<std::uint32_t>(used * count_cells::most_bits);
+    context_.for_each(used, count_cells{sorted, tree.view.table_at, part, counts.data()});
+    std::vector<std::uint32_t> host(counts.size());
+    context_.copy(host.data(), counts.data(), counts.bytes());
+    if constexpr (Context::on_gpu) context_.order().synchronize();
+    unsigned best = 0;
+    for (unsigned b = 0; b < count_cells::most_bits; ++b) {
+      std::uint64_t cells = 0;
+      for (std::size_t p = 0; p < used; ++p) cells += host[p * count_cells::most_bits + b];
+      if (cells * 8 >= std::uint64_t{2} << b && (std::uint64_t{2} << b) <= 2 * sorted.n) best = b + 1;
+    }
+    return best;
+  }
+
+  /// Leaves of one class lie in key order already, and their links are known if they are of one kind.
+  void make_order(storage& tree, buffer<radix_link>&& links) {
+    const std::size_t n = links.size();
+    unsigned classes = 0;
+    for (const std::size_t count : tree.leaf_counts) classes += count != 0 ? 1 : 0;
+    if (classes == 1) {
+      const buffer<std::uint64_t> full = room<std::uint64_t>(n + 1);
+      context_.for_each(n, mark_full{links.data(), full.data()});
+      const std::uint64_t all = number(full, n);
+      if (all == 0 || all == n) {
+        tree.view.only_kind = context_.read(links.data()).kind();
+        return;
+      }
+    } else {
+      note_rank note{links.data(), {}};
+      for (unsigned c = 0; c < leaf_classes; ++c) {
+        tree.ranks[c] = room<std::uint32_t>(tree.leaf_counts[c]);
+        tree.view.ranks[c] = note.ranks[c] = tree.ranks[c].data();
+      }
+      context_.for_each(n, note);
+    }
+    tree.order = std::move(links);
+    tree.view.order = tree.order.data();
+  }
+
+  Context& context_;
+  element_type elements_;
+  radix_options options_;
+  buffer<planned_node> nodes_;
+  buffer<radix_link> node_links_;
+  buffer<std::uint32_t> owners_;
+  buffer<std::uint16_t> ordinals_;
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,22 @@
+// cpu_context.hpp - how the radix tree's jobs run on a CPU. Twin: cuda_context.cuh.
+#pragma once
+
+#include "espalier/radix_tree/run.hpp"
+#include "espalier/team/scalar_team.hpp"
+#include "static_tree/cpu_context.hpp"
+
+namespace espalier::detail {
+
+class radix_cpu_context : public cpu_context {
+ public:
+  using cpu_context::cpu_context;
+
+  template <template <unsigned> class Job, unsigned V>
+  void ask(const Job<V>& job, std::size_t n) {
+    cpu_backend(where()).for_each_chunk(n, 1024, [&job](std::size_t first, std::size_t last) {
+      radix_runner<scalar_team, V>::run(scalar_team{}, job, first, last);
+    });
+  }
+};
+
+}  // namespace espalier::detail

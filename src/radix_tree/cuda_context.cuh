@@ -1,0 +1,29 @@
+// cuda_context.cuh - how the radix tree's jobs run on a GPU: one thread per question. Twin: cpu_context.hpp.
+#pragma once
+
+#include "espalier/radix_tree/run.hpp"
+#include "espalier/team/tile.cuh"
+#include "static_tree/cuda_context.cuh"
+
+namespace espalier::detail {
+
+template <template <unsigned> class Job, unsigned V>
+struct radix_run_one {
+  Job<V> job;
+  template <class Team>
+  __device__ __forceinline__ void operator()(Team team, std::size_t i) const {
+    radix_runner<Team, V>::run(team, job, i, i + 1);
+  }
+};
+
+class radix_cuda_context : public cuda_context {
+ public:
+  using cuda_context::cuda_context;
+
+  template <template <unsigned> class Job, unsigned V>
+  void ask(const Job<V>& job, std::size_t n) {
+    cuda_backend(where()).for_each_team<tile<1>>(order(), n, radix_run_one<Job, V>{job});
+  }
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,25 @@
+// factory.hpp - the compiled radix trees, one translation unit per context (src/instantiate/radix_tree_*).
+#pragma once
+
+#include <memory>
+
+#include "espalier/radix_tree/index.hpp"
+
+namespace espalier::detail {
+
+class radix_cpu_context;
+class radix_cuda_context;
+
+struct radix_request {
+  const device& where;
+  element_type elements;
+  const byte_keys& keys;
+  const void* values;
+  const radix_options& options;
+  const stream& order;
+};
+
+template <class Context>
+[[nodiscard]] std::unique_ptr<radix_index> make_radix_on(const radix_request& r);
+
+}  // namespace espalier::detail

@@ -1,0 +1,169 @@
+// index_on.hpp - the radix tree on one kind of device: every operation of radix_index, written once over a Context.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "device/staging.hpp"
+#include "espalier/radix_tree/index.hpp"
+#include "espalier/radix_tree/jobs.hpp"
+#include "radix_tree/build.hpp"
+#include "radix_tree/storage.hpp"
+#include "radix_tree/validate.hpp"
+
+namespace espalier::detail {
+
+/// A caller's keys in the device's memory.
+template <class Context>
+class staged_keys {
+ public:
+  staged_keys(Context& context, const byte_keys& keys)
+      : offsets_(context, keys.batch.offsets, keys.batch.offsets == nullptr ? 0 : (keys.n + 1) * 8),
+        bytes_(context, keys.batch.bytes, keys.bytes) {
+    batch_.bytes = static_cast<const std::uint8_t*>(bytes_.data());
+    batch_.offsets = static_cast<const std::uint64_t*>(offsets_.data());
+    batch_.stride = keys.batch.stride;
+  }
+  [[nodiscard]] const byte_batch& batch() const { return batch_; }
+
+ private:
+  staged_input<Context> offsets_, bytes_;
+  byte_batch batch_;
+};
+
+template <class Context, unsigned V>
+class radix_index_on final : public radix_index {
+  using input = staged_input<Context>;
+  using output = staged_output<Context>;
+  using keys_in = staged_keys<Context>;
+
+ public:
+  radix_index_on(const device& where, element_type elements, const byte_keys& keys, const void* values,
+                 const radix_options& options, const stream& order)
+      : where_(where), elements_(elements) {
+    if (options.table_bits != radix_options::as_the_keys_suggest && options.table_bits > count_cells::most_bits)
+      throw error("radix_tree: a root table has at most " + std::to_string(count_cells::most_bits) + " bits.");
+    if (keys.n >= 0xffffffffu) throw error("radix_tree: a build takes fewer than 2^32 - 1 keys; split them over several trees.");
+    execute<Context>(where_, execution{order, true}, [&] {
+      Context context(where_, order);
+      const keys_in in(context, keys);
+      const input in_values(context, V == 0 ? nullptr : values, keys.n * elements.value_bytes);
+      tree_ = radix_builder<Context, V>(context, elements, options)(in.batch(), in_values.data(), keys.n);
+    });
+  }
+
+  [[nodiscard]] const device& where() const override { return where_; }
+  [[nodiscard]] element_type elements() const override { return elements_; }
+  [[nodiscard]] radix_stats stats() const override { return tree_.stats(); }
+  [[nodiscard]] const void* view() const override { return &tree_.view; }
+
+  [[nodiscard]] validation validate() const override {
+    validation result;
+    const stream order = where_.default_stream();
+    execute<Context>(where_, execution{order, true}, [&] {
+      Context context(where_, order);
+      radix_view<V> copy = tree_.view;
+      const auto node4 = host(context, tree_.node4), node16 = host(context, tree_.node16);
+      const auto node48 = host(context, tree_.node48), node256 = host(context, tree_.node256);
+      const auto heap = host(context, tree_.heap), cells = host(context, tree_.cells), links = host(context, tree_.order);
+      std::vector<std::byte> leaves[leaf_classes], ranks[leaf_classes];
+      radix_counts counts{{tree_.node4.size(), tree_.node16.size(), tree_.node48.size(), tree_.node256.size()}, {}};
+      for (unsigned c = 0; c < leaf_classes; ++c) {
+        counts.leaves[c] = tree_.leaf_counts[c];
+        leaves[c] = bytes(context, tree_.leaves[c].data(), tree_.leaves[c].bytes());
+        ranks[c] = bytes(context, tree_.ranks[c].data(), tree_.ranks[c].bytes());
+        copy.leaves[c] = leaves[c].data();
+        copy.ranks[c] = tree_.view.ranks[c] == nullptr ? nullptr : reinterpret_cast<const std::uint32_t*>(ranks[c].data());
+      }
+      if constexpr (Context::on_gpu) order.synchronize();
+      copy.node4 = as<radix_node4>(node4);
+      copy.node16 = as<radix_node16>(node16);
+      copy.node48 = as<radix_node48>(node48);
+      copy.node256 = as<radix_node256>(node256);
+      copy.heap = as<std::uint64_t>(heap);
+      copy.cells = as<radix_link>(cells);
+      copy.order = tree_.view.order == nullptr ? nullptr : as<radix_link>(links);
+      result = validate_radix(copy, counts);
+    });
+    return result;
+  }
+
+  void find(const byte_keys& keys, void* values, std::uint8_t* found, const execution& ex) const override {
+    ask(ex, keys.n, [=, this](Context& context) {
+      const keys_in in(context, keys);
+      output out(context, V == 0 ? nullptr : values, keys.n * elements_.value_bytes), mask(context, found, keys.n);
+      context.ask(radix_find_job<V>{tree_.view, in.batch(), out.data(), static_cast<std::uint8_t*>(mask.data())}, keys.n);
+      out.deliver(context);
+      mask.deliver(context);
+    });
+  }
+  void rank(radix_question what, const byte_keys& keys, std::uint64_t* ranks, const execution& ex) const override {
+    ask(ex, keys.n, [=, this](Context& context) {
+      const keys_in in(context, keys);
+      output out(context, ranks, keys.n * 8);
+      context.ask(radix_rank_job<V>{tree_.view, what, in.batch(), static_cast<std::uint64_t*>(out.data())}, keys.n);
+      out.deliver(context);
+    });
+  }
+  void count(const byte_keys& lo, const byte_keys& hi, interval ends, std::uint64_t* counts,
+             const execution& ex) const override {
+    ask(ex, lo.n, [=, this](Context& context) {
+      const keys_in low(context, lo), high(context, hi);
+      output out(context, counts, lo.n * 8);
+      context.ask(radix_count_job<V>{tree_.view, low.batch(), high.batch(), ends, static_cast<std::uint64_t*>(out.data())},
+                  lo.n);
+      out.deliver(context);
+    });
+  }
+  void count_prefix(const byte_keys& prefixes, std::uint64_t* counts, const execution& ex) const override {
+    ask(ex, prefixes.n, [=, this](Context& context) {
+      const keys_in in(context, prefixes);
+      output out(context, counts, prefixes.n * 8);
+      context.ask(radix_count_prefix_job<V>{tree_.view, in.batch(), static_cast<std::uint64_t*>(out.data())}, prefixes.n);
+      out.deliver(context);
+    });
+  }
+  void longest_prefix(const byte_keys& keys, std::uint32_t* lengths, void* values, std::uint8_t* found,
+                      const execution& ex) const override {
+    ask(ex, keys.n, [=, this](Context& context) {
+      const keys_in in(context, keys);
+      output sizes(context, lengths, keys.n * 4), out(context, V == 0 ? nullptr : values, keys.n * elements_.value_bytes);
+      output mask(context, found, keys.n);
+      context.ask(radix_longest_prefix_job<V>{tree_.view, in.batch(), static_cast<std::uint32_t*>(sizes.data()), out.data(),
+                                              static_cast<std::uint8_t*>(mask.data())},
+                  keys.n);
+      sizes.deliver(context);
+      out.deliver(context);
+      mask.deliver(context);
+    });
+  }
+
+ private:
+  template <class Work>
+  void ask(const execution& ex, std::size_t n, const Work& work) const {
+    if (n == 0) return;
+    execute<Context>(where_, ex, [this, work, order = ex.order] {
+      Context context(where_, order);
+      work(context);
+    });
+  }
+  [[nodiscard]] static std::vector<std::byte> bytes(Context& context, const void* from, std::size_t n) {
+    std::vector<std::byte> to(n);
+    if (n != 0) context.copy(to.data(), from, n);
+    return to;
+  }
+  template <class T>
+  [[nodiscard]] static std::vector<std::byte> host(Context& context, const buffer<T>& b) {
+    return bytes(context, b.data(), b.bytes());
+  }
+  template <class T>
+  [[nodiscard]] static T* as(const std::vector<std::byte>& b) {
+    return const_cast<T*>(reinterpret_cast<const T*>(b.data()));
+  }
+
+  device where_;
+  element_type elements_;
+  radix_storage<V> tree_;
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,318 @@
+// parts.hpp - from sorted keys to nodes and leaves, part by part (build.hpp puts them together).
+//
+// cut[i] is where keys i - 1 and i part, plus one; cut[0] = cut[keys] = 0. A node is a set of cuts of equal height with none
+// lower between them: it branches there, its first cut opens it, and between two of them hangs a child. Everything follows
+// from neighbouring keys, and nothing is counted by more than one thread.
+#pragma once
+
+#include <cstdint>
+
+#include "espalier/radix_tree/descend.hpp"
+#include "espalier/team/scalar_team.hpp"
+#include "radix_tree/nearest_below.hpp"
+
+namespace espalier::detail {
+
+/// Keys of the tree in key order: key i is element places[i] of the batch.
+struct ordered_keys {
+  byte_batch batch;
+  const std::uint32_t* places;
+  std::size_t n;
+  [[nodiscard]] ESPALIER_INLINE byte_key_view operator[](std::size_t i) const { return batch[places[i]]; }
+};
+
+/// last[i] = 1: no later element of the batch has the same key.
+struct mark_last_of_keys {
+  ordered_keys keys;
+  std::uint64_t* last;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    last[i] = i + 1 == keys.n || first_difference(keys[i], keys[i + 1]) != same_key ? 1 : 0;
+  }
+};
+struct keep_last_of_keys {
+  const std::uint32_t* places;
+  const std::uint64_t* last;  ///< scanned
+  std::uint32_t* kept;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (last[i + 1] != last[i]) kept[last[i]] = places[i];
+  }
+};
+
+struct write_cut {
+  ordered_keys keys;
+  std::uint32_t* cuts;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    cuts[i] = i == 0 || i == keys.n ? 0 : first_difference(keys[i - 1], keys[i]) + 1;
+  }
+};
+
+/// For cuts 1 .. n - 1, as i = 0 .. n - 2.
+struct mark_opening {
+  minima cuts;
+  std::uint64_t* opens;  ///< of cut i + 1
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::uint32_t height = cuts.level[0][i + 1];
+    opens[i] = cuts.level[0][cuts.before(i + 1, height + 1)] < height ? 1 : 0;
+  }
+};
+
+struct planned_node {
+  std::uint32_t at;
+  std::uint32_t children;
+  std::uint32_t left, right;  ///< cuts at its ends: its keys are [left, right)
+  std::uint32_t has_end;
+  [[nodiscard]] ESPALIER_INLINE radix_kind kind() const { return kind_for(children - has_end); }
+};
+/// For each opening cut: its node, and which node and child each of its cuts belongs to.
+struct plan_node {
+  ordered_keys keys;
+  minima cuts;
+  const std::uint64_t* opens;  ///< scanned
+  planned_node* nodes;
+  std::uint32_t* owners;
+  std::uint16_t* ordinals;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (opens[i + 1] == opens[i]) return;
+    const auto number = static_cast<std::uint32_t>(opens[i]);
+    const std::uint32_t height = cuts.level[0][i + 1];
+    std::size_t cut = i + 1;
+    std::uint32_t members = 0;
+    do {
+      owners[cut] = number;
+      ordinals[cut] = static_cast<std::uint16_t>(members++);
+      cut = cuts.after(cut, height + 1);
+    } while (cuts.level[0][cut] == height);
+    planned_node p;
+    p.at = height - 1;
+    p.children = members + 1;
+    p.left = static_cast<std::uint32_t>(cuts.before(i + 1, height));
+    p.right = static_cast<std::uint32_t>(cut);
+    p.has_end = keys[p.left].size == p.at ? 1 : 0;
+    nodes[number] = p;
+  }
+};
+
+/// of_kind[i] = 1 for nodes of one kind.
+struct mark_kind {
+  const planned_node* nodes;
+  radix_kind kind;
+  std::uint64_t* of_kind;
+  ESPALIER_HD void operator()(std::size_t k) const { of_kind[k] = nodes[k].kind() == kind ? 1 : 0; }
+};
+struct link_of_kind {
+  radix_kind kind;
+  const std::uint64_t* of_kind;  ///< scanned
+  radix_link* links;
+  ESPALIER_HD void operator()(std::size_t k) const {
+    if (of_kind[k + 1] != of_kind[k]) links[k] = radix_link::of(kind, of_kind[k]);
+  }
+};
+struct mark_class {
+  ordered_keys keys;
+  unsigned which;
+  std::uint64_t* of_class;
+  ESPALIER_HD void operator()(std::size_t i) const { of_class[i] = leaf_class(keys[i].size) == which ? 1 : 0; }
+};
+struct link_of_class {
+  ordered_keys keys;
+  const std::uint64_t* of_class;  ///< scanned
+  radix_link* links;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (of_class[i + 1] != of_class[i]) links[i] = radix_link::of(leaf_kind(keys[i].size), of_class[i]);
+  }
+};
+struct mark_full {
+  const radix_link* links;
+  std::uint64_t* full;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const radix_kind kind = links[i].kind();
+    full[i] = kind == radix_kind::leaf8_full || kind == radix_kind::leaf16_full || kind == radix_kind::leaf32_full ? 1 : 0;
+  }
+};
+/// Words that a key takes in the heap.
+struct count_heap {
+  ordered_keys keys;
+  std::uint64_t* words;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::uint32_t size = keys[i].size;
+    words[i] = size > most_leaf_bytes ? (std::uint64_t{size} + 7) / 8 : 0;
+  }
+};
+
+template <unsigned V>
+struct write_leaf {
+  radix_view<V> tree;
+  ordered_keys keys;
+  const void* values;              ///< the caller's
+  const std::uint64_t* heap_at;    ///< of long keys, scanned; null: there are none
+  std::uint64_t* heap;
+  const radix_link* links;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const byte_key_view key = keys[i];
+    const radix_link l = links[i];
+    const unsigned c = leaf_class(l.kind());
+    auto* const words = reinterpret_cast<std::uint64_t*>(tree.leaf(l));
+    if (c == long_class) {
+      words[0] = heap_at[i];
+      words[1] = key.size;
+      for (std::uint32_t at = 0; at < key.size; at += 8) heap[heap_at[i] + at / 8] = key.word(at);
+    } else {
+      const unsigned n = leaf_words(c);
+      for (unsigned w = 0; w < n; ++w) words[w] = leaf_word(key, w, n);
+    }
+    if constexpr (V != 0) *tree.value_of(l) = load_value<V>(tree.value_bytes, values, keys.places[i]);
+  }
+};
+
+template <unsigned V>
+struct write_head {
+  radix_view<V> tree;
+  const planned_node* nodes;
+  const radix_link* links;
+  ESPALIER_HD void operator()(std::size_t k) const {
+    tree.with_node(links[k], [&](auto& n) {
+      n.head.at = nodes[k].at;
+      n.head.count = nodes[k].children;
+    });
+  }
+};
+
+/// A leaf (or node) at keys [left, right) hangs itself into the node of the higher cut at its ends; cuts of height 0 are at the
+/// ends of all: then it is the root.
+template <unsigned V>
+struct hang {
+  radix_view<V> tree;
+  ordered_keys keys;
+  const std::uint32_t* cuts;
+  const std::uint32_t* owners;
+  const std::uint16_t* ordinals;
+  const planned_node* nodes;
+  const radix_link* node_links;
+  radix_link* root;
+
+  ESPALIER_INLINE void operator()(radix_link l, std::uint32_t left, std::uint32_t right) const {
+    if (cuts[left] == 0 && cuts[right] == 0) {
+      *root = l;
+      return;
+    }
+    const bool by_left = cuts[left] >= cuts[right];
+    const std::uint32_t cut = by_left ? left : right;
+    const planned_node& parent = nodes[owners[cut]];
+    const unsigned child = ordinals[cut] + (by_left ? 1u : 0u);
+    const unsigned symbol = symbol_at(keys[left], parent.at);
+    tree.with_node(node_links[owners[cut]], [&](auto& n) {
+      if (symbol == end_symbol) {
+        n.head.end = l;
+      } else {
+        put(n, child - parent.has_end, static_cast<std::uint8_t>(symbol - 1), l);
+      }
+    });
+  }
+
+ private:
+  template <class Node>
+  static ESPALIER_INLINE void put(Node& n, unsigned slot, std::uint8_t byte, radix_link l) {
+    if constexpr (Node::kind == radix_kind::node256) {
+      n.children[byte] = l;
+    } else {
+      if constexpr (Node::kind == radix_kind::node48) {
+        n.slots[byte] = static_cast<std::uint8_t>(slot);
+      } else {
+        n.bytes[slot] = byte;
+      }
+      n.children[slot] = l;
+    }
+  }
+};
+template <unsigned V>
+struct hang_leaf {
+  hang<V> up;
+  const radix_link* links;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    up(links[i], static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1));
+  }
+};
+template <unsigned V>
+struct hang_node {
+  hang<V> up;
+  ESPALIER_HD void operator()(std::size_t k) const { up(up.node_links[k], up.nodes[k].left, up.nodes[k].right); }
+};
+
+// ---- the root table ----------------------------------------------------------------------------------------
+/// For a part of the keys: how many of them begin a cell that the key before is not in, for tables of 1, 2, ... bits.
+struct count_cells {
+  static constexpr unsigned most_bits = 26;
+  ordered_keys keys;
+  std::uint32_t at;  ///< where the table begins
+  std::size_t part;
+  std::uint32_t* counts;  ///< most_bits of each part
+  ESPALIER_HD void operator()(std::size_t p) const {
+    std::uint32_t* const own = counts + p * most_bits;
+    for (unsigned b = 0; b < most_bits; ++b) own[b] = 0;
+    for (std::size_t i = p * part; i < (p + 1) * part && i < keys.n; ++i) {
+      const std::uint64_t bits = leading(keys[i]);
+      const std::uint64_t differ = i == 0 ? ~std::uint64_t{0} : bits ^ leading(keys[i - 1]);
+      if (differ == 0) continue;
+      const unsigned same = leading_zeros(differ);
+      for (unsigned b = same; b < most_bits; ++b) ++own[b];
+    }
+  }
+  [[nodiscard]] ESPALIER_INLINE std::uint64_t leading(const byte_key_view& key) const {
+    const std::uint32_t word = at / 8 * 8, shift = 8 * (at % 8);
+    return shift == 0 ? key.word(word) : key.word(word) << shift | key.word(word + 8) >> (64 - shift);
+  }
+};
+/// Cells of all keys that are the first of theirs.
+template <unsigned V>
+struct write_root_cell {
+  radix_view<V> tree;
+  ordered_keys keys;
+  radix_link* cells;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const byte_key_view key = keys[i];
+    if (!tree.in_table(key)) return;
+    const std::uint32_t cell = tree.cell_of(key);
+    if (i != 0 && tree.in_table(keys[i - 1]) && tree.cell_of(keys[i - 1]) == cell) return;
+    cells[cell] = lowest_above(tree, key);
+  }
+  /// The lowest link above all keys of the cell of this one, which is in the tree.
+  static ESPALIER_INLINE radix_link lowest_above(const radix_view<V>& t, const byte_key_view& key) {
+    const std::uint32_t end = 8 * t.table_at + t.table_bits;
+    radix_link l = t.root;
+    while (l.is_node()) {
+      radix_link next;
+      t.with_node(l, [&](const auto& n) {
+        const std::uint32_t at = n.head.at;
+        if (8 * at >= end) return;
+        const unsigned symbol = symbol_at(key, at);
+        if (8 * at + 8 <= end) {
+          next = child_of(scalar_team{}, n, symbol);
+          return;
+        }
+        // Part of this byte tells the cell: it goes on below only if one child has these bits.
+        const unsigned rest = 8 * at + 8 - end, low = ((symbol - 1) >> rest) << rest;
+        unsigned children = 0;
+        each_child(n, low + 1, [&](unsigned s, radix_link child) {
+          if (s > low + (1u << rest)) return false;
+          next = child;
+          return ++children < 2;
+        });
+        if (children != 1) next = radix_link{};
+      });
+      if (next.is_nothing()) return l;
+      l = next;
+    }
+    return l;
+  }
+};
+
+// ---- order -------------------------------------------------------------------------------------------------
+struct note_rank {
+  const radix_link* order;
+  std::uint32_t* ranks[leaf_classes];
+  ESPALIER_HD void operator()(std::size_t i) const {
+    ranks[leaf_class(order[i].kind())][order[i].index()] = static_cast<std::uint32_t>(i);
+  }
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,18 @@
+// validate.hpp - every invariant of a radix tree, recomputed on the host from a copy of its memory.
+#pragma once
+
+#include "espalier/radix_tree/options.hpp"
+#include "espalier/radix_tree/view.hpp"
+
+namespace espalier::detail {
+
+/// How many nodes and leaves the memory holds: each must be reached once.
+struct radix_counts {
+  std::size_t nodes[4], leaves[leaf_classes];
+};
+
+/// `tree` points to host memory.
+template <unsigned V>
+[[nodiscard]] validation validate_radix(const radix_view<V>& tree, const radix_counts& counts);
+
+}  // namespace espalier::detail
