@@ -17,6 +17,9 @@
 
 namespace espalier::detail {
 
+/// Which element of a batch stays.
+enum class of_equal_keys : std::uint8_t { first, last };
+
 template <class Context, unsigned V>
 class radix_builder {
   using storage = radix_storage<V>;
@@ -26,13 +29,14 @@ class radix_builder {
       : context_(context), elements_(elements), options_(options) {}
 
   /// `keys` and `values` are in the device's memory.
-  [[nodiscard]] storage operator()(const byte_batch& keys, const void* values, std::size_t n) {
+  [[nodiscard]] storage operator()(const byte_batch& keys, const void* values, std::size_t n,
+                                   of_equal_keys which = of_equal_keys::last) {
     storage tree;
     tree.view.value_kind = elements_.value;
     tree.view.value_bytes = elements_.value_bytes;
     if (n == 0) return tree;
     buffer<std::uint32_t> places = key_sorter<Context>(context_)(keys, n);
-    drop_duplicates(keys, places, n);
+    drop_duplicates(keys, places, n, which);
     const ordered_keys sorted{keys, places.data(), places.size()};
     tree.view.size = sorted.n;
     const buffer<std::uint32_t> cuts = room<std::uint32_t>(sorted.n + 1);
@@ -65,13 +69,13 @@ class radix_builder {
     return context_.read(marks.data() + n);
   }
 
-  void drop_duplicates(const byte_batch& keys, buffer<std::uint32_t>& places, std::size_t n) {
+  void drop_duplicates(const byte_batch& keys, buffer<std::uint32_t>& places, std::size_t n, of_equal_keys which) {
     const buffer<std::uint64_t> last = room<std::uint64_t>(n + 1);
-    context_.for_each(n, mark_last_of_keys{{keys, places.data(), n}, last.data()});
+    context_.for_each(n, mark_one_of_keys{{keys, places.data(), n}, which == of_equal_keys::last, last.data()});
     const std::uint64_t distinct = number(last, n);
     if (distinct == n) return;
     buffer<std::uint32_t> kept = room<std::uint32_t>(distinct);
-    context_.for_each(n, keep_last_of_keys{places.data(), last.data(), kept.data()});
+    context_.for_each(n, keep_one_of_keys{places.data(), last.data(), kept.data()});
     places = std::move(kept);
   }
 

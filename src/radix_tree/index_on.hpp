@@ -8,8 +8,10 @@
 #include "espalier/radix_tree/index.hpp"
 #include "espalier/radix_tree/jobs.hpp"
 #include "radix_tree/build.hpp"
+#include "radix_tree/list.hpp"
 #include "radix_tree/storage.hpp"
 #include "radix_tree/validate.hpp"
+#include "radix_tree/write.hpp"
 
 namespace espalier::detail {
 
@@ -40,7 +42,7 @@ class radix_index_on final : public radix_index {
  public:
   radix_index_on(const device& where, element_type elements, const byte_keys& keys, const void* values,
                  const radix_options& options, const stream& order)
-      : where_(where), elements_(elements) {
+      : where_(where), elements_(elements), options_(options) {
     if (options.table_bits != radix_options::as_the_keys_suggest && options.table_bits > count_cells::most_bits)
       throw error("radix_tree: a root table has at most " + std::to_string(count_cells::most_bits) + " bits.");
     if (keys.n >= 0xffffffffu) throw error("radix_tree: a build takes fewer than 2^32 - 1 keys; split them over several trees.");
@@ -97,7 +99,7 @@ class radix_index_on final : public radix_index {
       mask.deliver(context);
     });
   }
-  void rank(radix_question what, const byte_keys& keys, std::uint64_t* ranks, const execution& ex) const override {
+  void rank(radix_bound what, const byte_keys& keys, std::uint64_t* ranks, const execution& ex) const override {
     ask(ex, keys.n, [=, this](Context& context) {
       const keys_in in(context, keys);
       output out(context, ranks, keys.n * 8);
@@ -105,22 +107,43 @@ class radix_index_on final : public radix_index {
       out.deliver(context);
     });
   }
-  void count(const byte_keys& lo, const byte_keys& hi, interval ends, std::uint64_t* counts,
-             const execution& ex) const override {
+  void count(radix_slice what, const byte_keys& lo, const byte_keys& hi, const range_options& options,
+             std::uint64_t* counts, const execution& ex) const override {
     ask(ex, lo.n, [=, this](Context& context) {
       const keys_in low(context, lo), high(context, hi);
       output out(context, counts, lo.n * 8);
-      context.ask(radix_count_job<V>{tree_.view, low.batch(), high.batch(), ends, static_cast<std::uint64_t*>(out.data())},
-                  lo.n);
+      context.ask(slices(what, low, high, options, nullptr, static_cast<std::uint64_t*>(out.data())), lo.n);
       out.deliver(context);
     });
   }
-  void count_prefix(const byte_keys& prefixes, std::uint64_t* counts, const execution& ex) const override {
-    ask(ex, prefixes.n, [=, this](Context& context) {
-      const keys_in in(context, prefixes);
-      output out(context, counts, prefixes.n * 8);
-      context.ask(radix_count_prefix_job<V>{tree_.view, in.batch(), static_cast<std::uint64_t*>(out.data())}, prefixes.n);
-      out.deliver(context);
+  [[nodiscard]] byte_range_buffers list(radix_slice what, const byte_keys& lo, const byte_keys& hi,
+                                        const range_options& options, const stream& order) const override {
+    byte_range_buffers result;
+    execute<Context>(where_, execution{order, true}, [&] {
+      Context context(where_, order);
+      const keys_in low(context, lo), high(context, hi);
+      result.offsets = buffer<std::uint64_t>(where_, lo.n + 1, order);
+      const buffer<std::uint64_t> begins(where_, lo.n, order);
+      std::uint64_t* const offsets = result.offsets.data();
+      context.zero(offsets + lo.n, 8);
+      if (lo.n != 0) context.ask(slices(what, low, high, options, begins.data(), offsets), lo.n);
+      context.exclusive_scan(offsets, offsets, lo.n + 1);
+      result.total = context.read(offsets + lo.n);
+      element_lister<Context, V>{tree_.view, context}.list(result, begins.data(), lo.n);
+    });
+    return result;
+  }
+  void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done, const stream& order) override {
+    if (keys.n == 0) return;
+    if (keys.n >= 0xffffffffu) throw error("radix_tree: a batch has fewer than 2^32 - 1 keys; split it.");
+    execute<Context>(where_, execution{order, true}, [&] {
+      Context context(where_, order);
+      const keys_in in(context, keys);
+      const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values, keys.n * elements_.value_bytes);
+      const buffer<std::uint8_t> mask(where_, done == nullptr ? 0 : keys.n, order);  // until all is done
+      radix_writer<Context, V>(context, tree_, elements_, options_)(op, in.batch(), keys.n, in_values.data(),
+                                                                   done == nullptr ? nullptr : mask.data());
+      if (done != nullptr) context.copy(done, mask.data(), keys.n);
     });
   }
   void longest_prefix(const byte_keys& keys, std::uint32_t* lengths, void* values, std::uint8_t* found,
@@ -139,6 +162,10 @@ class radix_index_on final : public radix_index {
   }
 
  private:
+  [[nodiscard]] radix_slice_job<V> slices(radix_slice what, const keys_in& lo, const keys_in& hi,
+                                          const range_options& options, std::uint64_t* begins, std::uint64_t* counts) const {
+    return {tree_.view, what, lo.batch(), hi.batch(), options.ends, options.limit, begins, counts};
+  }
   template <class Work>
   void ask(const execution& ex, std::size_t n, const Work& work) const {
     if (n == 0) return;
@@ -163,6 +190,7 @@ class radix_index_on final : public radix_index {
 
   device where_;
   element_type elements_;
+  radix_options options_;
   radix_storage<V> tree_;
 };
 

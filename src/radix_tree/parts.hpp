@@ -21,20 +21,22 @@ struct ordered_keys {
   [[nodiscard]] ESPALIER_INLINE byte_key_view operator[](std::size_t i) const { return batch[places[i]]; }
 };
 
-/// last[i] = 1: no later element of the batch has the same key.
-struct mark_last_of_keys {
+/// marks[i] = 1: the last (or first) element of the batch with this key.
+struct mark_one_of_keys {
   ordered_keys keys;
-  std::uint64_t* last;
+  bool last;
+  std::uint64_t* marks;
   ESPALIER_HD void operator()(std::size_t i) const {
-    last[i] = i + 1 == keys.n || first_difference(keys[i], keys[i + 1]) != same_key ? 1 : 0;
+    const bool at_end = last ? i + 1 == keys.n : i == 0;
+    marks[i] = at_end || first_difference(keys[i], keys[last ? i + 1 : i - 1]) != same_key ? 1 : 0;
   }
 };
-struct keep_last_of_keys {
+struct keep_one_of_keys {
   const std::uint32_t* places;
-  const std::uint64_t* last;  ///< scanned
+  const std::uint64_t* marks;  ///< scanned
   std::uint32_t* kept;
   ESPALIER_HD void operator()(std::size_t i) const {
-    if (last[i + 1] != last[i]) kept[last[i]] = places[i];
+    if (marks[i + 1] != marks[i]) kept[marks[i]] = places[i];
   }
 };
 

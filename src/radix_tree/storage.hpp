@@ -19,6 +19,8 @@ struct radix_storage {
   buffer<radix_link> cells;
   buffer<radix_link> order;
   buffer<std::uint32_t> ranks[leaf_classes];
+  buffer<std::uint64_t> stamps;   ///< of leaves, for updates (write.hpp); none before the first one
+  std::uint32_t batches = 0;      ///< of updates
   radix_view<V> view;
 
   [[nodiscard]] radix_stats stats() const {
@@ -38,7 +40,7 @@ struct radix_storage {
       s.order_bytes += ranks[c].bytes();
       s.bytes += leaves[c].bytes();
     }
-    s.bytes += s.order_bytes;
+    s.bytes += s.order_bytes + stamps.bytes();
     return s;
   }
 };

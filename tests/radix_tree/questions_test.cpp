@@ -69,7 +69,7 @@ class RadixTree : public testing::TestWithParam<const setting*> {
     }
     strings hi(asked.rbegin(), asked.rend());
     for (const interval ends : {interval::closed, interval::right_open, interval::left_open, interval::open}) {
-      s.tree.count(asked, hi, counts, ends);
+      s.tree.count(asked, hi, counts, {ends});
       for (std::size_t i = 0; i < asked.size(); ++i) {
         const bool open_below = ends == interval::left_open || ends == interval::open;
         const bool open_above = ends == interval::right_open || ends == interval::open;

@@ -19,7 +19,21 @@ struct byte_keys {
   std::size_t bytes = 0;  ///< of all keys, if there are no offsets
 };
 
-enum class radix_question : std::uint8_t { lower_bound, upper_bound, prefix_begin, prefix_end };
+enum class radix_bound : std::uint8_t { lower, upper };
+/// Which elements a query is about: those of a range, those whose keys begin with it, or the first one not less, the first
+/// greater, the last one less.
+enum class radix_slice : std::uint8_t { range, prefix, at_or_after, successor, predecessor };
+enum class radix_write : std::uint8_t { insert, insert_or_assign, update, erase };
+
+/// Answers with keys: query i owns elements [offsets[i], offsets[i + 1]), element e has key bytes [key_offsets[e],
+/// key_offsets[e + 1]).
+struct byte_range_buffers {
+  buffer<std::uint64_t> offsets;
+  buffer<std::uint64_t> key_offsets;
+  raw_buffer key_bytes;
+  raw_buffer values;
+  std::uint64_t total = 0, total_bytes = 0;
+};
 
 /// Pointers may be host or device memory; null outputs are skipped.
 class radix_index {
@@ -35,15 +49,19 @@ class radix_index {
 
   virtual void find(const byte_keys& keys, void* values, std::uint8_t* found, const execution& ex) const = 0;
   /// How many keys are before each of these.
-  virtual void rank(radix_question what, const byte_keys& keys, std::uint64_t* ranks, const execution& ex) const = 0;
-  /// counts[i]: keys of the i-th range.
-  virtual void count(const byte_keys& lo, const byte_keys& hi, interval ends, std::uint64_t* counts,
-                     const execution& ex) const = 0;
-  /// counts[i]: keys that begin with the i-th one.
-  virtual void count_prefix(const byte_keys& prefixes, std::uint64_t* counts, const execution& ex) const = 0;
+  virtual void rank(radix_bound what, const byte_keys& keys, std::uint64_t* ranks, const execution& ex) const = 0;
+  /// `hi` counts for ranges only.
+  virtual void count(radix_slice what, const byte_keys& lo, const byte_keys& hi, const range_options& options,
+                     std::uint64_t* counts, const execution& ex) const = 0;
+  [[nodiscard]] virtual byte_range_buffers list(radix_slice what, const byte_keys& lo, const byte_keys& hi,
+                                                const range_options& options, const stream& order) const = 0;
   /// lengths[i]: of the longest key that the i-th one begins with; found[i] = 0: there is none.
   virtual void longest_prefix(const byte_keys& keys, std::uint32_t* lengths, void* values, std::uint8_t* found,
                               const execution& ex) const = 0;
+  /// done[i] = 1: insert, insert_or_assign: the key was new; update, erase: it was there. Of equal keys of a batch the last one
+  /// counts, of those that insert the first. Strong guarantee.
+  virtual void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done,
+                     const stream& order) = 0;
 };
 
 /// Keys in any order; of equal ones the last counts. Strong guarantee.

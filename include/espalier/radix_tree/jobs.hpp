@@ -20,24 +20,29 @@ struct radix_find_job {
 template <unsigned V>
 struct radix_rank_job {
   radix_view<V> tree;
-  detail::radix_question what;
+  detail::radix_bound what;
   byte_batch keys;
   std::uint64_t* ranks = nullptr;
 };
 
+/// Ranks [begins[i], begins[i] + counts[i]).
 template <unsigned V>
-struct radix_count_job {
+struct radix_slice_job {
   radix_view<V> tree;
+  detail::radix_slice what;
   byte_batch lo, hi;
   interval ends = interval::closed;
+  std::uint64_t limit = ~std::uint64_t{0};
+  std::uint64_t* begins = nullptr;
   std::uint64_t* counts = nullptr;
 };
 
+/// links[i]: the leaf that holds the key, or nothing.
 template <unsigned V>
-struct radix_count_prefix_job {
+struct radix_locate_job {
   radix_view<V> tree;
-  byte_batch prefixes;
-  std::uint64_t* counts = nullptr;
+  byte_batch keys;
+  radix_link* links = nullptr;
 };
 
 template <unsigned V>

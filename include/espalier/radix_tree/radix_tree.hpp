@@ -71,6 +71,32 @@ class keys_of_bytes {
   std::shared_ptr<memory> own_;
 };
 
+/// Answers with keys: query i owns elements [offsets[i], offsets[i + 1]), in key order; element e has the bytes
+/// [key_offsets[e], key_offsets[e + 1]) of key_bytes. All of it is on the tree's device.
+template <class Value>
+struct byte_range_result {
+  using value_element = std::conditional_t<std::is_void_v<Value>, unsigned char, Value>;
+  buffer<std::uint64_t> offsets;
+  buffer<std::uint64_t> key_offsets;
+  buffer<char> key_bytes;
+  buffer<value_element> values;  ///< empty for a set
+
+  explicit byte_range_result(detail::byte_range_buffers&& raw)
+      : offsets(std::move(raw.offsets)),
+        key_offsets(std::move(raw.key_offsets)),
+        key_bytes(std::move(raw.key_bytes), raw.total_bytes),
+        values(std::move(raw.values), raw.total) {}
+  /// All keys, as strings in host memory.
+  [[nodiscard]] std::vector<std::string> keys() const {
+    const auto at = key_offsets.to_vector();
+    const auto bytes = key_bytes.to_vector();
+    std::vector<std::string> strings;
+    for (std::size_t e = 0; e + 1 < at.size(); ++e)
+      strings.emplace_back(bytes.data() + at[e], static_cast<std::size_t>(at[e + 1] - at[e]));
+    return strings;
+  }
+};
+
 /// Value: any trivially copyable type of at most 16 bytes; void makes it a set.
 template <class Value = void>
 class radix_tree {
@@ -114,29 +140,74 @@ class radix_tree {
 
   // ---- ranks: how many keys are before it --------------------------------------------------------------------
   void lower_bound(keys_in keys, out<std::uint64_t> ranks, const stream& s = {}) const {
-    rank_on(detail::radix_question::lower_bound, keys, ranks, wait(s));
+    rank_on(detail::radix_bound::lower, keys, ranks, wait(s));
   }
   void upper_bound(keys_in keys, out<std::uint64_t> ranks, const stream& s = {}) const {
-    rank_on(detail::radix_question::upper_bound, keys, ranks, wait(s));
+    rank_on(detail::radix_bound::upper, keys, ranks, wait(s));
   }
   /// Keys of each range.
-  void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, interval ends = interval::closed,
+  void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {},
              const stream& s = {}) const {
     detail::require_equal("count", lo.size(), hi.size());
     detail::require_equal("count", lo.size(), counts.size());
-    index_->count(lo.raw(), hi.raw(), ends, counts.data(), wait(s));
+    index_->count(detail::radix_slice::range, lo.raw(), hi.raw(), options, counts.data(), wait(s));
   }
   /// Keys that begin with each of these.
-  void count_prefix(keys_in prefixes, out<std::uint64_t> counts, const stream& s = {}) const {
+  void count_prefix(keys_in prefixes, out<std::uint64_t> counts, const range_options& options = {},
+                    const stream& s = {}) const {
     detail::require_equal("count_prefix", prefixes.size(), counts.size());
-    index_->count_prefix(prefixes.raw(), counts.data(), wait(s));
+    index_->count(detail::radix_slice::prefix, prefixes.raw(), prefixes.raw(), options, counts.data(), wait(s));
   }
+
+  // ---- elements, keys and values: exact and compact ----------------------------------------------------------
+  [[nodiscard]] byte_range_result<Value> range(keys_in lo, keys_in hi, const range_options& options = {},
+                                               const stream& s = {}) const {
+    detail::require_equal("range", lo.size(), hi.size());
+    return list(detail::radix_slice::range, lo, hi, options, s);
+  }
+  /// All elements whose keys begin with each of these.
+  [[nodiscard]] byte_range_result<Value> prefix(keys_in prefixes, const range_options& options = {},
+                                                const stream& s = {}) const {
+    return list(detail::radix_slice::prefix, prefixes, prefixes, options, s);
+  }
+  /// The first element not less than, the first greater than, the last less than each key; none where there is none.
+  [[nodiscard]] byte_range_result<Value> at_or_after(keys_in keys, const stream& s = {}) const {
+    return list(detail::radix_slice::at_or_after, keys, keys, {}, s);
+  }
+  [[nodiscard]] byte_range_result<Value> successor(keys_in keys, const stream& s = {}) const {
+    return list(detail::radix_slice::successor, keys, keys, {}, s);
+  }
+  [[nodiscard]] byte_range_result<Value> predecessor(keys_in keys, const stream& s = {}) const {
+    return list(detail::radix_slice::predecessor, keys, keys, {}, s);
+  }
+
   /// The longest key of the tree that each of these begins with: its length and value.
   void longest_prefix(keys_in keys, out<std::uint32_t> lengths, out<slot> values, mask_out found, const stream& s = {}) const {
     detail::require_optional("longest_prefix lengths", keys.size(), lengths.size());
     detail::require_optional("longest_prefix values", keys.size(), values.size());
     detail::require_optional("longest_prefix mask", keys.size(), found.size());
     index_->longest_prefix(keys.raw(), lengths.data(), is_set ? nullptr : values.data(), found.data(), wait(s));
+  }
+
+  // ---- writes ------------------------------------------------------------------------------------------------
+  // done (may be empty): 1 where insert and insert_or_assign brought a new key, and where update and erase found it; of
+  // equal keys of a batch the first one does that, but every update finds its key. Of equal keys that are inserted the
+  // first one's value stays, of those that are assigned or updated the last one's. A call that throws has changed nothing.
+
+  void insert(keys_in keys, in<slot> values, mask_out done = {}, const stream& s = {}) requires(!is_set) {
+    write_on(detail::radix_write::insert, keys, values, done, s);
+  }
+  void insert(keys_in keys, mask_out done = {}, const stream& s = {}) requires(is_set) {
+    write_on(detail::radix_write::insert, keys, {}, done, s);
+  }
+  void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {}, const stream& s = {}) requires(!is_set) {
+    write_on(detail::radix_write::insert_or_assign, keys, values, done, s);
+  }
+  void update(keys_in keys, in<slot> values, mask_out done = {}, const stream& s = {}) requires(!is_set) {
+    write_on(detail::radix_write::update, keys, values, done, s);
+  }
+  void erase(keys_in keys, mask_out done = {}, const stream& s = {}) {
+    write_on(detail::radix_write::erase, keys, {}, done, s);
   }
 
   [[nodiscard]] std::size_t size() const { return index_->stats().size; }
@@ -162,7 +233,16 @@ class radix_tree {
     detail::require_optional("find mask", keys.size(), found.size());
     index_->find(keys.raw(), values.data(), found.data(), ex);
   }
-  void rank_on(detail::radix_question what, keys_in keys, out<std::uint64_t> ranks, const detail::execution& ex) const {
+  [[nodiscard]] byte_range_result<Value> list(detail::radix_slice what, keys_in lo, keys_in hi,
+                                              const range_options& options, const stream& s) const {
+    return byte_range_result<Value>(index_->list(what, lo.raw(), hi.raw(), options, where().resolve(s)));
+  }
+  void write_on(detail::radix_write op, keys_in keys, in<slot> values, mask_out done, const stream& s) {
+    if (!is_set && op != detail::radix_write::erase) detail::require_equal("write", keys.size(), values.size());
+    detail::require_optional("write mask", keys.size(), done.size());
+    index_->write(op, keys.raw(), values.data(), done.data(), where().resolve(s));
+  }
+  void rank_on(detail::radix_bound what, keys_in keys, out<std::uint64_t> ranks, const detail::execution& ex) const {
     detail::require_equal("ranks", keys.size(), ranks.size());
     index_->rank(what, keys.raw(), ranks.data(), ex);
   }

@@ -40,6 +40,13 @@ struct radix_runner {
     if (job.found != nullptr) job.found[i] = found ? 1 : 0;
   }
   static ESPALIER_INLINE void run(Team team, const radix_find_job<V>& job, std::size_t first, std::size_t last) {
+    find_all(team, job, first, last);
+  }
+  static ESPALIER_INLINE void run(Team team, const radix_locate_job<V>& job, std::size_t first, std::size_t last) {
+    find_all(team, job, first, last);
+  }
+  template <class Job>
+  static ESPALIER_INLINE void find_all(Team team, const Job& job, std::size_t first, std::size_t last) {
     if constexpr (Team::batch > 1) {
       for (std::size_t i = first; i < last; i += batch)
         find_together(team, job, i, last - i < batch ? static_cast<unsigned>(last - i) : batch);
@@ -47,7 +54,9 @@ struct radix_runner {
       for (std::size_t i = first; i < last; ++i) answer(job, i, search::find(team, job.tree, job.keys[i]));
     }
   }
-  static ESPALIER_INLINE void find_together(Team team, const radix_find_job<V>& job, std::size_t first, unsigned n) {
+  static ESPALIER_INLINE void answer(const radix_locate_job<V>& job, std::size_t i, radix_link l) { job.links[i] = l; }
+  template <class Job>
+  static ESPALIER_INLINE void find_together(Team team, const Job& job, std::size_t first, unsigned n) {
     const view& t = job.tree;
     byte_key_view keys[batch];
     radix_link links[batch];
@@ -79,19 +88,8 @@ struct radix_runner {
 
   // ---- ranks -----------------------------------------------------------------------------------------------
   static ESPALIER_INLINE void run(Team team, const radix_rank_job<V>& job, std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      const byte_key_view key = job.keys[i];
-      switch (job.what) {
-        case detail::radix_question::prefix_begin:
-          job.ranks[i] = search::prefix(team, job.tree, key).first;
-          break;
-        case detail::radix_question::prefix_end:
-          job.ranks[i] = search::prefix(team, job.tree, key).last;
-          break;
-        default:
-          job.ranks[i] = bound(team, job.tree, key, job.what == detail::radix_question::upper_bound);
-      }
-    }
+    for (std::size_t i = first; i < last; ++i)
+      job.ranks[i] = bound(team, job.tree, job.keys[i], job.what == detail::radix_bound::upper);
   }
   /// Keys below this one; with `inclusive` itself as well.
   static ESPALIER_INLINE std::uint64_t bound(Team team, const view& t, const byte_key_view& key, bool inclusive) {
@@ -99,19 +97,33 @@ struct radix_runner {
     const std::uint64_t below = search::rank(team, t, key, found);
     return below + (found && inclusive ? 1 : 0);
   }
-  static ESPALIER_INLINE void run(Team team, const radix_count_job<V>& job, std::size_t first, std::size_t last) {
-    const bool open_below = job.ends == interval::left_open || job.ends == interval::open;
-    const bool open_above = job.ends == interval::right_open || job.ends == interval::open;
-    for (std::size_t i = first; i < last; ++i) {
-      const std::uint64_t begin = bound(team, job.tree, job.lo[i], open_below);
-      const std::uint64_t end = bound(team, job.tree, job.hi[i], !open_above);
-      job.counts[i] = end > begin ? end - begin : 0;
+  static ESPALIER_INLINE typename search::rank_slice slice(Team team, const radix_slice_job<V>& job, std::size_t i) {
+    const view& t = job.tree;
+    const byte_key_view lo = job.lo[i];
+    switch (job.what) {
+      case detail::radix_slice::range: {
+        const bool open_below = job.ends == interval::left_open || job.ends == interval::open;
+        const bool open_above = job.ends == interval::right_open || job.ends == interval::open;
+        return {bound(team, t, lo, open_below), bound(team, t, job.hi[i], !open_above)};
+      }
+      case detail::radix_slice::prefix:
+        return search::prefix(team, t, lo);
+      case detail::radix_slice::predecessor: {
+        const std::uint64_t end = bound(team, t, lo, false);
+        return {end == 0 ? 0 : end - 1, end};
+      }
+      default: {
+        const std::uint64_t begin = bound(team, t, lo, job.what == detail::radix_slice::successor);
+        return {begin, begin < t.size ? begin + 1 : begin};
+      }
     }
   }
-  static ESPALIER_INLINE void run(Team team, const radix_count_prefix_job<V>& job, std::size_t first, std::size_t last) {
+  static ESPALIER_INLINE void run(Team team, const radix_slice_job<V>& job, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
-      const auto slice = search::prefix(team, job.tree, job.prefixes[i]);
-      job.counts[i] = slice.last - slice.first;
+      const auto s = slice(team, job, i);
+      const std::uint64_t n = s.last > s.first ? s.last - s.first : 0;
+      job.counts[i] = n < job.limit ? n : job.limit;
+      if (job.begins != nullptr) job.begins[i] = s.first;
     }
   }
 

@@ -1,0 +1,201 @@
+// write.hpp - batches of writes.
+//
+// Updates are written in place. Who of several elements with the same key wins is settled by a stamp per leaf: the batch's
+// number and the highest element, raised by all of them before any of them writes; batches count up, so that stamps are never
+// cleared, and no table of them can be full. Inserts and erases make the tree anew from its elements and the batch's, in one
+// streaming pass beside the sort: right for batches that are not much smaller than the tree.
+#pragma once
+
+#include <utility>
+
+#include "espalier/sync/shared_memory.hpp"
+#include "radix_tree/build.hpp"
+#include "radix_tree/list.hpp"
+
+namespace espalier::detail {
+
+/// Number of a leaf among all leaves.
+struct leaf_number {
+  std::uint64_t first[leaf_classes];  ///< of each class
+  [[nodiscard]] ESPALIER_INLINE std::uint64_t operator()(radix_link l) const {
+    return first[leaf_class(l.kind())] + l.index();
+  }
+};
+
+struct raise_stamp {
+  const radix_link* links;
+  leaf_number number;
+  std::uint64_t batch;  ///< in the upper half
+  std::uint64_t* stamps;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (links[i].is_nothing()) return;
+    const shared_word<std::uint64_t> stamp{stamps + number(links[i])};
+    const std::uint64_t own = batch | i;
+    std::uint64_t seen = stamp.load_relaxed();
+    while (seen < own && !stamp.exchange(seen, own)) {
+    }
+  }
+};
+template <unsigned V>
+struct write_winner {
+  radix_view<V> tree;
+  const radix_link* links;
+  leaf_number number;
+  std::uint64_t batch;
+  const std::uint64_t* stamps;
+  const void* values;
+  std::uint8_t* done;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const radix_link l = links[i];
+    if (done != nullptr) done[i] = l.is_nothing() ? 0 : 1;
+    if constexpr (V != 0) {
+      if (!l.is_nothing() && stamps[number(l)] == (batch | i)) *tree.value_of(l) = load_value<V>(tree.value_bytes, values, i);
+    }
+  }
+};
+
+/// stays[rank] = 0 for the elements that some element of the batch names.
+template <unsigned V>
+struct mark_erased {
+  radix_view<V> tree;
+  const radix_link* links;
+  std::uint64_t* stays;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (!links[i].is_nothing()) shared_word{stays + tree.rank_of(links[i])}.store_relaxed(0);
+  }
+};
+struct mark_all {
+  std::uint64_t* stays;
+  ESPALIER_HD void operator()(std::size_t i) const { stays[i] = 1; }
+};
+struct keep_ranks {
+  const std::uint64_t* stays;  ///< scanned
+  std::uint64_t* ranks;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (stays[i + 1] != stays[i]) ranks[stays[i]] = i;
+  }
+};
+
+/// The tree's elements and the batch's as one batch: key i is the tree's i-th for i < old, then the batch's.
+struct join_offsets {
+  const std::uint64_t* old_offsets;
+  std::uint64_t old, old_bytes;
+  byte_batch added;
+  std::uint64_t skipped;  ///< bytes before the first key of the batch
+  std::uint64_t* offsets;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (i < old) {
+      offsets[i] = old_offsets[i];
+    } else {
+      const std::size_t j = i - old;
+      offsets[i] = old_bytes + (added.offsets == nullptr ? j * added.stride : added.offsets[j] - skipped);
+    }
+  }
+};
+/// done[e] = 1 for the first of each key's elements, if the key is there, or is not, as asked.
+struct mark_first {
+  ordered_keys keys;  ///< of the batch
+  const radix_link* links;
+  bool there;
+  std::uint8_t* done;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::uint32_t e = keys.places[i];
+    const bool first = i == 0 || first_difference(keys[i - 1], keys[i]) != same_key;
+    done[e] = first && links[e].is_nothing() != there ? 1 : 0;
+  }
+};
+
+template <class Context, unsigned V>
+class radix_writer {
+  using storage = radix_storage<V>;
+
+ public:
+  radix_writer(Context& context, storage& tree, element_type elements, const radix_options& options)
+      : context_(context), tree_(tree), elements_(elements), options_(options) {}
+
+  /// All in the device's memory; done may be null. Either all of it is done, or memory runs out before anything is changed.
+  void operator()(radix_write op, const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done) {
+    const buffer<radix_link> links = room<radix_link>(n);
+    context_.ask(radix_locate_job<V>{tree_.view, keys, links.data()}, n);
+    if (op == radix_write::update) return update(links.data(), n, values, done);
+    if (done != nullptr) {
+      const buffer<std::uint32_t> places = key_sorter<Context>(context_)(keys, n);
+      context_.for_each(n, mark_first{{keys, places.data(), n}, links.data(), op == radix_write::erase, done});
+    }
+    if (op == radix_write::erase) {
+      erase(links.data(), n);
+    } else {
+      insert(keys, n, values, op == radix_write::insert ? of_equal_keys::first : of_equal_keys::last);
+    }
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] buffer<T> room(std::size_t n) {
+    return buffer<T>(context_.where(), n, context_.order());
+  }
+
+  void update(const radix_link* links, std::size_t n, const void* values, std::uint8_t* done) {
+    leaf_number number{};
+    std::uint64_t leaves = 0;
+    for (unsigned c = 0; c < leaf_classes; ++c) {
+      number.first[c] = leaves;
+      leaves += tree_.leaf_counts[c];
+    }
+    if (tree_.stamps.size() < leaves || tree_.batches == 0xffffffffu) {
+      tree_.stamps = room<std::uint64_t>(leaves);
+      context_.zero(tree_.stamps.data(), tree_.stamps.bytes());
+      tree_.batches = 0;
+    }
+    const std::uint64_t batch = std::uint64_t{++tree_.batches} << 32;
+    context_.for_each(n, raise_stamp{links, number, batch, tree_.stamps.data()});
+    context_.for_each(n, write_winner<V>{tree_.view, links, number, batch, tree_.stamps.data(), values, done});
+  }
+
+  void erase(const radix_link* links, std::size_t n) {
+    const std::size_t size = tree_.view.size;
+    const buffer<std::uint64_t> stays = room<std::uint64_t>(size + 1);
+    context_.for_each(size, mark_all{stays.data()});
+    context_.for_each(n, mark_erased<V>{tree_.view, links, stays.data()});
+    context_.zero(stays.data() + size, 8);
+    context_.exclusive_scan(stays.data(), stays.data(), size + 1);
+    const std::uint64_t left = context_.read(stays.data() + size);
+    if (left == size) return;
+    const buffer<std::uint64_t> ranks = room<std::uint64_t>(left);
+    context_.for_each(size, keep_ranks{stays.data(), ranks.data()});
+    const byte_range_buffers kept = element_lister<Context, V>{tree_.view, context_}.elements(ranks.data(), left);
+    replace({static_cast<const std::uint8_t*>(kept.key_bytes.data()), kept.key_offsets.data(), 0}, kept.values.data(), left,
+            of_equal_keys::last);
+  }
+
+  void insert(const byte_batch& keys, std::size_t n, const void* values, of_equal_keys which) {
+    const std::uint64_t skipped = keys.offsets == nullptr ? 0 : context_.read(keys.offsets);
+    const std::uint64_t bytes = keys.offsets == nullptr ? n * keys.stride : context_.read(keys.offsets + n) - skipped;
+    const std::uint64_t old = tree_.view.size, all = old + n;
+    if (all >= 0xffffffffu) throw error("radix_tree: a tree takes fewer than 2^32 - 1 keys; split them over several trees.");
+    const byte_range_buffers held = element_lister<Context, V>{tree_.view, context_}.elements(nullptr, old);
+    const buffer<std::uint64_t> offsets = room<std::uint64_t>(all + 1);
+    const raw_buffer joined(context_.where(), held.total_bytes + bytes, context_.order());
+    const raw_buffer joined_values(context_.where(), all * elements_.value_bytes, context_.order());
+    context_.for_each(all + 1, join_offsets{held.key_offsets.data(), old, held.total_bytes, keys, skipped, offsets.data()});
+    join(joined, held.key_bytes.data(), held.total_bytes, keys.bytes + skipped, bytes);
+    join(joined_values, held.values.data(), old * elements_.value_bytes, values, n * elements_.value_bytes);
+    replace({static_cast<const std::uint8_t*>(joined.data()), offsets.data(), 0}, joined_values.data(), all, which);
+  }
+  void join(const raw_buffer& to, const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+    auto* const p = static_cast<std::byte*>(to.data());
+    if (a_bytes != 0) context_.copy(p, a, a_bytes);
+    if (b_bytes != 0) context_.copy(p + a_bytes, b, b_bytes);
+  }
+  void replace(const byte_batch& keys, const void* values, std::size_t n, of_equal_keys which) {
+    storage made = radix_builder<Context, V>(context_, elements_, options_)(keys, values, n, which);
+    tree_ = std::move(made);
+  }
+
+  Context& context_;
+  storage& tree_;
+  element_type elements_;
+  radix_options options_;
+};
+
+}  // namespace espalier::detail

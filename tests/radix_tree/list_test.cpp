@@ -1,0 +1,87 @@
+// list_test.cpp - elements by range, prefix and neighbourhood: keys and values, exact and compact.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "espalier/radix_tree/radix_tree.hpp"
+#include "radix_tree/families.hpp"
+#include "support/setting.hpp"
+
+namespace espalier::test {
+namespace {
+
+class RadixTreeLists : public testing::TestWithParam<const setting*> {
+ protected:
+  using value = std::uint32_t;
+  using oracle = std::map<std::string, value>;
+  using iterator = oracle::const_iterator;
+
+  static void expect_list(const char* what, const byte_range_result<value>& got,
+                          const std::vector<std::pair<iterator, iterator>>& slices, std::uint64_t limit) {
+    std::vector<std::uint64_t> offsets{0};
+    strings keys;
+    std::vector<value> values;
+    for (auto [from, to] : slices) {
+      for (std::uint64_t n = 0; from != to && n < limit; ++from, ++n) {
+        keys.push_back(from->first);
+        values.push_back(from->second);
+      }
+      offsets.push_back(keys.size());
+    }
+    ASSERT_EQ(got.offsets.to_vector(), offsets) << what;
+    ASSERT_EQ(got.keys(), keys) << what;
+    ASSERT_EQ(got.values.to_vector(), values) << what;
+  }
+  static void check(byte_family f, std::size_t n) {
+    SCOPED_TRACE(std::string(to_string(f)) + " x " + std::to_string(n));
+    const strings keys = byte_keys_of(f, n);
+    std::vector<value> values(keys.size());
+    oracle all;
+    for (std::size_t i = 0; i < keys.size(); ++i) all[keys[i]] = values[i] = static_cast<value>(7 * i + 3);
+    const auto tree = radix_tree<value>::build(keys, values, {}, GetParam()->where);
+    const strings asked = questions_about(keys, 120);
+    const strings hi(asked.rbegin(), asked.rend());
+    for (const std::uint64_t limit : {~std::uint64_t{0}, std::uint64_t{3}}) {
+      std::vector<std::pair<iterator, iterator>> ranges, prefixes, after, next, before;
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        const auto from = all.lower_bound(asked[i]);
+        const auto to = all.upper_bound(hi[i]);
+        ranges.emplace_back(asked[i] <= hi[i] ? from : to, to);
+        auto end = from;
+        while (end != all.end() && end->first.starts_with(asked[i])) ++end;
+        prefixes.emplace_back(from, end);
+        after.emplace_back(from, from == all.end() ? from : std::next(from));
+        const auto above = all.upper_bound(asked[i]);
+        next.emplace_back(above, above == all.end() ? above : std::next(above));
+        before.emplace_back(from == all.begin() ? from : std::prev(from), from);
+      }
+      expect_list("range", tree.range(asked, hi, {interval::closed, limit}), ranges, limit);
+      expect_list("prefix", tree.prefix(asked, {interval::closed, limit}), prefixes, limit);
+      expect_list("at_or_after", tree.at_or_after(asked), after, limit);
+      expect_list("successor", tree.successor(asked), next, limit);
+      expect_list("predecessor", tree.predecessor(asked), before, limit);
+    }
+  }
+};
+
+TEST_P(RadixTreeLists, SmallSetsAgree) {
+  for (const byte_family f : all_byte_families) {
+    check(f, 1);
+    check(f, 300);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(RadixTreeLists, SmallEmptyTreesAndBatchesHaveNothing) {
+  const auto tree = radix_tree<value>::build(strings{}, std::vector<value>{}, {}, GetParam()->where);
+  EXPECT_TRUE(tree.validate().ok);
+  EXPECT_EQ(tree.range(strings{"", "a"}, strings{"z", "b"}).offsets.to_vector(), (std::vector<std::uint64_t>{0, 0, 0}));
+  EXPECT_EQ(tree.prefix(strings{}).offsets.to_vector(), std::vector<std::uint64_t>{0});
+  EXPECT_TRUE(tree.successor(strings{"a"}).keys().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(, RadixTreeLists, testing::ValuesIn(host_span_settings()), setting_name{});
+
+}  // namespace
+}  // namespace espalier::test

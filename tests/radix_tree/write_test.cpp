@@ -1,0 +1,156 @@
+// write_test.cpp - batches of writes agree with std::map, equal keys in a batch included; a failed one changes nothing.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+
+#include "espalier/radix_tree/radix_tree.hpp"
+#include "radix_tree/families.hpp"
+#include "support/failing_pool.hpp"
+#include "support/setting.hpp"
+
+namespace espalier::test {
+namespace {
+
+enum class write : std::uint8_t { insert, insert_or_assign, update, erase };
+
+class model {
+ public:
+  /// What `done` must say.
+  std::vector<std::uint8_t> apply(write op, const strings& keys, const std::vector<std::uint64_t>& values) {
+    std::vector<std::uint8_t> done;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const bool there = all.count(keys[i]) != 0;
+      if (op == write::insert) all.emplace(keys[i], values[i]);
+      if (op == write::insert_or_assign || (op == write::update && there)) all[keys[i]] = values[i];
+      if (op == write::erase) all.erase(keys[i]);
+      done.push_back(op == write::update || op == write::erase ? there : !there);
+    }
+    return done;
+  }
+  std::map<std::string, std::uint64_t> all;
+};
+
+void apply(radix_tree<std::uint64_t>& tree, write op, const strings& keys, const std::vector<std::uint64_t>& values,
+           std::span<std::uint8_t> done) {
+  if (op == write::insert) tree.insert(keys, values, done);
+  if (op == write::insert_or_assign) tree.insert_or_assign(keys, values, done);
+  if (op == write::update) tree.update(keys, values, done);
+  if (op == write::erase) tree.erase(keys, done);
+}
+
+std::string difference(const radix_tree<std::uint64_t>& tree, const model& m) {
+  const validation v = tree.validate();
+  if (!v.ok) return v.problem;
+  if (tree.size() != m.all.size()) return std::to_string(tree.size()) + " keys, not " + std::to_string(m.all.size());
+  const auto got = tree.prefix(strings{""});
+  const strings keys = got.keys();
+  const auto values = got.values.to_vector();
+  std::size_t i = 0;
+  for (const auto& [key, value] : m.all) {
+    if (keys[i] != key || values[i] != value) return "element " + std::to_string(i) + " differs";
+    ++i;
+  }
+  return {};
+}
+
+class RadixTreeWrites : public testing::TestWithParam<const setting*> {
+ protected:
+  static void step(radix_tree<std::uint64_t>& tree, model& m, write op, const strings& keys, std::uint64_t first_value) {
+    std::vector<std::uint64_t> values(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) values[i] = first_value + i;
+    std::vector<std::uint8_t> done(keys.size(), 7);
+    apply(tree, op, keys, values, done);
+    ASSERT_EQ(done, m.apply(op, keys, values)) << "operation " << static_cast<int>(op);
+    ASSERT_EQ(difference(tree, m), "") << "operation " << static_cast<int>(op);
+  }
+};
+
+TEST_P(RadixTreeWrites, SmallBatchesOfEveryFamilyAgree) {
+  for (const byte_family f : all_byte_families) {
+    SCOPED_TRACE(to_string(f));
+    model m;
+    auto tree = radix_tree<std::uint64_t>::build(strings{}, std::vector<std::uint64_t>{}, {}, GetParam()->where);
+    std::uint64_t value = 1;
+    for (std::uint64_t round = 0; round < 3; ++round) {
+      const strings keys = byte_keys_of(f, 250, round + 1);
+      const strings near = questions_about(keys, 150, round);
+      for (const auto& [op, batch] : {std::pair{write::insert, keys}, {write::update, near}, {write::erase, near},
+                                      {write::insert_or_assign, near}, {write::insert, near}, {write::erase, keys}}) {
+        step(tree, m, op, batch, value);
+        if (HasFatalFailure()) return;
+        value += 1000;
+      }
+      step(tree, m, write::insert, keys, value += 1000);
+    }
+    step(tree, m, write::erase, tree.prefix(strings{""}).keys(), 0);
+    EXPECT_TRUE(tree.empty());
+    step(tree, m, write::insert, byte_keys_of(f, 50), 5);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(RadixTreeWrites, LargeBatchesOfAFewKeysHaveTheLastOneWin) {
+  model m;
+  auto tree = radix_tree<std::uint64_t>::build(strings{}, std::vector<std::uint64_t>{}, {}, GetParam()->where);
+  random_words random(3);
+  strings keys(50000);
+  for (std::string& k : keys) k = "key" + std::to_string(random.below(7));
+  step(tree, m, write::insert_or_assign, keys, 1);
+  for (std::uint64_t round = 0; round < 4; ++round) step(tree, m, write::update, keys, 1000000 * round);
+}
+
+RC_GTEST_PROP(RadixTreeModel, AnySequenceOfWritesAgreesWithAMap, ()) {
+  model m;
+  auto tree = radix_tree<std::uint64_t>::build(strings{}, std::vector<std::uint64_t>{}, {}, device::cpu(2));
+  const auto key = rc::gen::container<std::string>(rc::gen::element('\0', '\1', 'a', '\xff'));
+  const int steps = *rc::gen::inRange(1, 8);
+  for (int i = 0; i < steps; ++i) {
+    const auto op = *rc::gen::element(write::insert, write::insert_or_assign, write::update, write::erase);
+    const strings keys = *rc::gen::container<strings>(key);
+    std::vector<std::uint64_t> values(keys.size());
+    for (std::size_t j = 0; j < keys.size(); ++j) values[j] = 100 * static_cast<std::uint64_t>(i) + j;
+    std::vector<std::uint8_t> done(keys.size());
+    apply(tree, op, keys, values, done);
+    RC_ASSERT(done == m.apply(op, keys, values));
+    RC_ASSERT(difference(tree, m) == "");
+  }
+}
+
+TEST_P(RadixTreeWrites, SmallWritesWithoutMemoryChangeNothing) {
+  const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool());
+  const device where = GetParam()->where.with_pool(pool);
+  const strings keys = byte_keys_of(byte_family::random_lengths, 300), more = byte_keys_of(byte_family::urls, 200);
+  std::vector<std::uint64_t> values(keys.size(), 1), other(more.size(), 2), again(keys.size(), 3);
+  model m;
+  m.apply(write::insert_or_assign, keys, values);
+  for (const write op : {write::insert, write::insert_or_assign, write::update, write::erase}) {
+    const strings& batch = op == write::update || op == write::erase ? keys : more;
+    const auto& brought = op == write::update || op == write::erase ? again : other;
+    std::size_t failures = 0;
+    for (std::size_t k = 1;; ++k) {
+      ASSERT_LT(k, 5000u) << "never stops allocating";
+      auto tree = radix_tree<std::uint64_t>::build(keys, values, {}, where);
+      model after = m;
+      std::vector<std::uint8_t> done(batch.size());
+      pool->fail_at(k);
+      bool threw = false;
+      try {
+        apply(tree, op, batch, brought, done);
+      } catch (const out_of_memory&) {
+        threw = true;
+        ++failures;
+      }
+      pool->fail_at(0);
+      if (!threw) after.apply(op, batch, brought);
+      ASSERT_EQ(difference(tree, after), "") << "allocation " << k;
+      if (!threw) break;
+    }
+    EXPECT_GT(failures, 0u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, RadixTreeWrites, testing::ValuesIn(host_span_settings()), setting_name{});
+
+}  // namespace
+}  // namespace espalier::test
