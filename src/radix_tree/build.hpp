@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "radix_tree/order.hpp"
 #include "radix_tree/parts.hpp"
 #include "radix_tree/sort_keys.hpp"
 #include "radix_tree/storage.hpp"
@@ -100,6 +101,10 @@ class radix_builder {
     tree.view.node16 = tree.node16.data();
     tree.view.node48 = tree.node48.data();
     tree.view.node256 = tree.node256.data();
+    tree.node_counts[0] = tree.node4.size();
+    tree.node_counts[1] = tree.node16.size();
+    tree.node_counts[2] = tree.node48.size();
+    tree.node_counts[3] = tree.node256.size();
     context_.for_each(nodes_.size(), write_head<V>{tree.view, nodes_.data(), node_links_.data()});
   }
   template <class Node>
@@ -133,6 +138,7 @@ class radix_builder {
     if (tree.leaf_counts[long_class] != 0) {
       context_.for_each(sorted.n, count_heap{sorted, of_class.data()});
       tree.heap = room<std::uint64_t>(number(of_class, sorted.n));
+      tree.heap_used = tree.heap.size();
       tree.view.heap = tree.heap.data();
     }
     context_.for_each(sorted.n, write_leaf<V>{tree.view, sorted, values, of_class.data(), tree.heap.data(), links.data()});
@@ -188,16 +194,8 @@ class radix_builder {
         tree.view.only_kind = context_.read(links.data()).kind();
         return;
       }
-    } else {
-      note_rank note{links.data(), {}};
-      for (unsigned c = 0; c < leaf_classes; ++c) {
-        tree.ranks[c] = room<std::uint32_t>(tree.leaf_counts[c]);
-        tree.view.ranks[c] = note.ranks[c] = tree.ranks[c].data();
-      }
-      context_.for_each(n, note);
     }
-    tree.order = std::move(links);
-    tree.view.order = tree.order.data();
+    adopt_order(context_, tree, std::move(links), classes > 1);
   }
 
   Context& context_;

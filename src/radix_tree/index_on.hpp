@@ -1,6 +1,9 @@
 // index_on.hpp - the radix tree on one kind of device: every operation of radix_index, written once over a Context.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -64,12 +67,16 @@ class radix_index_on final : public radix_index {
     const stream order = where_.default_stream();
     execute<Context>(where_, execution{order, true}, [&] {
       Context context(where_, order);
+      know(context);
       radix_view<V> copy = tree_.view;
       const auto node4 = host(context, tree_.node4), node16 = host(context, tree_.node16);
       const auto node48 = host(context, tree_.node48), node256 = host(context, tree_.node256);
       const auto heap = host(context, tree_.heap), cells = host(context, tree_.cells), links = host(context, tree_.order);
       std::vector<std::byte> leaves[leaf_classes], ranks[leaf_classes];
-      radix_counts counts{{tree_.node4.size(), tree_.node16.size(), tree_.node48.size(), tree_.node256.size()}, {}};
+      radix_counts counts{};
+      std::copy(std::begin(tree_.node_counts), std::end(tree_.node_counts), counts.nodes);
+      std::copy(std::begin(tree_.node_dead), std::end(tree_.node_dead), counts.dead_nodes);
+      std::copy(std::begin(tree_.leaf_dead), std::end(tree_.leaf_dead), counts.dead_leaves);
       for (unsigned c = 0; c < leaf_classes; ++c) {
         counts.leaves[c] = tree_.leaf_counts[c];
         leaves[c] = bytes(context, tree_.leaves[c].data(), tree_.leaves[c].bytes());
@@ -100,7 +107,7 @@ class radix_index_on final : public radix_index {
     });
   }
   void rank(radix_bound what, const byte_keys& keys, std::uint64_t* ranks, const execution& ex) const override {
-    ask(ex, keys.n, [=, this](Context& context) {
+    ask_by_rank(ex, keys.n, [=, this](Context& context) {
       const keys_in in(context, keys);
       output out(context, ranks, keys.n * 8);
       context.ask(radix_rank_job<V>{tree_.view, what, in.batch(), static_cast<std::uint64_t*>(out.data())}, keys.n);
@@ -109,7 +116,7 @@ class radix_index_on final : public radix_index {
   }
   void count(radix_slice what, const byte_keys& lo, const byte_keys& hi, const range_options& options,
              std::uint64_t* counts, const execution& ex) const override {
-    ask(ex, lo.n, [=, this](Context& context) {
+    ask_by_rank(ex, lo.n, [=, this](Context& context) {
       const keys_in low(context, lo), high(context, hi);
       output out(context, counts, lo.n * 8);
       context.ask(slices(what, low, high, options, nullptr, static_cast<std::uint64_t*>(out.data())), lo.n);
@@ -121,6 +128,7 @@ class radix_index_on final : public radix_index {
     byte_range_buffers result;
     execute<Context>(where_, execution{order, true}, [&] {
       Context context(where_, order);
+      know(context);
       const keys_in low(context, lo), high(context, hi);
       result.offsets = buffer<std::uint64_t>(where_, lo.n + 1, order);
       const buffer<std::uint64_t> begins(where_, lo.n, order);
@@ -133,7 +141,8 @@ class radix_index_on final : public radix_index {
     });
     return result;
   }
-  void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done, const stream& order) override {
+  void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done, radix_path path,
+             const stream& order) override {
     if (keys.n == 0) return;
     if (keys.n >= 0xffffffffu) throw error("radix_tree: a batch has fewer than 2^32 - 1 keys; split it.");
     execute<Context>(where_, execution{order, true}, [&] {
@@ -142,7 +151,7 @@ class radix_index_on final : public radix_index {
       const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values, keys.n * elements_.value_bytes);
       const buffer<std::uint8_t> mask(where_, done == nullptr ? 0 : keys.n, order);  // until all is done
       radix_writer<Context, V>(context, tree_, elements_, options_)(op, in.batch(), keys.n, in_values.data(),
-                                                                   done == nullptr ? nullptr : mask.data());
+                                                                   done == nullptr ? nullptr : mask.data(), path);
       if (done != nullptr) context.copy(done, mask.data(), keys.n);
     });
   }
@@ -174,6 +183,19 @@ class radix_index_on final : public radix_index {
       work(context);
     });
   }
+  template <class Work>
+  void ask_by_rank(const execution& ex, std::size_t n, const Work& work) const {
+    ask(ex, n, [=, this](Context& context) {
+      know(context);
+      work(context);
+    });
+  }
+  /// Questions may come from several threads: the first one lists the leaves.
+  void know(Context& context) const {
+    const std::lock_guard lock(mutex_);
+    know_order(context, tree_);
+    if constexpr (Context::on_gpu) context.order().synchronize();
+  }
   [[nodiscard]] static std::vector<std::byte> bytes(Context& context, const void* from, std::size_t n) {
     std::vector<std::byte> to(n);
     if (n != 0) context.copy(to.data(), from, n);
@@ -191,7 +213,8 @@ class radix_index_on final : public radix_index {
   device where_;
   element_type elements_;
   radix_options options_;
-  radix_storage<V> tree_;
+  mutable std::mutex mutex_;
+  mutable radix_storage<V> tree_;  ///< questions change the order of its leaves, from unknown to known
 };
 
 }  // namespace espalier::detail

@@ -119,8 +119,9 @@ struct link_of_class {
   ordered_keys keys;
   const std::uint64_t* of_class;  ///< scanned
   radix_link* links;
+  std::uint64_t before = 0;  ///< leaves that there are
   ESPALIER_HD void operator()(std::size_t i) const {
-    if (of_class[i + 1] != of_class[i]) links[i] = radix_link::of(leaf_kind(keys[i].size), of_class[i]);
+    if (of_class[i + 1] != of_class[i]) links[i] = radix_link::of(leaf_kind(keys[i].size), before + of_class[i]);
   }
 };
 struct mark_full {
@@ -147,15 +148,16 @@ struct write_leaf {
   ordered_keys keys;
   const void* values;              ///< the caller's
   const std::uint64_t* heap_at;    ///< of long keys, scanned; null: there are none
-  std::uint64_t* heap;
+  std::uint64_t* heap;             ///< behind what is there
   const radix_link* links;
+  std::uint64_t heap_before = 0;   ///< words that are there
   ESPALIER_HD void operator()(std::size_t i) const {
     const byte_key_view key = keys[i];
     const radix_link l = links[i];
     const unsigned c = leaf_class(l.kind());
     auto* const words = reinterpret_cast<std::uint64_t*>(tree.leaf(l));
     if (c == long_class) {
-      words[0] = heap_at[i];
+      words[0] = heap_before + heap_at[i];
       words[1] = key.size;
       for (std::uint32_t at = 0; at < key.size; at += 8) heap[heap_at[i] + at / 8] = key.word(at);
     } else {
@@ -174,7 +176,7 @@ struct write_head {
   ESPALIER_HD void operator()(std::size_t k) const {
     tree.with_node(links[k], [&](auto& n) {
       n.head.at = nodes[k].at;
-      n.head.count = nodes[k].children;
+      n.head.info = nodes[k].children * radix_info::one_child;
     });
   }
 };
@@ -305,15 +307,6 @@ struct write_root_cell {
       l = next;
     }
     return l;
-  }
-};
-
-// ---- order -------------------------------------------------------------------------------------------------
-struct note_rank {
-  const radix_link* order;
-  std::uint32_t* ranks[leaf_classes];
-  ESPALIER_HD void operator()(std::size_t i) const {
-    ranks[leaf_class(order[i].kind())][order[i].index()] = static_cast<std::uint32_t>(i);
   }
 };
 

@@ -7,36 +7,61 @@
 
 namespace espalier::detail {
 
+/// Numbers of leaves among all leaves.
+struct leaf_number {
+  std::uint64_t first[leaf_classes + 1] = {};  ///< of each class, and the end
+  leaf_number() = default;
+  explicit leaf_number(const std::size_t (&counts)[leaf_classes]) {
+    for (unsigned c = 0; c < leaf_classes; ++c) first[c + 1] = first[c] + counts[c];
+  }
+  [[nodiscard]] ESPALIER_INLINE std::uint64_t operator()(radix_link l) const {
+    return first[leaf_class(l.kind())] + l.index();
+  }
+  friend bool operator==(const leaf_number&, const leaf_number&) = default;
+};
+
 template <unsigned V>
 struct radix_storage {
   buffer<radix_node4> node4;
   buffer<radix_node16> node16;
   buffer<radix_node48> node48;
   buffer<radix_node256> node256;
+  std::size_t node_counts[4] = {};  ///< in use, dead ones included; there may be memory for more
+  std::size_t node_dead[4] = {};
   raw_buffer leaves[leaf_classes];
   std::size_t leaf_counts[leaf_classes] = {};
+  std::size_t leaf_dead[leaf_classes] = {};
   buffer<std::uint64_t> heap;
+  std::uint64_t heap_used = 0;  ///< words
   buffer<radix_link> cells;
   buffer<radix_link> order;
   buffer<std::uint32_t> ranks[leaf_classes];
-  buffer<std::uint64_t> stamps;   ///< of leaves, for updates (write.hpp); none before the first one
-  std::uint32_t batches = 0;      ///< of updates
+  buffer<std::uint64_t> stamps;  ///< of leaves, for updates (write.hpp); none before the first one
+  leaf_number stamped;           ///< those that have one
+  std::uint32_t batches = 0;     ///< of updates
+  bool lost_table = false;     ///< keys came that it could not tell apart; a rebuild makes another
+  bool order_is_known = true;  ///< else leaves have come or gone since (order.hpp)
   radix_view<V> view;
+
+  void forget_order() {
+    order = {};
+    for (auto& of_class : ranks) of_class = {};
+    order_is_known = false;
+    view.order = nullptr;
+    for (auto& of_class : view.ranks) of_class = nullptr;
+  }
 
   [[nodiscard]] radix_stats stats() const {
     radix_stats s;
     s.size = view.size;
-    s.nodes[0] = node4.size();
-    s.nodes[1] = node16.size();
-    s.nodes[2] = node48.size();
-    s.nodes[3] = node256.size();
+    for (unsigned k = 0; k < 4; ++k) s.nodes[k] = node_counts[k] - node_dead[k];
     s.heap_bytes = heap.bytes();
     s.table_bits = view.table_bits;
     s.table_bytes = cells.bytes();
     s.order_bytes = order.bytes();
     s.bytes = node4.bytes() + node16.bytes() + node48.bytes() + node256.bytes() + heap.bytes() + cells.bytes();
     for (unsigned c = 0; c < leaf_classes; ++c) {
-      s.leaves[c] = leaf_counts[c];
+      s.leaves[c] = leaf_counts[c] - leaf_dead[c];
       s.order_bytes += ranks[c].bytes();
       s.bytes += leaves[c].bytes();
     }

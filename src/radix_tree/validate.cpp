@@ -1,6 +1,7 @@
 // validate.cpp - see validate.hpp.
 #include "radix_tree/validate.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -25,19 +26,19 @@ class checker {
     if (in_order_.size() != t_.size)
       return std::to_string(in_order_.size()) + " keys are reached, but there are " + std::to_string(t_.size);
     for (unsigned k = 0; k < 4; ++k) {
-      for (std::size_t i = 0; i < node_seen_[k].size(); ++i)
-        if (!node_seen_[k][i]) return "node " + std::to_string(i) + " of kind " + std::to_string(k) + " is not reached";
+      if (unseen(node_seen_[k]) != counts_.dead_nodes[k]) return "nodes of kind " + std::to_string(k) + " are lost";
+    }
+    for (unsigned c = 0; c < leaf_classes; ++c) {
+      if (unseen(leaf_seen_[c]) != counts_.dead_leaves[c]) return "leaves of class " + std::to_string(c) + " are lost";
     }
     found = order_problem();
     return found.empty() ? table_problem() : found;
   }
 
  private:
-  struct item {
-    radix_link link;
-    std::uint32_t above;  ///< keys below this link agree before here, and with the leaf `like`
-    unsigned symbol;
-  };
+  static std::size_t unseen(const std::vector<bool>& seen) {
+    return static_cast<std::size_t>(std::count(seen.begin(), seen.end(), false));
+  }
   static std::string name(radix_link l) {
     return "kind " + std::to_string(static_cast<unsigned>(l.kind())) + " number " + std::to_string(l.index());
   }
@@ -89,7 +90,8 @@ class checker {
       symbols.push_back(s);
       return true;
     });
-    if (children.size() != n.head.count) return "counts " + std::to_string(n.head.count) + " children";
+    if (children.size() != n.head.count()) return "counts " + std::to_string(n.head.count()) + " children";
+    if ((n.head.info & (radix_info::latched | radix_info::dead)) != 0) return "is latched or dead";
     if (children.size() < 2) return "has fewer than two children";
     if (children.size() - (n.head.end.is_nothing() ? 0 : 1) > Node::room) return "has too many children";
     for (std::size_t i = 0; i < children.size(); ++i) {

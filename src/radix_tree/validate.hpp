@@ -6,9 +6,9 @@
 
 namespace espalier::detail {
 
-/// How many nodes and leaves the memory holds: each must be reached once.
+/// How many nodes and leaves there are: each must be reached once, or be dead.
 struct radix_counts {
-  std::size_t nodes[4], leaves[leaf_classes];
+  std::size_t nodes[4], leaves[leaf_classes], dead_nodes[4], dead_leaves[leaf_classes];
 };
 
 /// `tree` points to host memory.

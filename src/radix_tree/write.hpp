@@ -2,25 +2,19 @@
 //
 // Updates are written in place. Who of several elements with the same key wins is settled by a stamp per leaf: the batch's
 // number and the highest element, raised by all of them before any of them writes; batches count up, so that stamps are never
-// cleared, and no table of them can be full. Inserts and erases make the tree anew from its elements and the batch's, in one
-// streaming pass beside the sort: right for batches that are not much smaller than the tree.
+// cleared, and no table of them can be full. Inserts and erases change the nodes they are about (in_place.hpp), or make the
+// tree anew from its elements and the batch's, in one streaming pass beside the sort: right for batches that are not much
+// smaller than the tree, and where half of the memory is dead.
 #pragma once
 
 #include <utility>
 
 #include "espalier/sync/shared_memory.hpp"
 #include "radix_tree/build.hpp"
+#include "radix_tree/in_place.hpp"
 #include "radix_tree/list.hpp"
 
 namespace espalier::detail {
-
-/// Number of a leaf among all leaves.
-struct leaf_number {
-  std::uint64_t first[leaf_classes];  ///< of each class
-  [[nodiscard]] ESPALIER_INLINE std::uint64_t operator()(radix_link l) const {
-    return first[leaf_class(l.kind())] + l.index();
-  }
-};
 
 struct raise_stamp {
   const radix_link* links;
@@ -51,6 +45,27 @@ struct write_winner {
     if constexpr (V != 0) {
       if (!l.is_nothing() && stamps[number(l)] == (batch | i)) *tree.value_of(l) = load_value<V>(tree.value_bytes, values, i);
     }
+  }
+};
+
+/// marks[e] = 1: element e brings a key that is not there (or takes one that is): of equal ones the first, or the last.
+struct mark_changing {
+  ordered_keys keys;
+  const radix_link* links;
+  bool first, there;
+  std::uint64_t* marks;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::uint32_t e = keys.places[i];
+    const bool at_end = first ? i == 0 : i + 1 == keys.n;
+    const bool one = at_end || first_difference(keys[i], keys[first ? i - 1 : i + 1]) != same_key;
+    marks[e] = one && links[e].is_nothing() != there ? 1 : 0;
+  }
+};
+struct keep_numbers {
+  const std::uint64_t* marks;  ///< scanned
+  std::uint32_t* numbers;
+  ESPALIER_HD void operator()(std::size_t e) const {
+    if (marks[e + 1] != marks[e]) numbers[marks[e]] = static_cast<std::uint32_t>(e);
   }
 };
 
@@ -114,19 +129,25 @@ class radix_writer {
       : context_(context), tree_(tree), elements_(elements), options_(options) {}
 
   /// All in the device's memory; done may be null. Either all of it is done, or memory runs out before anything is changed.
-  void operator()(radix_write op, const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done) {
+  void operator()(radix_write op, const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done,
+                  radix_path path) {
     const buffer<radix_link> links = room<radix_link>(n);
     context_.ask(radix_locate_job<V>{tree_.view, keys, links.data()}, n);
-    if (op == radix_write::update) return update(links.data(), n, values, done);
-    if (done != nullptr) {
-      const buffer<std::uint32_t> places = key_sorter<Context>(context_)(keys, n);
-      context_.for_each(n, mark_first{{keys, places.data(), n}, links.data(), op == radix_write::erase, done});
+    if (op == radix_write::update) {
+      prepare_update();
+      return update(links.data(), n, values, done);
     }
-    if (op == radix_write::erase) {
+    const buffer<std::uint32_t> places = key_sorter<Context>(context_)(keys, n);
+    const ordered_keys sorted{keys, places.data(), n};
+    const bool erases = op == radix_write::erase;
+    if (path == radix_path::in_place || (path == radix_path::automatic && n < tree_.view.size / 8 && !is_worn())) {
+      change_in_place(op, sorted, links.data(), values);
+    } else if (erases) {
       erase(links.data(), n);
     } else {
       insert(keys, n, values, op == radix_write::insert ? of_equal_keys::first : of_equal_keys::last);
     }
+    if (done != nullptr) context_.for_each(n, mark_first{sorted, links.data(), erases, done});
   }
 
  private:
@@ -134,25 +155,65 @@ class radix_writer {
   [[nodiscard]] buffer<T> room(std::size_t n) {
     return buffer<T>(context_.where(), n, context_.order());
   }
-
-  void update(const radix_link* links, std::size_t n, const void* values, std::uint8_t* done) {
-    leaf_number number{};
-    std::uint64_t leaves = 0;
+  /// Half of the leaves are dead, or the root table is lost.
+  [[nodiscard]] bool is_worn() const {
+    std::size_t leaves = 0, dead = 0;
     for (unsigned c = 0; c < leaf_classes; ++c) {
-      number.first[c] = leaves;
       leaves += tree_.leaf_counts[c];
+      dead += tree_.leaf_dead[c];
     }
-    if (tree_.stamps.size() < leaves || tree_.batches == 0xffffffffu) {
-      tree_.stamps = room<std::uint64_t>(leaves);
-      context_.zero(tree_.stamps.data(), tree_.stamps.bytes());
-      tree_.batches = 0;
+    return 2 * dead > leaves || tree_.lost_table;
+  }
+
+  void change_in_place(radix_write op, const ordered_keys& sorted, const radix_link* links, const void* values) {
+    const std::size_t n = sorted.n;
+    const bool erases = op == radix_write::erase, assigns = op == radix_write::insert_or_assign;
+    const buffer<std::uint64_t> marks = room<std::uint64_t>(n + 1);
+    context_.for_each(n, mark_changing{sorted, links, !assigns, erases, marks.data()});
+    context_.zero(marks.data() + n, 8);
+    context_.exclusive_scan(marks.data(), marks.data(), n + 1);
+    const std::uint64_t m = context_.read(marks.data() + n);
+    const buffer<std::uint32_t> numbers = room<std::uint32_t>(m);
+    context_.for_each(n, keep_numbers{marks.data(), numbers.data()});
+    if (assigns) prepare_update();  // while it may still fail
+    in_place_writer<Context, V> writer(context_, tree_);
+    if (erases && m != 0) {
+      std::size_t gone[leaf_classes];
+      for (unsigned c = 0; c < leaf_classes; ++c) gone[c] = count_class(sorted.batch, numbers.data(), m, c);
+      writer.erase(sorted.batch, numbers.data(), m, gone);
+    } else if (m != 0) {
+      writer.insert(sorted.batch, numbers.data(), m, values);
     }
+    if (assigns) update(links, n, values, nullptr);
+  }
+  [[nodiscard]] std::uint64_t count_class(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, unsigned c) {
+    const buffer<std::uint64_t> marks = room<std::uint64_t>(m + 1);
+    context_.for_each(m, mark_class{{keys, numbers, m}, c, marks.data()});
+    context_.zero(marks.data() + m, 8);
+    context_.exclusive_scan(marks.data(), marks.data(), m + 1);
+    return context_.read(marks.data() + m);
+  }
+
+  /// Elements whose links are nothing are left out.
+  void update(const radix_link* links, std::size_t n, const void* values, std::uint8_t* done) {
+    const leaf_number& number = tree_.stamped;
     const std::uint64_t batch = std::uint64_t{++tree_.batches} << 32;
     context_.for_each(n, raise_stamp{links, number, batch, tree_.stamps.data()});
     context_.for_each(n, write_winner<V>{tree_.view, links, number, batch, tree_.stamps.data(), values, done});
   }
 
+  /// Stamps for all leaves that there are.
+  void prepare_update() {
+    const leaf_number number(tree_.leaf_counts);
+    if (number == tree_.stamped && tree_.batches != 0xffffffffu) return;
+    tree_.stamps = room<std::uint64_t>(number.first[leaf_classes]);
+    context_.zero(tree_.stamps.data(), tree_.stamps.bytes());
+    tree_.stamped = number;
+    tree_.batches = 0;
+  }
+
   void erase(const radix_link* links, std::size_t n) {
+    know_order(context_, tree_);
     const std::size_t size = tree_.view.size;
     const buffer<std::uint64_t> stays = room<std::uint64_t>(size + 1);
     context_.for_each(size, mark_all{stays.data()});
@@ -173,6 +234,7 @@ class radix_writer {
     const std::uint64_t bytes = keys.offsets == nullptr ? n * keys.stride : context_.read(keys.offsets + n) - skipped;
     const std::uint64_t old = tree_.view.size, all = old + n;
     if (all >= 0xffffffffu) throw error("radix_tree: a tree takes fewer than 2^32 - 1 keys; split them over several trees.");
+    know_order(context_, tree_);
     const byte_range_buffers held = element_lister<Context, V>{tree_.view, context_}.elements(nullptr, old);
     const buffer<std::uint64_t> offsets = room<std::uint64_t>(all + 1);
     const raw_buffer joined(context_.where(), held.total_bytes + bytes, context_.order());

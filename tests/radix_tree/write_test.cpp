@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "espalier/radix_tree/radix_tree.hpp"
@@ -32,12 +33,13 @@ class model {
 };
 
 void apply(radix_tree<std::uint64_t>& tree, write op, const strings& keys, const std::vector<std::uint64_t>& values,
-           std::span<std::uint8_t> done) {
-  if (op == write::insert) tree.insert(keys, values, done);
-  if (op == write::insert_or_assign) tree.insert_or_assign(keys, values, done);
+           std::span<std::uint8_t> done, radix_path path) {
+  if (op == write::insert) tree.insert(keys, values, done, path);
+  if (op == write::insert_or_assign) tree.insert_or_assign(keys, values, done, path);
   if (op == write::update) tree.update(keys, values, done);
-  if (op == write::erase) tree.erase(keys, done);
+  if (op == write::erase) tree.erase(keys, done, path);
 }
+constexpr radix_path all_paths[] = {radix_path::automatic, radix_path::in_place, radix_path::rebuild};
 
 std::string difference(const radix_tree<std::uint64_t>& tree, const model& m) {
   const validation v = tree.validate();
@@ -56,19 +58,20 @@ std::string difference(const radix_tree<std::uint64_t>& tree, const model& m) {
 
 class RadixTreeWrites : public testing::TestWithParam<const setting*> {
  protected:
-  static void step(radix_tree<std::uint64_t>& tree, model& m, write op, const strings& keys, std::uint64_t first_value) {
+  static void step(radix_tree<std::uint64_t>& tree, model& m, write op, const strings& keys, std::uint64_t first_value,
+                   radix_path path = radix_path::in_place) {
     std::vector<std::uint64_t> values(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) values[i] = first_value + i;
     std::vector<std::uint8_t> done(keys.size(), 7);
-    apply(tree, op, keys, values, done);
+    apply(tree, op, keys, values, done, path);
     ASSERT_EQ(done, m.apply(op, keys, values)) << "operation " << static_cast<int>(op);
     ASSERT_EQ(difference(tree, m), "") << "operation " << static_cast<int>(op);
   }
 };
 
 TEST_P(RadixTreeWrites, SmallBatchesOfEveryFamilyAgree) {
-  for (const byte_family f : all_byte_families) {
-    SCOPED_TRACE(to_string(f));
+  for (const byte_family f : all_byte_families) for (const radix_path path : all_paths) {
+    SCOPED_TRACE(std::string(to_string(f)) + ", path " + std::to_string(static_cast<int>(path)));
     model m;
     auto tree = radix_tree<std::uint64_t>::build(strings{}, std::vector<std::uint64_t>{}, {}, GetParam()->where);
     std::uint64_t value = 1;
@@ -77,15 +80,15 @@ TEST_P(RadixTreeWrites, SmallBatchesOfEveryFamilyAgree) {
       const strings near = questions_about(keys, 150, round);
       for (const auto& [op, batch] : {std::pair{write::insert, keys}, {write::update, near}, {write::erase, near},
                                       {write::insert_or_assign, near}, {write::insert, near}, {write::erase, keys}}) {
-        step(tree, m, op, batch, value);
+        step(tree, m, op, batch, value, path);
         if (HasFatalFailure()) return;
         value += 1000;
       }
-      step(tree, m, write::insert, keys, value += 1000);
+      step(tree, m, write::insert, keys, value += 1000, path);
     }
-    step(tree, m, write::erase, tree.prefix(strings{""}).keys(), 0);
+    step(tree, m, write::erase, tree.prefix(strings{""}).keys(), 0, path);
     EXPECT_TRUE(tree.empty());
-    step(tree, m, write::insert, byte_keys_of(f, 50), 5);
+    step(tree, m, write::insert, byte_keys_of(f, 50), 5, path);
     if (HasFatalFailure()) return;
   }
 }
@@ -111,7 +114,7 @@ RC_GTEST_PROP(RadixTreeModel, AnySequenceOfWritesAgreesWithAMap, ()) {
     std::vector<std::uint64_t> values(keys.size());
     for (std::size_t j = 0; j < keys.size(); ++j) values[j] = 100 * static_cast<std::uint64_t>(i) + j;
     std::vector<std::uint8_t> done(keys.size());
-    apply(tree, op, keys, values, done);
+    apply(tree, op, keys, values, done, *rc::gen::elementOf(std::vector<radix_path>(std::begin(all_paths), std::end(all_paths))));
     RC_ASSERT(done == m.apply(op, keys, values));
     RC_ASSERT(difference(tree, m) == "");
   }
@@ -124,7 +127,7 @@ TEST_P(RadixTreeWrites, SmallWritesWithoutMemoryChangeNothing) {
   std::vector<std::uint64_t> values(keys.size(), 1), other(more.size(), 2), again(keys.size(), 3);
   model m;
   m.apply(write::insert_or_assign, keys, values);
-  for (const write op : {write::insert, write::insert_or_assign, write::update, write::erase}) {
+  for (const write op : {write::insert, write::insert_or_assign, write::update, write::erase}) for (const radix_path path : {radix_path::in_place, radix_path::rebuild}) {
     const strings& batch = op == write::update || op == write::erase ? keys : more;
     const auto& brought = op == write::update || op == write::erase ? again : other;
     std::size_t failures = 0;
@@ -136,7 +139,7 @@ TEST_P(RadixTreeWrites, SmallWritesWithoutMemoryChangeNothing) {
       pool->fail_at(k);
       bool threw = false;
       try {
-        apply(tree, op, batch, brought, done);
+        apply(tree, op, batch, brought, done, path);
       } catch (const out_of_memory&) {
         threw = true;
         ++failures;
@@ -147,6 +150,71 @@ TEST_P(RadixTreeWrites, SmallWritesWithoutMemoryChangeNothing) {
       if (!threw) break;
     }
     EXPECT_GT(failures, 0u);
+  }
+}
+
+/// One node at the root, child by child up to all bytes, and back.
+TEST_P(RadixTreeWrites, SmallNodesGrowAndShrinkThroughEveryKind) {
+  for (const bool with_end : {false, true}) {
+    model m;
+    auto tree = radix_tree<std::uint64_t>::build(strings{}, std::vector<std::uint64_t>{}, {}, GetParam()->where);
+    if (with_end) step(tree, m, write::insert, {""}, 1);
+    random_words random(5);
+    std::vector<unsigned> bytes(256);
+    for (unsigned b = 0; b < 256; ++b) bytes[b] = b;
+    shuffle(bytes, random);
+    const auto expect_kind = [&](unsigned children, const char* when, std::initializer_list<unsigned> allowed) {
+      const radix_stats s = tree.stats();
+      for (unsigned k = 0; k < 4; ++k) {
+        const bool may = std::find(allowed.begin(), allowed.end(), k) != allowed.end();
+        ASSERT_TRUE(s.nodes[k] == 0 || may) << children << " children, " << when << ": node of kind " << k;
+      }
+      ASSERT_EQ(s.nodes[0] + s.nodes[1] + s.nodes[2] + s.nodes[3], children + (with_end ? 1 : 0) < 2 ? 0u : 1u);
+    };
+    for (unsigned n = 1; n <= 256; ++n) {
+      step(tree, m, write::insert, {std::string(1, static_cast<char>(bytes[n - 1]))}, n);
+      expect_kind(n, "growing", {n <= 4 ? 0u : n <= 16 ? 1u : n <= 48 ? 2u : 3u});
+      if (HasFatalFailure()) return;
+    }
+    shuffle(bytes, random);
+    for (unsigned n = 256; n-- > 0;) {
+      step(tree, m, write::erase, {std::string(1, static_cast<char>(bytes[n]))}, n);
+      // Kinds shrink a few children below where they grow.
+      expect_kind(n, "shrinking", {n <= 3 ? 0u : n <= 12 ? 1u : n <= 37 ? 2u : 3u});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(RadixTreeWrites, SmallPathsAreSplitAndJoined) {
+  model m;
+  auto tree = radix_tree<std::uint64_t>::build(strings{}, std::vector<std::uint64_t>{}, {}, GetParam()->where);
+  const std::string path(700, 'p');
+  for (const std::size_t at : {700u, 350u, 0u, 699u, 1u, 351u, 349u}) {
+    step(tree, m, write::insert, {path.substr(0, at) + "x"}, at);
+    step(tree, m, write::insert, {path.substr(0, at)}, at);
+    if (HasFatalFailure()) return;
+  }
+  for (const std::size_t at : {350u, 0u, 700u, 349u, 699u, 351u, 1u}) {
+    step(tree, m, write::erase, {path.substr(0, at)}, at);
+    step(tree, m, write::erase, {path.substr(0, at) + "x"}, at);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_TRUE(tree.empty());
+}
+
+TEST_P(RadixTreeWrites, LargeBatchesInPlaceAgree) {
+  for (const byte_family f : {byte_family::random_lengths, byte_family::few_bytes, byte_family::urls, byte_family::fixed16}) {
+    SCOPED_TRACE(to_string(f));
+    model m;
+    auto tree = radix_tree<std::uint64_t>::build(strings{}, std::vector<std::uint64_t>{}, {}, GetParam()->where);
+    const strings keys = byte_keys_of(f, 20000), near = questions_about(keys, 10000);
+    step(tree, m, write::insert, keys, 1, radix_path::rebuild);
+    step(tree, m, write::insert, near, 100000);
+    step(tree, m, write::erase, near, 0);
+    step(tree, m, write::insert_or_assign, keys, 300000);
+    step(tree, m, write::erase, keys, 0);
+    if (HasFatalFailure()) return;
   }
 }
 

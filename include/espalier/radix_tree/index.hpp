@@ -61,7 +61,7 @@ class radix_index {
   /// done[i] = 1: insert, insert_or_assign: the key was new; update, erase: it was there. Of equal keys of a batch the last one
   /// counts, of those that insert the first. Strong guarantee.
   virtual void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done,
-                     const stream& order) = 0;
+                     radix_path path, const stream& order) = 0;
 };
 
 /// Keys in any order; of equal ones the last counts. Strong guarantee.

@@ -7,8 +7,7 @@
 //
 //   node4    32 bytes, one sector      node48   480 bytes, of which a search reads three sectors
 //   node16   96 bytes, two sectors     node256  1056 bytes, two sectors
-// Invariants: 2 <= count <= room; bytes of node4 and node16 ascend, unused ones are 0xff; slots of node48 are used from the
-// first on, in any order.
+// Invariants: 2 <= count; bytes of node4 and node16 ascend; unused bytes are 0xff and unused children nothing.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +19,17 @@
 
 namespace espalier {
 
+/// One word of a node: how many children it has, and what writers need (change.hpp).
+struct radix_info {
+  static constexpr std::uint32_t latched = 1, dead = 2, one_child = 4, one_version = 1u << 11;
+  [[nodiscard]] static ESPALIER_INLINE unsigned count(std::uint32_t info) { return info >> 2 & 0x1ffu; }
+};
 struct radix_head {
   std::uint32_t at;
-  std::uint32_t count;  ///< children, that at `end` included
+  std::uint32_t info;
   radix_link end;
+  /// That at `end` included.
+  [[nodiscard]] ESPALIER_INLINE unsigned count() const { return radix_info::count(info); }
 };
 
 struct alignas(32) radix_node4 {
@@ -69,21 +75,19 @@ static_assert(sizeof(radix_node4) == 32 && sizeof(radix_node16) == 96 && sizeof(
 }
 
 // ---- the child at a byte -----------------------------------------------------------------------------------
-/// How many of four ascending bytes are below b, b included among them or not.
+// Of several bytes 0xff the first is the one in use, if one is: behind the others hangs nothing.
 template <class Team>
 [[nodiscard]] ESPALIER_INLINE radix_link child_at(Team, const radix_node4& n, std::uint8_t b) {
   radix_link found;
-  const unsigned used = n.head.count - (n.head.end.is_nothing() ? 0 : 1);
-  for (unsigned i = 0; i < 4; ++i) {
-    if (i < used && n.bytes[i] == b) found = n.children[i];
+  for (unsigned i = 4; i-- > 0;) {
+    if (n.bytes[i] == b) found = n.children[i];
   }
   return found;
 }
 template <class Team>
 [[nodiscard]] ESPALIER_INLINE radix_link child_at(Team team, const radix_node16& n, std::uint8_t b) {
   const unsigned i = team.template rank<0>(team.template view<16>(n.bytes), b);
-  const unsigned used = n.head.count - (n.head.end.is_nothing() ? 0 : 1);
-  return i < used && n.bytes[i] == b ? n.children[i] : radix_link{};
+  return i < 16 && n.bytes[i] == b ? n.children[i] : radix_link{};
 }
 template <class Team>
 [[nodiscard]] ESPALIER_INLINE radix_link child_at(Team, const radix_node48& n, std::uint8_t b) {
@@ -108,8 +112,7 @@ ESPALIER_HD void each_child(const Node& n, unsigned from, F f) {
     from = 1;
   }
   if constexpr (Node::room <= 16) {
-    const unsigned used = n.head.count - (n.head.end.is_nothing() ? 0 : 1);
-    for (unsigned i = 0; i < used; ++i) {
+    for (unsigned i = 0; i < Node::room && !n.children[i].is_nothing(); ++i) {
       if (symbol_of_byte(n.bytes[i]) >= from && !f(symbol_of_byte(n.bytes[i]), n.children[i])) return;
     }
   } else {
@@ -123,9 +126,8 @@ ESPALIER_HD void each_child(const Node& n, unsigned from, F f) {
 template <class Node, class F>
 ESPALIER_HD void each_child_back(const Node& n, unsigned below, F f) {
   if constexpr (Node::room <= 16) {
-    const unsigned used = n.head.count - (n.head.end.is_nothing() ? 0 : 1);
-    for (unsigned i = used; i-- > 0;) {
-      if (symbol_of_byte(n.bytes[i]) < below && !f(symbol_of_byte(n.bytes[i]), n.children[i])) return;
+    for (unsigned i = Node::room; i-- > 0;) {
+      if (!n.children[i].is_nothing() && symbol_of_byte(n.bytes[i]) < below && !f(symbol_of_byte(n.bytes[i]), n.children[i])) return;
     }
   } else {
     for (unsigned s = below; s-- > 1;) {

@@ -14,6 +14,13 @@ struct radix_options {
   unsigned table_bits = as_the_keys_suggest;
 };
 
+/// How inserts and erases are done. Both ways give the same elements.
+enum class radix_path : std::uint8_t {
+  automatic,  ///< by the size of the batch
+  in_place,   ///< the nodes that they are about are changed
+  rebuild,    ///< the tree is made anew
+};
+
 struct radix_stats {
   std::size_t size = 0;         ///< keys
   std::size_t nodes[4] = {};    ///< with room for 4, 16, 48, 256 children

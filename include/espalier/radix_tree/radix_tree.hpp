@@ -194,20 +194,23 @@ class radix_tree {
   // equal keys of a batch the first one does that, but every update finds its key. Of equal keys that are inserted the
   // first one's value stays, of those that are assigned or updated the last one's. A call that throws has changed nothing.
 
-  void insert(keys_in keys, in<slot> values, mask_out done = {}, const stream& s = {}) requires(!is_set) {
-    write_on(detail::radix_write::insert, keys, values, done, s);
+  void insert(keys_in keys, in<slot> values, mask_out done = {}, radix_path path = radix_path::automatic,
+              const stream& s = {}) requires(!is_set) {
+    write_on(detail::radix_write::insert, keys, values, done, path, s);
   }
-  void insert(keys_in keys, mask_out done = {}, const stream& s = {}) requires(is_set) {
-    write_on(detail::radix_write::insert, keys, {}, done, s);
+  void insert(keys_in keys, mask_out done = {}, radix_path path = radix_path::automatic, const stream& s = {})
+    requires(is_set) {
+    write_on(detail::radix_write::insert, keys, {}, done, path, s);
   }
-  void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {}, const stream& s = {}) requires(!is_set) {
-    write_on(detail::radix_write::insert_or_assign, keys, values, done, s);
+  void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {}, radix_path path = radix_path::automatic,
+                        const stream& s = {}) requires(!is_set) {
+    write_on(detail::radix_write::insert_or_assign, keys, values, done, path, s);
   }
   void update(keys_in keys, in<slot> values, mask_out done = {}, const stream& s = {}) requires(!is_set) {
-    write_on(detail::radix_write::update, keys, values, done, s);
+    write_on(detail::radix_write::update, keys, values, done, radix_path::automatic, s);
   }
-  void erase(keys_in keys, mask_out done = {}, const stream& s = {}) {
-    write_on(detail::radix_write::erase, keys, {}, done, s);
+  void erase(keys_in keys, mask_out done = {}, radix_path path = radix_path::automatic, const stream& s = {}) {
+    write_on(detail::radix_write::erase, keys, {}, done, path, s);
   }
 
   [[nodiscard]] std::size_t size() const { return index_->stats().size; }
@@ -237,10 +240,10 @@ class radix_tree {
                                               const range_options& options, const stream& s) const {
     return byte_range_result<Value>(index_->list(what, lo.raw(), hi.raw(), options, where().resolve(s)));
   }
-  void write_on(detail::radix_write op, keys_in keys, in<slot> values, mask_out done, const stream& s) {
+  void write_on(detail::radix_write op, keys_in keys, in<slot> values, mask_out done, radix_path path, const stream& s) {
     if (!is_set && op != detail::radix_write::erase) detail::require_equal("write", keys.size(), values.size());
     detail::require_optional("write mask", keys.size(), done.size());
-    index_->write(op, keys.raw(), values.data(), done.data(), where().resolve(s));
+    index_->write(op, keys.raw(), values.data(), done.data(), path, where().resolve(s));
   }
   void rank_on(detail::radix_bound what, keys_in keys, out<std::uint64_t> ranks, const detail::execution& ex) const {
     detail::require_equal("ranks", keys.size(), ranks.size());

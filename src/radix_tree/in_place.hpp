@@ -1,0 +1,278 @@
+// in_place.hpp - inserts and erases that change the nodes they are about, and no others.
+//
+// New leaves are written first; then each is hung into the tree by one thread (change.hpp), beside all others. Who finds no
+// node waits for a larger pool. If there is no memory for that, what was inserted is erased again, which takes none. At the
+// end the cells of the root table that lead to changed places are made anew; leaves in key order are listed when somebody
+// asks for them (order.hpp).
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "espalier/radix_tree/change.hpp"
+#include "radix_tree/parts.hpp"
+#include "radix_tree/storage.hpp"
+
+namespace espalier::detail {
+
+/// Elements of a batch, by number.
+struct listed_keys_of {
+  byte_batch batch;
+  const std::uint32_t* numbers;
+};
+
+/// Listed element j comes in by leaf links[j]; refused ones are listed again.
+template <unsigned V>
+struct insert_listed {
+  radix_view<V> tree;
+  radix_root* root;
+  radix_pools pools;
+  listed_keys_of keys;
+  const radix_link* links;
+  const std::uint32_t* pending;  ///< places in the list; null: all
+  std::uint32_t* refused;
+  std::uint32_t* refusals;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::uint32_t j = pending == nullptr ? static_cast<std::uint32_t>(i) : pending[i];
+    const auto outcome = radix_changer<radix_view<V>>(tree, root, pools).insert(keys.batch[keys.numbers[j]], links[j]);
+    if (outcome == radix_outcome::no_room) refused[shared_word{refusals}.fetch_one()] = j;
+  }
+};
+template <unsigned V>
+struct erase_listed {
+  radix_view<V> tree;
+  radix_root* root;
+  radix_pools pools;
+  listed_keys_of keys;
+  ESPALIER_HD void operator()(std::size_t j) const {
+    (void)radix_changer<radix_view<V>>(tree, root, pools).erase(keys.batch[keys.numbers[j]]);
+  }
+};
+/// The cells that the listed keys are in.
+template <unsigned V>
+struct renew_cell {
+  radix_view<V> tree;
+  listed_keys_of keys;
+  radix_link* cells;
+  ESPALIER_HD void operator()(std::size_t j) const {
+    const byte_key_view key = keys.batch[keys.numbers[j]];
+    if (!tree.in_table(key)) return;
+    shared_word{&cells[tree.cell_of(key)].word}.store_relaxed(write_root_cell<V>::lowest_above(tree, key).word);
+  }
+};
+
+template <class Context, unsigned V>
+class in_place_writer {
+  using storage = radix_storage<V>;
+
+ public:
+  in_place_writer(Context& context, storage& tree)
+      : context_(context), tree_(tree), counters_(context.where(), 8, context.order()) {}
+
+  /// m elements whose keys are new and differ. Throws out_of_memory, and the tree holds what it held.
+  void insert(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const void* values) {
+    const ordered_keys listed{keys, numbers, m};
+    const buffer<radix_link> links = make_leaves(listed, values);
+    const buffer<radix_root> root = lend_root();
+    buffer<std::uint32_t> pending, refused = room<std::uint32_t>(m);
+    const buffer<std::uint32_t> refusals = room<std::uint32_t>(1);
+    std::size_t left = m;
+    const auto hang_in = [&] {
+      grow_pools(left);
+      while (left != 0) {
+        context_.zero(refusals.data(), 4);
+        lend_counters();
+        context_.for_each(left, insert_listed<V>{tree_.view, root.data(), pools(), {keys, numbers}, links.data(),
+                                                 pending.size() == 0 ? nullptr : pending.data(), refused.data(),
+                                                 refusals.data()});
+        const std::size_t still = context_.read(refusals.data());
+        take_counters();
+        if (still == 0) return;
+        grow_pools(still);
+        buffer<std::uint32_t> list = room<std::uint32_t>(still);
+        context_.copy(list.data(), refused.data(), still * 4);
+        pending = std::move(list);
+        left = still;
+      }
+    };
+    try {
+      hang_in();
+    } catch (const out_of_memory&) {
+      withdraw(keys, numbers, m, root);
+      throw;
+    }
+    take_root(root);
+    tree_.view.size += m;
+    for (unsigned c = 0; c < leaf_classes; ++c) tree_.leaf_counts[c] += added_[c];
+    after(keys, numbers, m);
+  }
+
+  /// m elements whose keys are there and differ. links: of their leaves.
+  void erase(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const std::size_t (&gone)[leaf_classes]) {
+    const buffer<radix_root> root = lend_root();
+    grow_pools_if_possible(m);
+    lend_counters();
+    context_.for_each(m, erase_listed<V>{tree_.view, root.data(), pools(), {keys, numbers}});
+    take_counters();
+    take_root(root);
+    tree_.view.size -= m;
+    for (unsigned c = 0; c < leaf_classes; ++c) tree_.leaf_dead[c] += gone[c];
+    after(keys, numbers, m);
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] buffer<T> room(std::size_t n) {
+    return buffer<T>(context_.where(), n, context_.order());
+  }
+  [[nodiscard]] std::uint64_t number(const buffer<std::uint64_t>& marks, std::size_t n) {
+    context_.zero(marks.data() + n, 8);
+    context_.exclusive_scan(marks.data(), marks.data(), n + 1);
+    return context_.read(marks.data() + n);
+  }
+
+  // ---- leaves: behind those that there are -----------------------------------------------------------------
+  [[nodiscard]] buffer<radix_link> make_leaves(const ordered_keys& listed, const void* values) {
+    buffer<radix_link> links = room<radix_link>(listed.n);
+    const buffer<std::uint64_t> of_class = room<std::uint64_t>(listed.n + 1);
+    for (unsigned c = 0; c < leaf_classes; ++c) {
+      context_.for_each(listed.n, mark_class{listed, c, of_class.data()});
+      added_[c] = number(of_class, listed.n);
+      if (added_[c] == 0) continue;
+      check_number_of_leaves(tree_.leaf_counts[c] + added_[c]);
+      context_.for_each(listed.n, link_of_class{listed, of_class.data(), links.data(), tree_.leaf_counts[c]});
+      grow_leaves(c, tree_.leaf_counts[c] + added_[c]);
+    }
+    std::uint64_t heap_words = tree_.heap_used;
+    if (added_[long_class] != 0) {
+      context_.for_each(listed.n, count_heap{listed, of_class.data()});
+      heap_words += number(of_class, listed.n);
+      grow_heap(heap_words);
+    }
+    context_.for_each(listed.n, write_leaf<V>{tree_.view, listed, values, of_class.data(),
+                                              tree_.heap.data() + tree_.heap_used, links.data(), tree_.heap_used});
+    tree_.heap_used = heap_words;
+    return links;
+  }
+  void grow_leaves(unsigned c, std::size_t wanted) {
+    const std::size_t bytes = leaf_bytes(c, V);
+    if (wanted * bytes <= tree_.leaves[c].bytes()) return;
+    raw_buffer larger(context_.where(), (wanted + wanted / 4) * bytes, context_.order());
+    if (tree_.leaf_counts[c] != 0) context_.copy(larger.data(), tree_.leaves[c].data(), tree_.leaf_counts[c] * bytes);
+    tree_.leaves[c] = std::move(larger);
+    tree_.view.leaves[c] = static_cast<std::byte*>(tree_.leaves[c].data());
+  }
+  void grow_heap(std::uint64_t wanted) {
+    if (wanted <= tree_.heap.size()) return;
+    buffer<std::uint64_t> larger = room<std::uint64_t>(wanted + wanted / 4);
+    if (tree_.heap_used != 0) context_.copy(larger.data(), tree_.heap.data(), tree_.heap_used * 8);
+    tree_.heap = std::move(larger);
+    tree_.view.heap = tree_.heap.data();
+  }
+
+  // ---- nodes -----------------------------------------------------------------------------------------------
+  /// Room for what m inserts may need of each kind, or a good part of it.
+  void grow_pools(std::size_t m) {
+    grow(tree_.node4, tree_.view.node4, 0, m / 2 + 64);
+    grow(tree_.node16, tree_.view.node16, 1, m / 8 + 16);
+    grow(tree_.node48, tree_.view.node48, 2, m / 64 + 16);
+    grow(tree_.node256, tree_.view.node256, 3, m / 256 + 16);
+  }
+  /// Erasing goes without: nodes then stay larger than they need be.
+  void grow_pools_if_possible(std::size_t m) {
+    try {
+      grow(tree_.node4, tree_.view.node4, 0, m / 16 + 16);
+      grow(tree_.node16, tree_.view.node16, 1, m / 64 + 16);
+      grow(tree_.node48, tree_.view.node48, 2, m / 256 + 16);
+    } catch (const out_of_memory&) {
+    }
+  }
+  template <class Node>
+  void grow(buffer<Node>& memory, Node*& view, unsigned kind, std::size_t more) {
+    const std::size_t used = tree_.node_counts[kind], wanted = used + more;
+    if (wanted <= memory.size()) return;
+    check_number_of_leaves(wanted);
+    buffer<Node> larger = room<Node>(wanted + wanted / 8);
+    if (used != 0) context_.copy(larger.data(), memory.data(), used * sizeof(Node));
+    context_.fill(larger.data() + used, 0xff, (larger.size() - used) * sizeof(Node));
+    memory = std::move(larger);
+    view = memory.data();
+  }
+  static void check_number_of_leaves(std::uint64_t n) {
+    if (n > radix_link::most)
+      throw error("radix_tree: " + std::to_string(n) + " nodes or leaves of one kind are more than the " +
+                  std::to_string(radix_link::most) + " that a tree can hold; split the keys over several trees.");
+  }
+  [[nodiscard]] radix_pools pools() const {
+    return {counters_.data(),
+            {static_cast<std::uint32_t>(tree_.node4.size()), static_cast<std::uint32_t>(tree_.node16.size()),
+             static_cast<std::uint32_t>(tree_.node48.size()), static_cast<std::uint32_t>(tree_.node256.size())}};
+  }
+  /// Numbers of nodes in use, and of dead ones, to the device and back.
+  void lend_counters() {
+    std::uint32_t host[8];
+    for (unsigned k = 0; k < 4; ++k) {
+      host[k] = static_cast<std::uint32_t>(tree_.node_counts[k]);
+      host[4 + k] = static_cast<std::uint32_t>(tree_.node_dead[k]);
+    }
+    context_.copy(counters_.data(), host, sizeof(host));
+    if constexpr (Context::on_gpu) context_.order().synchronize();
+  }
+  void take_counters() {
+    std::uint32_t host[8];
+    context_.copy(host, counters_.data(), sizeof(host));
+    if constexpr (Context::on_gpu) context_.order().synchronize();
+    const std::size_t sizes[4] = {tree_.node4.size(), tree_.node16.size(), tree_.node48.size(), tree_.node256.size()};
+    for (unsigned k = 0; k < 4; ++k) {
+      tree_.node_counts[k] = std::min<std::size_t>(host[k], sizes[k]);  // who was refused has counted on
+      tree_.node_dead[k] = host[4 + k];
+    }
+  }
+  [[nodiscard]] buffer<radix_root> lend_root() {
+    buffer<radix_root> root = room<radix_root>(1);
+    const radix_root host{0, tree_.view.root.word};
+    context_.copy(root.data(), &host, sizeof(host));
+    if constexpr (Context::on_gpu) context_.order().synchronize();
+    return root;
+  }
+  void take_root(const buffer<radix_root>& root) { tree_.view.root = {context_.read(root.data()).link}; }
+
+  void withdraw(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const buffer<radix_root>& root) {
+    // Without pools, so that no node is made for it: only the numbers of dead ones go up.
+    std::size_t used[4];
+    std::copy(std::begin(tree_.node_counts), std::end(tree_.node_counts), used);
+    lend_counters();
+    context_.for_each(m, erase_listed<V>{tree_.view, root.data(), {counters_.data(), {0, 0, 0, 0}}, {keys, numbers}});
+    take_counters();
+    std::copy(std::begin(used), std::end(used), tree_.node_counts);
+    take_root(root);
+    after(keys, numbers, m);
+  }
+
+  void after(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m) {
+    tree_.forget_order();
+    if (tree_.view.table_bits == 0) return;
+    // Keys that part before the table's first byte may share a cell, and it would lead to one of them.
+    const radix_link root = tree_.view.root;
+    const bool too_low = root.is_node() && tree_.view.with_node(root, [&](const auto& n) {
+      return context_.read(&n.head).at < tree_.view.table_at;
+    });
+    if (too_low) {
+      tree_.cells = {};
+      tree_.view.cells = nullptr;
+      tree_.view.table_bits = 0;
+      tree_.lost_table = true;
+    } else {
+      context_.for_each(m, renew_cell<V>{tree_.view, {keys, numbers}, tree_.cells.data()});
+    }
+  }
+
+  Context& context_;
+  storage& tree_;
+  buffer<std::uint32_t> counters_;
+  std::size_t added_[leaf_classes] = {};
+};
+
+}  // namespace espalier::detail
