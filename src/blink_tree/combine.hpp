@@ -2,9 +2,9 @@
 //
 //   sort       the batch by key; elements of one key stay in batch order
 //   fold       what each run of equal keys does to its key
-//   settle     one thread per key looks it up: a value that changes is written in place, keys that come or go are listed
-//   write      those are merged into the leaves, or inserted and erased key by key
-//   answer     each element from what was there before its run, and what the run did before it
+//   settle     one thread per key looks it up: a value that changes is written in place, keys that come or go are
+//   listed write      those are merged into the leaves, or inserted and erased key by key answer     each element from
+//   what was there before its run, and what the run did before it
 // Nobody else is at the tree meanwhile, so that it holds no latch and settles before it writes.
 #pragma once
 
@@ -168,7 +168,9 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
           states(tree.where, n, order),
           before(tree.where, V != 0 && batch.out_values != nullptr ? n : 0, order),
           listed(tree.where, 1, order) {}
-    static bool may(const blink_write_job<view_type>& batch, blink_op op) { return batch.ops != nullptr || batch.op == op; }
+    static bool may(const blink_write_job<view_type>& batch, blink_op op) {
+      return batch.ops != nullptr || batch.op == op;
+    }
 
     buffer<Word> words;
     numbers places, inserts, erases;
@@ -182,7 +184,8 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
     context.fold(batch_runs<Word>{s.words.data(), s.places.data(), batch.ops, batch.op, n}, s.folds.data());
     context.zero(s.listed.data(), sizeof(listed_keys));
   }
-  [[nodiscard]] combined_batch<view_type> parts_of(scratch& s, const blink_write_job<view_type>& batch, std::size_t n) const {
+  [[nodiscard]] combined_batch<view_type> parts_of(scratch& s, const blink_write_job<view_type>& batch,
+                                                   std::size_t n) const {
     combined_batch<view_type> b{};
     b.tree = tree.view;
     b.runs = {s.words.data(), s.places.data(), batch.ops, batch.op, n};
@@ -205,7 +208,7 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
       try {
         const write_op merged = erase ? write_op::erase : write_op::insert_or_assign;
         batch_merger<Context, storage>{tree, context}.merge(merged, batch.keys, erase ? nullptr : batch.values,
-                                                           list.data(), count, nullptr);
+                                                            list.data(), count, nullptr);
         return;
       } catch (const out_of_memory&) {  // key by key it takes less
       }

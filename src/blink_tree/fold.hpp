@@ -1,8 +1,8 @@
 // fold.hpp - all that a batch does to one key, taken together.
 //
-// An element is a function of what is stored under its key, which is nothing or a value. The functions of equal keys, in
-// batch order, are composed. Composing is associative, so a scan over the sorted batch does it for all keys at once, and
-// one key that half of the batch is about costs no more than any other.
+// An element is a function of what is stored under its key, which is nothing or a value. The functions of equal keys,
+// in batch order, are composed. Composing is associative, so a scan over the sorted batch does it for all keys at once,
+// and one key that half of the batch is about costs no more than any other.
 #pragma once
 
 #include <cstddef>

@@ -34,7 +34,8 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
   static constexpr std::uint64_t changed = ~std::uint64_t{0};  ///< as a total: a writer came between, count again
 
   void count_ranges(const void* lo, const void* hi, std::size_t n, const range_options& options,
-                    std::uint64_t* counts, leaf_place* starts = nullptr, std::uint32_t* long_ones = nullptr) const {
+                    std::uint64_t* counts, leaf_place* starts = nullptr, std::uint32_t* lines = nullptr,
+                    std::uint32_t* long_ones = nullptr) const {
     blink_count_job<view_type> job;
     job.tree = tree.view;
     job.lo = lo;
@@ -43,6 +44,7 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.limit = options.limit;
     job.counts = counts;
     job.starts = starts;
+    job.lines = lines;
     job.ranks = tree.known_ranks();
     job.long_ones = long_ones;
     context.template launch_read<reads, how>(job, n);
@@ -56,10 +58,11 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     std::uint64_t* offsets = result.offsets.data();
     context.zero(offsets + n, 8);
     const buffer<leaf_place> starts(tree.where, Context::on_gpu ? n : 0, order);
+    const buffer<std::uint32_t> lines(tree.where, !Context::on_gpu && tree.view.lane.size != 0 ? n : 0, order);
     const buffer<range_totals> totals(tree.where, 1, order);
     range_totals* const noted = totals.data();
     context.zero(noted, sizeof(range_totals));
-    count_ranges(lo, hi, n, options, offsets, Context::on_gpu ? starts.data() : nullptr, &noted->long_ones);
+    count_ranges(lo, hi, n, options, offsets, starts.data(), lines.data(), &noted->long_ones);
     context.exclusive_scan(offsets, offsets, n + 1);
     context.for_each(1, note_total{offsets + n, noted});
     const range_totals counted = context.read(noted);
@@ -74,6 +77,7 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.limit = options.limit;
     job.offsets = offsets;
     job.starts = starts.data();
+    job.lines = lines.data();
     job.ranks = tree.known_ranks();
     job.out_keys = result.keys.data();
     job.out_values = result.values.data();

@@ -1,4 +1,5 @@
-// build.hpp - a radix tree from keys in any order, on the device that it will live on. Context: see static_tree/build.hpp.
+// build.hpp - a radix tree from keys in any order, on the device that it will live on. Context: see
+// static_tree/build.hpp.
 //
 //   sort     sort_keys.hpp; of equal keys the last one of the batch stays
 //   cut      where neighbours part
@@ -48,7 +49,7 @@ class radix_builder {
     make_nodes(tree);
     buffer<radix_link> leaf_links = make_leaves(tree, sorted, values);
     const buffer<radix_link> root = room<radix_link>(1);
-    const hang<V> up{tree.view,     sorted,         cuts.data(),        owners_.data(),
+    const hang<V> up{tree.view,        sorted,        cuts.data(),        owners_.data(),
                      ordinals_.data(), nodes_.data(), node_links_.data(), root.data()};
     context_.for_each(sorted.n, hang_leaf<V>{up, leaf_links.data()});
     context_.for_each(nodes_.size(), hang_node<V>{up});
@@ -141,15 +142,16 @@ class radix_builder {
       tree.heap_used = tree.heap.size();
       tree.view.heap = tree.heap.data();
     }
-    context_.for_each(sorted.n, write_leaf<V>{tree.view, sorted, values, of_class.data(), tree.heap.data(), links.data()});
+    context_.for_each(sorted.n,
+                      write_leaf<V>{tree.view, sorted, values, of_class.data(), tree.heap.data(), links.data()});
     return links;
   }
 
   void make_table(storage& tree, const ordered_keys& sorted) {
     if (!tree.view.root.is_node()) return;
     tree.view.table_at = root_position(tree);
-    const unsigned bits = options_.table_bits == radix_options::as_the_keys_suggest ? suggested_bits(tree, sorted)
-                                                                                    : options_.table_bits;
+    const unsigned bits =
+        options_.table_bits == radix_options::as_the_keys_suggest ? suggested_bits(tree, sorted) : options_.table_bits;
     if (bits == 0) return;
     tree.view.table_bits = bits;
     tree.cells = room<radix_link>(std::size_t{1} << bits);

@@ -1,9 +1,9 @@
 // in_place.hpp - inserts and erases that change the nodes they are about, and no others.
 //
-// New leaves are written first; then each is hung into the tree by one thread (change.hpp), beside all others. Who finds no
-// node waits for a larger pool. If there is no memory for that, what was inserted is erased again, which takes none. At the
-// end the cells of the root table that lead to changed places are made anew; leaves in key order are listed when somebody
-// asks for them (order.hpp).
+// New leaves are written first; then each is hung into the tree by one thread (change.hpp), beside all others. Who
+// finds no node waits for a larger pool. If there is no memory for that, what was inserted is erased again, which takes
+// none. At the end the cells of the root table that lead to changed places are made anew; leaves in key order are
+// listed when somebody asks for them (order.hpp).
 #pragma once
 
 #include <algorithm>
@@ -84,8 +84,13 @@ class in_place_writer {
       while (left != 0) {
         context_.zero(refusals.data(), 4);
         lend_counters();
-        context_.for_each(left, insert_listed<V>{tree_.view, root.data(), pools(), {keys, numbers}, links.data(),
-                                                 pending.size() == 0 ? nullptr : pending.data(), refused.data(),
+        context_.for_each(left, insert_listed<V>{tree_.view,
+                                                 root.data(),
+                                                 pools(),
+                                                 {keys, numbers},
+                                                 links.data(),
+                                                 pending.size() == 0 ? nullptr : pending.data(),
+                                                 refused.data(),
                                                  refusals.data()});
         const std::size_t still = context_.read(refusals.data());
         take_counters();
@@ -110,7 +115,8 @@ class in_place_writer {
   }
 
   /// m elements whose keys are there and differ. links: of their leaves.
-  void erase(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const std::size_t (&gone)[leaf_classes]) {
+  void erase(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
+             const std::size_t (&gone)[leaf_classes]) {
     const buffer<radix_root> root = lend_root();
     grow_pools_if_possible(m);
     lend_counters();

@@ -48,7 +48,8 @@ class radix_index_on final : public radix_index {
       : where_(where), elements_(elements), options_(options) {
     if (options.table_bits != radix_options::as_the_keys_suggest && options.table_bits > count_cells::most_bits)
       throw error("radix_tree: a root table has at most " + std::to_string(count_cells::most_bits) + " bits.");
-    if (keys.n >= 0xffffffffu) throw error("radix_tree: a build takes fewer than 2^32 - 1 keys; split them over several trees.");
+    if (keys.n >= 0xffffffffu)
+      throw error("radix_tree: a build takes fewer than 2^32 - 1 keys; split them over several trees.");
     execute<Context>(where_, execution{order, true}, [&] {
       Context context(where_, order);
       const keys_in in(context, keys);
@@ -60,7 +61,14 @@ class radix_index_on final : public radix_index {
   [[nodiscard]] const device& where() const override { return where_; }
   [[nodiscard]] element_type elements() const override { return elements_; }
   [[nodiscard]] radix_stats stats() const override { return tree_.stats(); }
-  [[nodiscard]] const void* view() const override { return &tree_.view; }
+  [[nodiscard]] const void* view() const override {
+    const stream order = where_.default_stream();
+    execute<Context>(where_, execution{order, true}, [&] {
+      Context context(where_, order);
+      know(context);
+    });
+    return &tree_.view;
+  }
 
   [[nodiscard]] validation validate() const override {
     validation result;
@@ -69,29 +77,33 @@ class radix_index_on final : public radix_index {
       Context context(where_, order);
       know(context);
       radix_view<V> copy = tree_.view;
-      const auto node4 = host(context, tree_.node4), node16 = host(context, tree_.node16);
-      const auto node48 = host(context, tree_.node48), node256 = host(context, tree_.node256);
-      const auto heap = host(context, tree_.heap), cells = host(context, tree_.cells), links = host(context, tree_.order);
-      std::vector<std::byte> leaves[leaf_classes], ranks[leaf_classes];
+      auto node4 = host(context, tree_.node4);
+      auto node16 = host(context, tree_.node16);
+      auto node48 = host(context, tree_.node48);
+      auto node256 = host(context, tree_.node256);
+      const auto heap = host(context, tree_.heap);
+      const auto cells = host(context, tree_.cells), links = host(context, tree_.order);
+      std::vector<std::uint64_t> leaves[leaf_classes];
+      std::vector<std::uint32_t> ranks[leaf_classes];
       radix_counts counts{};
       std::copy(std::begin(tree_.node_counts), std::end(tree_.node_counts), counts.nodes);
       std::copy(std::begin(tree_.node_dead), std::end(tree_.node_dead), counts.dead_nodes);
       std::copy(std::begin(tree_.leaf_dead), std::end(tree_.leaf_dead), counts.dead_leaves);
       for (unsigned c = 0; c < leaf_classes; ++c) {
         counts.leaves[c] = tree_.leaf_counts[c];
-        leaves[c] = bytes(context, tree_.leaves[c].data(), tree_.leaves[c].bytes());
-        ranks[c] = bytes(context, tree_.ranks[c].data(), tree_.ranks[c].bytes());
-        copy.leaves[c] = leaves[c].data();
-        copy.ranks[c] = tree_.view.ranks[c] == nullptr ? nullptr : reinterpret_cast<const std::uint32_t*>(ranks[c].data());
+        leaves[c] = host<std::uint64_t>(context, tree_.leaves[c].data(), tree_.leaves[c].bytes());
+        ranks[c] = host(context, tree_.ranks[c]);
+        copy.leaves[c] = reinterpret_cast<std::byte*>(leaves[c].data());
+        copy.ranks[c] = tree_.view.ranks[c] == nullptr ? nullptr : ranks[c].data();
       }
       if constexpr (Context::on_gpu) order.synchronize();
-      copy.node4 = as<radix_node4>(node4);
-      copy.node16 = as<radix_node16>(node16);
-      copy.node48 = as<radix_node48>(node48);
-      copy.node256 = as<radix_node256>(node256);
-      copy.heap = as<std::uint64_t>(heap);
-      copy.cells = as<radix_link>(cells);
-      copy.order = tree_.view.order == nullptr ? nullptr : as<radix_link>(links);
+      copy.node4 = node4.data();
+      copy.node16 = node16.data();
+      copy.node48 = node48.data();
+      copy.node256 = node256.data();
+      copy.heap = heap.data();
+      copy.cells = cells.data();
+      copy.order = tree_.view.order == nullptr ? nullptr : links.data();
       result = validate_radix(copy, counts);
     });
     return result;
@@ -101,7 +113,8 @@ class radix_index_on final : public radix_index {
     ask(ex, keys.n, [=, this](Context& context) {
       const keys_in in(context, keys);
       output out(context, V == 0 ? nullptr : values, keys.n * elements_.value_bytes), mask(context, found, keys.n);
-      context.ask(radix_find_job<V>{tree_.view, in.batch(), out.data(), static_cast<std::uint8_t*>(mask.data())}, keys.n);
+      context.ask(radix_find_job<V>{tree_.view, in.batch(), out.data(), static_cast<std::uint8_t*>(mask.data())},
+                  keys.n);
       out.deliver(context);
       mask.deliver(context);
     });
@@ -148,10 +161,11 @@ class radix_index_on final : public radix_index {
     execute<Context>(where_, execution{order, true}, [&] {
       Context context(where_, order);
       const keys_in in(context, keys);
-      const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values, keys.n * elements_.value_bytes);
+      const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values,
+                            keys.n * elements_.value_bytes);
       const buffer<std::uint8_t> mask(where_, done == nullptr ? 0 : keys.n, order);  // until all is done
       radix_writer<Context, V>(context, tree_, elements_, options_)(op, in.batch(), keys.n, in_values.data(),
-                                                                   done == nullptr ? nullptr : mask.data(), path);
+                                                                    done == nullptr ? nullptr : mask.data(), path);
       if (done != nullptr) context.copy(done, mask.data(), keys.n);
     });
   }
@@ -159,10 +173,11 @@ class radix_index_on final : public radix_index {
                       const execution& ex) const override {
     ask(ex, keys.n, [=, this](Context& context) {
       const keys_in in(context, keys);
-      output sizes(context, lengths, keys.n * 4), out(context, V == 0 ? nullptr : values, keys.n * elements_.value_bytes);
+      output sizes(context, lengths, keys.n * 4),
+          out(context, V == 0 ? nullptr : values, keys.n * elements_.value_bytes);
       output mask(context, found, keys.n);
-      context.ask(radix_longest_prefix_job<V>{tree_.view, in.batch(), static_cast<std::uint32_t*>(sizes.data()), out.data(),
-                                              static_cast<std::uint8_t*>(mask.data())},
+      context.ask(radix_longest_prefix_job<V>{tree_.view, in.batch(), static_cast<std::uint32_t*>(sizes.data()),
+                                              out.data(), static_cast<std::uint8_t*>(mask.data())},
                   keys.n);
       sizes.deliver(context);
       out.deliver(context);
@@ -172,7 +187,8 @@ class radix_index_on final : public radix_index {
 
  private:
   [[nodiscard]] radix_slice_job<V> slices(radix_slice what, const keys_in& lo, const keys_in& hi,
-                                          const range_options& options, std::uint64_t* begins, std::uint64_t* counts) const {
+                                          const range_options& options, std::uint64_t* begins,
+                                          std::uint64_t* counts) const {
     return {tree_.view, what, lo.batch(), hi.batch(), options.ends, options.limit, begins, counts};
   }
   template <class Work>
@@ -196,18 +212,15 @@ class radix_index_on final : public radix_index {
     know_order(context, tree_);
     if constexpr (Context::on_gpu) context.order().synchronize();
   }
-  [[nodiscard]] static std::vector<std::byte> bytes(Context& context, const void* from, std::size_t n) {
-    std::vector<std::byte> to(n);
-    if (n != 0) context.copy(to.data(), from, n);
+  template <class T>
+  [[nodiscard]] static std::vector<T> host(Context& context, const void* from, std::size_t bytes) {
+    std::vector<T> to(bytes / sizeof(T));
+    if (bytes != 0) context.copy(to.data(), from, bytes);
     return to;
   }
   template <class T>
-  [[nodiscard]] static std::vector<std::byte> host(Context& context, const buffer<T>& b) {
-    return bytes(context, b.data(), b.bytes());
-  }
-  template <class T>
-  [[nodiscard]] static T* as(const std::vector<std::byte>& b) {
-    return const_cast<T*>(reinterpret_cast<const T*>(b.data()));
+  [[nodiscard]] static std::vector<T> host(Context& context, const buffer<T>& b) {
+    return host<T>(context, b.data(), b.bytes());
   }
 
   device where_;

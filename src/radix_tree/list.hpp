@@ -70,8 +70,9 @@ struct element_lister {
     result.total_bytes = context.read(result.key_offsets.data() + result.total);
     result.key_bytes = raw_buffer(context.where(), result.total_bytes, order);
     result.values = raw_buffer(context.where(), result.total * tree.value_bytes, order);
-    context.for_each(result.total, list_element<V>{element, result.key_offsets.data(),
-                                                   static_cast<std::uint8_t*>(result.key_bytes.data()), result.values.data()});
+    context.for_each(result.total,
+                     list_element<V>{element, result.key_offsets.data(),
+                                     static_cast<std::uint8_t*>(result.key_bytes.data()), result.values.data()});
   }
   /// Elements of n ranks; null: all of them.
   [[nodiscard]] byte_range_buffers elements(const std::uint64_t* ranks, std::uint64_t n) const {

@@ -1,5 +1,5 @@
-// nearest_below.hpp - the nearest smaller neighbour in an array, to the left or right: up and down a tree of minima of 32
-// neighbours each, most often not far.
+// nearest_below.hpp - the nearest smaller neighbour in an array, to the left or right: up and down a tree of minima of
+// 32 neighbours each, most often not far.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// order.hpp - the leaves of a radix tree in key order: the tree is unrolled from the root, level by level, each link replaced by
-// the children of its node, until there are only leaves.
+// order.hpp - the leaves of a radix tree in key order: the tree is unrolled from the root, level by level, each link
+// replaced by the children of its node, until there are only leaves.
 #pragma once
 
 #include <utility>

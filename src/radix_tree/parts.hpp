@@ -1,8 +1,8 @@
 // parts.hpp - from sorted keys to nodes and leaves, part by part (build.hpp puts them together).
 //
-// cut[i] is where keys i - 1 and i part, plus one; cut[0] = cut[keys] = 0. A node is a set of cuts of equal height with none
-// lower between them: it branches there, its first cut opens it, and between two of them hangs a child. Everything follows
-// from neighbouring keys, and nothing is counted by more than one thread.
+// cut[i] is where keys i - 1 and i part, plus one; cut[0] = cut[keys] = 0. A node is a set of cuts of equal height with
+// none lower between them: it branches there, its first cut opens it, and between two of them hangs a child. Everything
+// follows from neighbouring keys, and nothing is counted by more than one thread.
 #pragma once
 
 #include <cstdint>
@@ -129,7 +129,8 @@ struct mark_full {
   std::uint64_t* full;
   ESPALIER_HD void operator()(std::size_t i) const {
     const radix_kind kind = links[i].kind();
-    full[i] = kind == radix_kind::leaf8_full || kind == radix_kind::leaf16_full || kind == radix_kind::leaf32_full ? 1 : 0;
+    full[i] =
+        kind == radix_kind::leaf8_full || kind == radix_kind::leaf16_full || kind == radix_kind::leaf32_full ? 1 : 0;
   }
 };
 /// Words that a key takes in the heap.
@@ -146,11 +147,11 @@ template <unsigned V>
 struct write_leaf {
   radix_view<V> tree;
   ordered_keys keys;
-  const void* values;              ///< the caller's
-  const std::uint64_t* heap_at;    ///< of long keys, scanned; null: there are none
-  std::uint64_t* heap;             ///< behind what is there
+  const void* values;            ///< the caller's
+  const std::uint64_t* heap_at;  ///< of long keys, scanned; null: there are none
+  std::uint64_t* heap;           ///< behind what is there
   const radix_link* links;
-  std::uint64_t heap_before = 0;   ///< words that are there
+  std::uint64_t heap_before = 0;  ///< words that are there
   ESPALIER_HD void operator()(std::size_t i) const {
     const byte_key_view key = keys[i];
     const radix_link l = links[i];
@@ -181,8 +182,8 @@ struct write_head {
   }
 };
 
-/// A leaf (or node) at keys [left, right) hangs itself into the node of the higher cut at its ends; cuts of height 0 are at the
-/// ends of all: then it is the root.
+/// A leaf (or node) at keys [left, right) hangs itself into the node of the higher cut at its ends; cuts of height 0
+/// are at the ends of all: then it is the root.
 template <unsigned V>
 struct hang {
   radix_view<V> tree;

@@ -1,9 +1,10 @@
-// sort_keys.hpp - a batch of byte strings in key order: word by word, and from the second word on only those that are not told
-// apart yet.
+// sort_keys.hpp - a batch of byte strings in key order: word by word, and from the second word on only those that are
+// not told apart yet.
 //
-// Positions of the sorted batch hold elements. Those that agree so far are a group of neighbouring positions, and groups are
-// numbered in key order. A round sorts the open positions by (group, next word, how much of the key is left), least significant
-// part first, every sort being stable; so equal keys stay in batch order. Random keys are done after one round.
+// Positions of the sorted batch hold elements. Those that agree so far are a group of neighbouring positions, and
+// groups are numbered in key order. A round sorts the open positions by (group, next word, how much of the key is
+// left), least significant part first, every sort being stable; so equal keys stay in batch order. Random keys are done
+// after one round.
 #pragma once
 
 #include <algorithm>

@@ -39,8 +39,8 @@ struct radix_storage {
   buffer<std::uint64_t> stamps;  ///< of leaves, for updates (write.hpp); none before the first one
   leaf_number stamped;           ///< those that have one
   std::uint32_t batches = 0;     ///< of updates
-  bool lost_table = false;     ///< keys came that it could not tell apart; a rebuild makes another
-  bool order_is_known = true;  ///< else leaves have come or gone since (order.hpp)
+  bool lost_table = false;       ///< keys came that it could not tell apart; a rebuild makes another
+  bool order_is_known = true;    ///< else leaves have come or gone since (order.hpp)
   radix_view<V> view;
 
   void forget_order() {

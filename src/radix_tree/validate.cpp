@@ -100,7 +100,8 @@ class checker {
       const radix_link leaf = radix_searcher<scalar_team, radix_view<V>>::first_leaf(t_, children[i]);
       if (leaf.is_nothing()) return "has an empty child";
       const leaf_key key = t_.key_of(leaf);
-      if (key.size < n.head.at || symbol_at(key, n.head.at) != symbols[i]) return "leads to a key with another byte there";
+      if (key.size < n.head.at || symbol_at(key, n.head.at) != symbols[i])
+        return "leads to a key with another byte there";
       if (i != 0) {
         const radix_link first = radix_searcher<scalar_team, radix_view<V>>::first_leaf(t_, children[0]);
         if (first_difference(t_.key_of(first), key) != n.head.at) return "has keys that part elsewhere";

@@ -1,10 +1,10 @@
 // write.hpp - batches of writes.
 //
-// Updates are written in place. Who of several elements with the same key wins is settled by a stamp per leaf: the batch's
-// number and the highest element, raised by all of them before any of them writes; batches count up, so that stamps are never
-// cleared, and no table of them can be full. Inserts and erases change the nodes they are about (in_place.hpp), or make the
-// tree anew from its elements and the batch's, in one streaming pass beside the sort: right for batches that are not much
-// smaller than the tree, and where half of the memory is dead.
+// Updates are written in place. Who of several elements with the same key wins is settled by a stamp per leaf: the
+// batch's number and the highest element, raised by all of them before any of them writes; batches count up, so that
+// stamps are never cleared, and no table of them can be full. Inserts and erases change the nodes they are about
+// (in_place.hpp), or make the tree anew from its elements and the batch's, in one streaming pass beside the sort: right
+// for batches that are not much smaller than the tree, and where half of the memory is dead.
 #pragma once
 
 #include <utility>
@@ -43,7 +43,8 @@ struct write_winner {
     const radix_link l = links[i];
     if (done != nullptr) done[i] = l.is_nothing() ? 0 : 1;
     if constexpr (V != 0) {
-      if (!l.is_nothing() && stamps[number(l)] == (batch | i)) *tree.value_of(l) = load_value<V>(tree.value_bytes, values, i);
+      if (!l.is_nothing() && stamps[number(l)] == (batch | i))
+        *tree.value_of(l) = load_value<V>(tree.value_bytes, values, i);
     }
   }
 };
@@ -128,7 +129,8 @@ class radix_writer {
   radix_writer(Context& context, storage& tree, element_type elements, const radix_options& options)
       : context_(context), tree_(tree), elements_(elements), options_(options) {}
 
-  /// All in the device's memory; done may be null. Either all of it is done, or memory runs out before anything is changed.
+  /// All in the device's memory; done may be null. Either all of it is done, or memory runs out before anything is
+  /// changed.
   void operator()(radix_write op, const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done,
                   radix_path path) {
     const buffer<radix_link> links = room<radix_link>(n);
@@ -186,7 +188,8 @@ class radix_writer {
     }
     if (assigns) update(links, n, values, nullptr);
   }
-  [[nodiscard]] std::uint64_t count_class(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, unsigned c) {
+  [[nodiscard]] std::uint64_t count_class(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
+                                          unsigned c) {
     const buffer<std::uint64_t> marks = room<std::uint64_t>(m + 1);
     context_.for_each(m, mark_class{{keys, numbers, m}, c, marks.data()});
     context_.zero(marks.data() + m, 8);
@@ -225,21 +228,23 @@ class radix_writer {
     const buffer<std::uint64_t> ranks = room<std::uint64_t>(left);
     context_.for_each(size, keep_ranks{stays.data(), ranks.data()});
     const byte_range_buffers kept = element_lister<Context, V>{tree_.view, context_}.elements(ranks.data(), left);
-    replace({static_cast<const std::uint8_t*>(kept.key_bytes.data()), kept.key_offsets.data(), 0}, kept.values.data(), left,
-            of_equal_keys::last);
+    replace({static_cast<const std::uint8_t*>(kept.key_bytes.data()), kept.key_offsets.data(), 0}, kept.values.data(),
+            left, of_equal_keys::last);
   }
 
   void insert(const byte_batch& keys, std::size_t n, const void* values, of_equal_keys which) {
     const std::uint64_t skipped = keys.offsets == nullptr ? 0 : context_.read(keys.offsets);
     const std::uint64_t bytes = keys.offsets == nullptr ? n * keys.stride : context_.read(keys.offsets + n) - skipped;
     const std::uint64_t old = tree_.view.size, all = old + n;
-    if (all >= 0xffffffffu) throw error("radix_tree: a tree takes fewer than 2^32 - 1 keys; split them over several trees.");
+    if (all >= 0xffffffffu)
+      throw error("radix_tree: a tree takes fewer than 2^32 - 1 keys; split them over several trees.");
     know_order(context_, tree_);
     const byte_range_buffers held = element_lister<Context, V>{tree_.view, context_}.elements(nullptr, old);
     const buffer<std::uint64_t> offsets = room<std::uint64_t>(all + 1);
     const raw_buffer joined(context_.where(), held.total_bytes + bytes, context_.order());
     const raw_buffer joined_values(context_.where(), all * elements_.value_bytes, context_.order());
-    context_.for_each(all + 1, join_offsets{held.key_offsets.data(), old, held.total_bytes, keys, skipped, offsets.data()});
+    context_.for_each(all + 1,
+                      join_offsets{held.key_offsets.data(), old, held.total_bytes, keys, skipped, offsets.data()});
     join(joined, held.key_bytes.data(), held.total_bytes, keys.bytes + skipped, bytes);
     join(joined_values, held.values.data(), old * elements_.value_bytes, values, n * elements_.value_bytes);
     replace({static_cast<const std::uint8_t*>(joined.data()), offsets.data(), 0}, joined_values.data(), all, which);

@@ -12,30 +12,31 @@ namespace espalier::test {
 using strings = std::vector<std::string>;
 
 enum class byte_family : std::uint8_t {
-  random_lengths,   // 0 to 40 random bytes
+  random_lengths,  // 0 to 40 random bytes
   fixed8,
   fixed16,
   fixed32,
-  few_bytes,        // long keys over three symbols, zero among them: deep, one the beginning of another
+  few_bytes,  // long keys over three symbols, zero among them: deep, one the beginning of another
   urls,
   uuids,
   sequential,
-  common_prefix,    // 1,000 bytes that all keys begin with
-  one_byte,         // all of them, and the empty key
+  common_prefix,  // 1,000 bytes that all keys begin with
+  one_byte,       // all of them, and the empty key
   two_bytes,
-  chain,            // a, aa, aaa, ...
-  widening,         // nodes with 1, 2, ..., 256 children, with and without a key that ends there
-  long_keys,        // around the longest leaf and far beyond
+  chain,      // a, aa, aaa, ...
+  widening,   // nodes with 1, 2, ..., 256 children, with and without a key that ends there
+  long_keys,  // around the longest leaf and far beyond
 };
 inline constexpr byte_family all_byte_families[] = {
-    byte_family::random_lengths, byte_family::fixed8,   byte_family::fixed16,   byte_family::fixed32,    byte_family::few_bytes,
-    byte_family::urls,           byte_family::uuids,    byte_family::sequential, byte_family::common_prefix,
-    byte_family::one_byte,       byte_family::two_bytes, byte_family::chain,    byte_family::widening,   byte_family::long_keys};
+    byte_family::random_lengths, byte_family::fixed8,   byte_family::fixed16,   byte_family::fixed32,
+    byte_family::few_bytes,      byte_family::urls,     byte_family::uuids,     byte_family::sequential,
+    byte_family::common_prefix,  byte_family::one_byte, byte_family::two_bytes, byte_family::chain,
+    byte_family::widening,       byte_family::long_keys};
 
 inline const char* to_string(byte_family f) {
-  static constexpr const char* names[] = {"random_lengths", "fixed8",   "fixed16",    "fixed32",       "few_bytes",
-                                          "urls",           "uuids",    "sequential", "common_prefix", "one_byte",
-                                          "two_bytes",      "chain",    "widening",   "long_keys"};
+  static constexpr const char* names[] = {"random_lengths", "fixed8", "fixed16",    "fixed32",       "few_bytes",
+                                          "urls",           "uuids",  "sequential", "common_prefix", "one_byte",
+                                          "two_bytes",      "chain",  "widening",   "long_keys"};
   return names[static_cast<unsigned>(f)];
 }
 
@@ -73,8 +74,9 @@ inline std::string random_bytes(random_words& random, std::size_t n, unsigned sy
       break;
     case byte_family::urls:
       for (std::size_t i = 0; i < n; ++i) {
-        keys.push_back("https://" + std::string(random.below(2) == 0 ? "www." : "") + "host" + std::to_string(random.below(30)) +
-                       ".example/" + (random.below(3) == 0 ? "articles/" : "") + std::to_string(random.below(10 * n)));
+        keys.push_back("https://" + std::string(random.below(2) == 0 ? "www." : "") + "host" +
+                       std::to_string(random.below(30)) + ".example/" + (random.below(3) == 0 ? "articles/" : "") +
+                       std::to_string(random.below(10 * n)));
       }
       break;
     case byte_family::uuids:
@@ -104,11 +106,14 @@ inline std::string random_bytes(random_words& random, std::size_t n, unsigned sy
       for (std::size_t i = 0; i < n && i < 300; ++i) keys.push_back(std::string(i, 'a'));
       break;
     case byte_family::widening:
-      for (unsigned children = 1; children <= 256; children += children < 20 ? 1 : children < 45 || children > 50 ? 9 : 1) {
+      for (unsigned children = 1; children <= 256; children += children < 20                    ? 1
+                                                               : children < 45 || children > 50 ? 9
+                                                                                                : 1) {
         const std::string start = "node" + number(children, 2);
         if (children % 2 == 0) keys.push_back(start);
         for (unsigned c = 0; c < children; ++c)
-          keys.push_back(start + static_cast<char>(255 * c / (children == 1 ? 1 : children - 1)) + random_bytes(random, c % 3));
+          keys.push_back(start + static_cast<char>(255 * c / (children == 1 ? 1 : children - 1)) +
+                         random_bytes(random, c % 3));
       }
       break;
     case byte_family::long_keys:

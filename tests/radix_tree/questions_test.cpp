@@ -1,4 +1,5 @@
-// questions_test.cpp - every question of a radix tree agrees with std::map, for sets of keys that are hard in different ways.
+// questions_test.cpp - every question of a radix tree agrees with std::map, for sets of keys that are hard in different
+// ways.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,7 +88,8 @@ class RadixTree : public testing::TestWithParam<const setting*> {
     s.tree.longest_prefix(asked, lengths, values, found);
     for (std::size_t i = 0; i < asked.size(); ++i) {
       std::uint64_t n = 0;
-      for (auto at = s.expected.lower_bound(asked[i]); at != s.expected.end() && at->first.starts_with(asked[i]); ++at) ++n;
+      for (auto at = s.expected.lower_bound(asked[i]); at != s.expected.end() && at->first.starts_with(asked[i]); ++at)
+        ++n;
       ASSERT_EQ(counts[i], n) << "prefix " << i << ": " << testing::PrintToString(asked[i]);
       auto longest = s.expected.end();
       for (std::size_t length = 0; length <= asked[i].size(); ++length) {
@@ -114,7 +116,8 @@ TEST_P(RadixTree, SmallSetsOfEveryFamilyAgree) {
 }
 
 TEST_P(RadixTree, SmallTablesOfEveryWidthAgree) {
-  for (const byte_family f : {byte_family::random_lengths, byte_family::few_bytes, byte_family::urls, byte_family::two_bytes}) {
+  for (const byte_family f :
+       {byte_family::random_lengths, byte_family::few_bytes, byte_family::urls, byte_family::two_bytes}) {
     const strings keys = byte_keys_of(f, 900);
     for (const unsigned bits : {0u, 1u, 3u, 7u, 8u, 9u, 12u, 16u, 17u}) {
       SCOPED_TRACE(std::string(to_string(f)) + " with " + std::to_string(bits) + " bits");
@@ -159,7 +162,8 @@ TEST_P(RadixTree, SmallSetsOfOneLengthKeepNoOrder) {
     std::string bytes = random_bytes(random, 500 * length);
     strings keys;
     for (std::size_t i = 0; i < 500; ++i) keys.push_back(bytes.substr(i * length, length));
-    const auto tree = radix_tree<>::build(keys_of_bytes(std::span<const char>(bytes.data(), bytes.size()), length), {}, GetParam()->where);
+    const auto tree = radix_tree<>::build(keys_of_bytes(std::span<const char>(bytes.data(), bytes.size()), length), {},
+                                          GetParam()->where);
     ASSERT_TRUE(tree.validate().ok) << tree.validate().problem;
     EXPECT_EQ(tree.stats().order_bytes, 0u) << length;
     std::vector<std::uint8_t> found(keys.size());

@@ -66,15 +66,12 @@ struct node_reader {
   }
   template <class Look>
   static ESPALIER_INLINE node_head<word> head(Team team, [[maybe_unused]] node_at<Shape> node, const Look& v) {
-    node_head<word> h;
     if constexpr (Shape::in_one_piece && sizeof(word) == 8) {
-      h.set_info(static_cast<std::uint32_t>(team.template get<0>(v) >> 32));
-      h.right = static_cast<node_id>(team.template get<1>(v));
-      h.high = team.template get<2>(v);
+      return node_head<word>::of(static_cast<std::uint32_t>(team.template get<0>(v) >> 32),
+                                 static_cast<node_id>(team.template get<1>(v)), team.template get<2>(v));
     } else {
-      h = head_of_words(team, node, v);
+      return head_of_words(team, node, v);
     }
-    return h;
   }
   /// Without the keys.
   static ESPALIER_INLINE node_head<word> head_alone(Team team, node_at<Shape> node) {
@@ -83,15 +80,13 @@ struct node_reader {
   /// `v` begins with the words version, info, right.
   template <class Words>
   static ESPALIER_INLINE node_head<word> head_of_words(Team team, [[maybe_unused]] node_at<Shape> node, const Words& v) {
-    node_head<word> h;
-    h.set_info(static_cast<std::uint32_t>(team.template get<1>(v)));
-    h.right = static_cast<node_id>(team.template get<2>(v));
+    const auto info = static_cast<std::uint32_t>(team.template get<1>(v));
+    const auto right = static_cast<node_id>(team.template get<2>(v));
     if constexpr (sizeof(word) == 4) {
-      h.high = team.template get<3>(v);
+      return node_head<word>::of(info, right, team.template get<3>(v));
     } else {
-      h.high = Reads::one(node.high());
+      return node_head<word>::of(info, right, Reads::one(node.high()));
     }
-    return h;
   }
 
   /// First chunk that is not wholly below x. A node of one chunk has no choice.

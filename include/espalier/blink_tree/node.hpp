@@ -55,6 +55,10 @@ struct node_head {
     level = info >> 16 & 0xffu;
     dead = (info & dead_bit) != 0;
   }
+  /// All at once: GCC keeps a header whose members are set one by one in memory, and waits there for each of them.
+  [[nodiscard]] static ESPALIER_INLINE node_head of(std::uint32_t info, node_id right, Word high) {
+    return {info & 0xffffu, info >> 16 & 0xffu, (info & dead_bit) != 0, right, high};
+  }
 };
 
 template <class Word, unsigned ValueBytes, unsigned Slots>

@@ -42,11 +42,12 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     const auto seen = reader::look(team, node);
     return {node, id, version, seen, reader::head(team, node, seen)};
   }
+  static ESPALIER_INLINE bool covers(const position& p, Word x) { return !p.head.dead && x <= p.head.high; }
   /// From a leaf at or to the left of x to the one that covers it.
   static ESPALIER_INLINE position arrive(Team team, const view& t, node_id id, Word x) {
     for (;;) {
       const position p = look(team, t, id);
-      if (!p.head.dead && x <= p.head.high) return p;  // the caller validates, together with what it reads
+      if (covers(p, x)) return p;  // the caller validates, together with what it reads
       if (valid(team, p)) id = p.head.right;
     }
   }
@@ -129,33 +130,40 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   template <class Visit>
   static ESPALIER_HD void scan_from(Team team, const view& t, node_id id, Word lo, Word hi, Visit visit) {
     if (lo > hi) return;
+    node_id begins_at_lo = no_node;  // a neighbour reached by its link; not one that a merge made longer to the left
     for (;;) {
-      const position p = arrive(team, t, id, lo);
-      id = p.id;
-      unsigned base = reader::chunk_of(p.node.keys(), lo);
-      bool intact = true;
+      const position p = look(team, t, id);
+      if (!covers(p, lo)) {
+        if (valid(team, p)) id = p.head.right;
+        continue;
+      }
+      const bool from_first = id == begins_at_lo, to_last = p.head.high <= hi;
+      unsigned base = from_first ? 0 : reader::chunk_of(p.node.keys(), lo);
+      bool intact = base < p.head.count || valid(team, p);  // nothing is read here but the header
       for (; intact && base < p.head.count; base += shape::chunk) {
         const auto keys = Reads::template slots<shape::chunk>(team, p.node.keys() + base);
         const auto values = Reads::template slots<shape::chunk>(team, p.node.values() + base);
         const unsigned used = p.head.count - base < shape::chunk ? p.head.count - base : shape::chunk;
-        const unsigned from = team.count(keys, below<Word>{lo});
-        unsigned to = team.count(keys, not_above<Word>{hi});  // counts unused slots if hi is the largest word
-        if (to > used) to = used;
-        const Word last = to == 0 ? Word{0} : team.get(keys, to - 1);
+        const unsigned from = from_first ? 0 : team.count(keys, below<Word>{lo});
+        const unsigned to = to_last ? used : team.count(keys, not_above<Word>{hi});  // unused slots are above hi
+        Word last{};
+        if constexpr (shape::slots > shape::chunk) last = to == 0 ? Word{0} : team.get(keys, to - 1);
         intact = valid(team, p);
         if (!intact) break;  // lo is the first key not yet visited: look again from there
         if (from < to) {
           if (!visit(keys, values, from, to)) return;
-          if (last == largest) return;
-          lo = static_cast<Word>(last + 1);
+          if constexpr (shape::slots > shape::chunk) {
+            if (last == largest) return;
+            lo = static_cast<Word>(last + 1);
+            begins_at_lo = no_node;
+          }
         }
         if (to < used) return;  // the next one is above hi
       }
       if (!intact) continue;
-      if (base >= p.head.count && !valid(team, p)) continue;  // nothing was read here but the header
       if (p.head.high >= hi) return;
       lo = static_cast<Word>(p.head.high + 1);
-      id = p.head.right;
+      id = begins_at_lo = p.head.right;
     }
   }
   /// How many elements are below x. `ranks` counts those before each leaf of the lane, which names all leaves; nobody writes.
@@ -253,20 +261,25 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     bool started = false;
     node_id begins_at_lo = no_node;  // a neighbour reached by its link; not one that a merge made longer to the left
     for (;;) {
-      if (id == begins_at_lo && skip(team, t, id, lo, hi, total)) {
-        if (total >= limit) return limit;
-        begins_at_lo = id;
+      if constexpr (Team::copies_views) {  // where a view stays where it is, a look at a leaf is one at its header
+        if (id == begins_at_lo && skip(team, t, id, lo, hi, total)) {
+          if (total >= limit) return limit;
+          begins_at_lo = id;
+          continue;
+        }
+      }
+      const position p = look(team, t, id);
+      if (!covers(p, lo)) {
+        if (valid(team, p)) id = p.head.right;
         continue;
       }
-      const position p = arrive(team, t, id, lo);
       unsigned begin = 0, end = p.head.count;
-      if (p.id != begins_at_lo) begin = rank(team, p, lo).slot;
+      if (id != begins_at_lo) begin = rank(team, p, lo).slot;
       if (p.head.high >= hi) {
         const auto last = rank(team, p, hi);
         end = last.slot + (last.equal ? 1u : 0u);
         if (end > p.head.count) end = p.head.count;
       }
-      id = p.id;
       if (!valid(team, p)) continue;
       if (!started) start = {id, begin};
       started = true;

@@ -1,14 +1,15 @@
-// change.hpp - keys that come and go, by many teams at once: children are added and removed, nodes grow and shrink by being
-// replaced, paths are split and joined.
+// change.hpp - keys that come and go, by many teams at once: children are added and removed, nodes grow and shrink by
+// being replaced, paths are split and joined.
 //
-// A writer changes a node only under its latch, one bit of the word `info`, which also holds a version. It looks first, without
-// latches, and remembers the versions under which it saw what it decides on; then it latches by changing just these versions
-// into latched ones, from the parent to the child, and starts again if one has changed. So a latch is held for a few stores,
-// nobody waits for a latch while holding one, and:
-//   the place of a key is where the path to any leaf that agrees with it longest leaves the key. Leaves and positions of nodes
-//   never change, so what was seen of them stays true; what may change is who hangs where, and that is under a version.
-// A node that is replaced becomes dead: whoever still meets it starts again. Its memory is not used again before the root
-// table, which may lead to it, has been made anew. Finds do not run beside writers.
+// A writer changes a node only under its latch, one bit of the word `info`, which also holds a version. It looks first,
+// without latches, and remembers the versions under which it saw what it decides on; then it latches by changing just
+// these versions into latched ones, from the parent to the child, and starts again if one has changed. So a latch is
+// held for a few stores, nobody waits for a latch while holding one, and:
+//   the place of a key is where the path to any leaf that agrees with it longest leaves the key. Leaves and positions
+//   of nodes never change, so what was seen of them stays true; what may change is who hangs where, and that is under a
+//   version.
+// A node that is replaced becomes dead: whoever still meets it starts again. Its memory is not used again before the
+// root table, which may lead to it, has been made anew. Finds do not run beside writers.
 #pragma once
 
 #include "espalier/radix_tree/view.hpp"
@@ -409,7 +410,9 @@ class radix_changer {
   }
   /// A few below what the smaller kind holds, so that a child that comes and goes does not change the kind each time.
   template <class Node>
-  static constexpr unsigned shrinks_at = Node::kind == radix_kind::node16 ? 3 : Node::kind == radix_kind::node48 ? 12 : 37;
+  static constexpr unsigned shrinks_at = Node::kind == radix_kind::node16   ? 3
+                                         : Node::kind == radix_kind::node48 ? 12
+                                                                            : 37;
 
   /// A node with one child left is no branch: the child takes its place.
   template <class Node>

@@ -96,8 +96,8 @@ struct radix_searcher {
       found = true;
       return t.rank_of(near);
     }
-    // Down again, to the highest node whose keys agree with that leaf beyond where this key does not: it is above or below
-    // them all. Or to the node that branches just there.
+    // Down again, to the highest node whose keys agree with that leaf beyond where this key does not: it is above or
+    // below them all. Or to the node that branches just there.
     radix_link l = t.root;
     for (;;) {
       if (l.is_leaf()) return beside(t, l, symbol_at(other, differs) > symbol_at(key, differs));
@@ -149,8 +149,8 @@ struct radix_searcher {
     if (differs < key.size) return {0, 0};
     return {t.rank_of(first), t.rank_of(last_leaf(t, l)) + 1};
   }
-  /// The longest key that this one begins with, itself included; or nothing. Only keys that end at a branch, and the leaf at
-  /// the end of the way, can be that.
+  /// The longest key that this one begins with, itself included; or nothing. Only keys that end at a branch, and the
+  /// leaf at the end of the way, can be that.
   template <class Key>
   static ESPALIER_HD radix_link longest_prefix(Team team, const View& t, const Key& key) {
     if (t.size == 0) return {};

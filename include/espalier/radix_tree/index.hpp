@@ -1,5 +1,5 @@
-// index.hpp - the radix tree without types: what the typed owner (radix_tree.hpp) calls. One is compiled per value slot (0, 4,
-// 8, 16 bytes) and device.
+// index.hpp - the radix tree without types: what the typed owner (radix_tree.hpp) calls. One is compiled per value slot
+// (0, 4, 8, 16 bytes) and device.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct byte_keys {
 };
 
 enum class radix_bound : std::uint8_t { lower, upper };
-/// Which elements a query is about: those of a range, those whose keys begin with it, or the first one not less, the first
-/// greater, the last one less.
+/// Which elements a query is about: those of a range, those whose keys begin with it, or the first one not less, the
+/// first greater, the last one less.
 enum class radix_slice : std::uint8_t { range, prefix, at_or_after, successor, predecessor };
 enum class radix_write : std::uint8_t { insert, insert_or_assign, update, erase };
 
@@ -44,7 +44,7 @@ class radix_index {
   [[nodiscard]] virtual element_type elements() const = 0;
   [[nodiscard]] virtual radix_stats stats() const = 0;
   [[nodiscard]] virtual validation validate() const = 0;
-  /// Address of the trivially copyable radix_view<ValueSlot> that refs are made from.
+  /// Address of the trivially copyable radix_view<ValueSlot> that refs are made from; it knows ranks.
   [[nodiscard]] virtual const void* view() const = 0;
 
   virtual void find(const byte_keys& keys, void* values, std::uint8_t* found, const execution& ex) const = 0;
@@ -58,10 +58,10 @@ class radix_index {
   /// lengths[i]: of the longest key that the i-th one begins with; found[i] = 0: there is none.
   virtual void longest_prefix(const byte_keys& keys, std::uint32_t* lengths, void* values, std::uint8_t* found,
                               const execution& ex) const = 0;
-  /// done[i] = 1: insert, insert_or_assign: the key was new; update, erase: it was there. Of equal keys of a batch the last one
-  /// counts, of those that insert the first. Strong guarantee.
-  virtual void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done,
-                     radix_path path, const stream& order) = 0;
+  /// done[i] = 1: insert, insert_or_assign: the key was new; update, erase: it was there. Of equal keys of a batch the
+  /// last one counts, of those that insert the first. Strong guarantee.
+  virtual void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done, radix_path path,
+                     const stream& order) = 0;
 };
 
 /// Keys in any order; of equal ones the last counts. Strong guarantee.

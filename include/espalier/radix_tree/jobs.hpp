@@ -1,5 +1,5 @@
-// jobs.hpp - bulk questions as data: what run.hpp executes on a team. Pointers are in the memory of the index's device; null
-// outputs are skipped.
+// jobs.hpp - bulk questions as data: what run.hpp executes on a team. Pointers are in the memory of the index's device;
+// null outputs are skipped.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // key.hpp - byte strings as keys: batches of them, their words, and where two of them part.
 //
-// Keys are compared byte by byte, unsigned, and a key that ends is less than one that goes on. So a key has a symbol at every
-// position up to its length: its bytes, and behind the last one `end`, which is less than every byte. Words are eight bytes,
-// the first one most significant, so that words compare like bytes; behind the end there are zeros.
+// Keys are compared byte by byte, unsigned, and a key that ends is less than one that goes on. So a key has a symbol at
+// every position up to its length: its bytes, and behind the last one `end`, which is less than every byte. Words are
+// eight bytes, the first one most significant, so that words compare like bytes; behind the end there are zeros.
 #pragma once
 
 #include <cstddef>
@@ -82,8 +82,8 @@ struct byte_batch {
   }
 };
 
-/// Where a and b, both any kind of key with `size` and word(at), have different symbols; `same_key` if they are equal. Both
-/// are known to agree before `from`.
+/// Where a and b, both any kind of key with `size` and word(at), have different symbols; `same_key` if they are equal.
+/// Both are known to agree before `from`.
 inline constexpr std::uint32_t same_key = 0xffffffffu;
 template <class A, class B>
 [[nodiscard]] ESPALIER_INLINE std::uint32_t first_difference(const A& a, const B& b, std::uint32_t from = 0) {

@@ -1,9 +1,9 @@
 // leaf.hpp - leaves: a whole key and its value.
 //
-// A leaf of 8, 16 or 32 bytes is one, two or four words. A key that fills it makes it full; a shorter one is followed by zeros,
-// and its length stands in the last byte. What a key's leaf would look like is known from its length, so that a leaf holds a
-// key if its kind and its words are equal. Longer keys lie in a heap of words, where the leaf says; their last word is filled
-// up with zeros. Values lie behind the words.
+// A leaf of 8, 16 or 32 bytes is one, two or four words. A key that fills it makes it full; a shorter one is followed
+// by zeros, and its length stands in the last byte. What a key's leaf would look like is known from its length, so that
+// a leaf holds a key if its kind and its words are equal. Longer keys lie in a heap of words, where the leaf says;
+// their last word is filled up with zeros. Values lie behind the words.
 #pragma once
 
 #include <cstdint>

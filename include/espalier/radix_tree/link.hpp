@@ -1,5 +1,5 @@
-// link.hpp - one word that says where a node is: what kind it has and which of that kind it is, so that the size of the next
-// read is known before it is issued.
+// link.hpp - one word that says where a node is: what kind it has and which of that kind it is, so that the size of the
+// next read is known before it is issued.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace espalier {
 
-/// A leaf of 8, 16 or 32 bytes is `full` if its key has just that many bytes; else the last byte says how many (leaf.hpp).
+/// A leaf of 8, 16 or 32 bytes is `full` if its key has just that many bytes; else the last byte says how many
+/// (leaf.hpp).
 enum class radix_kind : std::uint8_t {
   node4,
   node16,
@@ -31,7 +32,8 @@ struct radix_link {
   std::uint32_t word = ~std::uint32_t{0};
 
   [[nodiscard]] static ESPALIER_INLINE radix_link of(radix_kind kind, std::uint64_t index) {
-    return {static_cast<std::uint32_t>(static_cast<std::uint32_t>(kind) << index_bits | static_cast<std::uint32_t>(index))};
+    return {
+        static_cast<std::uint32_t>(static_cast<std::uint32_t>(kind) << index_bits | static_cast<std::uint32_t>(index))};
   }
   [[nodiscard]] ESPALIER_INLINE radix_kind kind() const { return static_cast<radix_kind>(word >> index_bits); }
   [[nodiscard]] ESPALIER_INLINE std::uint32_t index() const { return word & static_cast<std::uint32_t>(most); }

@@ -1,9 +1,10 @@
 // node.hpp - the four kinds of inner nodes.
 //
-// A node branches at one position of the keys: all keys below it agree before `at`, and are at least that long. Which bytes
-// they agree on is not kept in the node (any leaf below it has them): a search looks at the bytes where nodes branch only,
-// and at the whole key in the leaf. So paths are compressed whatever their length, and a path is split by putting a node
-// into it. A child hangs at each symbol (key.hpp); the one at `end` is a key that all others below begin with.
+// A node branches at one position of the keys: all keys below it agree before `at`, and are at least that long. Which
+// bytes they agree on is not kept in the node (any leaf below it has them): a search looks at the bytes where nodes
+// branch only, and at the whole key in the leaf. So paths are compressed whatever their length, and a path is split by
+// putting a node into it. A child hangs at each symbol (key.hpp); the one at `end` is a key that all others below begin
+// with.
 //
 //   node4    32 bytes, one sector      node48   480 bytes, of which a search reads three sectors
 //   node16   96 bytes, two sectors     node256  1056 bytes, two sectors
@@ -127,7 +128,9 @@ template <class Node, class F>
 ESPALIER_HD void each_child_back(const Node& n, unsigned below, F f) {
   if constexpr (Node::room <= 16) {
     for (unsigned i = Node::room; i-- > 0;) {
-      if (!n.children[i].is_nothing() && symbol_of_byte(n.bytes[i]) < below && !f(symbol_of_byte(n.bytes[i]), n.children[i])) return;
+      if (!n.children[i].is_nothing() && symbol_of_byte(n.bytes[i]) < below &&
+          !f(symbol_of_byte(n.bytes[i]), n.children[i]))
+        return;
     }
   } else {
     for (unsigned s = below; s-- > 1;) {

@@ -22,11 +22,11 @@ enum class radix_path : std::uint8_t {
 };
 
 struct radix_stats {
-  std::size_t size = 0;         ///< keys
-  std::size_t nodes[4] = {};    ///< with room for 4, 16, 48, 256 children
-  std::size_t leaves[4] = {};   ///< of 8, 16, 32 bytes, and of longer keys
-  std::size_t heap_bytes = 0;   ///< of longer keys
-  unsigned table_bits = 0;      ///< 0: no table
+  std::size_t size = 0;        ///< keys
+  std::size_t nodes[4] = {};   ///< with room for 4, 16, 48, 256 children
+  std::size_t leaves[4] = {};  ///< of 8, 16, 32 bytes, and of longer keys
+  std::size_t heap_bytes = 0;  ///< of longer keys
+  unsigned table_bits = 0;     ///< 0: no table
   std::size_t table_bytes = 0;
   std::size_t order_bytes = 0;  ///< leaves in key order, where they do not lie so
   std::size_t bytes = 0;        ///< all device memory of the tree

@@ -1,10 +1,10 @@
-// radix_tree.hpp - an ordered map from byte strings, on CPU threads or a GPU, in nodes that adapt to how many children they
-// have (an adaptive radix tree, flat in one buffer per kind of node).
+// radix_tree.hpp - an ordered map from byte strings, on CPU threads or a GPU, in nodes that adapt to how many children
+// they have (an adaptive radix tree, flat in one buffer per kind of node).
 //
-// Keys are strings of any bytes and any length: empty ones, with zeros in them, one the beginning of another. They are ordered
-// byte by byte, unsigned; byte_key.hpp turns numbers, dates and tuples into such keys. A batch of keys is given as strings in
-// host memory, or as bytes and offsets (or keys of one length) in host or device memory. All calls are for batches; on a GPU
-// they run in the order of a stream, the _async ones without waiting.
+// Keys are strings of any bytes and any length: empty ones, with zeros in them, one the beginning of another. They are
+// ordered byte by byte, unsigned; byte_key.hpp turns numbers, dates and tuples into such keys. A batch of keys is given
+// as strings in host memory, or as bytes and offsets (or keys of one length) in host or device memory. All calls are
+// for batches; on a GPU they run in the order of a stream, the _async ones without waiting.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 
 #include "espalier/core/scalar.hpp"
 #include "espalier/radix_tree/index.hpp"
+#include "espalier/radix_tree/ref.hpp"
 #include "espalier/static_tree/result.hpp"
 
 namespace espalier {
@@ -24,8 +25,8 @@ namespace espalier {
 /// A batch of keys that belong to somebody else.
 class keys_of_bytes {
  public:
-  /// Key i is bytes [offsets[i], offsets[i + 1]): one offset more than there are keys. Both in host memory, or both in the
-  /// tree's device memory.
+  /// Key i is bytes [offsets[i], offsets[i + 1]): one offset more than there are keys. Both in host memory, or both in
+  /// the tree's device memory.
   keys_of_bytes(std::span<const char> bytes, std::span<const std::uint64_t> offsets) {
     if (offsets.empty()) throw error("keys_of_bytes: n keys have n + 1 offsets; give one at least.");
     keys_.batch = {reinterpret_cast<const std::uint8_t*>(bytes.data()), offsets.data(), 0};
@@ -43,8 +44,8 @@ class keys_of_bytes {
   }
   /// Strings in host memory; copied.
   template <class String>
-    requires(std::is_convertible_v<const String&, std::string_view>)
-  keys_of_bytes(std::span<const String> strings) : own_(std::make_shared<memory>()) {
+  requires(std::is_convertible_v<const String&, std::string_view>) keys_of_bytes(std::span<const String> strings)
+      : own_(std::make_shared<memory>()) {
     own_->offsets.reserve(strings.size() + 1);
     own_->offsets.push_back(0);
     for (const std::string_view s : strings) {
@@ -56,8 +57,8 @@ class keys_of_bytes {
     keys_.bytes = own_->bytes.size();
   }
   template <class String>
-    requires(std::is_convertible_v<const String&, std::string_view>)
-  keys_of_bytes(const std::vector<String>& strings) : keys_of_bytes(std::span<const String>(strings)) {}
+  requires(std::is_convertible_v<const String&, std::string_view>) keys_of_bytes(const std::vector<String>& strings)
+      : keys_of_bytes(std::span<const String>(strings)) {}
 
   [[nodiscard]] std::size_t size() const { return keys_.n; }
   [[nodiscard]] const detail::byte_keys& raw() const { return keys_; }
@@ -115,16 +116,13 @@ class radix_tree {
 
   /// From keys in any order; of equal ones the last counts.
   [[nodiscard]] static radix_tree build(keys_in keys, in<slot> values, const radix_options& options = {},
-                                        const device& where = device::best(), const stream& s = {})
-    requires(!is_set)
-  {
+                                        const device& where = device::best(), const stream& s = {}) requires(!is_set) {
     detail::require_equal("build", keys.size(), values.size());
-    return radix_tree(detail::build_radix_index(where, elements(), keys.raw(), values.data(), options, where.resolve(s)));
+    return radix_tree(
+        detail::build_radix_index(where, elements(), keys.raw(), values.data(), options, where.resolve(s)));
   }
   [[nodiscard]] static radix_tree build(keys_in keys, const radix_options& options = {},
-                                        const device& where = device::best(), const stream& s = {})
-    requires(is_set)
-  {
+                                        const device& where = device::best(), const stream& s = {}) requires(is_set) {
     return radix_tree(detail::build_radix_index(where, elements(), keys.raw(), nullptr, options, where.resolve(s)));
   }
 
@@ -182,7 +180,8 @@ class radix_tree {
   }
 
   /// The longest key of the tree that each of these begins with: its length and value.
-  void longest_prefix(keys_in keys, out<std::uint32_t> lengths, out<slot> values, mask_out found, const stream& s = {}) const {
+  void longest_prefix(keys_in keys, out<std::uint32_t> lengths, out<slot> values, mask_out found,
+                      const stream& s = {}) const {
     detail::require_optional("longest_prefix lengths", keys.size(), lengths.size());
     detail::require_optional("longest_prefix values", keys.size(), values.size());
     detail::require_optional("longest_prefix mask", keys.size(), found.size());
@@ -192,14 +191,15 @@ class radix_tree {
   // ---- writes ------------------------------------------------------------------------------------------------
   // done (may be empty): 1 where insert and insert_or_assign brought a new key, and where update and erase found it; of
   // equal keys of a batch the first one does that, but every update finds its key. Of equal keys that are inserted the
-  // first one's value stays, of those that are assigned or updated the last one's. A call that throws has changed nothing.
+  // first one's value stays, of those that are assigned or updated the last one's. A call that throws has changed
+  // nothing.
 
   void insert(keys_in keys, in<slot> values, mask_out done = {}, radix_path path = radix_path::automatic,
               const stream& s = {}) requires(!is_set) {
     write_on(detail::radix_write::insert, keys, values, done, path, s);
   }
-  void insert(keys_in keys, mask_out done = {}, radix_path path = radix_path::automatic, const stream& s = {})
-    requires(is_set) {
+  void insert(keys_in keys, mask_out done = {}, radix_path path = radix_path::automatic,
+              const stream& s = {}) requires(is_set) {
     write_on(detail::radix_write::insert, keys, {}, done, path, s);
   }
   void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {}, radix_path path = radix_path::automatic,
@@ -212,6 +212,9 @@ class radix_tree {
   void erase(keys_in keys, mask_out done = {}, radix_path path = radix_path::automatic, const stream& s = {}) {
     write_on(detail::radix_write::erase, keys, {}, done, path, s);
   }
+
+  /// For use inside a kernel or CPU threads, until the next write.
+  [[nodiscard]] radix_tree_ref<Value> ref() const { return radix_tree_ref<Value>(index_->view()); }
 
   [[nodiscard]] std::size_t size() const { return index_->stats().size; }
   [[nodiscard]] bool empty() const { return size() == 0; }
@@ -240,7 +243,8 @@ class radix_tree {
                                               const range_options& options, const stream& s) const {
     return byte_range_result<Value>(index_->list(what, lo.raw(), hi.raw(), options, where().resolve(s)));
   }
-  void write_on(detail::radix_write op, keys_in keys, in<slot> values, mask_out done, radix_path path, const stream& s) {
+  void write_on(detail::radix_write op, keys_in keys, in<slot> values, mask_out done, radix_path path,
+                const stream& s) {
     if (!is_set && op != detail::radix_write::erase) detail::require_equal("write", keys.size(), values.size());
     detail::require_optional("write mask", keys.size(), done.size());
     index_->write(op, keys.raw(), values.data(), done.data(), path, where().resolve(s));

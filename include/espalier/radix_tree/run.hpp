@@ -127,7 +127,8 @@ struct radix_runner {
     }
   }
 
-  static ESPALIER_INLINE void run(Team team, const radix_longest_prefix_job<V>& job, std::size_t first, std::size_t last) {
+  static ESPALIER_INLINE void run(Team team, const radix_longest_prefix_job<V>& job, std::size_t first,
+                                  std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       const radix_link l = search::longest_prefix(team, job.tree, job.keys[i]);
       const bool found = !l.is_nothing();

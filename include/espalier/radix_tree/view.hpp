@@ -1,8 +1,9 @@
 // view.hpp - where all parts of a radix tree are: what searches and refs work on.
 //
-// The root table is an index over leading bits of the keys, beginning where they first differ. Cell v leads to the lowest node
-// above all keys that have these bits v, in full; shorter keys are found from the root. Like the express lane of the B-link tree it may be stale: writes leave it behind,
-// and a search that it led to nowhere starts again at the root, unless the table is exact.
+// The root table is an index over leading bits of the keys, beginning where they first differ. Cell v leads to the
+// lowest node above all keys that have these bits v, in full; shorter keys are found from the root. Like the express
+// lane of the B-link tree it may be stale: writes leave it behind, and a search that it led to nowhere starts again at
+// the root, unless the table is exact.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +57,8 @@ struct radix_view {
     const bool full = (static_cast<unsigned>(l.kind()) & 1u) != 0;
     static_assert((static_cast<unsigned>(radix_kind::leaf8_full) & 1u) != 0);
     const std::uint32_t last = leaf_words(c) - 1;
-    return {words, full ? 8 * (last + 1) : static_cast<std::uint32_t>(words[last] & 0xff), full ? leaf_key::no_tail : last};
+    return {words, full ? 8 * (last + 1) : static_cast<std::uint32_t>(words[last] & 0xff),
+            full ? leaf_key::no_tail : last};
   }
 
   /// f(node) for the node behind a link to one.
