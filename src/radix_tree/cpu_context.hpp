@@ -11,6 +11,11 @@ class radix_cpu_context : public cpu_context {
  public:
   using cpu_context::cpu_context;
 
+  /// for_each() of bodies that take a microsecond each.
+  template <class Body>
+  void for_each_change(std::size_t n, const Body& body) {
+    cpu_backend(where()).for_each(n, body, 32);
+  }
   template <template <unsigned> class Job, unsigned V>
   void ask(const Job<V>& job, std::size_t n) {
     cpu_backend(where()).for_each_chunk(n, 1024, [&job](std::size_t first, std::size_t last) {

@@ -20,6 +20,10 @@ class radix_cuda_context : public cuda_context {
  public:
   using cuda_context::cuda_context;
 
+  template <class Body>
+  void for_each_change(std::size_t n, const Body& body) {
+    for_each(n, body);
+  }
   template <template <unsigned> class Job, unsigned V>
   void ask(const Job<V>& job, std::size_t n) {
     cuda_backend(where()).for_each_team<tile<1>>(order(), n, radix_run_one<Job, V>{job});

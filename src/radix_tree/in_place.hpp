@@ -84,14 +84,14 @@ class in_place_writer {
       while (left != 0) {
         context_.zero(refusals.data(), 4);
         lend_counters();
-        context_.for_each(left, insert_listed<V>{tree_.view,
-                                                 root.data(),
-                                                 pools(),
-                                                 {keys, numbers},
-                                                 links.data(),
-                                                 pending.size() == 0 ? nullptr : pending.data(),
-                                                 refused.data(),
-                                                 refusals.data()});
+        context_.for_each_change(left, insert_listed<V>{tree_.view,
+                                                        root.data(),
+                                                        pools(),
+                                                        {keys, numbers},
+                                                        links.data(),
+                                                        pending.size() == 0 ? nullptr : pending.data(),
+                                                        refused.data(),
+                                                        refusals.data()});
         const std::size_t still = context_.read(refusals.data());
         take_counters();
         if (still == 0) return;
@@ -120,7 +120,7 @@ class in_place_writer {
     const buffer<radix_root> root = lend_root();
     grow_pools_if_possible(m);
     lend_counters();
-    context_.for_each(m, erase_listed<V>{tree_.view, root.data(), pools(), {keys, numbers}});
+    context_.for_each_change(m, erase_listed<V>{tree_.view, root.data(), pools(), {keys, numbers}});
     take_counters();
     take_root(root);
     tree_.view.size -= m;
@@ -250,7 +250,8 @@ class in_place_writer {
     std::size_t used[4];
     std::copy(std::begin(tree_.node_counts), std::end(tree_.node_counts), used);
     lend_counters();
-    context_.for_each(m, erase_listed<V>{tree_.view, root.data(), {counters_.data(), {0, 0, 0, 0}}, {keys, numbers}});
+    context_.for_each_change(
+        m, erase_listed<V>{tree_.view, root.data(), {counters_.data(), {0, 0, 0, 0}}, {keys, numbers}});
     take_counters();
     std::copy(std::begin(used), std::end(used), tree_.node_counts);
     take_root(root);
