@@ -16,6 +16,7 @@
 #include "radix_tree/parts.hpp"
 #include "radix_tree/sort_keys.hpp"
 #include "radix_tree/storage.hpp"
+#include "radix_tree/workshop.hpp"
 
 namespace espalier::detail {
 
@@ -41,14 +42,14 @@ class radix_builder {
     drop_duplicates(keys, places, n, which);
     const ordered_keys sorted{keys, places.data(), places.size()};
     tree.view.size = sorted.n;
-    const buffer<std::uint32_t> cuts = room<std::uint32_t>(sorted.n + 1);
+    const buffer<std::uint32_t> cuts = room<std::uint32_t>(context_, sorted.n + 1);
     context_.for_each(sorted.n + 1, write_cut{sorted, cuts.data()});
     const minima_tree<Context> low(context_, cuts.data(), sorted.n + 1);
 
     plan(sorted, low.view());
     make_nodes(tree);
     buffer<radix_link> leaf_links = make_leaves(tree, sorted, values);
-    const buffer<radix_link> root = room<radix_link>(1);
+    const buffer<radix_link> root = room<radix_link>(context_, 1);
     const hang<V> up{tree.view,        sorted,        cuts.data(),        owners_.data(),
                      ordinals_.data(), nodes_.data(), node_links_.data(), root.data()};
     context_.for_each(sorted.n, hang_leaf<V>{up, leaf_links.data()});
@@ -60,40 +61,29 @@ class radix_builder {
   }
 
  private:
-  template <class T>
-  [[nodiscard]] buffer<T> room(std::size_t n) {
-    return buffer<T>(context_.where(), n, context_.order());
-  }
-  /// marks[n] = how many of n marks there are, marks[i] = how many before i.
-  [[nodiscard]] std::uint64_t number(const buffer<std::uint64_t>& marks, std::size_t n) {
-    context_.zero(marks.data() + n, 8);
-    context_.exclusive_scan(marks.data(), marks.data(), n + 1);
-    return context_.read(marks.data() + n);
-  }
-
   void drop_duplicates(const byte_batch& keys, buffer<std::uint32_t>& places, std::size_t n, of_equal_keys which) {
-    const buffer<std::uint64_t> last = room<std::uint64_t>(n + 1);
+    const buffer<std::uint64_t> last = room<std::uint64_t>(context_, n + 1);
     context_.for_each(n, mark_one_of_keys{{keys, places.data(), n}, which == of_equal_keys::last, last.data()});
-    const std::uint64_t distinct = number(last, n);
+    const std::uint64_t distinct = number_marks(context_, last, n);
     if (distinct == n) return;
-    buffer<std::uint32_t> kept = room<std::uint32_t>(distinct);
+    buffer<std::uint32_t> kept = room<std::uint32_t>(context_, distinct);
     context_.for_each(n, keep_one_of_keys{places.data(), last.data(), kept.data()});
     places = std::move(kept);
   }
 
   void plan(const ordered_keys& sorted, const minima& cuts) {
     const std::size_t inner = sorted.n - 1;
-    const buffer<std::uint64_t> opens = room<std::uint64_t>(inner + 1);
+    const buffer<std::uint64_t> opens = room<std::uint64_t>(context_, inner + 1);
     context_.for_each(inner, mark_opening{cuts, opens.data()});
-    nodes_ = room<planned_node>(number(opens, inner));
-    owners_ = room<std::uint32_t>(sorted.n + 1);
-    ordinals_ = room<std::uint16_t>(sorted.n + 1);
+    nodes_ = room<planned_node>(context_, number_marks(context_, opens, inner));
+    owners_ = room<std::uint32_t>(context_, sorted.n + 1);
+    ordinals_ = room<std::uint16_t>(context_, sorted.n + 1);
     context_.for_each(inner, plan_node{sorted, cuts, opens.data(), nodes_.data(), owners_.data(), ordinals_.data()});
   }
 
   void make_nodes(storage& tree) {
-    node_links_ = room<radix_link>(nodes_.size());
-    const buffer<std::uint64_t> of_kind = room<std::uint64_t>(nodes_.size() + 1);
+    node_links_ = room<radix_link>(context_, nodes_.size());
+    const buffer<std::uint64_t> of_kind = room<std::uint64_t>(context_, nodes_.size() + 1);
     tree.node4 = make_kind<radix_node4>(of_kind);
     tree.node16 = make_kind<radix_node16>(of_kind);
     tree.node48 = make_kind<radix_node48>(of_kind);
@@ -111,10 +101,10 @@ class radix_builder {
   template <class Node>
   [[nodiscard]] buffer<Node> make_kind(const buffer<std::uint64_t>& of_kind) {
     context_.for_each(nodes_.size(), mark_kind{nodes_.data(), Node::kind, of_kind.data()});
-    const std::uint64_t n = number(of_kind, nodes_.size());
+    const std::uint64_t n = number_marks(context_, of_kind, nodes_.size());
     check_number(n);
     context_.for_each(nodes_.size(), link_of_kind{Node::kind, of_kind.data(), node_links_.data()});
-    buffer<Node> memory = room<Node>(n);
+    buffer<Node> memory = room<Node>(context_, n);
     context_.fill(memory.data(), 0xff, memory.bytes());  // no child anywhere
     return memory;
   }
@@ -125,11 +115,11 @@ class radix_builder {
   }
 
   [[nodiscard]] buffer<radix_link> make_leaves(storage& tree, const ordered_keys& sorted, const void* values) {
-    buffer<radix_link> links = room<radix_link>(sorted.n);
-    const buffer<std::uint64_t> of_class = room<std::uint64_t>(sorted.n + 1);
+    buffer<radix_link> links = room<radix_link>(context_, sorted.n);
+    const buffer<std::uint64_t> of_class = room<std::uint64_t>(context_, sorted.n + 1);
     for (unsigned c = 0; c < leaf_classes; ++c) {
       context_.for_each(sorted.n, mark_class{sorted, c, of_class.data()});
-      const std::uint64_t n = tree.leaf_counts[c] = number(of_class, sorted.n);
+      const std::uint64_t n = tree.leaf_counts[c] = number_marks(context_, of_class, sorted.n);
       check_number(n);
       if (n == 0) continue;
       context_.for_each(sorted.n, link_of_class{sorted, of_class.data(), links.data()});
@@ -138,7 +128,7 @@ class radix_builder {
     }
     if (tree.leaf_counts[long_class] != 0) {
       context_.for_each(sorted.n, count_heap{sorted, of_class.data()});
-      tree.heap = room<std::uint64_t>(number(of_class, sorted.n));
+      tree.heap = room<std::uint64_t>(context_, number_marks(context_, of_class, sorted.n));
       tree.heap_used = tree.heap.size();
       tree.view.heap = tree.heap.data();
     }
@@ -154,7 +144,7 @@ class radix_builder {
         options_.table_bits == radix_options::as_the_keys_suggest ? suggested_bits(tree, sorted) : options_.table_bits;
     if (bits == 0) return;
     tree.view.table_bits = bits;
-    tree.cells = room<radix_link>(std::size_t{1} << bits);
+    tree.cells = room<radix_link>(context_, std::size_t{1} << bits);
     context_.fill(tree.cells.data(), 0xff, tree.cells.bytes());
     context_.for_each(sorted.n, write_root_cell<V>{tree.view, sorted, tree.cells.data()});
     tree.view.cells = tree.cells.data();
@@ -169,7 +159,7 @@ class radix_builder {
     constexpr std::size_t parts = 4096;
     if (sorted.n < 64) return 0;
     const std::size_t part = (sorted.n + parts - 1) / parts, used = (sorted.n + part - 1) / part;
-    const buffer<std::uint32_t> counts = room<std::uint32_t>(used * count_cells::most_bits);
+    const buffer<std::uint32_t> counts = room<std::uint32_t>(context_, used * count_cells::most_bits);
     context_.for_each(used, count_cells{sorted, tree.view.table_at, part, counts.data()});
     std::vector<std::uint32_t> host(counts.size());
     context_.copy(host.data(), counts.data(), counts.bytes());
@@ -189,9 +179,9 @@ class radix_builder {
     unsigned classes = 0;
     for (const std::size_t count : tree.leaf_counts) classes += count != 0 ? 1 : 0;
     if (classes == 1) {
-      const buffer<std::uint64_t> full = room<std::uint64_t>(n + 1);
+      const buffer<std::uint64_t> full = room<std::uint64_t>(context_, n + 1);
       context_.for_each(n, mark_full{links.data(), full.data()});
-      const std::uint64_t all = number(full, n);
+      const std::uint64_t all = number_marks(context_, full, n);
       if (all == 0 || all == n) {
         tree.view.only_kind = context_.read(links.data()).kind();
         return;

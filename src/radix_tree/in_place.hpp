@@ -14,6 +14,7 @@
 #include "espalier/radix_tree/change.hpp"
 #include "radix_tree/parts.hpp"
 #include "radix_tree/storage.hpp"
+#include "radix_tree/workshop.hpp"
 
 namespace espalier::detail {
 
@@ -76,8 +77,8 @@ class in_place_writer {
     const ordered_keys listed{keys, numbers, m};
     const buffer<radix_link> links = make_leaves(listed, values);
     const buffer<radix_root> root = lend_root();
-    buffer<std::uint32_t> pending, refused = room<std::uint32_t>(m);
-    const buffer<std::uint32_t> refusals = room<std::uint32_t>(1);
+    buffer<std::uint32_t> pending, refused = room<std::uint32_t>(context_, m);
+    const buffer<std::uint32_t> refusals = room<std::uint32_t>(context_, 1);
     std::size_t left = m;
     const auto hang_in = [&] {
       grow_pools(left);
@@ -96,7 +97,7 @@ class in_place_writer {
         take_counters();
         if (still == 0) return;
         grow_pools(still);
-        buffer<std::uint32_t> list = room<std::uint32_t>(still);
+        buffer<std::uint32_t> list = room<std::uint32_t>(context_, still);
         context_.copy(list.data(), refused.data(), still * 4);
         pending = std::move(list);
         left = still;
@@ -129,23 +130,13 @@ class in_place_writer {
   }
 
  private:
-  template <class T>
-  [[nodiscard]] buffer<T> room(std::size_t n) {
-    return buffer<T>(context_.where(), n, context_.order());
-  }
-  [[nodiscard]] std::uint64_t number(const buffer<std::uint64_t>& marks, std::size_t n) {
-    context_.zero(marks.data() + n, 8);
-    context_.exclusive_scan(marks.data(), marks.data(), n + 1);
-    return context_.read(marks.data() + n);
-  }
-
   // ---- leaves: behind those that there are -----------------------------------------------------------------
   [[nodiscard]] buffer<radix_link> make_leaves(const ordered_keys& listed, const void* values) {
-    buffer<radix_link> links = room<radix_link>(listed.n);
-    const buffer<std::uint64_t> of_class = room<std::uint64_t>(listed.n + 1);
+    buffer<radix_link> links = room<radix_link>(context_, listed.n);
+    const buffer<std::uint64_t> of_class = room<std::uint64_t>(context_, listed.n + 1);
     for (unsigned c = 0; c < leaf_classes; ++c) {
       context_.for_each(listed.n, mark_class{listed, c, of_class.data()});
-      added_[c] = number(of_class, listed.n);
+      added_[c] = number_marks(context_, of_class, listed.n);
       if (added_[c] == 0) continue;
       check_number_of_leaves(tree_.leaf_counts[c] + added_[c]);
       context_.for_each(listed.n, link_of_class{listed, of_class.data(), links.data(), tree_.leaf_counts[c]});
@@ -154,7 +145,7 @@ class in_place_writer {
     std::uint64_t heap_words = tree_.heap_used;
     if (added_[long_class] != 0) {
       context_.for_each(listed.n, count_heap{listed, of_class.data()});
-      heap_words += number(of_class, listed.n);
+      heap_words += number_marks(context_, of_class, listed.n);
       grow_heap(heap_words);
     }
     context_.for_each(listed.n, write_leaf<V>{tree_.view, listed, values, of_class.data(),
@@ -172,7 +163,7 @@ class in_place_writer {
   }
   void grow_heap(std::uint64_t wanted) {
     if (wanted <= tree_.heap.size()) return;
-    buffer<std::uint64_t> larger = room<std::uint64_t>(wanted + wanted / 4);
+    buffer<std::uint64_t> larger = room<std::uint64_t>(context_, wanted + wanted / 4);
     if (tree_.heap_used != 0) context_.copy(larger.data(), tree_.heap.data(), tree_.heap_used * 8);
     tree_.heap = std::move(larger);
     tree_.view.heap = tree_.heap.data();
@@ -200,7 +191,7 @@ class in_place_writer {
     const std::size_t used = tree_.node_counts[kind], wanted = used + more;
     if (wanted <= memory.size()) return;
     check_number_of_leaves(wanted);
-    buffer<Node> larger = room<Node>(wanted + wanted / 8);
+    buffer<Node> larger = room<Node>(context_, wanted + wanted / 8);
     if (used != 0) context_.copy(larger.data(), memory.data(), used * sizeof(Node));
     context_.fill(larger.data() + used, 0xff, (larger.size() - used) * sizeof(Node));
     memory = std::move(larger);
@@ -237,7 +228,7 @@ class in_place_writer {
     }
   }
   [[nodiscard]] buffer<radix_root> lend_root() {
-    buffer<radix_root> root = room<radix_root>(1);
+    buffer<radix_root> root = room<radix_root>(context_, 1);
     const radix_root host{0, tree_.view.root.word};
     context_.copy(root.data(), &host, sizeof(host));
     if constexpr (Context::on_gpu) context_.order().synchronize();

@@ -13,6 +13,7 @@
 
 #include "espalier/device/buffer.hpp"
 #include "espalier/radix_tree/key.hpp"
+#include "radix_tree/workshop.hpp"
 #include "static_tree/parts.hpp"
 
 namespace espalier::detail {
@@ -122,7 +123,7 @@ class key_sorter {
 
   /// Numbers of the n keys in key order; of equal ones in batch order.
   [[nodiscard]] buffer<std::uint32_t> operator()(const byte_batch& keys, std::size_t n) {
-    buffer<std::uint32_t> places = room<std::uint32_t>(n);
+    buffer<std::uint32_t> places = room<std::uint32_t>(context_, n);
     context_.for_each(n, number_places{places.data()});
     if (n < 2) return places;
     buffer<std::uint32_t> open, groups;
@@ -130,13 +131,13 @@ class key_sorter {
     for (std::uint32_t at = common_prefix(keys, n) / 8 * 8; m != 0; at += 8) {
       const std::uint32_t* const which = open.size() == 0 ? nullptr : open.data();
       buffer<std::uint32_t> numbers = sort_round(keys, at, places.data(), which, groups, m);
-      buffer<std::uint32_t> elements = room<std::uint32_t>(m), own_groups;
+      buffer<std::uint32_t> elements = room<std::uint32_t>(context_, m), own_groups;
       context_.for_each(m, element_of_round{places.data(), which, numbers.data(), elements.data()});
       if (groups.size() != 0) {
-        own_groups = room<std::uint32_t>(m);
+        own_groups = room<std::uint32_t>(context_, m);
         context_.for_each(m, gather<std::uint32_t>{groups.data(), numbers.data(), own_groups.data()});
       }
-      buffer<std::uint64_t> begins = room<std::uint64_t>(m + 1), stays = room<std::uint64_t>(m + 1);
+      buffer<std::uint64_t> begins = room<std::uint64_t>(context_, m + 1), stays = room<std::uint64_t>(context_, m + 1);
       context_.zero(begins.data() + m, 8);
       context_.zero(stays.data() + m, 8);
       const std::uint32_t* const old = own_groups.size() == 0 ? nullptr : own_groups.data();
@@ -146,7 +147,8 @@ class key_sorter {
       context_.exclusive_scan(stays.data(), stays.data(), m + 1);
       context_.for_each(m, put_back{which, elements.data(), places.data()});
       const std::size_t still = context_.read(stays.data() + m);
-      buffer<std::uint32_t> next_open = room<std::uint32_t>(still), next_groups = room<std::uint32_t>(still);
+      buffer<std::uint32_t> next_open = room<std::uint32_t>(context_, still),
+                            next_groups = room<std::uint32_t>(context_, still);
       if (still != 0)
         context_.for_each(m, keep_open{which, begins.data(), stays.data(), next_open.data(), next_groups.data()});
       open = std::move(next_open);
@@ -159,7 +161,7 @@ class key_sorter {
   [[nodiscard]] std::uint32_t common_prefix(const byte_batch& keys, std::size_t n) {
     constexpr std::size_t parts = 4096;
     const std::size_t part = (n + parts - 1) / parts, used = (n + part - 1) / part;
-    const buffer<std::uint32_t> least = room<std::uint32_t>(used);
+    const buffer<std::uint32_t> least = room<std::uint32_t>(context_, used);
     context_.for_each(used, agreed_bytes{keys, n, part, least.data()});
     std::uint32_t host[parts];
     context_.copy(host, least.data(), used * 4);
@@ -168,17 +170,13 @@ class key_sorter {
   }
 
  private:
-  template <class T>
-  [[nodiscard]] buffer<T> room(std::size_t n) {
-    return buffer<T>(context_.where(), n, context_.order());
-  }
   /// The open positions, by number, in the order of this round.
   [[nodiscard]] buffer<std::uint32_t> sort_round(const byte_batch& keys, std::uint32_t at, const std::uint32_t* places,
                                                  const std::uint32_t* open, const buffer<std::uint32_t>& groups,
                                                  std::size_t m) {
-    const buffer<std::uint64_t> words = room<std::uint64_t>(m);
-    const buffer<std::uint32_t> lefts = room<std::uint32_t>(m);
-    buffer<std::uint32_t> numbers = room<std::uint32_t>(m);
+    const buffer<std::uint64_t> words = room<std::uint64_t>(context_, m);
+    const buffer<std::uint32_t> lefts = room<std::uint32_t>(context_, m);
+    buffer<std::uint32_t> numbers = room<std::uint32_t>(context_, m);
     context_.for_each(m, open_words{keys, at, places, open, words.data(), lefts.data(), numbers.data()});
     if (keys.offsets != nullptr) sort_by(lefts.data(), numbers, m);  // keys of one length end together
     sort_by(words.data(), numbers, m);
@@ -188,8 +186,8 @@ class key_sorter {
   /// `numbers` by the values that they number.
   template <class T>
   void sort_by(const T* values, buffer<std::uint32_t>& numbers, std::size_t m) {
-    buffer<T> keys = room<T>(m), sorted = room<T>(m);
-    buffer<std::uint32_t> result = room<std::uint32_t>(m);
+    buffer<T> keys = room<T>(context_, m), sorted = room<T>(context_, m);
+    buffer<std::uint32_t> result = room<std::uint32_t>(context_, m);
     context_.for_each(m, gather<T>{values, numbers.data(), keys.data()});
     context_.sort_from(keys.data(), sorted, numbers.data(), result, m);
     numbers = std::move(result);

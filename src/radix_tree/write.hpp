@@ -13,6 +13,7 @@
 #include "radix_tree/build.hpp"
 #include "radix_tree/in_place.hpp"
 #include "radix_tree/list.hpp"
+#include "radix_tree/workshop.hpp"
 
 namespace espalier::detail {
 
@@ -133,7 +134,7 @@ class radix_writer {
   /// changed.
   void operator()(radix_write op, const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done,
                   radix_path path) {
-    const buffer<radix_link> links = room<radix_link>(n);
+    const buffer<radix_link> links = room<radix_link>(context_, n);
     context_.ask(radix_locate_job<V>{tree_.view, keys, links.data()}, n);
     if (op == radix_write::update) {
       prepare_update();
@@ -153,10 +154,6 @@ class radix_writer {
   }
 
  private:
-  template <class T>
-  [[nodiscard]] buffer<T> room(std::size_t n) {
-    return buffer<T>(context_.where(), n, context_.order());
-  }
   /// Half of the leaves are dead, or the root table is lost.
   [[nodiscard]] bool is_worn() const {
     std::size_t leaves = 0, dead = 0;
@@ -170,12 +167,10 @@ class radix_writer {
   void change_in_place(radix_write op, const ordered_keys& sorted, const radix_link* links, const void* values) {
     const std::size_t n = sorted.n;
     const bool erases = op == radix_write::erase, assigns = op == radix_write::insert_or_assign;
-    const buffer<std::uint64_t> marks = room<std::uint64_t>(n + 1);
+    const buffer<std::uint64_t> marks = room<std::uint64_t>(context_, n + 1);
     context_.for_each(n, mark_changing{sorted, links, !assigns, erases, marks.data()});
-    context_.zero(marks.data() + n, 8);
-    context_.exclusive_scan(marks.data(), marks.data(), n + 1);
-    const std::uint64_t m = context_.read(marks.data() + n);
-    const buffer<std::uint32_t> numbers = room<std::uint32_t>(m);
+    const std::uint64_t m = number_marks(context_, marks, n);
+    const buffer<std::uint32_t> numbers = room<std::uint32_t>(context_, m);
     context_.for_each(n, keep_numbers{marks.data(), numbers.data()});
     if (assigns) prepare_update();  // while it may still fail
     in_place_writer<Context, V> writer(context_, tree_);
@@ -190,11 +185,9 @@ class radix_writer {
   }
   [[nodiscard]] std::uint64_t count_class(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
                                           unsigned c) {
-    const buffer<std::uint64_t> marks = room<std::uint64_t>(m + 1);
+    const buffer<std::uint64_t> marks = room<std::uint64_t>(context_, m + 1);
     context_.for_each(m, mark_class{{keys, numbers, m}, c, marks.data()});
-    context_.zero(marks.data() + m, 8);
-    context_.exclusive_scan(marks.data(), marks.data(), m + 1);
-    return context_.read(marks.data() + m);
+    return number_marks(context_, marks, m);
   }
 
   /// Elements whose links are nothing are left out.
@@ -209,7 +202,7 @@ class radix_writer {
   void prepare_update() {
     const leaf_number number(tree_.leaf_counts);
     if (number == tree_.stamped && tree_.batches != 0xffffffffu) return;
-    tree_.stamps = room<std::uint64_t>(number.first[leaf_classes]);
+    tree_.stamps = room<std::uint64_t>(context_, number.first[leaf_classes]);
     context_.zero(tree_.stamps.data(), tree_.stamps.bytes());
     tree_.stamped = number;
     tree_.batches = 0;
@@ -218,14 +211,12 @@ class radix_writer {
   void erase(const radix_link* links, std::size_t n) {
     know_order(context_, tree_);
     const std::size_t size = tree_.view.size;
-    const buffer<std::uint64_t> stays = room<std::uint64_t>(size + 1);
+    const buffer<std::uint64_t> stays = room<std::uint64_t>(context_, size + 1);
     context_.for_each(size, mark_all{stays.data()});
     context_.for_each(n, mark_erased<V>{tree_.view, links, stays.data()});
-    context_.zero(stays.data() + size, 8);
-    context_.exclusive_scan(stays.data(), stays.data(), size + 1);
-    const std::uint64_t left = context_.read(stays.data() + size);
+    const std::uint64_t left = number_marks(context_, stays, size);
     if (left == size) return;
-    const buffer<std::uint64_t> ranks = room<std::uint64_t>(left);
+    const buffer<std::uint64_t> ranks = room<std::uint64_t>(context_, left);
     context_.for_each(size, keep_ranks{stays.data(), ranks.data()});
     const byte_range_buffers kept = element_lister<Context, V>{tree_.view, context_}.elements(ranks.data(), left);
     replace({static_cast<const std::uint8_t*>(kept.key_bytes.data()), kept.key_offsets.data(), 0}, kept.values.data(),
@@ -240,7 +231,7 @@ class radix_writer {
       throw error("radix_tree: a tree takes fewer than 2^32 - 1 keys; split them over several trees.");
     know_order(context_, tree_);
     const byte_range_buffers held = element_lister<Context, V>{tree_.view, context_}.elements(nullptr, old);
-    const buffer<std::uint64_t> offsets = room<std::uint64_t>(all + 1);
+    const buffer<std::uint64_t> offsets = room<std::uint64_t>(context_, all + 1);
     const raw_buffer joined(context_.where(), held.total_bytes + bytes, context_.order());
     const raw_buffer joined_values(context_.where(), all * elements_.value_bytes, context_.order());
     context_.for_each(all + 1,
