@@ -142,6 +142,7 @@ std::string query_text(const query_view& input, std::size_t i) {
   if (input.ranges != nullptr && i < input.size()) {
     return "range [" + text_of(input.ranges->lo, i) + ", " + text_of(input.ranges->hi, i) + "]";
   }
+  if (input.strings != nullptr && i < input.size()) return fmt::format("key {:?}", (*input.strings)[i]);
   return "all elements";
 }
 
@@ -193,6 +194,7 @@ answers make_answers(operation op, const data_spec& spec, std::size_t queries, s
       break;
     case operation::lower_bound:
     case operation::count:
+    case operation::count_prefix:
       add(scalar_kind::u64, queries);
       break;
     case operation::range:

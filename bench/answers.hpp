@@ -3,7 +3,7 @@
 //   find, find-sorted   values, found      range          offsets, keys, values
 //   contains            found              sum            sums (128-bit sums are two u64 each)
 //   lower-bound         ranks              min, max       values, found
-//   count               counts             visit          one checksum
+//   count, count-prefix counts             visit          one checksum
 // A B-link tree has no ranks: its lower-bound writes keys, values, found.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/byte_generators.hpp"
 #include "bench/names.hpp"
 #include "bench/workload.hpp"
 
@@ -20,11 +21,13 @@ namespace espalier::bench {
 
 using answers = std::vector<column>;
 
-/// Queries of either kind; the one that is not used is null.
+/// Queries of one kind; those that are not used are null.
 struct query_view {
   const query_set* points = nullptr;
   const range_set* ranges = nullptr;
+  const byte_column* strings = nullptr;
   [[nodiscard]] std::size_t size() const {
+    if (strings != nullptr) return strings->size();
     return points != nullptr ? points->size() : ranges != nullptr ? ranges->size() : 0;
   }
   /// Elements of all ranges together.

@@ -14,8 +14,6 @@ namespace espalier::bench {
 namespace {
 
 constexpr std::uint64_t default_range_length = 32;
-/// Above this, checking every invariant takes longer than all measurements.
-constexpr std::uint64_t most_validated_keys = std::uint64_t{1} << 20;
 
 /// First elements not less than the queries, as columns keys, values, found.
 answers expected_neighbours(const workload& data, const query_set& queries) {

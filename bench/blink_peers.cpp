@@ -57,20 +57,9 @@ request request_for(const column& keys, const column& hi, std::size_t queries, c
 }  // namespace
 
 bool blink_peers::applies(const std::string& name, std::vector<row>& rows) const {
-  const bool gpu = where_.kind() == device_kind::cuda;
-  if (gpu || (name != "std-map" && name != "absl-btree")) {
-    if (what_.peers_named) {
-      note(rows, fmt::format("{}: skipped, not a peer of the B-link tree on a {}", name, gpu ? "gpu" : "cpu"));
-    }
-    return false;
-  }
-  const auto& list = known_peers();
-  const auto entry = std::find_if(list.begin(), list.end(), [&](const auto& p) { return p.name == name; });
-  if (data_.tree.keys.size() > entry->most_keys && !what_.force_peers) {
-    note(rows, fmt::format("{}: skipped above {} keys (--force-peers measures it)", name, size_text(entry->most_keys)));
-    return false;
-  }
-  return true;
+  const map_choice choice = choose_map(what_, name, "B-link", where_.kind(), data_.tree.keys.size());
+  if (!choice.note.empty()) note(rows, choice.note);
+  return choice.measured;
 }
 
 void blink_peers::add_each(std::uint64_t work, bool one_thread, std::vector<row>& rows, const measure& f) const {

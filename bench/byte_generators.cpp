@@ -575,11 +575,8 @@ void byte_generator::extend(std::uint64_t i, std::size_t begin, std::string& to)
   }
 }
 
-byte_column make_byte_keys(const byte_generator& keys, std::uint64_t first, std::uint64_t n) {
-  if (first > keys.distinct() || n > keys.distinct() - first) {
-    throw bad_arguments(fmt::format("--key-length {}: {} has only {} keys of this length: give fewer --keys.",
-                                    keys.spec().key_length, name_of(keys.spec().shape), keys.distinct()));
-  }
+byte_column make_byte_column(std::uint64_t n, std::size_t one_length,
+                             const std::function<void(std::uint64_t i, std::string& to)>& append) {
   byte_column made;
   made.offsets.resize(n + 1);
   const auto for_each_key = [&](auto f) {
@@ -587,13 +584,13 @@ byte_column make_byte_keys(const byte_generator& keys, std::uint64_t first, std:
       std::string text;
       for (std::uint64_t i = part.begin(); i != part.end(); ++i) {
         text.clear();
-        keys.append(first + i, text);
+        append(i, text);
         f(i, text);
       }
     });
   };
-  if (keys.one_length()) {
-    for (std::uint64_t i = 0; i <= n; ++i) made.offsets[i] = i * keys.spec().key_length;
+  if (one_length != 0) {
+    for (std::uint64_t i = 0; i <= n; ++i) made.offsets[i] = i * one_length;
   } else {
     for_each_key([&](std::uint64_t i, const std::string& key) { made.offsets[i + 1] = key.size(); });
     for (std::uint64_t i = 0; i < n; ++i) made.offsets[i + 1] += made.offsets[i];
@@ -603,6 +600,18 @@ byte_column make_byte_keys(const byte_generator& keys, std::uint64_t first, std:
     std::memcpy(made.bytes.data() + made.offsets[i], key.data(), key.size());
   });
   return made;
+}
+
+void require_keys(const byte_generator& keys, std::uint64_t first, std::uint64_t n) {
+  if (first <= keys.distinct() && n <= keys.distinct() - first) return;
+  throw bad_arguments(fmt::format("--key-length {}: {} has only {} keys of this length: give fewer --keys.",
+                                  keys.spec().key_length, name_of(keys.spec().shape), keys.distinct()));
+}
+
+byte_column make_byte_keys(const byte_generator& keys, std::uint64_t first, std::uint64_t n) {
+  require_keys(keys, first, n);
+  return make_byte_column(n, keys.one_length() ? keys.spec().key_length : 0,
+                          [&](std::uint64_t i, std::string& to) { keys.append(first + i, to); });
 }
 
 }  // namespace espalier::bench

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,6 +35,10 @@ inline constexpr std::array byte_data_names{
 [[nodiscard]] constexpr std::string_view name_of(byte_data d) { return name_in(byte_data_names, d); }
 
 inline constexpr unsigned most_key_length = 65'535;
+/// Where none is asked for: urls have their natural lengths.
+[[nodiscard]] constexpr unsigned default_key_length(byte_data d) {
+  return d == byte_data::urls ? 0 : d == byte_data::triples ? 32 : 16;
+}
 /// Lengths of keys that long_share picks; a key that is as long already grows to any length up to the latter.
 inline constexpr unsigned least_long_key = 33;
 inline constexpr unsigned most_long_key = 200;
@@ -83,7 +88,15 @@ struct byte_column {
   }
 };
 
-/// Keys first .. first + n - 1, made in parallel. Throws bad_arguments if there are not so many.
+/// n keys made in parallel: `append(i, to)` puts key i at the end of `to`, the same one whenever it is asked.
+/// `one_length`: of every key, or 0 if that is not known.
+[[nodiscard]] byte_column make_byte_column(std::uint64_t n, std::size_t one_length,
+                                           const std::function<void(std::uint64_t i, std::string& to)>& append);
+
+/// Throws bad_arguments if there are no keys first .. first + n - 1.
+void require_keys(const byte_generator& keys, std::uint64_t first, std::uint64_t n);
+
+/// Keys first .. first + n - 1. Throws bad_arguments if there are not so many.
 [[nodiscard]] byte_column make_byte_keys(const byte_generator& keys, std::uint64_t first, std::uint64_t n);
 
 }  // namespace espalier::bench

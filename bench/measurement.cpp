@@ -12,9 +12,6 @@
 namespace espalier::bench {
 namespace {
 
-/// Above this, checking every invariant takes longer than all measurements.
-constexpr std::uint64_t most_validated_keys = std::uint64_t{1} << 20;
-
 std::uint64_t default_range_length(operation op, std::uint64_t keys) {
   return op == operation::range ? 100 : std::clamp<std::uint64_t>(keys / 16, 1, 1'000'000);
 }

@@ -16,7 +16,7 @@
 
 namespace espalier::bench {
 
-enum class index_kind : std::uint8_t { static_tree, blink };
+enum class index_kind : std::uint8_t { static_tree, blink, radix };
 
 enum class operation : std::uint8_t {
   build,
@@ -30,6 +30,7 @@ enum class operation : std::uint8_t {
   min,
   max,
   visit,
+  count_prefix,
   insert,
   insert_empty,
   insert_bulk,
@@ -76,6 +77,7 @@ struct named {
 inline constexpr std::array index_names{
     named<index_kind>{"static", index_kind::static_tree},
     named<index_kind>{"blink", index_kind::blink},
+    named<index_kind>{"radix", index_kind::radix},
 };
 inline constexpr std::array operation_names{
     named<operation>{"build", operation::build},
@@ -89,6 +91,7 @@ inline constexpr std::array operation_names{
     named<operation>{"min", operation::min},
     named<operation>{"max", operation::max},
     named<operation>{"visit", operation::visit},
+    named<operation>{"count-prefix", operation::count_prefix},
     named<operation>{"insert", operation::insert},
     named<operation>{"insert-empty", operation::insert_empty},
     named<operation>{"insert-bulk", operation::insert_bulk},
@@ -222,6 +225,10 @@ template <class Table>
 }
 [[nodiscard]] constexpr bool serves(index_kind index, operation op) {
   if (index == index_kind::static_tree) return op <= operation::visit;
+  if (index == index_kind::radix) {
+    return op == operation::build || op == operation::find || op == operation::contains ||
+           op == operation::lower_bound || op == operation::count_prefix;
+  }
   return op >= operation::insert || op == operation::build || op == operation::find || op == operation::lower_bound ||
          op == operation::range || op == operation::count || op == operation::sum;
 }

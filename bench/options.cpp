@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -70,9 +71,11 @@ void check_peers(const std::vector<std::string>& peers) {
   }
 }
 
-/// Peers that tell most: binary search or its parallel, and the floor of build and visit; maps for a tree that changes.
+/// Peers that tell most: binary search or its parallel, and the floor of build and visit; maps for a tree that changes
+/// and for strings.
 const char* default_peers(index_kind index) {
-  return index == index_kind::blink ? "std-map,absl-btree" : "lower-bound,tbb-sort,thrust-lower-bound,cub-sort,reduce";
+  return index == index_kind::static_tree ? "lower-bound,tbb-sort,thrust-lower-bound,cub-sort,reduce"
+                                          : "std-map,absl-btree";
 }
 
 std::vector<std::uint64_t> parse_queries(const std::string& text) {
@@ -95,23 +98,39 @@ void check_operations(const options& o) {
   }
 }
 
-/// Options of the other index would be read and then do nothing.
+/// An option that not every index has.
+struct index_option {
+  std::string_view name;
+  const std::string raw_options::*text;
+  std::array<bool, index_names.size()> taken;  ///< by static, blink, radix
+};
+constexpr std::array index_options{
+    index_option{"plan", &raw_options::plan, {true, false, false}},
+    index_option{"node-search", &raw_options::node_search, {true, false, false}},
+    index_option{"aggregates", &raw_options::aggregates, {true, false, false}},
+    index_option{"policy", &raw_options::policy, {false, true, false}},
+    index_option{"upper", &raw_options::upper, {false, true, false}},
+    index_option{"slots", &raw_options::slots, {false, true, false}},
+    index_option{"path", &raw_options::path, {false, true, false}},
+    index_option{"batch", &raw_options::batch, {false, true, false}},
+    index_option{"requests", &raw_options::requests, {false, true, false}},
+    index_option{"fill", &raw_options::fill, {false, true, false}},
+    index_option{"key-type", &raw_options::key_type, {true, true, false}},
+    index_option{"value-type", &raw_options::value_type, {true, true, false}},
+    index_option{"range-length", &raw_options::range_length, {true, true, false}},
+    index_option{"key-length", &raw_options::key_length, {false, false, true}},
+    index_option{"long-share", &raw_options::long_share, {false, false, true}},
+};
+
+/// Options of another index would be read and then do nothing.
 void check_index_options(const raw_options& raw, index_kind index) {
-  const auto refuse = [](bool given, std::string_view what, std::string_view where) {
-    if (given) throw bad_arguments(fmt::format("--{} is for --index {}.", what, where));
-  };
-  if (index == index_kind::static_tree) {
-    refuse(!raw.policy.empty(), "policy", "blink");
-    refuse(!raw.upper.empty(), "upper", "blink");
-    refuse(!raw.slots.empty(), "slots", "blink");
-    refuse(!raw.path.empty(), "path", "blink");
-    refuse(!raw.batch.empty(), "batch", "blink");
-    refuse(!raw.requests.empty(), "requests", "blink");
-    refuse(!raw.fill.empty(), "fill", "blink");
-  } else {
-    refuse(!raw.plan.empty(), "plan", "static");
-    refuse(!raw.node_search.empty(), "node-search", "static");
-    refuse(!raw.aggregates.empty(), "aggregates", "static");
+  for (const auto& option : index_options) {
+    if ((raw.*option.text).empty() || option.taken[static_cast<std::size_t>(index)]) continue;
+    std::string takers;
+    for (const auto& i : index_names) {
+      if (option.taken[static_cast<std::size_t>(i.value)]) (takers += takers.empty() ? "" : " or ") += i.name;
+    }
+    throw bad_arguments(fmt::format("--{} is for --index {}.", option.name, takers));
   }
 }
 
@@ -142,6 +161,39 @@ blink_choices parse_blink(const raw_options& raw) {
     throw bad_arguments(fmt::format("--fill is '{}': give a number from 0.25 to 1.", raw.fill));
   }
   return b;
+}
+
+/// Every combination; without --key-length each data set has its own.
+std::vector<byte_spec> parse_byte_data(const raw_options& raw, std::uint64_t seed) {
+  double long_share = 0;
+  if (!raw.long_share.empty() && !parse_whole(raw.long_share, long_share)) {
+    throw bad_arguments(fmt::format("--long-share is '{}': give a number from 0 to 1.", raw.long_share));
+  }
+  std::vector<byte_spec> sets;
+  for (const auto shape : parse_names("distribution", byte_data_names, raw.distribution)) {
+    std::vector<std::uint64_t> lengths{default_key_length(shape)};
+    if (!raw.key_length.empty()) lengths = parse_numbers("key-length", raw.key_length);
+    for (const auto length : lengths) {
+      if (length > most_key_length) {
+        throw bad_arguments(fmt::format("--key-length is '{}': give at most {}.", length, most_key_length));
+      }
+      sets.push_back({shape, static_cast<unsigned>(length), seed, long_share});
+    }
+  }
+  return sets;
+}
+
+/// Before any of them is generated.
+void check_byte_data(const options& o) {
+  for (const auto& spec : o.byte_data_sets) {
+    const byte_generator generator(spec);
+    for (const auto n : o.keys) {
+      if (n >= 0xffffffffu) {
+        throw bad_arguments(fmt::format("--keys {} is too large for --index radix: give fewer than 2^32 - 1.", n));
+      }
+      require_keys(generator, 0, n);
+    }
+  }
 }
 
 void check_sizes(const options& o) {
@@ -204,8 +256,14 @@ std::uint64_t parse_number(std::string_view what, std::string_view text) {
 }
 
 const char* default_operations(index_kind index) {
-  return index == index_kind::blink ? "build,insert,find,find-after-insert,update,erase,range,mixed"
-                                    : "build,find,lower-bound,range,count,sum,visit";
+  switch (index) {
+    case index_kind::blink:
+      return "build,insert,find,find-after-insert,update,erase,range,mixed";
+    case index_kind::radix:
+      return "build,find,contains,lower-bound,count-prefix";
+    default:
+      return "build,find,lower-bound,range,count,sum,visit";
+  }
 }
 
 options parse_options(const raw_options& raw) {
@@ -216,9 +274,11 @@ options parse_options(const raw_options& raw) {
   o.where = parse_device(raw.device);
   o.keys = parse_numbers("keys", raw.keys);
   o.queries = parse_queries(raw.queries);
-  o.key_types = parse_names("key-type", key_type_names, raw.key_type);
   if (!raw.value_type.empty()) o.value_type = parse_name("value-type", value_type_names, raw.value_type);
-  o.distributions = parse_names("distribution", distribution_names, raw.distribution);
+  if (o.index != index_kind::radix) {
+    o.key_types = parse_names("key-type", key_type_names, raw.key_type.empty() ? "u32" : raw.key_type);
+    o.distributions = parse_names("distribution", distribution_names, raw.distribution);
+  }
   o.operations = parse_names("ops", operation_names, raw.ops.empty() ? default_operations(o.index) : raw.ops);
   check_operations(o);
   if (raw.peers != "none") o.peers = split("peers", raw.peers.empty() ? default_peers(o.index) : raw.peers);
@@ -231,6 +291,8 @@ options parse_options(const raw_options& raw) {
   if (!raw.aggregates.empty()) o.keep = parse_name("aggregates", aggregates_names, raw.aggregates);
   o.force_peers = raw.force_peers;
   parse_scalars(raw, o);
+  if (o.index == index_kind::radix) o.byte_data_sets = parse_byte_data(raw, o.seed);
+  check_byte_data(o);
   check_sizes(o);
   return o;
 }

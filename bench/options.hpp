@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/byte_generators.hpp"
 #include "bench/names.hpp"
 
 namespace espalier::bench {
@@ -29,6 +30,9 @@ enum class device_choice : std::uint8_t { automatic, cpu, gpu };
 /// A number of queries: one for each key of the index.
 inline constexpr std::uint64_t as_many_as_keys = ~std::uint64_t{0};
 
+/// Above this, checking every invariant takes longer than all measurements.
+inline constexpr std::uint64_t most_validated_keys = std::uint64_t{1} << 20;
+
 /// What only the B-link tree has.
 struct blink_choices {
   std::vector<blink_shape> shapes;
@@ -42,6 +46,7 @@ struct blink_choices {
 struct options {
   index_kind index = index_kind::static_tree;
   blink_choices blink;
+  std::vector<byte_spec> byte_data_sets;  ///< of the radix tree, which has neither key types nor distributions
   device_choice where = device_choice::automatic;
   std::vector<std::uint64_t> keys;
   std::vector<std::uint64_t> queries;
@@ -70,7 +75,7 @@ struct raw_options {
   std::string device = "auto";
   std::string keys = "2^24";
   std::string queries = "2^22";
-  std::string key_type = "u32";
+  std::string key_type;
   std::string value_type;
   std::string distribution = "uniform";
   std::string ops;
@@ -92,6 +97,8 @@ struct raw_options {
   std::string batch;
   std::string requests;
   std::string fill;
+  std::string key_length;
+  std::string long_share;
   std::string suite;
   std::string max_keys;
   bool force_peers = false;

@@ -1,9 +1,14 @@
 // peer.cpp - the list of peers and who makes them.
 #include "bench/peer.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <limits>
 
+#include "bench/options.hpp"
 #include "bench/peer_arrays.hpp"
+#include "bench/row.hpp"
 
 namespace espalier::bench {
 
@@ -24,6 +29,22 @@ const std::vector<peer_entry>& known_peers() {
       {"reduce", device_kind::cuda, any},
   };
   return list;
+}
+
+map_choice choose_map(const options& what, std::string_view name, std::string_view index, device_kind where,
+                      std::uint64_t keys) {
+  const bool gpu = where == device_kind::cuda;
+  if (gpu || (name != "std-map" && name != "absl-btree")) {
+    if (!what.peers_named) return {false, ""};
+    return {false, fmt::format("{}: skipped, not a peer of the {} tree on a {}", name, index, gpu ? "gpu" : "cpu")};
+  }
+  const auto& list = known_peers();
+  const auto entry = std::find_if(list.begin(), list.end(), [&](const auto& p) { return p.name == name; });
+  if (keys > entry->most_keys && !what.force_peers) {
+    return {false,
+            fmt::format("{}: skipped above {} keys (--force-peers measures it)", name, size_text(entry->most_keys))};
+  }
+  return {};
 }
 
 std::unique_ptr<peer> make_cpu_peer(std::string_view name, const workload& data, unsigned threads) {

@@ -24,6 +24,8 @@
 
 namespace espalier::bench {
 
+struct options;
+
 class peer {
  public:
   virtual ~peer() = default;
@@ -44,6 +46,14 @@ struct peer_entry {
   std::uint64_t most_keys;
 };
 [[nodiscard]] const std::vector<peer_entry>& known_peers();
+
+/// Whether a map of the C++ world stands beside an index other than the static one, and what is to be said if not.
+struct map_choice {
+  bool measured = true;
+  std::string note;
+};
+[[nodiscard]] map_choice choose_map(const options& what, std::string_view name, std::string_view index,
+                                    device_kind where, std::uint64_t keys);
 
 /// Null if these types are not compiled in.
 [[nodiscard]] std::unique_ptr<peer> make_cpu_peer(std::string_view name, const workload& data, unsigned threads);

@@ -17,10 +17,11 @@ namespace espalier::bench {
 class placed_column {
  public:
   placed_column() = default;
-  placed_column(const column& host, const device& where) : data_(host.data()) {
-    if (where.kind() == device_kind::cpu || host.byte_count() == 0) return;
-    copy_ = raw_buffer(where, host.byte_count(), {});
-    where.copy(copy_.data(), host.data(), host.byte_count(), copy_.order());
+  placed_column(const column& host, const device& where) : placed_column(host.data(), host.byte_count(), where) {}
+  placed_column(const void* host, std::size_t bytes, const device& where) : data_(host) {
+    if (where.kind() == device_kind::cpu || bytes == 0) return;
+    copy_ = raw_buffer(where, bytes, {});
+    where.copy(copy_.data(), host, bytes, copy_.order());
     copy_.order().synchronize();
     data_ = copy_.data();
   }

@@ -29,6 +29,13 @@ struct blink_columns {
   unsigned repeat = 0;
 };
 
+/// What only rows of the radix tree have.
+struct radix_columns {
+  unsigned key_length = 0;  ///< 0: natural lengths
+  double long_share = 0;
+  double mean_key_length = 0;
+};
+
 struct row {
   std::string index = "static";
   std::string device;
@@ -48,6 +55,7 @@ struct row {
   double bytes_per_key = 0;
   std::optional<double> bandwidth_share;
   std::optional<blink_columns> blink;
+  std::optional<radix_columns> radix;
   std::vector<peer_result> peers;
   std::vector<std::string> inapplicable_peers;  ///< asked for, but without this operation
   std::vector<std::string> notes;

@@ -1,5 +1,5 @@
-// runner.cpp - the axes: one set of data per (key type, distribution, size), one index per thread count, one row per
-// (operation, number of queries), and for B-link trees per shape and path of writes.
+// runner.cpp - the axes: one set of data per (key type or length, distribution, size), one index per thread count, one
+// row per (operation, number of queries), and for B-link trees per shape and path of writes.
 #include "bench/runner.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include "bench/blink_measurement.hpp"
 #include "bench/measurement.hpp"
 #include "bench/progress.hpp"
+#include "bench/radix_measurement.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -43,7 +44,8 @@ std::size_t rows_per_size(operation op, const options& what) {
 std::size_t count_rows(const options& what, std::size_t devices) {
   std::size_t per_index = 0;
   for (const auto op : what.operations) per_index += sizes_of(op, what).size() * rows_per_size(op, what);
-  return per_index * what.keys.size() * what.key_types.size() * what.distributions.size() * devices;
+  const std::size_t data_sets = what.key_types.size() * what.distributions.size() + what.byte_data_sets.size();
+  return per_index * what.keys.size() * data_sets * devices;
 }
 
 class bench_run {
@@ -72,6 +74,9 @@ class bench_run {
       for (const auto shape : what_.distributions) {
         for (const auto n : what_.keys) run_data({key, value_of(key), shape, n, what_.seed});
       }
+    }
+    for (const auto& strings : what_.byte_data_sets) {
+      for (const auto n : what_.keys) run_radix(strings, n);
     }
     bar_->clear();
     return std::move(result_);
@@ -115,6 +120,19 @@ class bench_run {
       for_each_batch(spec.keys, [&](operation op, std::uint64_t queries) {
         for (auto& r : m.measure(op, queries)) result_.rows.push_back(std::move(r));
       });
+    }
+  }
+
+  void run_radix(const byte_spec& spec, std::uint64_t keys) {
+    about_ = fmt::format("{} {} of {} bytes", size_text(keys), name_of(spec.shape),
+                         spec.key_length == 0 ? "any" : std::to_string(spec.key_length));
+    bar_->say("generating " + about_);
+    const radix_data data(spec, keys);
+    for (const auto& where : devices_) {
+      bar_->say("preparing " + about_);
+      radix_measurement m(what_, data, where);
+      for_each_batch(keys,
+                     [&](operation op, std::uint64_t queries) { result_.rows.push_back(m.measure(op, queries)); });
     }
   }
 

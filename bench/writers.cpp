@@ -43,6 +43,11 @@ json row_json(const row& r) {
     j["repeat"] = r.blink->repeat;
     if (r.blink->batch != 0) j["batch"] = r.blink->batch;
   }
+  if (r.radix) {
+    j["key_length"] = r.radix->key_length;
+    j["mean_key_length"] = r.radix->mean_key_length;
+    j["long_share"] = r.radix->long_share;
+  }
   for (const auto& p : r.peers) {
     j["ratio"][p.name] = p.ratio;
     j["peers"][p.name] = {{"seconds", p.seconds}, {"queries", p.queries}};
@@ -100,6 +105,13 @@ std::vector<blink_axis> differing_axes(const report& result) {
   return axes;
 }
 
+/// Exact where all keys have one length.
+std::string length_text(const row& r) {
+  if (!r.radix) return "";
+  const bool one = r.radix->key_length != 0 && r.radix->long_share == 0;
+  return one ? std::to_string(r.radix->key_length) : fmt::format("~{:.0f}", r.radix->mean_key_length);
+}
+
 std::string joined(const std::vector<std::string>& notes) {
   std::string text;
   for (const auto& n : notes) text += (text.empty() ? "" : "; ") + n;
@@ -131,7 +143,7 @@ std::string ratio_text(double ratio) { return fmt::format("{:.{}f}x", ratio, rat
 void write_table(const report& result, std::ostream& out) {
   const auto names = peer_names(result);
   const auto axes = differing_axes(result);
-  text_table table({"op", "device", "keys", "queries", "types", "distribution", "plan"});
+  text_table table({"op", "device", "keys", "queries", "types", "length", "distribution", "plan"});
   for (const auto& axis : axes) table.add_column(axis.name);
   table.add_column("time");
   table.add_column("rate");
@@ -145,6 +157,7 @@ void write_table(const report& result, std::ostream& out) {
                                    size_text(r.keys),
                                    size_text(r.queries),
                                    r.key_type + "/" + r.value_type,
+                                   length_text(r),
                                    r.distribution,
                                    r.plan};
     for (const auto& axis : axes) cells.push_back(r.blink ? axis.text(*r.blink) : "");
@@ -185,6 +198,8 @@ void write_csv(const report& result, std::ostream& out) {
          "bytes_per_key,bandwidth_share";
   const bool blink = std::any_of(result.rows.begin(), result.rows.end(), [](const row& r) { return r.blink; });
   if (blink) out << ",policy,upper,slots,path";
+  const bool radix = std::any_of(result.rows.begin(), result.rows.end(), [](const row& r) { return r.radix; });
+  if (radix) out << ",key_length,mean_key_length,long_share";
   for (const auto& name : names) out << ",ratio_" << name;
   out << ",notes\n";
   for (const auto& r : result.rows) {
@@ -194,6 +209,9 @@ void write_csv(const report& result, std::ostream& out) {
     if (r.bandwidth_share) out << *r.bandwidth_share;
     if (blink && !r.blink) out << ",,,,";
     if (r.blink) fmt::print(out, ",{},{},{},{}", r.blink->policy, r.blink->upper, r.blink->slots, r.blink->path);
+    if (r.radix) {
+      fmt::print(out, ",{},{},{}", r.radix->key_length, r.radix->mean_key_length, r.radix->long_share);
+    }
     for (const auto& name : names) {
       out << ',';
       if (const auto* p = peer_of(r, name)) out << p->ratio;

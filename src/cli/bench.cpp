@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bench/btree_suite.hpp"
+#include "bench/byte_generators.hpp"
 #include "bench/options.hpp"
 #include "bench/row.hpp"
 #include "bench/runner.hpp"
@@ -25,7 +26,8 @@ const char* footer =
     "GPU rows have queries and answers in device memory. 'plan' is how the batch was answered.\n\n"
     "Peers, CPU: lower-bound (std::lower_bound on sorted arrays), std-map, absl-btree, vector-scan (no index),\n"
     "tbb-sort (build), reduce (visit). GPU: thrust-lower-bound, cub-sort (build), reduce (visit).\n"
-    "Those of the B-link tree are std-map and absl-btree on a CPU; they write in one thread.\n"
+    "Those of the B-link tree are std-map and absl-btree on a CPU; they write in one thread. Those of the radix tree\n"
+    "are the same with std::string as key, and only find.\n"
     "A ratio of 3 means: the index is 3 times as fast. Peers may answer a prefix of the queries.\n\n"
     "B-link tree (--index blink): its keys are all different, and so are the new ones. Before each run of an "
     "operation\n"
@@ -36,11 +38,15 @@ const char* footer =
     "of\n"
     "up to 100, f 50 % find then update. Compiled are link and none with --upper express and classic, couple with\n"
     "classic; --slots with link. Shapes other than the default exist for u32/u32 and u64/u64.\n\n"
+    "Radix tree (--index radix): keys are byte strings, all different, with u64 values. uniform: random bytes;\n"
+    "sequential: a counter; uuids: 16 raw bytes, or 36 of text; urls; triples: terms of RDF data. Misses (--hit-rate)\n"
+    "are further keys of the same data. count-prefix asks for the first halves of keys.\n\n"
     "Examples:\n"
     "  espalier bench --keys 2^20,2^24 --ops find --threads 1 --peers lower-bound,absl-btree\n"
     "  espalier bench --device gpu --keys 2^27 --queries 2^26 --distribution uniform,clustered,zipf --ops find\n"
     "  espalier bench --key-type f64 --ops build,sum,visit --format json --out result.json\n"
     "  espalier bench --index blink --keys 2^22 --policy link,couple --ops insert,find,ycsb-a\n"
+    "  espalier bench --index radix --distribution urls,triples --keys 2^20 --ops find,count-prefix\n"
     "  espalier bench --suite btree-on-gpu --max-keys 2^20 --out results";
 
 void add_data_options(CLI::App& c, bench::raw_options& o) {
@@ -49,10 +55,12 @@ void add_data_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--keys", o.keys, "Keys in the index (list)")->capture_default_str();
   c.add_option("--queries", o.queries, "Queries per batch (list), or keys: as many as there are")
       ->capture_default_str();
-  c.add_option("--key-type", o.key_type, bench::choices(bench::key_type_names) + " (list)")->capture_default_str();
+  c.add_option("--key-type", o.key_type, bench::choices(bench::key_type_names) + " (list); default: u32");
   c.add_option("--value-type", o.value_type,
                bench::choices(bench::value_type_names) + "; default: unsigned, as wide as the key");
-  c.add_option("--distribution", o.distribution, bench::choices(bench::distribution_names) + " (list)")
+  c.add_option(
+       "--distribution", o.distribution,
+       bench::choices(bench::distribution_names) + "; radix: " + bench::choices(bench::byte_data_names) + " (list)")
       ->capture_default_str();
   c.add_option("--hit-rate", o.hit_rate, "Share of point queries that are keys of the index")->capture_default_str();
   c.add_option(
@@ -67,9 +75,11 @@ void add_run_options(CLI::App& c, bench::raw_options& o) {
   };
   c.add_option("--ops", o.ops,
                "static: " + operations(bench::index_kind::static_tree) +
-                   ". blink: " + operations(bench::index_kind::blink) + " (list)");
+                   ". blink: " + operations(bench::index_kind::blink) +
+                   ". radix: " + operations(bench::index_kind::radix) + " (list)");
   c.add_option("--peers", o.peers,
-               "Peers to measure beside (list, or none); default: the arrays, sorts and reductions; blink: the maps");
+               "Peers to measure beside (list, or none); default: the arrays, sorts and reductions; blink, radix: "
+               "the maps");
   c.add_flag("--force-peers", o.force_peers, "Measure peers at sizes where they take very long or much memory");
   c.add_option("--threads", o.threads, "CPU threads, 0 for all cores (list)")->capture_default_str();
   c.add_option("--repeat", o.repeat, "Timed runs, of which the median counts; default: 5, of writes 3");
@@ -93,6 +103,18 @@ void add_blink_options(CLI::App& c, bench::raw_options& o) {
                "blink: which keys are asked for and updated, " + bench::choices(bench::request_names) +
                    "; default: zipf for ycsb, else uniform");
   c.add_option("--fill", o.fill, "blink: share of a leaf that a build fills, 0.25 to 1; default: 0.75");
+}
+
+void add_radix_options(CLI::App& c, bench::raw_options& o) {
+  std::string lengths;
+  for (const auto& data : bench::byte_data_names) {
+    lengths += fmt::format("{}{} {}", lengths.empty() ? "" : ", ", data.name, bench::default_key_length(data.value));
+  }
+  c.add_option("--key-length", o.key_length,
+               "radix: bytes of a key, 0 for natural lengths (list); default: " + lengths);
+  c.add_option(
+      "--long-share", o.long_share,
+      fmt::format("radix: share of keys that are made longer, up to {} bytes; default: 0", bench::most_long_key));
 }
 
 void add_suite_options(CLI::App& c, bench::raw_options& o) {
@@ -166,6 +188,7 @@ void add_bench(CLI::App& app, action& chosen, const std::string& command_line) {
   add_data_options(*command, *options);
   add_run_options(*command, *options);
   add_blink_options(*command, *options);
+  add_radix_options(*command, *options);
   add_suite_options(*command, *options);
   command->callback([&chosen, command, options, command_line] {
     check_suite_options(*command, *options);

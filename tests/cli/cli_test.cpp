@@ -41,7 +41,7 @@ TEST_F(cli, bad_arguments_get_one_sentence_and_exit_code_2) {
   expect_refused("bench --value-type string", "string");
   expect_refused("bench --ops fly", "fly");
   expect_refused("bench --peers hash", "hash");
-  expect_refused("bench --index radix", "radix");
+  expect_refused("bench --index hash", "hash");
   expect_refused("bench --device tpu", "tpu");
   expect_refused("bench --plan cunning", "cunning");
   expect_refused("bench --node-search psychic", "psychic");

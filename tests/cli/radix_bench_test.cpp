@@ -1,0 +1,196 @@
+// radix_bench_test.cpp - `espalier bench --index radix` from outside: every operation on every data set, small, whose
+// answers are checked there.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/cli_fixture.hpp"
+
+namespace espalier::cli_test {
+namespace {
+
+const std::vector<std::string> radix_operations{"build", "find", "contains", "lower-bound", "count-prefix"};
+const std::string all_radix_operations = "build,find,contains,lower-bound,count-prefix";
+
+class radix_bench : public cli {
+ protected:
+  static json radix(const std::string& arguments) { return bench("--index radix " + arguments); }
+};
+
+void expect_radix_row(const json& row) {
+  EXPECT_EQ(row["index"], "radix");
+  EXPECT_EQ(row["device"], "cpu");
+  EXPECT_EQ(row["location"], "host");
+  EXPECT_EQ(row["key_type"], "bytes");
+  EXPECT_EQ(row["value_type"], "u64");
+  for (const char* name : {"key_length", "mean_key_length", "long_share", "threads", "queries"}) {
+    ASSERT_TRUE(row.contains(name) && row[name].is_number()) << name << '\n' << row.dump(1);
+  }
+  EXPECT_GT(row["seconds"].get<double>(), 0);
+  EXPECT_GT(row["rate"].get<double>(), 0);
+  EXPECT_GE(row["bytes_per_key"].get<double>(), 8) << "a value at least";
+  EXPECT_FALSE(row.contains("policy"));
+}
+
+TEST_F(radix_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
+  const std::string small = "bench --index radix --device cpu --keys 10 ";
+  expect_refused(small + "--key-length long", "--key-length");
+  expect_refused(small + "--key-length 70000", "70000");
+  expect_refused(small + "--key-length 0", "uniform");
+  expect_refused(small + "--key-length 20 --distribution uuids", "uuids");
+  expect_refused(small + "--key-length 8 --distribution urls", "urls");
+  expect_refused(small + "--key-length 8 --distribution triples", "triples");
+  expect_refused(small + "--distribution zipf", "triples");
+  expect_refused(small + "--long-share some", "--long-share");
+  expect_refused(small + "--long-share 1.5", "--long-share");
+  expect_refused("bench --index radix --device cpu --keys 257 --key-length 1", "256");
+  expect_refused("bench --index radix --keys 2^32", "--keys");
+  expect_refused("bench --index radix --device cpu --keys 256 --key-length 1 --hit-rate 0.5 --ops find", "--hit-rate");
+}
+
+TEST_F(radix_bench, operations_of_other_indexes_are_refused_and_its_own_named) {
+  for (const char* op : {"range", "sum", "visit", "insert", "ycsb-a", "find-sorted"}) {
+    expect_refused(std::string("bench --index radix --ops ") + op, "build, find, contains, lower-bound, count-prefix");
+  }
+  expect_refused("bench --ops count-prefix", "count-prefix");
+  expect_refused("bench --index blink --ops count-prefix", "count-prefix");
+}
+
+TEST_F(radix_bench, options_of_other_indexes_are_refused_and_its_own_by_those) {
+  for (const char* option : {"--plan small", "--node-search linear", "--aggregates sum"}) {
+    expect_refused(std::string("bench --index radix ") + option, "--index static.");
+  }
+  for (const char* option : {"--policy link", "--upper classic", "--slots 8", "--path bulk", "--batch 10",
+                             "--requests zipf", "--fill 0.5"}) {
+    expect_refused(std::string("bench --index radix ") + option, "--index blink.");
+  }
+  for (const char* option : {"--key-type u64", "--value-type u32", "--range-length 10"}) {
+    expect_refused(std::string("bench --index radix ") + option, "--index static or blink.");
+  }
+  for (const char* option : {"--key-length 16", "--long-share 0.5"}) {
+    expect_refused(std::string("bench --keys 10 ") + option, "--index radix.");
+    expect_refused(std::string("bench --index blink --keys 10 ") + option, "--index radix.");
+  }
+}
+
+TEST_F(radix_bench, help_tells_about_it) {
+  const outcome r = run("bench --help");
+  for (const char* word : {"radix", "--key-length", "--long-share", "count-prefix", "uuids", "triples"}) {
+    EXPECT_NE(r.out.find(word), std::string::npos) << word;
+  }
+}
+
+struct radix_case {
+  const char* name;
+  const char* distribution;
+  const char* more;
+  unsigned key_length;
+};
+
+class every_byte_data : public radix_bench, public testing::WithParamInterface<radix_case> {};
+
+TEST_P(every_byte_data, does_every_operation_beside_both_maps) {
+  const radix_case& c = GetParam();
+  const json j =
+      radix(std::string("--keys 3000 --queries 700 --threads 2 --distribution ") + c.distribution + " " + c.more);
+  ASSERT_EQ(j["rows"].size(), radix_operations.size()) << "all operations are the default";
+  for (std::size_t i = 0; i < radix_operations.size(); ++i) {
+    const json& row = j["rows"][i];
+    expect_radix_row(row);
+    EXPECT_EQ(row["op"], radix_operations[i]);
+    EXPECT_EQ(row["distribution"], c.distribution);
+    EXPECT_EQ(row["key_length"], c.key_length);
+    EXPECT_EQ(row["keys"], 3000);
+    EXPECT_EQ(row["queries"], i == 0 ? 0 : 700);
+    EXPECT_EQ(row["threads"], 2);
+    if (c.key_length != 0 && row["long_share"] == 0) {
+      EXPECT_EQ(row["mean_key_length"], c.key_length);
+    } else {
+      EXPECT_GT(row["mean_key_length"].get<double>(), c.key_length);
+    }
+    for (const char* peer : {"std-map", "absl-btree"}) {
+      ASSERT_EQ(row["ratio"].contains(peer), row["op"] == "find") << row.dump(1);
+      if (row["op"] == "find") {
+        EXPECT_GT(row["ratio"][peer].get<double>(), 0);
+      }
+    }
+  }
+}
+
+TEST_P(every_byte_data, answers_misses) {
+  const radix_case& c = GetParam();
+  const json j = radix(std::string("--keys 2000 --queries 3000 --hit-rate 0.4 --ops ") + all_radix_operations +
+                       " --distribution " + c.distribution + " " + c.more);
+  EXPECT_EQ(j["rows"].size(), radix_operations.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    data, every_byte_data,
+    testing::Values(radix_case{"uniform", "uniform", "", 16}, radix_case{"uniform_8", "uniform", "--key-length 8", 8},
+                    radix_case{"uniform_long", "uniform", "--key-length 100", 100},
+                    radix_case{"uniform_mixed", "uniform", "--long-share 0.3", 16},
+                    radix_case{"sequential", "sequential", "", 16},
+                    radix_case{"sequential_3", "sequential", "--key-length 3", 3}, radix_case{"uuids", "uuids", "", 16},
+                    radix_case{"uuids_text", "uuids", "--key-length 36", 36}, radix_case{"urls", "urls", "", 0},
+                    radix_case{"urls_32", "urls", "--key-length 32", 32}, radix_case{"triples", "triples", "", 32},
+                    radix_case{"triples_natural", "triples", "--key-length 0", 0}),
+    [](const auto& c) { return std::string(c.param.name); });
+
+TEST_F(radix_bench, lengths_data_sizes_and_threads_are_axes) {
+  const json j = radix(
+      "--keys 500,600 --queries 50,60 --key-length 16,36 --distribution uniform,uuids --threads 1,2 --ops build,find "
+      "--peers none");
+  ASSERT_EQ(j["rows"].size(), 2u * 2u * 2u * 2u * (1u + 2u));
+  EXPECT_EQ(j["rows"].front()["key_length"], 16);
+  EXPECT_EQ(j["rows"].back()["key_length"], 36);
+  EXPECT_EQ(j["rows"].back()["distribution"], "uuids");
+  EXPECT_EQ(j["rows"].back()["keys"], 600);
+  EXPECT_EQ(j["rows"].back()["queries"], 60);
+  EXPECT_EQ(j["rows"].back()["threads"], 2);
+}
+
+TEST_F(radix_bench, tiny_trees_keys_and_batches_work) {
+  for (const char* sizes : {"--keys 0 --queries 100", "--keys 0 --queries 0", "--keys 1 --queries 1",
+                            "--keys 100 --queries 0", "--keys 256 --queries 50 --key-length 1"}) {
+    EXPECT_EQ(radix(sizes)["rows"].size(), 5u) << sizes;
+  }
+  const json j = radix("--keys 100,300 --queries keys --ops find --peers none");
+  EXPECT_EQ(j["rows"][0]["queries"], 100);
+  EXPECT_EQ(j["rows"][1]["queries"], 300);
+}
+
+TEST_F(radix_bench, peers_that_do_not_apply_are_mentioned_if_named) {
+  const json j = radix("--keys 1000 --queries 100 --ops find,contains --peers lower-bound,std-map");
+  EXPECT_TRUE(j["rows"][0]["ratio"].contains("std-map"));
+  EXPECT_FALSE(j["rows"][0]["ratio"].contains("lower-bound"));
+  EXPECT_NE(j["rows"][0]["notes"].dump().find("lower-bound: skipped"), std::string::npos);
+  EXPECT_EQ(j["rows"][1]["inapplicable_peers"], json::array({"std-map"}));
+}
+
+TEST_F(radix_bench, table_and_csv_have_lengths) {
+  const std::string common =
+      "bench --index radix --device cpu --repeat 1 --threads 1 --keys 1000 --queries 100 --ops find --distribution "
+      "urls,triples --peers std-map ";
+  const outcome table = run(common), csv = run(common + "--format csv");
+  ASSERT_EQ(table.code, 0) << table.err;
+  ASSERT_EQ(csv.code, 0) << csv.err;
+  for (const char* word : {"bytes/u64", "length", "urls", "triples", "~", " 32 ", "vs std-map", "B/key"}) {
+    EXPECT_NE(table.out.find(word), std::string::npos) << word << '\n' << table.out;
+  }
+  const outcome other = run("bench --device cpu --repeat 1 --keys 1000 --queries 100 --ops find --peers none");
+  EXPECT_EQ(other.out.find("length"), std::string::npos) << other.out;
+  std::vector<std::string> lines;
+  std::istringstream text(csv.out);
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_NE(lines[0].find(",key_length,mean_key_length,long_share,ratio_std-map,notes"), std::string::npos) << lines[0];
+  const auto commas = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
+  EXPECT_EQ(commas(lines[0]), commas(lines[1])) << lines[1];
+  EXPECT_EQ(commas(lines[0]), commas(lines[2])) << lines[2];
+}
+
+}  // namespace
+}  // namespace espalier::cli_test
