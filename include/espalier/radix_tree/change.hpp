@@ -194,7 +194,8 @@ class radix_changer {
   }
   ESPALIER_INLINE void retire(radix_link l, std::uint32_t version) const {
     shared_word{info_of(l)}.store_release((version | radix_info::dead) + radix_info::one_version);
-    (void)shared_word{pools_.next + 4 + static_cast<unsigned>(l.kind())}.fetch_one();
+    // Not fetch_one(): threads that meet here may count nodes of different kinds.
+    (void)shared_word{pools_.next + 4 + static_cast<unsigned>(l.kind())}.fetch_add(1);
   }
 
   // ---- memory ----------------------------------------------------------------------------------------------
