@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,20 +19,41 @@
 
 namespace espalier::detail {
 
+struct check_offset {
+  const std::uint64_t* offsets;
+  std::uint64_t bytes;
+  std::uint32_t* wrong;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::uint64_t length = offsets[i + 1] - offsets[i];  // wraps around if they descend
+    if (offsets[i + 1] > bytes || length > bytes) shared_word{wrong}.store_relaxed(1);
+  }
+};
+
 /// A caller's keys in the device's memory.
 template <class Context>
 class staged_keys {
  public:
-  staged_keys(Context& context, const byte_keys& keys)
+  staged_keys(Context& context, const byte_keys& keys, bool check = !Context::on_gpu)
       : offsets_(context, keys.batch.offsets, keys.batch.offsets == nullptr ? 0 : (keys.n + 1) * 8),
         bytes_(context, keys.batch.bytes, keys.bytes) {
     batch_.bytes = static_cast<const std::uint8_t*>(bytes_.data());
     batch_.offsets = static_cast<const std::uint64_t*>(offsets_.data());
     batch_.stride = keys.batch.stride;
+    if (check && batch_.offsets != nullptr && keys.n != 0) check_offsets(context, keys);
   }
   [[nodiscard]] const byte_batch& batch() const { return batch_; }
 
  private:
+  /// On a GPU that takes a wait, so questions go without.
+  void check_offsets(Context& context, const byte_keys& keys) const {
+    const buffer<std::uint32_t> wrong = room<std::uint32_t>(context, 1);
+    context.zero(wrong.data(), 4);
+    context.for_each(keys.n, check_offset{batch_.offsets, keys.bytes, wrong.data()});
+    if (context.read(wrong.data()) != 0)
+      throw error("radix_tree: the offsets of keys must ascend and stay within their " + std::to_string(keys.bytes) +
+                  " bytes.");
+  }
+
   staged_input<Context> offsets_, bytes_;
   byte_batch batch_;
 };
@@ -52,7 +74,7 @@ class radix_index_on final : public radix_index {
       throw error("radix_tree: a build takes fewer than 2^32 - 1 keys; split them over several trees.");
     execute<Context>(where_, execution{order, true}, [&] {
       Context context(where_, order);
-      const keys_in in(context, keys);
+      const keys_in in(context, keys, true);
       const input in_values(context, V == 0 ? nullptr : values, keys.n * elements.value_bytes);
       tree_ = radix_builder<Context, V>(context, elements, options)(in.batch(), in_values.data(), keys.n);
     });
@@ -160,7 +182,7 @@ class radix_index_on final : public radix_index {
     if (keys.n >= 0xffffffffu) throw error("radix_tree: a batch has fewer than 2^32 - 1 keys; split it.");
     execute<Context>(where_, execution{order, true}, [&] {
       Context context(where_, order);
-      const keys_in in(context, keys);
+      const keys_in in(context, keys, true);
       const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values,
                             keys.n * elements_.value_bytes);
       const buffer<std::uint8_t> mask(where_, done == nullptr ? 0 : keys.n, order);  // until all is done

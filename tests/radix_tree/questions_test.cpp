@@ -187,6 +187,13 @@ TEST_P(RadixTree, BadBatchesAreRefusedWithASentence) {
   const subject s = make({"a", "b"});
   std::vector<std::uint64_t> values(3);
   EXPECT_THROW(s.tree.find(strings{"a", "b"}, values), error);
+  const std::vector<std::uint64_t> descending{0, 5, 3}, beyond{0, 3, 8};
+  for (const auto& offsets : {descending, beyond}) {
+    const keys_of_bytes keys(std::span<const char>(bytes.data(), 7), offsets);
+    EXPECT_THROW((void)radix_tree<>::build(keys, {}, GetParam()->where), error);
+    EXPECT_THROW(const_cast<radix_tree<std::uint64_t>&>(s.tree).erase(keys), error);
+  }
+  EXPECT_EQ(s.tree.size(), 2u);
   radix_options options;
   options.table_bits = 27;
   EXPECT_THROW(make({"a", "b"}, options), error);

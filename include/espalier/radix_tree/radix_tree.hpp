@@ -25,8 +25,8 @@ namespace espalier {
 /// A batch of keys that belong to somebody else.
 class keys_of_bytes {
  public:
-  /// Key i is bytes [offsets[i], offsets[i + 1]): one offset more than there are keys. Both in host memory, or both in
-  /// the tree's device memory.
+  /// Key i is bytes [offsets[i], offsets[i + 1]): one offset more than there are keys. They ascend: builds and writes
+  /// check that, and on a CPU questions, too. Both in host memory, or both in the tree's device memory.
   keys_of_bytes(std::span<const char> bytes, std::span<const std::uint64_t> offsets) {
     if (offsets.empty()) throw error("keys_of_bytes: n keys have n + 1 offsets; give one at least.");
     keys_.batch = {reinterpret_cast<const std::uint8_t*>(bytes.data()), offsets.data(), 0};
