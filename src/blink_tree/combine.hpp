@@ -2,9 +2,9 @@
 //
 //   sort       the batch by key; elements of one key stay in batch order
 //   fold       what each run of equal keys does to its key
-//   settle     one thread per key looks it up: a value that changes is written in place, keys that come or go are
-//   listed write      those are merged into the leaves, or inserted and erased key by key answer     each element from
-//   what was there before its run, and what the run did before it
+//   settle     one thread per key looks it up, writes a value that changes in place, and lists keys that come or go
+//   write      those are merged into the leaves, or inserted and erased key by key
+//   answer     each element from what was there before its run, and what the run did before it
 // Nobody else is at the tree meanwhile, so that it holds no latch and settles before it writes.
 #pragma once
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bench/byte_generators.cpp"  // NOLINT: this executable has nothing of bench/ but headers
+#include "bench/text_shapes.cpp"      // NOLINT
 #include "support/less_work.hpp"
 
 namespace espalier::bench {
