@@ -8,7 +8,6 @@
 //   table    over the leading bits, as many as are worth their memory
 #pragma once
 
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -102,16 +101,11 @@ class radix_builder {
   [[nodiscard]] buffer<Node> make_kind(const buffer<std::uint64_t>& of_kind) {
     context_.for_each(nodes_.size(), mark_kind{nodes_.data(), Node::kind, of_kind.data()});
     const std::uint64_t n = number_marks(context_, of_kind, nodes_.size());
-    check_number(n);
+    require_numbers_for(n);
     context_.for_each(nodes_.size(), link_of_kind{Node::kind, of_kind.data(), node_links_.data()});
     buffer<Node> memory = room<Node>(context_, n);
     context_.fill(memory.data(), 0xff, memory.bytes());  // no child anywhere
     return memory;
-  }
-  static void check_number(std::uint64_t n) {
-    if (n > radix_link::most)
-      throw error("radix_tree: " + std::to_string(n) + " keys of one size class are more than the " +
-                  std::to_string(radix_link::most) + " that a tree can hold; split them over several trees.");
   }
 
   [[nodiscard]] buffer<radix_link> make_leaves(storage& tree, const ordered_keys& sorted, const void* values) {
@@ -120,7 +114,7 @@ class radix_builder {
     for (unsigned c = 0; c < leaf_classes; ++c) {
       context_.for_each(sorted.n, mark_class{sorted, c, of_class.data()});
       const std::uint64_t n = tree.leaf_counts[c] = number_marks(context_, of_class, sorted.n);
-      check_number(n);
+      require_numbers_for(n);
       if (n == 0) continue;
       context_.for_each(sorted.n, link_of_class{sorted, of_class.data(), links.data()});
       tree.leaves[c] = raw_buffer(context_.where(), n * leaf_bytes(c, V), context_.order());

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string>
 #include <utility>
 
 #include "espalier/radix_tree/change.hpp"
@@ -115,7 +114,7 @@ class in_place_writer {
     after(keys, numbers, m);
   }
 
-  /// m elements whose keys are there and differ. links: of their leaves.
+  /// m elements whose keys are there and differ; `gone`: how many leaves of each class they take along.
   void erase(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
              const std::size_t (&gone)[leaf_classes]) {
     const buffer<radix_root> root = lend_root();
@@ -138,7 +137,7 @@ class in_place_writer {
       context_.for_each(listed.n, mark_class{listed, c, of_class.data()});
       added_[c] = number_marks(context_, of_class, listed.n);
       if (added_[c] == 0) continue;
-      check_number_of_leaves(tree_.leaf_counts[c] + added_[c]);
+      require_numbers_for(tree_.leaf_counts[c] + added_[c]);
       context_.for_each(listed.n, link_of_class{listed, of_class.data(), links.data(), tree_.leaf_counts[c]});
       grow_leaves(c, tree_.leaf_counts[c] + added_[c]);
     }
@@ -190,17 +189,12 @@ class in_place_writer {
   void grow(buffer<Node>& memory, Node*& view, unsigned kind, std::size_t more) {
     const std::size_t used = tree_.node_counts[kind], wanted = used + more;
     if (wanted <= memory.size()) return;
-    check_number_of_leaves(wanted);
+    require_numbers_for(wanted);
     buffer<Node> larger = room<Node>(context_, wanted + wanted / 8);
     if (used != 0) context_.copy(larger.data(), memory.data(), used * sizeof(Node));
     context_.fill(larger.data() + used, 0xff, (larger.size() - used) * sizeof(Node));
     memory = std::move(larger);
     view = memory.data();
-  }
-  static void check_number_of_leaves(std::uint64_t n) {
-    if (n > radix_link::most)
-      throw error("radix_tree: " + std::to_string(n) + " nodes or leaves of one kind are more than the " +
-                  std::to_string(radix_link::most) + " that a tree can hold; split the keys over several trees.");
   }
   [[nodiscard]] radix_pools pools() const {
     return {counters_.data(),
