@@ -71,7 +71,7 @@ class in_place_writer {
   in_place_writer(Context& context, storage& tree)
       : context_(context), tree_(tree), counters_(context.where(), 8, context.order()) {}
 
-  /// m elements whose keys are new and differ. Throws out_of_memory, and the tree holds what it held.
+  /// m elements whose keys are new and differ. If it throws, the tree holds what it held.
   void insert(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const void* values) {
     const ordered_keys listed{keys, numbers, m};
     const buffer<radix_link> links = make_leaves(listed, values);
@@ -104,12 +104,13 @@ class in_place_writer {
     };
     try {
       hang_in();
-    } catch (const out_of_memory&) {
+    } catch (...) {
       withdraw(keys, numbers, m, root);
       throw;
     }
     take_root(root);
     tree_.view.size += m;
+    tree_.heap_used = heap_after_;
     for (unsigned c = 0; c < leaf_classes; ++c) tree_.leaf_counts[c] += added_[c];
     after(keys, numbers, m);
   }
@@ -141,15 +142,14 @@ class in_place_writer {
       context_.for_each(listed.n, link_of_class{listed, of_class.data(), links.data(), tree_.leaf_counts[c]});
       grow_leaves(c, tree_.leaf_counts[c] + added_[c]);
     }
-    std::uint64_t heap_words = tree_.heap_used;
+    heap_after_ = tree_.heap_used;
     if (added_[long_class] != 0) {
       context_.for_each(listed.n, count_heap{listed, of_class.data()});
-      heap_words += number_marks(context_, of_class, listed.n);
-      grow_heap(heap_words);
+      heap_after_ += number_marks(context_, of_class, listed.n);
+      grow_heap(heap_after_);
     }
     context_.for_each(listed.n, write_leaf<V>{tree_.view, listed, values, of_class.data(),
                                               tree_.heap.data() + tree_.heap_used, links.data(), tree_.heap_used});
-    tree_.heap_used = heap_words;
     return links;
   }
   void grow_leaves(unsigned c, std::size_t wanted) {
@@ -264,7 +264,9 @@ class in_place_writer {
   Context& context_;
   storage& tree_;
   buffer<std::uint32_t> counters_;
+  // Of the batch that is being inserted:
   std::size_t added_[leaf_classes] = {};
+  std::uint64_t heap_after_ = 0;  ///< words
 };
 
 }  // namespace espalier::detail
