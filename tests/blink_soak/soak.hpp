@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -161,17 +162,22 @@ template <class Tree>
 /// went well.
 template <class Insert>
 [[nodiscard]] int soak(const soak_options& options, Insert insert) {
+  using clock = std::chrono::steady_clock;
   constexpr std::uint64_t ways = 8;  // at most; validation takes longer than all the rest
   soak_watchdog watchdog(options.seconds);
+  std::map<std::string, double> seconds;  // by order and way
   for (std::uint64_t round = options.first; round < options.first + options.rounds; ++round) {
     for (const arrival a : all_arrivals) {
       soak_batch batch = soak_keys(a, options.keys, round);
       batch.thorough = round / ways % ways == 0;
-      std::string what = "round " + std::to_string(round) + ", " + to_string(a);
+      std::string what = "round " + std::to_string(round) + ", " + to_string(a), way;
+      const auto start = clock::now();
       const std::string problem = insert(round, batch, [&](const std::string& how) {
         what += ", " + how;
+        way = how;
         watchdog.begin(what);
       });
+      seconds[way + ", " + to_string(a)] += std::chrono::duration<double>(clock::now() - start).count();
       if (!problem.empty()) {
         std::fprintf(stderr, "%s: %s\n", what.c_str(), problem.c_str());
         return 1;
@@ -182,6 +188,7 @@ template <class Insert>
       std::fflush(stdout);
     }
   }
+  for (const auto& [way, time] : seconds) std::printf("%8.2f s  %s\n", time, way.c_str());
   return 0;
 }
 
