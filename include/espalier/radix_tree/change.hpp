@@ -245,13 +245,13 @@ class radix_changer {
   }
   template <class Node>
   static ESPALIER_HD void drop_child(Node& n, unsigned symbol) {
-    if (symbol == end_symbol) return store_shared(&n.head.end.word, none);
+    if (symbol == end_symbol) return store_shared(&n.head.end.word, std::uint32_t{none});
     const auto b = static_cast<std::uint8_t>(symbol - 1);
     if constexpr (Node::kind == radix_kind::node256) {
-      store_shared(&n.children[b].word, none);
+      store_shared(&n.children[b].word, std::uint32_t{none});
     } else if constexpr (Node::kind == radix_kind::node48) {
-      store_shared(&n.children[n.slots[b]].word, none);
-      store_shared(n.slots + b, Node::none);
+      store_shared(&n.children[n.slots[b]].word, std::uint32_t{none});
+      store_shared(n.slots + b, std::uint8_t{Node::none});
     } else {
       unsigned i = 0;
       while (n.bytes[i] != b) ++i;
@@ -260,7 +260,7 @@ class radix_changer {
         store_shared(&n.children[i].word, n.children[i + 1].word);
       }
       store_shared(n.bytes + i, std::uint8_t{0xff});
-      store_shared(&n.children[i].word, none);
+      store_shared(&n.children[i].word, std::uint32_t{none});
     }
   }
   /// Another child at a symbol that has one.
@@ -386,7 +386,7 @@ class radix_changer {
   ESPALIER_HD verdict remove(const holder& above, const holder& parent, spares& own) const {
     if (parent.node.is_nothing()) {
       if (!latch(&root_->info, parent.version)) return verdict::again;
-      store_shared(&root_->link, none);
+      store_shared(&root_->link, std::uint32_t{none});
       release(&root_->info, parent.version);
       return verdict::done;
     }
