@@ -129,15 +129,15 @@ std::vector<row> blink_measurement::measure_build() const {
 
 void blink_measurement::make_ranges_for(operation op, std::uint64_t queries, question& q) const {
   const std::uint64_t length = what_.range_length.value_or(default_range_length);
-  q.ranges = op == operation::range ? make_fitting_ranges(*q.elements, queries, length)
-                                    : make_ranges(*q.elements, queries, length);
+  q.ranges =
+      lists_ranges(op) ? make_fitting_ranges(*q.elements, queries, length) : make_ranges(*q.elements, queries, length);
   if (q.ranges.size() < queries) {
     q.notes.push_back(
         fmt::format("range: {} of {} queries, so that the answers fit into memory", q.ranges.size(), queries));
   }
   q.keys = placed_column(q.ranges.lo, where_);
   q.hi = placed_column(q.ranges.hi, where_);
-  q.expected = expected_answers(op, *q.elements, q.view(op));
+  q.expected = expected_answers(lists_ranges(op) ? operation::range : op, *q.elements, q.view(op));
 }
 
 blink_measurement::question blink_measurement::make_question(operation op, std::uint64_t queries,
@@ -191,7 +191,7 @@ std::vector<row> blink_measurement::measure_questions(operation op, std::uint64_
       finish_row(op, r.queries, tree, r);
     }
   }
-  peers_.add_questions(op, *q.elements, q.view(op), q.expected, rows);
+  peers_.add_questions(lists_ranges(op) ? operation::range : op, *q.elements, q.view(op), q.expected, rows);
   return rows;
 }
 
@@ -199,6 +199,7 @@ void blink_measurement::time_question(operation op, const question& q, const bli
   const query_view view = q.view(op);
   request ask{q.keys.data(), q.hi.data(), view.size(), {}, 0, {}, true, where_.default_stream()};
   if (op == operation::range) return time_range(q, tree, ask, r);
+  if (op == operation::range_rows) return time_rows(q, tree, ask, r);
   const placed_answers out(columns_like(q.expected), where_);
   ask.out = out.pointers();
   out.poison();
@@ -211,13 +212,52 @@ void blink_measurement::time_question(operation op, const question& q, const bli
   });
 }
 
-void blink_measurement::time_range(const question& q, const blink_subject& tree, const request& ask, row& r) const {
-  const answers ours = tree.fetch(tree.range(ask));
+/// Rows as ranges one behind the other.
+static answers without_gaps(const answers& rows, std::uint64_t length) {
+  const auto counts = rows[0].as<std::uint64_t>();
+  answers out;
+  const auto offsets = out.emplace_back(scalar_kind::u64, counts.size() + 1).as<std::uint64_t>();
+  offsets[0] = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) offsets[i + 1] = offsets[i] + std::min(counts[i], length);
+  for (std::size_t c = 1; c < rows.size(); ++c) {
+    const column& to = out.emplace_back(rows[c].kind(), offsets[counts.size()]);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      for (std::uint64_t j = offsets[i]; j < offsets[i + 1]; ++j)
+        copy_element(rows[c], i * length + (j - offsets[i]), to, j);
+    }
+  }
+  return out;
+}
+
+void blink_measurement::require_right_ranges(const question& q, const answers& ours) const {
   if (ours[1].size() != q.expected[1].size()) {
     throw wrong_answer(fmt::format("range: the tree finds {} elements, but {} are in the ranges.", ours[1].size(),
                                    q.expected[1].size()));
   }
   require_right(operation::range, spec(), q.view(operation::range), ours, q.expected);
+}
+
+void blink_measurement::time_rows(const question& q, const blink_subject& tree, request ask, row& r) const {
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < q.ranges.size(); ++i) length = std::max(length, q.ranges.last[i] - q.ranges.first[i]);
+  answers columns;
+  columns.emplace_back(scalar_kind::u64, q.ranges.size());
+  columns.emplace_back(spec().key, q.ranges.size() * length);
+  columns.emplace_back(spec().value, q.ranges.size() * length);
+  const placed_answers out(std::move(columns), where_);
+  ask.out = out.pointers();
+  out.poison();
+  tree.ask_rows(ask, length);
+  require_right_ranges(q, without_gaps(out.fetch(), length));
+  ask.wait = !is_gpu();
+  r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
+    for (std::size_t i = 0; i < k; ++i) tree.ask_rows(ask, length);
+    ask.order.synchronize();
+  });
+}
+
+void blink_measurement::time_range(const question& q, const blink_subject& tree, const request& ask, row& r) const {
+  require_right_ranges(q, tree.fetch(tree.range(ask)));
   request repeated = ask;
   repeated.wait = !is_gpu();
   r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {

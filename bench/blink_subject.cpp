@@ -68,6 +68,11 @@ range_buffers blink_subject::range(const request& r) const {
   return tree_->range(r.keys, r.hi, r.queries, {}, {where_.resolve(r.order), r.wait});
 }
 
+void blink_subject::ask_rows(const request& r, std::uint64_t row) const {
+  tree_->rows(r.keys, r.hi, r.queries, {interval::closed, row}, r.out[1], r.out[2],
+              static_cast<std::uint64_t*>(r.out[0]), {where_.resolve(r.order), r.wait});
+}
+
 answers blink_subject::fetch(const range_buffers& raw) const {
   answers out;
   const stream order = where_.default_stream();

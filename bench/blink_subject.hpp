@@ -48,6 +48,8 @@ class blink_subject {
   /// find, lower-bound, count, sum.
   void ask(operation op, const request& what) const;
   [[nodiscard]] range_buffers range(const request& what) const;
+  /// Ranges into rows; columns of the answers: counts, keys, values.
+  void ask_rows(const request& what, std::uint64_t row) const;
   /// What the last step found, if it was a range.
   [[nodiscard]] const range_buffers& scanned() const { return scanned_; }
 

@@ -15,6 +15,7 @@ std::optional<double> bytes_to_move(operation op, const row& r, scalar_kind key_
     case operation::visit:
       return n * (key + value);
     case operation::range:
+    case operation::range_rows:
       return q * (2 * key + 8) + 2 * static_cast<double>(r.range_elements) * (key + value);
     case operation::find:
     case operation::find_sorted:

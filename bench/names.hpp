@@ -31,6 +31,7 @@ enum class operation : std::uint8_t {
   max,
   visit,
   count_prefix,
+  range_rows,
   insert,
   insert_empty,
   insert_bulk,
@@ -92,6 +93,7 @@ inline constexpr std::array operation_names{
     named<operation>{"max", operation::max},
     named<operation>{"visit", operation::visit},
     named<operation>{"count-prefix", operation::count_prefix},
+    named<operation>{"range-rows", operation::range_rows},
     named<operation>{"insert", operation::insert},
     named<operation>{"insert-empty", operation::insert_empty},
     named<operation>{"insert-bulk", operation::insert_bulk},
@@ -199,9 +201,11 @@ template <class Table>
 
 /// Operations whose queries are pairs (lo, hi).
 [[nodiscard]] constexpr bool takes_ranges(operation op) {
-  return op == operation::range || op == operation::count || op == operation::sum || op == operation::min ||
-         op == operation::max;
+  return op == operation::range || op == operation::range_rows || op == operation::count || op == operation::sum ||
+         op == operation::min || op == operation::max;
 }
+/// Operations that give the elements of ranges.
+[[nodiscard]] constexpr bool lists_ranges(operation op) { return op == operation::range || op == operation::range_rows; }
 /// Operations without queries: their rate counts keys.
 [[nodiscard]] constexpr bool takes_no_queries(operation op) { return op == operation::build || op == operation::visit; }
 [[nodiscard]] constexpr bool is_ycsb(operation op) { return op >= operation::ycsb_a && op <= operation::ycsb_f; }
@@ -230,7 +234,7 @@ template <class Table>
            op == operation::lower_bound || op == operation::count_prefix;
   }
   return op >= operation::insert || op == operation::build || op == operation::find || op == operation::lower_bound ||
-         op == operation::range || op == operation::count || op == operation::sum;
+         lists_ranges(op) || op == operation::count || op == operation::sum;
 }
 /// The operations of one index, for help texts and error sentences.
 [[nodiscard]] inline std::string operations_of(index_kind index) {

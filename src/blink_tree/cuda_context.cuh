@@ -55,6 +55,8 @@ class blink_cuda_context : public cuda_context {
     using type = tile<(View::leaf_shape::slots > 16 || sizeof(typename View::leaf_shape::word) == 8 ? 16 : 8)>;
   };
   template <class View>
+  struct team_of<blink_rows_job<View>> : team_of<blink_fill_job<View>> {};
+  template <class View>
   struct team_of<blink_write_job<View>> {
     using type = tile<write_lanes<View>>;
   };

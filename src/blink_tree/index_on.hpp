@@ -196,6 +196,22 @@ class blink_index_on final : public blink_index {
       throw error("range: refs wrote to the tree all the while; ask when they are done.");
     return result;
   }
+  void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
+            void* out_values, std::uint64_t* counts, const execution& ex) const override {
+    if (n == 0) return;
+    read(ex, n, [=, this](Context& context) {
+      const std::size_t places = n * options.limit;
+      const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
+      output k(context, out_keys, places * key_bytes());
+      output v(context, tree_.elements.value_bytes == 0 ? nullptr : out_values, places * tree_.elements.value_bytes);
+      output written(context, counts, n * 8);
+      ranges{tree_, context}.fill_rows(low.data(), high.data(), n, options, k.data(), v.data(),
+                                       static_cast<std::uint64_t*>(written.data()));
+      k.deliver(context);
+      v.deliver(context);
+      written.deliver(context);
+    }, true);
+  }
   void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                  std::uint8_t* found, const execution& ex) const override {
     const scalar_kind kind = V == 0 ? tree_.elements.key : tree_.elements.value;

@@ -1,4 +1,4 @@
-// ranges.hpp - many ranges at once: counted, then copied one behind the other.
+// ranges.hpp - many ranges at once: counted, then copied one behind the other; or each into a row of its own.
 #pragma once
 
 #include "blink_tree/storage.hpp"
@@ -47,6 +47,20 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.lines = lines;
     job.ranks = tree.known_ranks();
     job.long_ones = long_ones;
+    context.template launch_read<reads, how>(job, n);
+  }
+  void fill_rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
+                 void* out_values, std::uint64_t* counts) const {
+    blink_rows_job<view_type> job;
+    job.tree = tree.view;
+    job.lo = lo;
+    job.hi = hi;
+    job.ends = options.ends;
+    job.limit = options.limit;
+    job.counts = counts;
+    job.ranks = tree.known_ranks();
+    job.out_keys = out_keys;
+    job.out_values = out_values;
     context.template launch_read<reads, how>(job, n);
   }
   /// total is changed if a writer came between.

@@ -67,6 +67,7 @@ struct soak_batch {
   std::vector<std::uint32_t> keys;
   std::uint64_t distinct = 0;
   bool thorough = true;  ///< every invariant of the tree is to be checked
+  bool at_once = true;   ///< all keys come into the empty tree together, which for an express lane means long walks
 };
 /// Of duplicates each key comes some 64 times.
 [[nodiscard]] inline soak_batch soak_keys(arrival a, std::uint64_t n, std::uint64_t seed) {
@@ -170,6 +171,7 @@ template <class Insert>
     for (const arrival a : all_arrivals) {
       soak_batch batch = soak_keys(a, options.keys, round);
       batch.thorough = round / ways % ways == 0;
+      batch.at_once = round / ways % (4 * ways) == 0;
       std::string what = "round " + std::to_string(round) + ", " + to_string(a), way;
       const auto start = clock::now();
       const std::string problem = insert(round, batch, [&](const std::string& how) {

@@ -1,5 +1,6 @@
 // soak_gpu.cu - the soak on a GPU: refs in a kernel, one tile of 2 to 32 lanes for each key, and the owner's path for
 // single keys, in turn. Returns 77 where there is no GPU.
+#include <algorithm>
 #include <iterator>
 
 #include "blink_soak/soak.hpp"
@@ -26,16 +27,22 @@ struct insert_one {
   }
 };
 
+/// In one kernel, or in kernels of which each doubles the tree, with new upper levels between them.
 template <class Tree, unsigned Lanes>
 std::string by_refs(const soak_batch& batch, const device& where) {
   const stream order = where.default_stream();
   Tree tree(where);
-  const auto ref = tree.ref(batch.keys.size());
   const auto keys = to_device(where, std::span<const std::uint32_t>(batch.keys));
   const buffer<unsigned long long> counts(where, 3, order);
   where.fill(counts.data(), 0, counts.bytes(), order);
-  cuda_backend(where).for_each_team<tile<Lanes>>(order, batch.keys.size(),
-                                                 insert_one<typename Tree::ref_type>{ref, keys.data(), counts.data()});
+  const std::size_t all = batch.keys.size();
+  for (std::size_t first = 0, last = batch.at_once ? all : std::min<std::size_t>(all, 1024); first < all;
+       first = last, last = std::min(all, 2 * last)) {
+    if (first != 0) tree.maintain();
+    const auto ref = tree.ref(last - first);
+    cuda_backend(where).for_each_team<tile<Lanes>>(
+        order, last - first, insert_one<typename Tree::ref_type>{ref, keys.data() + first, counts.data()});
+  }
   const auto got = counts.to_vector();
   return soak_problem(
       tree, batch,

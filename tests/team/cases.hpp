@@ -48,6 +48,8 @@ struct outcome {
   alignas(32) X stored_from[N]{};
   X erased_in_view[N]{};
   unsigned once = 0, ran_once = 0;
+  unsigned votes = 0;
+  X nth{};
 };
 
 /// What a node may look like: number of slots, and how many in front are not sorted.
@@ -200,6 +202,8 @@ const char* first_difference(const outcome<X, N>& want, const outcome<X, N>& got
   if (differ(want.tail, got.tail)) return "tail";
   if (want.once != got.once) return "once with a result";
   if (want.ran_once != got.ran_once) return "once";
+  if (want.votes != got.votes) return "votes";
+  if (!(want.nth == got.nth)) return "nth";
   return nullptr;
 }
 

@@ -115,6 +115,23 @@ ESPALIER_HD inline void change_all(T team, const test::team_case<X, N>& c, test:
   team.once([&] { out.once = doubled; });
 }
 
+/// Slot i looked at by lane i % lanes().
+template <Team T, class X, unsigned N>
+ESPALIER_HD inline void look_by_lanes(T team, const test::team_case<X, N>& c, test::outcome<X, N>& out) {
+  unsigned votes = 0;
+  X nth{};
+  for (unsigned base = 0; base < N; base += T::lanes()) {
+    const unsigned i = base + team.lane();
+    const X mine = i < N ? c.any[i] : X{};
+    votes += team.votes(i < N && i % 3 != 1 && i <= c.at);
+    if (c.at / T::lanes() == base / T::lanes()) nth = team.nth(mine, c.at % T::lanes());
+  }
+  team.once([&] {
+    out.votes = votes;
+    out.nth = nth;
+  });
+}
+
 template <unsigned First, Team T, class X, unsigned N>
 ESPALIER_HD inline void perform(T team, const test::team_case<X, N>& c, test::outcome<X, N>& out) {
   if constexpr (std::is_integral_v<X>) count_all<First>(team, c, out);
@@ -122,6 +139,7 @@ ESPALIER_HD inline void perform(T team, const test::team_case<X, N>& c, test::ou
   if constexpr (std::is_same_v<X, std::uint8_t>) read_words(team, c, out);
   change_all(team, c, out);
   change_views(team, c, out);
+  look_by_lanes(team, c, out);
 }
 
 /// The outcomes of all cases, one after the other: what a team of the CPU is compared by.

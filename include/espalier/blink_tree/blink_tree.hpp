@@ -184,6 +184,17 @@ class blink_tree {
                                                      const stream& s = {}) const {
     return range_on(lo, hi, options, enqueue(s));
   }
+  /// The first options.limit elements of every range, those of range i in places i * limit to (i + 1) * limit of outputs that
+  /// have that many for each; counts[i] of them are written, and what is in the others then is not specified. One pass and
+  /// no wait, which is the fastest way to short ranges. `out_keys` and `values` may be empty.
+  void range_rows(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
+                  const range_options& options, const stream& s = {}) const {
+    rows_on(lo, hi, out_keys, values, counts, options, wait(s));
+  }
+  void range_rows_async(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
+                        const range_options& options, const stream& s = {}) const {
+    rows_on(lo, hi, out_keys, values, counts, options, enqueue(s));
+  }
   /// Sums of integers are exact; floats are added up in double, in key order.
   void sum(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed, const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::sum, lo, hi, sums, {}, ends, wait(s));
@@ -257,6 +268,8 @@ class blink_tree {
   /// it is in use, the owner may be asked and, on a CPU, written to per key. Everything that looks at the tree as a whole
   /// (bulk writes, snapshot, stats, size, validate, dump, maintain, clear) waits until the refs are done; so do, on a
   /// GPU, all calls of the owner, unless they come later in the same stream.
+  /// An express lane is made by the owner, so keys far beyond those it knows are reached by links, leaf by leaf: fill an
+  /// empty tree by insert(), or by kernels that double it with maintain() between them, or take upper::classic.
   [[nodiscard]] ref_type ref(std::size_t inserts = 0) { return ref_type(index_->view(inserts)); }
   [[nodiscard]] detail::blink_index& untyped() const { return *index_; }
 
@@ -302,6 +315,16 @@ class blink_tree {
                                                   const detail::execution& ex) const {
     detail::require_equal("range", lo.size(), hi.size());
     return range_result<Key, Value>(index_->range(lo.data(), hi.data(), lo.size(), options, ex));
+  }
+  void rows_on(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
+               const range_options& options, const detail::execution& ex) const {
+    detail::require_equal("range rows", lo.size(), hi.size());
+    detail::require_equal("range rows", lo.size(), counts.size());
+    const std::size_t places = detail::row_places(lo.size(), options.limit);
+    detail::require_optional("keys of range rows", places, out_keys.size());
+    detail::require_optional("values of range rows", places, values.size());
+    index_->rows(lo.data(), hi.data(), lo.size(), options, out_keys.empty() ? nullptr : out_keys.data(),
+                 values.empty() ? nullptr : values.data(), counts.data(), ex);
   }
   void count_on(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options,
                 const detail::execution& ex) const {

@@ -65,6 +65,9 @@ class blink_index {
   /// Waits for the total in any case; on a CPU for everything.
   [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
                                             const execution& ex) const = 0;
+  /// Row i of the outputs has options.limit elements, of which counts[i] are written.
+  virtual void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
+                    void* out_values, std::uint64_t* counts, const execution& ex) const = 0;
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                          std::uint8_t* found, const execution& ex) const = 0;
   /// work(table) while no node is moved or given out again. On a CPU work is done when it returns; on a GPU it enqueues

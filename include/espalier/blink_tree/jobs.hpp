@@ -77,6 +77,16 @@ struct blink_fill_job : blink_range_job<View> {
   std::uint32_t* changed = nullptr;  ///< counts queries that found another number of elements; may be null
 };
 
+/// Query i writes to places from i * limit on of the outputs, and how many they are.
+template <class View>
+struct blink_rows_job : blink_range_job<View> {
+  std::uint64_t limit = 0;
+  std::uint64_t* counts = nullptr;
+  leaf_ranks ranks;  ///< as in the count
+  void* out_keys = nullptr;
+  void* out_values = nullptr;
+};
+
 template <class View>
 struct blink_aggregate_job : blink_range_job<View> {
   aggregate_kind op = aggregate_kind::sum;

@@ -191,25 +191,55 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     } while (base < count && copied != n);
     return copied;
   }
-  /// visit(i, key, value) for element i of the n from a place in the lane on, each by one lane, neighbours by neighbours; i
-  /// begins `skipped` lanes later.
-  template <class Visit>
-  static ESPALIER_INLINE void each_by_ranks(Team team, const view& t, const leaf_ranks& ranks, leaf_place start,
-                                            std::uint64_t n, unsigned skipped, Visit visit) {
-    const std::uint64_t begin = ranks[start.id];
-    std::uint64_t line = start.id;
-    for (std::uint64_t i = team.lane(); i < n + skipped; i += Team::lanes()) {
-      if (i < skipped) continue;
-      const std::uint64_t ahead = start.slot + (i - skipped);  // elements from the first leaf's beginning on
+  /// Elements by how many come before them; nobody writes. Each lane asks on its own, for later ones each time.
+  struct rank_walk {
+    const view& t;
+    const leaf_ranks& ranks;
+    leaf_place start;  ///< in the lane
+    std::uint64_t begin, line;
+
+    ESPALIER_INLINE rank_walk(const view& tree, const leaf_ranks& known, leaf_place from)
+        : t(tree), ranks(known), start(from), begin(known[from.id]), line(from.id) {}
+    /// Number i from the start on; it is there.
+    ESPALIER_INLINE element operator()(std::uint64_t i) {
+      const std::uint64_t ahead = start.slot + i;  // elements from the first leaf's beginning on
       if (line < start.id + ahead / shape::slots) line = start.id + ahead / shape::slots;  // no leaf has more
       std::uint64_t next = ranks[line + 1] - begin;
       while (next <= ahead) next = ranks[++line + 1] - begin;
       const unsigned slot = static_cast<unsigned>(ahead - (ranks[line] - begin));
       const auto node = t.leaf(descent::leaf_of_line(t, line));
-      value v{};
-      if constexpr (V != 0) v = Reads::one(node.values() + slot);
-      visit(i - skipped, Reads::one(node.keys() + slot), v);
+      element e{Reads::one(node.keys() + slot), value{}};
+      if constexpr (V != 0) e.v = Reads::one(node.values() + slot);
+      return e;
     }
+  };
+  /// visit(i, element) for element i of the n from a place in the lane on, each by one lane, neighbours by neighbours; i
+  /// begins `skipped` lanes later.
+  template <class Visit>
+  static ESPALIER_INLINE void each_by_ranks(Team team, const view& t, const leaf_ranks& ranks, leaf_place start,
+                                            std::uint64_t n, unsigned skipped, Visit visit) {
+    rank_walk walk(t, ranks, start);
+    for (std::uint64_t i = team.lane(); i < n + skipped; i += Team::lanes()) {
+      if (i >= skipped) visit(i - skipped, walk(i - skipped));
+    }
+  }
+  /// The same for those that are not above hi; how many they are. There are n from that place on.
+  template <class Visit>
+  static ESPALIER_INLINE std::uint64_t each_up_to(Team team, const view& t, const leaf_ranks& ranks, leaf_place start,
+                                                  Word hi, std::uint64_t n, Visit visit) {
+    rank_walk walk(t, ranks, start);
+    for (std::uint64_t base = 0; base < n; base += Team::lanes()) {
+      const std::uint64_t i = base + team.lane();
+      bool inside = i < n;
+      if (inside) {
+        const element e = walk(i);
+        inside = e.key <= hi;
+        if (inside) visit(i, e);
+      }
+      const unsigned votes = team.votes(inside);
+      if (votes != Team::lanes()) return base + votes;
+    }
+    return n;
   }
   /// visit(keys, values, from, to) for the chunks that n elements from a slot of a leaf on lie in. They are there, and nobody
   /// writes.

@@ -258,9 +258,9 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
   }
 
   /// The outputs of ranges. `Plain`: keys and values are words as they lie in a leaf.
-  template <bool Plain>
+  template <bool Plain, class Job>
   struct output {
-    const blink_fill_job<view>& job;
+    const Job& job;
     std::uint64_t at;   ///< where the next element goes
     std::uint64_t end;  ///< places from `at` to here are written later, and by this team
 
@@ -305,20 +305,21 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
     }
 
     /// By one lane.
-    ESPALIER_INLINE void put(std::uint64_t i, Word key, [[maybe_unused]] const value& v) const {
+    ESPALIER_INLINE void put(std::uint64_t i, const typename reader::element& e) const {
       if constexpr (Plain) {
-        store_once(static_cast<Word*>(job.out_keys) + i, key);
-        if constexpr (V != 0) static_cast<value*>(job.out_values)[i] = v;
+        store_once(static_cast<Word*>(job.out_keys) + i, e.key);
+        if constexpr (V != 0) static_cast<value*>(job.out_values)[i] = e.v;
       } else {
         const view& t = job.tree;
-        if (job.out_keys != nullptr) io::store_key(t.key, job.out_keys, i, key);
+        if (job.out_keys != nullptr) io::store_key(t.key, job.out_keys, i, e.key);
         if constexpr (V != 0) {
-          if (job.out_values != nullptr) io::template store_value<V>(t.value_bytes, job.out_values, i, v);
+          if (job.out_values != nullptr) io::template store_value<V>(t.value_bytes, job.out_values, i, e.v);
         }
       }
     }
   };
-  static ESPALIER_INLINE bool is_plain(const blink_fill_job<view>& job) {
+  template <class Job>
+  static ESPALIER_INLINE bool is_plain(const Job& job) {
     const view& t = job.tree;
     return job.out_keys != nullptr && (t.key == scalar_kind::u32 || t.key == scalar_kind::u64) &&
            (V == 0 || (job.out_values != nullptr && t.value_bytes == V));
@@ -335,7 +336,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
     if constexpr (std::is_same_v<Reads, stable_reads>) {
       if (job.ranks) return copy_parts<Plain>(team, job, first, last);
       for (std::size_t i = first; i < last; ++i) {
-        output<Plain> out{job, 0, 0};
+        output<Plain, blink_fill_job<view>> out{job, 0, 0};
         const auto append = [&](const auto& keys, const auto& values, unsigned from, unsigned to) {
           out.append(team, keys, values, from, to);
         };
@@ -350,11 +351,11 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
   /// Each lane looks up what belongs at its places of the outputs, and neighbours write whole sectors.
   template <bool Plain>
   static ESPALIER_INLINE void copy_parts(Team team, const blink_fill_job<view>& job, std::size_t first, std::size_t last) {
-    const output<Plain> out{job, 0, 0};
+    const output<Plain, blink_fill_job<view>> out{job, 0, 0};
     for (std::size_t i = first; i < last; ++i) {
       const part p = part_at(job, i);
       reader::each_by_ranks(team, job.tree, job.ranks, p.start, p.size, static_cast<unsigned>(p.at % Team::lanes()),
-                            [&](std::uint64_t j, Word key, const value& v) { out.put(p.at + j, key, v); });
+                            [&](std::uint64_t j, const auto& e) { out.put(p.at + j, e); });
     }
   }
   struct part {
@@ -388,7 +389,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
                                                   std::size_t last) {
     ranges(team, job, first, last, [&](std::size_t i, node_id id, Word lo, Word hi, bool some) {
       const std::uint64_t begin = job.offsets[i], end = job.offsets[i + 1];
-      output<Plain> out{job, begin, job.offsets[last]};
+      output<Plain, blink_fill_job<view>> out{job, begin, job.offsets[last]};
       bool more = false;
       if (some) {
         reader::scan_from(team, job.tree, id, lo, hi,
@@ -405,6 +406,59 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
         team.once([&] { shared_word{job.changed}.fetch_add(1); });
       }
     });
+  }
+
+  static ESPALIER_INLINE void run(Team team, const blink_rows_job<view>& job, std::size_t first, std::size_t last) {
+    if (is_plain(job)) {
+      rows<true>(team, job, first, last);
+    } else {
+      rows<false>(team, job, first, last);
+    }
+  }
+  template <bool Plain>
+  static ESPALIER_INLINE void rows(Team team, const blink_rows_job<view>& job, std::size_t first, std::size_t last) {
+    if constexpr (std::is_same_v<Reads, stable_reads>) {
+      if (job.ranks) return rows_by_ranks<Plain>(team, job, first, last);
+    }
+    ranges(team, job, first, last, [&](std::size_t i, node_id id, Word lo, Word hi, bool some) {
+      const std::uint64_t begin = i * job.limit, end = begin + job.limit;
+      output<Plain, blink_rows_job<view>> out{job, begin, end};
+      if (some) {
+        reader::scan_from(team, job.tree, id, lo, hi,
+                          [&](const auto& keys, const auto& values, unsigned from, unsigned to) {
+                            if (to - from > end - out.at) to = from + static_cast<unsigned>(end - out.at);
+                            out.append(team, keys, values, from, to);
+                            return out.at < end;
+                          });
+      }
+      team.once([&] { store_once(job.counts + i, out.at - begin); });
+    });
+  }
+  /// Each lane looks where a row of its own begins; then all fill one row after the other.
+  template <bool Plain>
+  static ESPALIER_INLINE void rows_by_ranks(Team team, const blink_rows_job<view>& job, std::size_t first,
+                                            std::size_t last) {
+    using alone = typename Team::alone;
+    const output<Plain, blink_rows_job<view>> out{job, 0, 0};
+    for (std::size_t i = first; i < last; i += Team::lanes()) {
+      const unsigned rows = last - i < Team::lanes() ? static_cast<unsigned>(last - i) : Team::lanes();
+      leaf_place place{0, 0};
+      Word lo, hi{};
+      std::uint64_t most = 0;
+      if (team.lane() < rows && closed(job, i + team.lane(), lo, hi)) {
+        const std::uint64_t below =
+            blink_reader<alone, Reads, view>::rank_of(alone{}, job.tree, job.ranks, lo, place);
+        most = job.ranks[job.tree.lane.size] - below;
+        if (most > job.limit) most = job.limit;
+      }
+      for (unsigned j = 0; j < rows; ++j) {
+        const leaf_place start{team.nth(place.id, j), team.nth(place.slot, j)};
+        const std::uint64_t begin = (i + j) * job.limit;
+        const std::uint64_t n = reader::each_up_to(team, job.tree, job.ranks, start, team.nth(hi, j), team.nth(most, j),
+                                                   [&](std::uint64_t k, const auto& e) { out.put(begin + k, e); });
+        team.once([&] { store_once(job.counts + i + j, n); });
+      }
+    }
   }
 
   static ESPALIER_INLINE void run(Team team, const blink_aggregate_job<view>& job, std::size_t first,

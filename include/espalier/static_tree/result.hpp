@@ -56,6 +56,14 @@ inline void require_equal(const char* what, std::size_t expected, std::size_t go
 inline void require_optional(const char* what, std::size_t expected, std::size_t got) {
   if (got != 0) require_equal(what, expected, got);
 }
+/// Places of n rows.
+inline std::size_t row_places(std::size_t n, std::uint64_t limit) {
+  if (n != 0 && limit > (std::uint64_t{1} << 48) / n) {
+    throw error("range rows: " + std::to_string(n) + " rows of " + std::to_string(limit) +
+                " elements; give range_options::limit what a row has room for.");
+  }
+  return n * limit;
+}
 
 }  // namespace detail
 

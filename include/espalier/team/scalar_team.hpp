@@ -182,6 +182,7 @@ struct scalar_team {
   [[nodiscard]] ESPALIER_INLINE X nth(const X& x, unsigned) const {
     return x;
   }
+  [[nodiscard]] ESPALIER_INLINE unsigned votes(bool x) const { return x ? 1 : 0; }
 };
 
 static_assert(Team<scalar_team>);

@@ -54,7 +54,8 @@
 //   team.sync()                  memory written by a lane before is seen by all lanes after.
 //   T::alone, team.lane()        the team that one lane is by itself, and its number: for work that each lane does on an
 //                                element of its own. Such values are not uniform;
-//   team.nth(x, i)               makes that of lane i < lanes() so.
+//   team.nth(x, i)               makes that of lane i < lanes() so;
+//   team.votes(x)                in how many lanes x is true.
 #pragma once
 
 #include <concepts>
@@ -124,6 +125,7 @@ concept Team = requires(const T team, std::uint64_t* p, const std::uint8_t* byte
   typename T::alone;
   { team.lane() } -> std::same_as<unsigned>;
   { team.nth(x, i) } -> std::same_as<std::uint64_t>;
+  { team.votes(true) } -> std::same_as<unsigned>;
 };
 
 }  // namespace espalier

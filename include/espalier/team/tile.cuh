@@ -323,6 +323,7 @@ struct tile {
   [[nodiscard]] __device__ __forceinline__ X nth(const X& x, unsigned i) const {
     return group_.from(x, i);
   }
+  [[nodiscard]] __device__ __forceinline__ unsigned votes(bool x) const { return group_.votes(x); }
 
  private:
   /// The slot in row j of this lane, where Each is 1.
