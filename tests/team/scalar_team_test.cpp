@@ -55,6 +55,8 @@ void change_by_standard(const team_case<X, N>& c, outcome<X, N>& out) {
   out.last = slots.back();
   out.ran_once = 1;
   out.once = 2;
+  for (unsigned i = 0; i <= c.at; ++i) out.votes += i % 3 != 1 ? 1 : 0;
+  out.nth = slots[c.at];
 }
 
 template <unsigned First, class X, unsigned N>
