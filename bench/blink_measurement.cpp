@@ -218,7 +218,10 @@ static answers without_gaps(const answers& rows, std::uint64_t length) {
   answers out;
   const auto offsets = out.emplace_back(scalar_kind::u64, counts.size() + 1).as<std::uint64_t>();
   offsets[0] = 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) offsets[i + 1] = offsets[i] + std::min(counts[i], length);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > length) throw wrong_answer(fmt::format("range-rows: row {} has {} elements.", i, counts[i]));
+    offsets[i + 1] = offsets[i] + counts[i];
+  }
   for (std::size_t c = 1; c < rows.size(); ++c) {
     const column& to = out.emplace_back(rows[c].kind(), offsets[counts.size()]);
     for (std::size_t i = 0; i < counts.size(); ++i) {

@@ -18,6 +18,22 @@
 
 namespace espalier::detail {
 
+/// For each operation of a mixed batch.
+struct check_op {
+  static constexpr std::uint32_t unknown = 1, needs_values = 2;
+  const std::uint8_t* ops;
+  bool has_values;
+  std::uint32_t* problems;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const auto op = static_cast<blink_op>(ops[i]);
+    if (op > blink_op::erase) {
+      shared_word{problems}.fetch_or_first(std::uint32_t{unknown});
+    } else if (!has_values && op != blink_op::find && op != blink_op::erase) {
+      shared_word{problems}.fetch_or_first(std::uint32_t{needs_values});
+    }
+  }
+};
+
 struct listed_keys {
   std::uint32_t inserts, erases;
 };

@@ -84,7 +84,11 @@ class blink_index_on final : public blink_index {
     return graphviz ? copy_nodes().graphviz() : copy_nodes().json();
   }
   [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options) const override {
-    return plan_write(question(op, n), options);
+    const write_explanation e = plan_write(question(op, n), wish_for(options));
+    // Element by element may mean equal keys together, as in apply().
+    return e.chosen == write_path::bulk || options.semantics == batch_semantics::concurrent
+               ? e
+               : plan_mixed(n, false, options, Context::on_gpu, tree_.lent);
   }
   [[nodiscard]] write_explanation explain_apply(std::size_t n, const write_options& options) const override {
     return plan_mixed(n, true, options, Context::on_gpu, tree_.lent);
@@ -108,9 +112,7 @@ class blink_index_on final : public blink_index {
   void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
              const write_options& options, const execution& ex) override {
     if (n == 0) return;
-    write_options wish = options;
-    if (tree_.lent && wish.path == write_path::automatic) wish.path = write_path::per_key;
-    if (plan_write(question(op, n), wish).chosen == write_path::bulk) {
+    if (plan_write(question(op, n), wish_for(options)).chosen == write_path::bulk) {
       run(ex, [=, this, order = ex.order] {
         alone_now(order, [&](Context& context) { write_bulk(context, op, keys, values, n, done); });
       });
@@ -291,6 +293,11 @@ class blink_index_on final : public blink_index {
     const auto lock = beside_.together();
     return tree_.known_leaves + tree_.stale;
   }
+  /// While a ref is in use nothing is moved unasked.
+  [[nodiscard]] write_options wish_for(write_options options) const {
+    if (tree_.lent && options.path == write_path::automatic) options.path = write_path::per_key;
+    return options;
+  }
 
   [[nodiscard]] bool is_stale_for(std::size_t n) const {
     const auto lock = beside_.together();
@@ -354,7 +361,11 @@ class blink_index_on final : public blink_index {
     job.values = in_values.data();
     job.out_values = out.data();
     job.done = static_cast<std::uint8_t*>(mask.data());
+    if (job.ops != nullptr) require_known(context, job, n);
     const bool ordered = options.semantics == batch_semantics::ordered;
+    // On a GPU from before the first kernel until the last: reads of other streams do not look whether somebody writes.
+    const auto lock = Context::on_gpu ? beside_.alone() : decltype(beside_.alone()){};
+    beside_.after_others(order, true);
     const auto deliver = [&] {
       out.deliver(context);
       mask.deliver(context);
@@ -363,23 +374,33 @@ class blink_index_on final : public blink_index {
     try {
       const bool combine = plan_mixed(n, ops != nullptr, options, Context::on_gpu, tree_.lent).chosen == write_path::bulk;
       if (combine && combine_alone(context, job, n)) return deliver();
-      writer keys_one_by_one{tree_, beside_, context};
+      writer keys_one_by_one{tree_, beside_, context, Context::on_gpu};
       if (ordered) {
         keys_one_by_one.write_in_order(job, n);
       } else {
         keys_one_by_one.write_concurrently(job, n);
       }
-    } catch (const out_of_memory&) {
+    } catch (...) {
       deliver();  // what was changed is in `done`
       throw;
     }
     deliver();
   }
+  /// Operations come from the caller's memory: one that is none would be taken for another.
+  void require_known(Context& context, const blink_write_job<view_type>& job, std::size_t n) const {
+    const buffer<std::uint32_t> problems(tree_.where, 1, context.order());
+    context.zero(problems.data(), 4);
+    context.for_each(n, check_op{job.ops, V == 0 || job.values != nullptr, problems.data()});
+    const std::uint32_t found = context.read(problems.data());
+    if ((found & check_op::unknown) != 0)
+      throw error("apply: an element of ops is no blink_op; nothing was changed.");
+    if ((found & check_op::needs_values) != 0)
+      throw error("apply: ops has inserts, assignments or updates, and no values were given; nothing was changed.");
+  }
 
   /// False: nothing was changed, it has to be done element by element.
   bool combine_alone(Context& context, const blink_write_job<view_type>& job, std::size_t n) {
-    const auto lock = beside_.alone();
-    beside_.after_others(context.order(), true);
+    const auto lock = Context::on_gpu ? decltype(beside_.alone()){} : beside_.alone();
     return !tree_.lent && combiner{tree_, beside_, context}.combine(job, n);
   }
 

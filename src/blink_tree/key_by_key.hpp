@@ -27,7 +27,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   storage& tree;
   turns<Context>& beside;
   Context& context;
-  bool has_it_alone = false;  ///< the caller holds the tree alone already
+  bool has_it_alone = false;  ///< the caller holds the tree alone already: always on a GPU, where others' kernels may run on
 
   /// Into a small tree a large batch goes in pieces, so that most of it finds upper levels that know the leaves.
   void write_concurrently(const blink_write_job<view_type>& job, std::size_t n) {
@@ -185,7 +185,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     if (job.ops != nullptr || job.op == blink_op::erase) tree.erased += n;
     if (tree.lent) return;
     const bool grown = U == upper::express && tree.stale > tree.known_leaves / 2 + 64;
-    if (grown || tree.erased > tree.known_leaves * N / 2 + 1024) tree.tidy_if_there_is_memory(context);
+    if (grown || tree.looks_now()) tree.tidy_if_there_is_memory(context);
   }
 
  private:

@@ -146,7 +146,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     }
     tree.adopt_pools();
     b.tree = tree.view;
-    if (b.op != write_op::update) tree.list_is_whole = tree.ranks_are_known = false;
+    if (b.op != write_op::update) tree.ranks_are_known = false;
+    if (wanted != 0) tree.list_is_whole = false;
     return after;
   }
   void after_merge(const bulk_batch<view_type>& b, leaf_list&& after) {
@@ -155,7 +156,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     tree.known_leaves = leaves;
     if (b.op == write_op::erase) {
       tree.erased += b.n;
-      tree.tidy_if_there_is_memory(context);
+      if (tree.looks_now()) tree.tidy_if_there_is_memory(context);
     } else if (leaves != b.leaves) {
       try {
         auto made = tree.make_upper(context, tree.view, std::move(after));

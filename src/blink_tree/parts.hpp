@@ -179,6 +179,50 @@ struct leaf_count {
     counts[i] = h.count;
   }
 };
+/// 1 for leaves that stay when those without elements go.
+struct mark_not_empty {
+  const std::uint64_t* offsets;  ///< elements before each leaf
+  std::uint64_t leaves;
+  std::uint64_t* marks;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    marks[i] = offsets[i + 1] != offsets[i] || i + 1 == leaves ? 1 : 0;
+  }
+};
+template <class Word>
+struct keep_leaf {
+  const Word* highs;
+  const node_id* ids;  ///< null: in order of their numbers
+  const std::uint64_t* ranks;
+  Word* kept_highs;
+  node_id* kept_ids;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (ranks[i + 1] == ranks[i]) return;
+    kept_highs[ranks[i]] = highs[i];
+    kept_ids[ranks[i]] = ids == nullptr ? static_cast<node_id>(i) : ids[i];
+  }
+};
+/// Of leaf i in key order: links lead past leaves without elements, whose keys are those of the next one that stays from
+/// then on; they are dead, and lead there.
+template <class View>
+struct drop_empty_leaf {
+  View tree;
+  const node_id* ids;  ///< null: in order of their numbers
+  const std::uint64_t* ranks;
+  std::uint64_t stay;
+  const node_id* kept_ids;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const auto node = tree.leaf(ids == nullptr ? static_cast<node_id>(i) : ids[i]);
+    if (ranks[i + 1] != ranks[i]) {
+      *node.right() = ranks[i] + 1 < stay ? kept_ids[ranks[i] + 1] : no_node;
+      return;
+    }
+    node_head<typename View::leaf_shape::word> h;
+    h.set_info(*node.info());
+    h.dead = true;
+    *node.info() = h.info();
+    *node.right() = kept_ids[ranks[i]];
+  }
+};
 /// leaf_ranks (node.hpp) from the scanned counts.
 struct split_rank {
   const std::uint64_t* ranks;

@@ -230,33 +230,90 @@ struct blink_storage {
     context.exclusive_scan(ranks.data(), ranks.data(), nodes + 1);
     return context.read(ranks.data() + nodes);
   }
-  /// Makes the upper levels anew, after which no node names a dead leaf, and gives those out again. If leaves have become
-  /// too empty, they are made anew as well.
+  /// Makes the upper levels anew, after which no node names a dead leaf, and gives those out again. After erases leaves
+  /// without elements go, and if more than twice as many are left as a build would make, all are made anew.
   void tidy(Context& context, bool thorough) {
-    leaf_list list = list_leaves(context);
-    const std::uint64_t live = list.highs.size();
+    leaf_nodes.refresh(context);
+    leaf_list fresh;
+    if (!list_is_whole) fresh = list_leaves(context);
+    const leaf_list& list = list_is_whole ? listed : fresh;
+    leaf_links kept;
     if (thorough || erased != 0) {
-      const std::uint64_t size = count_elements(context, list);
-      if (live > 8 && size < live * N * 2 / 5) {
-        const auto sorted = elements_of(context, list);
+      const buffer<std::uint64_t> offsets = leaf_offsets(context, list);
+      const std::uint64_t size = context.read(offsets.data() + list.highs.size());
+      if (list.highs.size() > 8 && is_too_empty(list.highs.size(), size)) {
+        const auto sorted = elements_of(context, list, offsets);
         make_tree(context, sorted.words.data(), sorted.values.data(), sorted.words.size());
         return;
       }
+      kept = links_without_empty(context, list, offsets);
     }
-    upper_levels made = make_upper(context, view, std::move(list));
+    if (list_is_whole && kept.after.highs.size() == 0) {  // nothing has changed
+      erased = 0;
+      return;
+    }
+    const bool drops = kept.after.highs.size() != 0;
+    const std::uint64_t live = drops ? kept.after.highs.size() : list.highs.size();
+    // What is needed to change links outlives the list that they come from.
+    leaf_list named = drops ? copy_of(context, kept.after) : std::move(fresh);
+    upper_levels made = make_upper(context, view, std::move(named));
     const std::uint32_t nodes = leaf_nodes.high_water();
     buffer<std::uint64_t> ranks(where, nodes + 1, context.order());
-    const std::uint64_t dead = mark(context, ranks, nodes, true);
+    // Dead already, and those that will be.
+    const std::uint64_t dead = mark(context, ranks, nodes, true) + (drops ? list.highs.size() - live : 0);
     buffer<node_id> ids(where, dead, context.order());
+    if (drops) {
+      list_is_whole = false;
+      context.for_each(list.highs.size(), drop_empty_leaf<view_type>{view, ids_of(list), kept.ranks.data(), live,
+                                                                     kept.after.ids.data()});
+      static_cast<void>(mark(context, ranks, nodes, true));
+    }
     context.for_each(nodes, list_leaf<view_type>{view, ranks.data(), nullptr, ids.data()});
     leaf_nodes.gather(context);
     leaf_nodes.recycle(context, std::move(ids), static_cast<std::uint32_t>(dead));
     adopt(std::move(made), live);
     order_now(context);
   }
+  /// Twice the leaves that a build makes of so many elements, less what may be erased until the next look (looks_now).
+  [[nodiscard]] bool is_too_empty(std::uint64_t leaves, std::uint64_t size) const {
+    return size < leaves * N * (options.fill * 2 / 3);
+  }
+  /// Have so many elements been erased that leaves may have become too empty?
+  [[nodiscard]] bool looks_now() const { return erased > known_leaves * N * (options.fill / 6) + 1024; }
+
+  [[nodiscard]] static const node_id* ids_of(const leaf_list& list) {
+    return list.ids.size() == 0 ? nullptr : list.ids.data();
+  }
+  [[nodiscard]] leaf_list copy_of(Context& context, const leaf_list& list) const {
+    leaf_list copy{buffer<Word>(where, list.highs.size(), context.order()),
+                   buffer<node_id>(where, list.ids.size(), context.order())};
+    context.copy(copy.highs.data(), list.highs.data(), list.highs.bytes());
+    context.copy(copy.ids.data(), list.ids.data(), list.ids.bytes());
+    return copy;
+  }
+  struct leaf_links {
+    buffer<std::uint64_t> ranks;  ///< how many leaves stay before each
+    leaf_list after;              ///< those; empty: all
+  };
+  /// The last leaf stays: it has all keys up to the largest.
+  [[nodiscard]] leaf_links links_without_empty(Context& context, const leaf_list& list,
+                                               const buffer<std::uint64_t>& offsets) {
+    const std::uint64_t leaves = list.highs.size();
+    leaf_links links{buffer<std::uint64_t>(where, leaves + 1, context.order()), {}};
+    context.zero(links.ranks.data() + leaves, 8);
+    context.for_each(leaves, mark_not_empty{offsets.data(), leaves, links.ranks.data()});
+    context.exclusive_scan(links.ranks.data(), links.ranks.data(), leaves + 1);
+    const std::uint64_t stay = context.read(links.ranks.data() + leaves);
+    if (stay == leaves) return links;
+    links.after = {buffer<Word>(where, stay, context.order()), buffer<node_id>(where, stay, context.order())};
+    context.for_each(leaves, keep_leaf<Word>{list.highs.data(), ids_of(list), links.ranks.data(),
+                                             links.after.highs.data(), links.after.ids.data()});
+    return links;
+  }
   /// Counts the elements before each leaf, so that ranges of any length are found by their ends. Without a lane, or without
   /// memory, they are walked along.
   void know_ranks(Context& context) {
+    if (known_leaves + stale < least_lane_leaves) return;
     if (!list_is_whole) tidy_if_there_is_memory(context);
     if (!list_is_whole) return;
     try {
@@ -285,16 +342,18 @@ struct blink_storage {
     const std::uint64_t live = list.highs.size();
     buffer<std::uint64_t> offsets(where, live + 1, context.order());
     context.zero(offsets.data() + live, 8);
-    context.for_each(live, leaf_count<view_type>{view, list.ids.data(), offsets.data()});
+    context.for_each(live, leaf_count<view_type>{view, ids_of(list), offsets.data()});
     context.exclusive_scan(offsets.data(), offsets.data(), live + 1);
     return offsets;
   }
   [[nodiscard]] pairs elements_of(Context& context, const leaf_list& list) {
-    const buffer<std::uint64_t> offsets = leaf_offsets(context, list);
+    return elements_of(context, list, leaf_offsets(context, list));
+  }
+  [[nodiscard]] pairs elements_of(Context& context, const leaf_list& list, const buffer<std::uint64_t>& offsets) {
     const std::uint64_t live = list.highs.size();
     const std::uint64_t size = context.read(offsets.data() + live);
     pairs sorted{buffer<Word>(where, size, context.order()), buffer<value>(where, V == 0 ? 0 : size, context.order())};
-    context.for_each(live * N, copy_leaf_slot<view_type>{view, list.ids.data(), offsets.data(), sorted.words.data(),
+    context.for_each(live * N, copy_leaf_slot<view_type>{view, ids_of(list), offsets.data(), sorted.words.data(),
                                                          sorted.values.data()});
     return sorted;
   }

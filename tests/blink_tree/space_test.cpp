@@ -10,26 +10,83 @@ using subject_type = blink_subject<std::uint32_t, std::uint32_t>;
 
 class BlinkTreeSpace : public testing::TestWithParam<const setting*> {
  protected:
-  /// Each round brings `n` keys and takes away those of the round before. The tree never holds more than two rounds,
-  /// so it must stay within twice what those take, however long this goes on.
+  /// What a tree that is built of the same elements takes.
+  static std::size_t bytes_of_new(const array<std::uint32_t>& keys, const array<std::uint32_t>& values) {
+    return blink_tree<std::uint32_t, std::uint32_t>::build(keys.span(), values.span(), {}, GetParam()->where).stats().bytes;
+  }
+  /// Each round brings `n` keys and takes away those of the round before. However long this goes on, the tree takes at
+  /// most twice what the two rounds take that it holds at times.
   template <class KeysOfRound>
   static void come_and_go(const char* what, std::size_t n, const write_options& options, KeysOfRound keys_of) {
     SCOPED_TRACE(std::string(what) + ", " + to_string(options));
     blink_tree<std::uint32_t, std::uint32_t> tree(GetParam()->where);
     const array<std::uint32_t> values = make_values<std::uint32_t>(n);
-    std::size_t early = 0, most = 0;
+    array<std::uint32_t> two(2 * n);
+    for (unsigned round = 0; round < 2; ++round) {
+      const array<std::uint32_t> keys = keys_of(round);
+      for (std::size_t i = 0; i < n; ++i) two[round * n + i] = keys[i];
+    }
+    const std::size_t enough = 2 * bytes_of_new(two, make_values<std::uint32_t>(2 * n));
+    std::size_t most = 0;
     for (unsigned round = 0; round < 60; ++round) {
       tree.insert(keys_of(round).span(), values.span(), {}, options);
       if (round > 0) tree.erase(keys_of(round - 1).span(), {}, options);
       ASSERT_EQ(tree.size(), n) << "round " << round;
       most = std::max(most, tree.stats().bytes);
-      if (round == 4) early = most;
     }
     const validation v = tree.validate();
     ASSERT_TRUE(v.ok) << v.problem;
-    EXPECT_LE(most, 2 * early) << "bytes";
+    EXPECT_LE(most, enough) << "bytes";
   }
 };
+
+// Rounds of a few keys, very many of them: each is too small to be worth a look at the leaves.
+TEST_P(BlinkTreeSpace, LargeNumbersOfSmallRoundsTakeNoMoreSpace) {
+  const bool on_gpu = GetParam()->where.kind() == device_kind::cuda;
+  constexpr std::size_t n = 4000, each = 40;
+  const std::size_t rounds = on_gpu ? 500 : 20000;
+  array<std::uint32_t> first(n);
+  for (std::uint32_t i = 0; i < n; ++i) first[i] = 7 * i;
+  const array<std::uint32_t> values = make_values<std::uint32_t>(n), few = make_values<std::uint32_t>(each);
+  auto tree = blink_tree<std::uint32_t, std::uint32_t>::build(first.span(), values.span(), {}, GetParam()->where);
+  std::vector<std::uint32_t> here(first.span().begin(), first.span().end());
+  random_words random(5);
+  std::size_t most = 0;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    array<std::uint32_t> coming(each), leaving(each);
+    for (std::size_t i = 0; i < each; ++i) {
+      const std::size_t at = (round * each + i) % n;
+      leaving[i] = here[at];
+      here[at] = coming[i] = static_cast<std::uint32_t>(random.below(1u << 28)) * 16 + static_cast<std::uint32_t>(i % 16);
+    }
+    tree.insert(coming.span(), few.span());
+    tree.erase(leaving.span());
+    if (round % 97 == 0) most = std::max(most, tree.stats().bytes);
+  }
+  EXPECT_LE(most, 2 * bytes_of_new(first, values));
+  EXPECT_LE(tree.size(), n);
+  EXPECT_GE(tree.size(), n - n / 100) << "but for keys that were drawn twice";
+  const validation v = tree.validate();
+  EXPECT_TRUE(v.ok) << v.problem;
+}
+
+// A stretch of keys is erased that is too short for all leaves to be made anew: no chain of empty ones stays behind.
+TEST_P(BlinkTreeSpace, SmallStretchesThatAreErasedLeaveNoEmptyLeaves) {
+  for (const write_path path : all_paths) {
+    for (const std::size_t from : {0u, 20000u, 54000u}) {
+      SCOPED_TRACE(std::string(espalier::to_string(path)) + " from " + std::to_string(from));
+      subject_type s(*GetParam(), distinct(make_keys<std::uint32_t>(family::uniform, 60000)));
+      const array<std::uint32_t> keys = s.model().keys();
+      const std::size_t before = s.tree().stats().leaves, n = keys.size() / 10;
+      array<std::uint32_t> leaving(n);
+      for (std::size_t i = 0; i < n; ++i) leaving[i] = keys[std::min(from, keys.size() - n) + i];
+      s.erase(leaving, {batch_semantics::concurrent, path});
+      s.maintain();
+      s.check_content();
+      EXPECT_LT(s.tree().stats().leaves, before - before / 12);
+    }
+  }
+}
 
 TEST_P(BlinkTreeSpace, SmallErasedSpaceIsUsedAgain) {
   constexpr std::uint32_t n = 2000;

@@ -37,6 +37,16 @@ class blink_tree {
   using summand = std::conditional_t<is_set, Key, slot>;
   static_assert(std::is_trivially_copyable_v<slot>, "values must be trivially copyable");
   static_assert(sizeof(slot) <= 16, "values have at most 16 bytes: store an index to larger ones");
+  static constexpr bool has_default_policy =
+      Policy::how == protocol::link && Policy::above == upper::express && Policy::slots == 0;
+  static_assert(has_default_policy || (!is_set && detail::value_slot(sizeof(slot)) == sizeof(word_of<Key>)),
+                "policies other than the default are compiled for keys and values of 4, or of 8 bytes");
+  static_assert(Policy::slots == 0 ? Policy::how != protocol::couple || Policy::above == upper::classic
+                                   : Policy::how == protocol::link && Policy::above == upper::express &&
+                                         (Policy::slots == 8 || Policy::slots == 32 || Policy::slots == 128 ||
+                                          Policy::slots == 4096),
+                "protocol::couple takes upper::classic; nodes of 8, 32, 128 and 4096 slots take protocol::link and "
+                "upper::express");
 
   template <class T>
   using in = std::span<const T>;
@@ -121,8 +131,10 @@ class blink_tree {
     apply_on(ops, keys, values, out_values, done, options, enqueue(s));
   }
 
-  /// Reuses the space of merged nodes and makes the upper levels anew. Writes do so by themselves when it pays.
+  /// Reuses the space of what was erased and makes the upper levels anew. Writes do so by themselves when it pays, but not
+  /// while a ref is lent. Ends all refs.
   void maintain(const stream& s = {}) { index_->maintain(where().resolve(s)); }
+  /// Ends all refs.
   void clear(const stream& s = {}) { index_->clear(where().resolve(s)); }
 
   // ---- point queries -------------------------------------------------------------------------------------
@@ -264,10 +276,13 @@ class blink_tree {
   [[nodiscard]] write_explanation explain_apply(std::size_t n, const write_options& options = {}) const {
     return index_->explain_apply(n, options);
   }
-  /// Trivially copyable; for use inside a kernel or CPU threads, with room for `inserts` more elements. It borrows: while
-  /// it is in use, the owner may be asked and, on a CPU, written to per key. Everything that looks at the tree as a whole
-  /// (bulk writes, snapshot, stats, size, validate, dump, maintain, clear) waits until the refs are done; so do, on a
-  /// GPU, all calls of the owner, unless they come later in the same stream.
+  /// Trivially copyable; for use inside a kernel or CPU threads, with room for `inserts` more elements: those beyond may find
+  /// none (blink_outcome::no_room). It borrows the tree's memory until maintain(), clear() or a write with path::bulk, which
+  /// end it: a ref that is used later reads memory that is gone. Until then the tree is lent, and its owner neither reuses
+  /// what was erased nor makes upper levels anew, and writes key by key; so call maintain() when the refs are done.
+  /// While refs are in use, the owner may be asked and, on a CPU, written to per key. Calls that look at the tree as a whole
+  /// (snapshot, stats, size, validate, dump, maintain, clear, bulk writes) do not wait for refs: let those finish first. The
+  /// same holds on a GPU for all calls of the owner, unless they come later in the same stream.
   /// An express lane is made by the owner, so keys far beyond those it knows are reached by links, leaf by leaf: fill an
   /// empty tree by insert(), or by kernels that double it with maintain() between them, or take upper::classic.
   [[nodiscard]] ref_type ref(std::size_t inserts = 0) { return ref_type(index_->view(inserts)); }

@@ -24,7 +24,8 @@ enum class upper : std::uint8_t {
   classic,  ///< inner nodes alone
 };
 
-/// The shape of a tree, fixed when it is compiled. `slots` is the number of elements of a node, 8 to 4096.
+/// The shape of a tree, fixed when it is compiled. `slots` is the number of elements of a node: 8, 32, 128 or 4096, or 0 for
+/// the width that point work likes best.
 template <protocol Protocol = protocol::link, upper Upper = upper::express, unsigned Slots = 0>
 struct blink_policy {
   static constexpr protocol how = Protocol;

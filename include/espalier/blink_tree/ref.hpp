@@ -32,6 +32,8 @@ class blink_tree_ref {
   /// From blink_index::view(); use blink_tree::ref().
   explicit blink_tree_ref(const void* untyped) : view_(*static_cast<const view*>(untyped)) {}
 
+  // Writes. no_room: more came than ref(inserts) made room for, and nothing was changed.
+
   /// done: the key is new; unchanged: it was there already.
   template <class Team>
   ESPALIER_HD blink_outcome insert(Team team, Key key, const slot& value) const requires(!is_set) {

@@ -157,6 +157,14 @@ struct shared_word {
 #endif
     return old;
   }
+  /// Frees what was only read. On a GPU those reads are done: a header comes in one piece, and a branch on it came before.
+  ESPALIER_INLINE void store_after_reads(T x) const {
+#if defined(__CUDA_ARCH__)
+    store_relaxed(x);
+#else
+    store_release(x);
+#endif
+  }
   ESPALIER_INLINE void store_relaxed(T x) const {
 #if defined(__CUDA_ARCH__)
     asm volatile("" ::: "memory");

@@ -30,8 +30,8 @@ struct version_latch {
   /// Nothing was changed: readers of the old version stay valid.
   template <class Team>
   static ESPALIER_INLINE void release_unchanged(Team team, std::uint32_t* word, std::uint32_t before) {
-    team.sync();
-    team.once([=] { shared_word{word}.store_relaxed(before); });
+    team.sync();  // what was read under the latch was read before it is free
+    team.once([=] { shared_word{word}.store_after_reads(before); });
   }
   /// Waits until no writer has the node.
   template <class Team>
