@@ -32,7 +32,7 @@ class lent_keys {
     for (std::size_t i = 0; i < keys.size(); ++i) at[i + 1] = at[i] + keys[i].size();
     return at;
   }
-  const strings& keys_;
+  strings keys_;
   lent<char> bytes_;
   lent<std::uint64_t> offsets_;
   bool on_device_;
