@@ -16,9 +16,9 @@
 #include "blink_tree/plan.hpp"
 #include "blink_tree/ranges.hpp"
 #include "blink_tree/storage.hpp"
-#include "blink_tree/turns.hpp"
 #include "blink_tree/validate.hpp"
 #include "device/staging.hpp"
+#include "device/turns.hpp"
 #include "espalier/blink_tree/index.hpp"
 #include "espalier/blink_tree/jobs.hpp"
 

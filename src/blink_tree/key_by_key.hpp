@@ -9,7 +9,7 @@
 
 #include "blink_tree/merge.hpp"
 #include "blink_tree/plan.hpp"
-#include "blink_tree/turns.hpp"
+#include "device/turns.hpp"
 #include "espalier/blink_tree/jobs.hpp"
 
 namespace espalier::detail {

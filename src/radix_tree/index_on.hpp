@@ -1,19 +1,23 @@
 // index_on.hpp - the radix tree on one kind of device: every operation of radix_index, written once over a Context.
+//
+// Questions are asked beside each other, writes are done alone (device/turns.hpp). A question that needs what is not
+// known yet, the order of the leaves or sums of blocks of them, is asked alone and finds it out on the way.
 #pragma once
 
 #include <algorithm>
 #include <iterator>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "device/staging.hpp"
+#include "device/turns.hpp"
 #include "espalier/radix_tree/index.hpp"
 #include "espalier/radix_tree/jobs.hpp"
 #include "radix_tree/build.hpp"
 #include "radix_tree/list.hpp"
 #include "radix_tree/storage.hpp"
+#include "radix_tree/summary.hpp"
 #include "radix_tree/validate.hpp"
 #include "radix_tree/write.hpp"
 
@@ -82,22 +86,22 @@ class radix_index_on final : public radix_index {
 
   [[nodiscard]] const device& where() const override { return where_; }
   [[nodiscard]] element_type elements() const override { return elements_; }
-  [[nodiscard]] radix_stats stats() const override { return tree_.stats(); }
+  [[nodiscard]] radix_stats stats() const override {
+    const auto lock = turns_.together();
+    radix_stats s = tree_.stats();
+    s.summary_bytes = summaries_.bytes();
+    s.bytes += s.summary_bytes;
+    return s;
+  }
   [[nodiscard]] const void* view() const override {
-    const stream order = where_.default_stream();
-    execute<Context>(where_, execution{order, true}, [&] {
-      Context context(where_, order);
-      know(context);
-    });
+    ask_by_rank({where_.default_stream(), true}, 1, [](Context&) {});
     return &tree_.view;
   }
 
   [[nodiscard]] validation validate() const override {
     validation result;
     const stream order = where_.default_stream();
-    execute<Context>(where_, execution{order, true}, [&] {
-      Context context(where_, order);
-      know(context);
+    ask_by_rank(execution{order, true}, 1, [&](Context& context) {
       radix_view<V> copy = tree_.view;
       auto node4 = host(context, tree_.node4);
       auto node16 = host(context, tree_.node16);
@@ -159,11 +163,10 @@ class radix_index_on final : public radix_index {
     });
   }
   [[nodiscard]] byte_range_buffers list(radix_slice what, const byte_keys& lo, const byte_keys& hi,
-                                        const range_options& options, const stream& order) const override {
+                                        const range_options& options, const execution& ex) const override {
     byte_range_buffers result;
-    execute<Context>(where_, execution{order, true}, [&] {
-      Context context(where_, order);
-      know(context);
+    const stream& order = ex.order;
+    ask_by_rank(execution{order, ex.wait || !Context::on_gpu}, 1, [&](Context& context) {
       const keys_in low(context, lo), high(context, hi);
       result.offsets = buffer<std::uint64_t>(where_, lo.n + 1, order);
       const buffer<std::uint64_t> begins(where_, lo.n, order);
@@ -176,19 +179,48 @@ class radix_index_on final : public radix_index {
     });
     return result;
   }
+  void aggregate(aggregate_op op, radix_slice what, const byte_keys& lo, const byte_keys& hi, interval ends, void* out,
+                 std::uint8_t* found, const execution& ex) const override {
+    const scalar_kind kind = elements_.value;
+    if (kind == scalar_kind::opaque) throw error("aggregate: the values of this tree are not numbers.");
+    if constexpr (V == 4 || V == 8) {
+      const bool bounds = op == aggregate_op::min || op == aggregate_op::max;
+      const bool floats = kind == scalar_kind::f32 || kind == scalar_kind::f64;
+      const unsigned sum_bytes = floats || bytes_of(kind) < 8 ? 8 : 16;
+      const unsigned out_bytes = bounds ? bytes_of(kind) : op == aggregate_op::sum ? sum_bytes : 8;
+      const auto known = [this, op] { return tree_.order_is_known && summaries_.knows(op); };
+      ask_knowing(known, ex, lo.n, [=, this](Context& context) {
+        const keys_in low(context, lo), high(context, hi);
+        output results(context, out, lo.n * out_bytes), mask(context, found, lo.n);
+        const buffer<std::uint64_t> begins = room<std::uint64_t>(context, lo.n);
+        const buffer<std::uint64_t> counts = room<std::uint64_t>(context, lo.n);
+        know_order(context, tree_);
+        context.ask(slices(what, low, high, {ends}, begins.data(), counts.data()), lo.n);
+        if (!summaries_.knows(op) && !may_walk(counts)) summaries_.know(context, tree_.view, op);
+        context.ask(
+            radix_aggregate_job<V>{tree_.view, summaries_.view(), static_cast<aggregate_kind>(op), begins.data(),
+                                   counts.data(), results.data(), static_cast<std::uint8_t*>(mask.data())},
+            lo.n);
+        results.deliver(context);
+        mask.deliver(context);
+      });
+    }
+  }
   void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done, radix_path path,
-             const stream& order) override {
+             const execution& ex) override {
     if (keys.n == 0) return;
     if (keys.n >= 0xffffffffu) throw error("radix_tree: a batch has fewer than 2^32 - 1 keys; split it.");
-    execute<Context>(where_, execution{order, true}, [&] {
-      Context context(where_, order);
-      const keys_in in(context, keys, true);
-      const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values,
-                            keys.n * elements_.value_bytes);
-      const buffer<std::uint8_t> mask(where_, done == nullptr ? 0 : keys.n, order);  // until all is done
-      radix_writer<Context, V>(context, tree_, elements_, options_)(op, in.batch(), keys.n, in_values.data(),
-                                                                    done == nullptr ? nullptr : mask.data(), path);
-      if (done != nullptr) context.copy(done, mask.data(), keys.n);
+    execute<Context>(where_, ex, [=, this, order = ex.order] {
+      alone_now(order, [&](Context& context) {
+        const keys_in in(context, keys, true);
+        const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values,
+                              keys.n * elements_.value_bytes);
+        const buffer<std::uint8_t> mask(where_, done == nullptr ? 0 : keys.n, order);  // until all is done
+        summaries_.forget();
+        radix_writer<Context, V>(context, tree_, elements_, options_)(op, in.batch(), keys.n, in_values.data(),
+                                                                      done == nullptr ? nullptr : mask.data(), path);
+        if (done != nullptr) context.copy(done, mask.data(), keys.n);
+      });
     });
   }
   void longest_prefix(const byte_keys& keys, std::uint32_t* lengths, void* values, std::uint8_t* found,
@@ -215,24 +247,50 @@ class radix_index_on final : public radix_index {
   }
   template <class Work>
   void ask(const execution& ex, std::size_t n, const Work& work) const {
-    if (n == 0) return;
-    execute<Context>(where_, ex, [this, work, order = ex.order] {
-      Context context(where_, order);
-      work(context);
-    });
+    ask_knowing([] { return true; }, ex, n, work);
   }
   template <class Work>
   void ask_by_rank(const execution& ex, std::size_t n, const Work& work) const {
-    ask(ex, n, [=, this](Context& context) {
-      know(context);
-      work(context);
+    ask_knowing([this] { return tree_.order_is_known; }, ex, n,
+                [this, work](Context& context) {
+                  know_order(context, tree_);
+                  work(context);
+                });
+  }
+  /// Beside other questions, if what it needs is known; else alone.
+  template <class Known, class Work>
+  void ask_knowing(const Known& known, const execution& ex, std::size_t n, const Work& work) const {
+    if (n == 0) return;
+    execute<Context>(where_, ex, [this, known, work, order = ex.order] {
+      {
+        const auto lock = turns_.together();
+        if (known()) {
+          turns_.after_others(order, false);
+          Context context(where_, order);
+          work(context);
+          return;
+        }
+      }
+      alone_now(order, work);
+      turns_.settle(order);  // questions on other streams do not wait for each other
     });
   }
-  /// Questions may come from several threads: the first one lists the leaves.
-  void know(Context& context) const {
-    const std::lock_guard lock(mutex_);
-    know_order(context, tree_);
-    if constexpr (Context::on_gpu) context.order().synchronize();
+  template <class Work>
+  void alone_now(const stream& order, const Work& work) const {
+    const auto lock = turns_.alone();
+    turns_.after_others(order, true);
+    Context context(where_, order);
+    work(context);
+  }
+  /// May a question walk along these leaves?
+  [[nodiscard]] bool may_walk(const buffer<std::uint64_t>& counts) const {
+    if constexpr (Context::on_gpu) {
+      return false;
+    } else {
+      std::uint64_t leaves = 0;
+      for (const std::uint64_t count : counts.span()) leaves += count;
+      return summaries_.may_walk(leaves, tree_.view.size);
+    }
   }
   template <class T>
   [[nodiscard]] static std::vector<T> host(Context& context, const void* from, std::size_t bytes) {
@@ -248,8 +306,9 @@ class radix_index_on final : public radix_index {
   device where_;
   element_type elements_;
   radix_options options_;
-  mutable std::mutex mutex_;
+  mutable turns<Context> turns_;
   mutable radix_storage<V> tree_;  ///< questions change the order of its leaves, from unknown to known
+  mutable summaries_of<Context, V> summaries_;
 };
 
 }  // namespace espalier::detail

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "espalier/radix_tree/radix_tree.hpp"
-#include "radix_tree/families.hpp"
-#include "support/setting.hpp"
+#include "radix_tree/subject.hpp"
 
 namespace espalier::test {
 namespace {
@@ -17,7 +15,7 @@ class RadixTreeLists : public testing::TestWithParam<const setting*> {
   using oracle = std::map<std::string, value>;
   using iterator = oracle::const_iterator;
 
-  static void expect_list(const char* what, const byte_range_result<value>& got,
+  static void expect_list(const char* what, const listed<value>& got,
                           const std::vector<std::pair<iterator, iterator>>& slices, std::uint64_t limit) {
     std::vector<std::uint64_t> offsets{0};
     strings keys;
@@ -29,9 +27,9 @@ class RadixTreeLists : public testing::TestWithParam<const setting*> {
       }
       offsets.push_back(keys.size());
     }
-    ASSERT_EQ(got.offsets.to_vector(), offsets) << what;
-    ASSERT_EQ(got.keys(), keys) << what;
-    ASSERT_EQ(got.values.to_vector(), values) << what;
+    ASSERT_EQ(got.offsets, offsets) << what;
+    ASSERT_EQ(got.keys, keys) << what;
+    ASSERT_EQ(got.values, values) << what;
   }
   static void check(byte_family f, std::size_t n) {
     SCOPED_TRACE(std::string(to_string(f)) + " x " + std::to_string(n));
@@ -39,7 +37,7 @@ class RadixTreeLists : public testing::TestWithParam<const setting*> {
     std::vector<value> values(keys.size());
     oracle all;
     for (std::size_t i = 0; i < keys.size(); ++i) all[keys[i]] = values[i] = static_cast<value>(7 * i + 3);
-    const auto tree = radix_tree<value>::build(keys, values, {}, GetParam()->where);
+    const radix_subject<value> tree(*GetParam(), keys, values);
     const strings asked = questions_about(keys, 120);
     const strings hi(asked.rbegin(), asked.rend());
     for (const std::uint64_t limit : {~std::uint64_t{0}, std::uint64_t{3}}) {
@@ -74,14 +72,14 @@ TEST_P(RadixTreeLists, SmallSetsAgree) {
 }
 
 TEST_P(RadixTreeLists, SmallEmptyTreesAndBatchesHaveNothing) {
-  const auto tree = radix_tree<value>::build(strings{}, std::vector<value>{}, {}, GetParam()->where);
-  EXPECT_TRUE(tree.validate().ok);
-  EXPECT_EQ(tree.range(strings{"", "a"}, strings{"z", "b"}).offsets.to_vector(), (std::vector<std::uint64_t>{0, 0, 0}));
-  EXPECT_EQ(tree.prefix(strings{}).offsets.to_vector(), std::vector<std::uint64_t>{0});
-  EXPECT_TRUE(tree.successor(strings{"a"}).keys().empty());
+  const radix_subject<value> tree(*GetParam(), {}, {});
+  EXPECT_TRUE(tree.tree().validate().ok);
+  EXPECT_EQ(tree.range(strings{"", "a"}, strings{"z", "b"}).offsets, (std::vector<std::uint64_t>{0, 0, 0}));
+  EXPECT_EQ(tree.prefix(strings{}).offsets, std::vector<std::uint64_t>{0});
+  EXPECT_TRUE(tree.successor(strings{"a"}).keys.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(, RadixTreeLists, testing::ValuesIn(host_span_settings()), setting_name{});
+INSTANTIATE_TEST_SUITE_P(, RadixTreeLists, testing::ValuesIn(all_settings()), setting_name{});
 
 }  // namespace
 }  // namespace espalier::test

@@ -1,72 +1,26 @@
 // write_test.cpp - batches of writes agree with std::map, equal keys in a batch included; a failed one changes nothing.
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <map>
 
-#include "espalier/radix_tree/radix_tree.hpp"
-#include "radix_tree/families.hpp"
+#include "radix_tree/model.hpp"
 #include "support/failing_pool.hpp"
 #include "support/less_work.hpp"
-#include "support/setting.hpp"
 
 namespace espalier::test {
 namespace {
 
-enum class write : std::uint8_t { insert, insert_or_assign, update, erase };
-
-class model {
- public:
-  /// What `done` must say.
-  std::vector<std::uint8_t> apply(write op, const strings& keys, const std::vector<std::uint64_t>& values) {
-    std::vector<std::uint8_t> done;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      const bool there = all.count(keys[i]) != 0;
-      if (op == write::insert) all.emplace(keys[i], values[i]);
-      if (op == write::insert_or_assign || (op == write::update && there)) all[keys[i]] = values[i];
-      if (op == write::erase) all.erase(keys[i]);
-      done.push_back(op == write::update || op == write::erase ? there : !there);
-    }
-    return done;
-  }
-  std::map<std::string, std::uint64_t> all;
-};
-
-void apply(radix_tree<std::uint64_t>& tree, write op, const strings& keys, const std::vector<std::uint64_t>& values,
-           std::span<std::uint8_t> done, radix_path path) {
-  if (op == write::insert) tree.insert(keys, values, done, path);
-  if (op == write::insert_or_assign) tree.insert_or_assign(keys, values, done, path);
-  if (op == write::update) tree.update(keys, values, done);
-  if (op == write::erase) tree.erase(keys, done, path);
-}
-constexpr radix_path all_paths[] = {radix_path::automatic, radix_path::in_place, radix_path::rebuild};
-
-std::string difference(const radix_tree<std::uint64_t>& tree, const model& m) {
-  const validation v = tree.validate();
-  if (!v.ok) return v.problem;
-  if (tree.size() != m.all.size()) return std::to_string(tree.size()) + " keys, not " + std::to_string(m.all.size());
-  const auto got = tree.prefix(strings{""});
-  const strings keys = got.keys();
-  const auto values = got.values.to_vector();
-  std::size_t i = 0;
-  for (const auto& [key, value] : m.all) {
-    if (keys[i] != key || values[i] != value) return "element " + std::to_string(i) + " differs";
-    ++i;
-  }
-  return {};
-}
-
+using subject = radix_subject<std::uint64_t>;
 constexpr std::size_t few = less_work > 1 ? 60 : 250;
 
 class RadixTreeWrites : public testing::TestWithParam<const setting*> {
  protected:
-  static void step(radix_tree<std::uint64_t>& tree, model& m, write op, const strings& keys, std::uint64_t first_value,
+  static void step(subject& tree, radix_model& m, radix_op op, const strings& keys, std::uint64_t first_value,
                    radix_path path = radix_path::in_place) {
     std::vector<std::uint64_t> values(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) values[i] = first_value + i;
     std::vector<std::uint8_t> done(keys.size(), 7);
-    apply(tree, op, keys, values, done, path);
+    tree.write(op, keys, values, done, path);
     ASSERT_EQ(done, m.apply(op, keys, values)) << "operation " << static_cast<int>(op);
     ASSERT_EQ(difference(tree, m), "") << "operation " << static_cast<int>(op);
   }
@@ -76,57 +30,39 @@ TEST_P(RadixTreeWrites, SmallBatchesOfEveryFamilyAgree) {
   for (const byte_family f : all_byte_families)
     for (const radix_path path : all_paths) {
       SCOPED_TRACE(std::string(to_string(f)) + ", path " + std::to_string(static_cast<int>(path)));
-      model m;
-      auto tree = radix_tree<std::uint64_t>::build(strings{}, std::vector<std::uint64_t>{}, {}, GetParam()->where);
+      radix_model m;
+      subject tree(*GetParam(), {}, {});
       std::uint64_t value = 1;
       for (std::uint64_t round = 0; round < (less_work > 1 ? 1u : 3u); ++round) {
         const strings keys = byte_keys_of(f, few, round + 1);
         const strings near = questions_about(keys, few / 2, round);
-        for (const auto& [op, batch] : {std::pair{write::insert, keys},
-                                        {write::update, near},
-                                        {write::erase, near},
-                                        {write::insert_or_assign, near},
-                                        {write::insert, near},
-                                        {write::erase, keys}}) {
+        for (const auto& [op, batch] : {std::pair{radix_op::insert, keys},
+                                        {radix_op::update, near},
+                                        {radix_op::erase, near},
+                                        {radix_op::insert_or_assign, near},
+                                        {radix_op::insert, near},
+                                        {radix_op::erase, keys}}) {
           step(tree, m, op, batch, value, path);
           if (HasFatalFailure()) return;
           value += 1000;
         }
-        step(tree, m, write::insert, keys, value += 1000, path);
+        step(tree, m, radix_op::insert, keys, value += 1000, path);
       }
-      step(tree, m, write::erase, tree.prefix(strings{""}).keys(), 0, path);
-      EXPECT_TRUE(tree.empty());
-      step(tree, m, write::insert, byte_keys_of(f, 50), 5, path);
+      step(tree, m, radix_op::erase, tree.prefix({""}).keys, 0, path);
+      EXPECT_TRUE(tree.tree().empty());
+      step(tree, m, radix_op::insert, byte_keys_of(f, 50), 5, path);
       if (HasFatalFailure()) return;
     }
 }
 
 TEST_P(RadixTreeWrites, LargeBatchesOfAFewKeysHaveTheLastOneWin) {
-  model m;
-  auto tree = radix_tree<std::uint64_t>::build(strings{}, std::vector<std::uint64_t>{}, {}, GetParam()->where);
+  radix_model m;
+  subject tree(*GetParam(), {}, {});
   random_words random(3);
   strings keys(50000);
   for (std::string& k : keys) k = "key" + std::to_string(random.below(7));
-  step(tree, m, write::insert_or_assign, keys, 1);
-  for (std::uint64_t round = 0; round < 4; ++round) step(tree, m, write::update, keys, 1000000 * round);
-}
-
-RC_GTEST_PROP(RadixTreeModel, AnySequenceOfWritesAgreesWithAMap, ()) {
-  model m;
-  auto tree = radix_tree<std::uint64_t>::build(strings{}, std::vector<std::uint64_t>{}, {}, device::cpu(2));
-  const auto key = rc::gen::container<std::string>(rc::gen::element('\0', '\1', 'a', '\xff'));
-  const int steps = *rc::gen::inRange(1, 8);
-  for (int i = 0; i < steps; ++i) {
-    const auto op = *rc::gen::element(write::insert, write::insert_or_assign, write::update, write::erase);
-    const strings keys = *rc::gen::container<strings>(key);
-    std::vector<std::uint64_t> values(keys.size());
-    for (std::size_t j = 0; j < keys.size(); ++j) values[j] = 100 * static_cast<std::uint64_t>(i) + j;
-    std::vector<std::uint8_t> done(keys.size());
-    apply(tree, op, keys, values, done,
-          *rc::gen::elementOf(std::vector<radix_path>(std::begin(all_paths), std::end(all_paths))));
-    RC_ASSERT(done == m.apply(op, keys, values));
-    RC_ASSERT(difference(tree, m) == "");
-  }
+  step(tree, m, radix_op::insert_or_assign, keys, 1);
+  for (std::uint64_t round = 0; round < 4; ++round) step(tree, m, radix_op::update, keys, 1000000 * round);
 }
 
 TEST_P(RadixTreeWrites, SmallWritesWithoutMemoryChangeNothing) {
@@ -134,22 +70,22 @@ TEST_P(RadixTreeWrites, SmallWritesWithoutMemoryChangeNothing) {
   const device where = GetParam()->where.with_pool(pool);
   const strings keys = byte_keys_of(byte_family::random_lengths, few), more = byte_keys_of(byte_family::urls, few);
   std::vector<std::uint64_t> values(keys.size(), 1), other(more.size(), 2), again(keys.size(), 3);
-  model m;
-  m.apply(write::insert_or_assign, keys, values);
-  for (const write op : {write::insert, write::insert_or_assign, write::update, write::erase})
+  radix_model m;
+  m.apply(radix_op::insert_or_assign, keys, values);
+  for (const radix_op op : {radix_op::insert, radix_op::insert_or_assign, radix_op::update, radix_op::erase})
     for (const radix_path path : {radix_path::in_place, radix_path::rebuild}) {
-      const strings& batch = op == write::update || op == write::erase ? keys : more;
-      const auto& brought = op == write::update || op == write::erase ? again : other;
+      const strings& batch = op == radix_op::update || op == radix_op::erase ? keys : more;
+      const auto& brought = op == radix_op::update || op == radix_op::erase ? again : other;
       std::size_t failures = 0;
       for (std::size_t k = 1;; ++k) {
         ASSERT_LT(k, 5000u) << "never stops allocating";
-        auto tree = radix_tree<std::uint64_t>::build(keys, values, {}, where);
-        model after = m;
+        subject tree(*GetParam(), where, keys, values);
+        radix_model after = m;
         std::vector<std::uint8_t> done(batch.size());
         pool->fail_at(k);
         bool threw = false;
         try {
-          apply(tree, op, batch, brought, done, path);
+          tree.write(op, batch, brought, done, path);
         } catch (const out_of_memory&) {
           threw = true;
           ++failures;
@@ -166,15 +102,15 @@ TEST_P(RadixTreeWrites, SmallWritesWithoutMemoryChangeNothing) {
 /// One node at the root, child by child up to all bytes, and back.
 TEST_P(RadixTreeWrites, SmallNodesGrowAndShrinkThroughEveryKind) {
   for (const bool with_end : {false, true}) {
-    model m;
-    auto tree = radix_tree<std::uint64_t>::build(strings{}, std::vector<std::uint64_t>{}, {}, GetParam()->where);
-    if (with_end) step(tree, m, write::insert, {""}, 1);
+    radix_model m;
+    subject tree(*GetParam(), {}, {});
+    if (with_end) step(tree, m, radix_op::insert, {""}, 1);
     random_words random(5);
     std::vector<unsigned> bytes(256);
     for (unsigned b = 0; b < 256; ++b) bytes[b] = b;
     shuffle(bytes, random);
     const auto expect_kind = [&](unsigned children, const char* when, std::initializer_list<unsigned> allowed) {
-      const radix_stats s = tree.stats();
+      const radix_stats s = tree.tree().stats();
       for (unsigned k = 0; k < 4; ++k) {
         const bool may = std::find(allowed.begin(), allowed.end(), k) != allowed.end();
         ASSERT_TRUE(s.nodes[k] == 0 || may) << children << " children, " << when << ": node of kind " << k;
@@ -182,13 +118,13 @@ TEST_P(RadixTreeWrites, SmallNodesGrowAndShrinkThroughEveryKind) {
       ASSERT_EQ(s.nodes[0] + s.nodes[1] + s.nodes[2] + s.nodes[3], children + (with_end ? 1 : 0) < 2 ? 0u : 1u);
     };
     for (unsigned n = 1; n <= 256; ++n) {
-      step(tree, m, write::insert, {std::string(1, static_cast<char>(bytes[n - 1]))}, n);
+      step(tree, m, radix_op::insert, {std::string(1, static_cast<char>(bytes[n - 1]))}, n);
       expect_kind(n, "growing", {n <= 4 ? 0u : n <= 16 ? 1u : n <= 48 ? 2u : 3u});
       if (HasFatalFailure()) return;
     }
     shuffle(bytes, random);
     for (unsigned n = 256; n-- > 0;) {
-      step(tree, m, write::erase, {std::string(1, static_cast<char>(bytes[n]))}, n);
+      step(tree, m, radix_op::erase, {std::string(1, static_cast<char>(bytes[n]))}, n);
       // Kinds shrink a few children below where they grow.
       expect_kind(n, "shrinking", {n <= 3 ? 0u : n <= 12 ? 1u : n <= 37 ? 2u : 3u});
       if (HasFatalFailure()) return;
@@ -197,39 +133,39 @@ TEST_P(RadixTreeWrites, SmallNodesGrowAndShrinkThroughEveryKind) {
 }
 
 TEST_P(RadixTreeWrites, SmallPathsAreSplitAndJoined) {
-  model m;
-  auto tree = radix_tree<std::uint64_t>::build(strings{}, std::vector<std::uint64_t>{}, {}, GetParam()->where);
+  radix_model m;
+  subject tree(*GetParam(), {}, {});
   const std::string path(700, 'p');
   for (const std::size_t at : {700u, 350u, 0u, 699u, 1u, 351u, 349u}) {
-    step(tree, m, write::insert, {path.substr(0, at) + "x"}, at);
-    step(tree, m, write::insert, {path.substr(0, at)}, at);
+    step(tree, m, radix_op::insert, {path.substr(0, at) + "x"}, at);
+    step(tree, m, radix_op::insert, {path.substr(0, at)}, at);
     if (HasFatalFailure()) return;
   }
   for (const std::size_t at : {350u, 0u, 700u, 349u, 699u, 351u, 1u}) {
-    step(tree, m, write::erase, {path.substr(0, at)}, at);
-    step(tree, m, write::erase, {path.substr(0, at) + "x"}, at);
+    step(tree, m, radix_op::erase, {path.substr(0, at)}, at);
+    step(tree, m, radix_op::erase, {path.substr(0, at) + "x"}, at);
     if (HasFatalFailure()) return;
   }
-  EXPECT_TRUE(tree.empty());
+  EXPECT_TRUE(tree.tree().empty());
 }
 
 TEST_P(RadixTreeWrites, LargeBatchesInPlaceAgree) {
   for (const byte_family f :
        {byte_family::random_lengths, byte_family::few_bytes, byte_family::urls, byte_family::fixed16}) {
     SCOPED_TRACE(to_string(f));
-    model m;
-    auto tree = radix_tree<std::uint64_t>::build(strings{}, std::vector<std::uint64_t>{}, {}, GetParam()->where);
+    radix_model m;
+    subject tree(*GetParam(), {}, {});
     const strings keys = byte_keys_of(f, 20000), near = questions_about(keys, 10000);
-    step(tree, m, write::insert, keys, 1, radix_path::rebuild);
-    step(tree, m, write::insert, near, 100000);
-    step(tree, m, write::erase, near, 0);
-    step(tree, m, write::insert_or_assign, keys, 300000);
-    step(tree, m, write::erase, keys, 0);
+    step(tree, m, radix_op::insert, keys, 1, radix_path::rebuild);
+    step(tree, m, radix_op::insert, near, 100000);
+    step(tree, m, radix_op::erase, near, 0);
+    step(tree, m, radix_op::insert_or_assign, keys, 300000);
+    step(tree, m, radix_op::erase, keys, 0);
     if (HasFatalFailure()) return;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, RadixTreeWrites, testing::ValuesIn(host_span_settings()), setting_name{});
+INSTANTIATE_TEST_SUITE_P(, RadixTreeWrites, testing::ValuesIn(all_settings()), setting_name{});
 
 }  // namespace
 }  // namespace espalier::test

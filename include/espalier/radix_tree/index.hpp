@@ -17,6 +17,8 @@ struct byte_keys {
   byte_batch batch;
   std::size_t n = 0;
   std::size_t bytes = 0;  ///< of all keys, if there are no offsets
+  /// What holds a copy of the caller's keys, if there is one: it lives as long as work that is still to be done.
+  std::shared_ptr<const void> copy;
 };
 
 enum class radix_bound : std::uint8_t { lower, upper };
@@ -54,14 +56,18 @@ class radix_index {
   virtual void count(radix_slice what, const byte_keys& lo, const byte_keys& hi, const range_options& options,
                      std::uint64_t* counts, const execution& ex) const = 0;
   [[nodiscard]] virtual byte_range_buffers list(radix_slice what, const byte_keys& lo, const byte_keys& hi,
-                                                const range_options& options, const stream& order) const = 0;
+                                                const range_options& options, const execution& ex) const = 0;
+  /// out: sum_of<Value> for sum, values for min and max (found says which slices held anything), double for avg (NaN
+  /// where there is nothing). `hi` counts for ranges only, and so do the ends.
+  virtual void aggregate(aggregate_op op, radix_slice what, const byte_keys& lo, const byte_keys& hi, interval ends,
+                         void* out, std::uint8_t* found, const execution& ex) const = 0;
   /// lengths[i]: of the longest key that the i-th one begins with; found[i] = 0: there is none.
   virtual void longest_prefix(const byte_keys& keys, std::uint32_t* lengths, void* values, std::uint8_t* found,
                               const execution& ex) const = 0;
   /// done[i] = 1: insert, insert_or_assign: the key was new; update, erase: it was there. Of equal keys of a batch the
   /// last one counts, of those that insert the first. Strong guarantee.
   virtual void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done, radix_path path,
-                     const stream& order) = 0;
+                     const execution& ex) = 0;
 };
 
 /// Keys in any order; of equal ones the last counts. Strong guarantee.

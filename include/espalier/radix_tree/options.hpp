@@ -28,8 +28,9 @@ struct radix_stats {
   std::size_t heap_bytes = 0;  ///< of longer keys
   unsigned table_bits = 0;     ///< 0: no table
   std::size_t table_bytes = 0;
-  std::size_t order_bytes = 0;  ///< leaves in key order, where they do not lie so
-  std::size_t bytes = 0;        ///< all device memory of the tree
+  std::size_t order_bytes = 0;    ///< leaves in key order, where they do not lie so
+  std::size_t summary_bytes = 0;  ///< of aggregates, which the first of them makes (src/radix_tree/summary.hpp)
+  std::size_t bytes = 0;          ///< all device memory of the tree
 };
 
 }  // namespace espalier

@@ -3,107 +3,40 @@
 //
 // Keys are strings of any bytes and any length: empty ones, with zeros in them, one the beginning of another. They are
 // ordered byte by byte, unsigned; byte_key.hpp turns numbers, dates and tuples into such keys. A batch of keys is given
-// as strings in host memory, or as bytes and offsets (or keys of one length) in host or device memory. All calls are
-// for batches; on a GPU they run in the order of a stream, the _async ones without waiting.
+// as strings in host memory, or as bytes and offsets (or keys of one length) in host or device memory (batch.hpp).
+//
+// Every bulk call takes a stream last, and has an _async twin that returns once the work is enqueued: results are
+// there, and errors are thrown, at stream::synchronize(). What a call was given must live until then; keys that were
+// given as strings are copied. On a GPU these wait for the host all the same:
+//   inserts and erases   all but the last step: how many leaves and nodes there are to make is decided here
+//   updates              of keys with offsets, which are checked first
+//   ordered questions    the first one after inserts or erases, which lists the leaves in key order; the first
+//                        aggregate after a write likewise
+// The owner's calls may come from several threads at once, each with a stream of its own (device::make_stream):
+// questions are asked beside each other, a write waits for all others.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 #include <type_traits>
-#include <vector>
+#include <utility>
 
 #include "espalier/core/scalar.hpp"
+#include "espalier/radix_tree/batch.hpp"
 #include "espalier/radix_tree/index.hpp"
 #include "espalier/radix_tree/ref.hpp"
 #include "espalier/static_tree/result.hpp"
 
 namespace espalier {
 
-/// A batch of keys that belong to somebody else.
-class keys_of_bytes {
- public:
-  /// Key i is bytes [offsets[i], offsets[i + 1]): one offset more than there are keys. They ascend: builds and writes
-  /// check that, and on a CPU questions, too. Both in host memory, or both in the tree's device memory.
-  keys_of_bytes(std::span<const char> bytes, std::span<const std::uint64_t> offsets) {
-    if (offsets.empty()) throw error("keys_of_bytes: n keys have n + 1 offsets; give one at least.");
-    keys_.batch = {reinterpret_cast<const std::uint8_t*>(bytes.data()), offsets.data(), 0};
-    keys_.n = offsets.size() - 1;
-    keys_.bytes = bytes.size();
-  }
-  /// Keys of `length` bytes each, one behind the other.
-  keys_of_bytes(std::span<const char> bytes, std::size_t length) {
-    if (length == 0 || bytes.size() % length != 0)
-      throw error("keys_of_bytes: " + std::to_string(bytes.size()) + " bytes are no whole number of keys of " +
-                  std::to_string(length) + ".");
-    keys_.batch = {reinterpret_cast<const std::uint8_t*>(bytes.data()), nullptr, length};
-    keys_.n = bytes.size() / length;
-    keys_.bytes = bytes.size();
-  }
-  /// Strings in host memory; copied.
-  template <class String>
-  requires(std::is_convertible_v<const String&, std::string_view>) keys_of_bytes(std::span<const String> strings)
-      : own_(std::make_shared<memory>()) {
-    own_->offsets.reserve(strings.size() + 1);
-    own_->offsets.push_back(0);
-    for (const std::string_view s : strings) {
-      own_->bytes.insert(own_->bytes.end(), s.begin(), s.end());
-      own_->offsets.push_back(own_->bytes.size());
-    }
-    keys_.batch = {reinterpret_cast<const std::uint8_t*>(own_->bytes.data()), own_->offsets.data(), 0};
-    keys_.n = strings.size();
-    keys_.bytes = own_->bytes.size();
-  }
-  template <class String>
-  requires(std::is_convertible_v<const String&, std::string_view>) keys_of_bytes(const std::vector<String>& strings)
-      : keys_of_bytes(std::span<const String>(strings)) {}
-
-  [[nodiscard]] std::size_t size() const { return keys_.n; }
-  [[nodiscard]] const detail::byte_keys& raw() const { return keys_; }
-
- private:
-  struct memory {
-    std::vector<char> bytes;
-    std::vector<std::uint64_t> offsets;
-  };
-  detail::byte_keys keys_;
-  std::shared_ptr<memory> own_;
-};
-
-/// Answers with keys: query i owns elements [offsets[i], offsets[i + 1]), in key order; element e has the bytes
-/// [key_offsets[e], key_offsets[e + 1]) of key_bytes. All of it is on the tree's device.
-template <class Value>
-struct byte_range_result {
-  using value_element = std::conditional_t<std::is_void_v<Value>, unsigned char, Value>;
-  buffer<std::uint64_t> offsets;
-  buffer<std::uint64_t> key_offsets;
-  buffer<char> key_bytes;
-  buffer<value_element> values;  ///< empty for a set
-
-  explicit byte_range_result(detail::byte_range_buffers&& raw)
-      : offsets(std::move(raw.offsets)),
-        key_offsets(std::move(raw.key_offsets)),
-        key_bytes(std::move(raw.key_bytes), raw.total_bytes),
-        values(std::move(raw.values), raw.total) {}
-  /// All keys, as strings in host memory.
-  [[nodiscard]] std::vector<std::string> keys() const {
-    const auto at = key_offsets.to_vector();
-    const auto bytes = key_bytes.to_vector();
-    std::vector<std::string> strings;
-    for (std::size_t e = 0; e + 1 < at.size(); ++e)
-      strings.emplace_back(bytes.data() + at[e], static_cast<std::size_t>(at[e + 1] - at[e]));
-    return strings;
-  }
-};
-
 /// Value: any trivially copyable type of at most 16 bytes; void makes it a set.
 template <class Value = void>
 class radix_tree {
   static constexpr bool is_set = std::is_void_v<Value>;
   using slot = std::conditional_t<is_set, unsigned char, Value>;
-  static_assert(std::is_trivially_copyable_v<slot> && sizeof(slot) <= 16);
+  static_assert(std::is_trivially_copyable_v<slot>, "values must be trivially copyable");
+  static_assert(sizeof(slot) <= 16, "values have at most 16 bytes: store an index to larger ones");
   using keys_in = const keys_of_bytes&;
   template <class T>
   using in = std::span<const T>;
@@ -113,6 +46,7 @@ class radix_tree {
 
  public:
   using value_type = Value;
+  using sum_type = sum_of<slot>;
 
   /// From keys in any order; of equal ones the last counts.
   [[nodiscard]] static radix_tree build(keys_in keys, in<slot> values, const radix_options& options = {},
@@ -140,52 +74,147 @@ class radix_tree {
   void lower_bound(keys_in keys, out<std::uint64_t> ranks, const stream& s = {}) const {
     rank_on(detail::radix_bound::lower, keys, ranks, wait(s));
   }
+  void lower_bound_async(keys_in keys, out<std::uint64_t> ranks, const stream& s) const {
+    rank_on(detail::radix_bound::lower, keys, ranks, enqueue(s));
+  }
   void upper_bound(keys_in keys, out<std::uint64_t> ranks, const stream& s = {}) const {
     rank_on(detail::radix_bound::upper, keys, ranks, wait(s));
+  }
+  void upper_bound_async(keys_in keys, out<std::uint64_t> ranks, const stream& s) const {
+    rank_on(detail::radix_bound::upper, keys, ranks, enqueue(s));
   }
   /// Keys of each range.
   void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {},
              const stream& s = {}) const {
-    detail::require_equal("count", lo.size(), hi.size());
-    detail::require_equal("count", lo.size(), counts.size());
-    index_->count(detail::radix_slice::range, lo.raw(), hi.raw(), options, counts.data(), wait(s));
+    count_on(detail::radix_slice::range, lo, hi, counts, options, wait(s));
+  }
+  void count_async(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options,
+                   const stream& s) const {
+    count_on(detail::radix_slice::range, lo, hi, counts, options, enqueue(s));
   }
   /// Keys that begin with each of these.
   void count_prefix(keys_in prefixes, out<std::uint64_t> counts, const range_options& options = {},
                     const stream& s = {}) const {
-    detail::require_equal("count_prefix", prefixes.size(), counts.size());
-    index_->count(detail::radix_slice::prefix, prefixes.raw(), prefixes.raw(), options, counts.data(), wait(s));
+    count_on(detail::radix_slice::prefix, prefixes, prefixes, counts, options, wait(s));
+  }
+  void count_prefix_async(keys_in prefixes, out<std::uint64_t> counts, const range_options& options,
+                          const stream& s) const {
+    count_on(detail::radix_slice::prefix, prefixes, prefixes, counts, options, enqueue(s));
+  }
+
+  // ---- aggregates over the values of a range, or of the keys that begin with a prefix: O(log n) --------------
+  // found is 0 where there is nothing, and the value then has zero bytes; it may be empty.
+
+  /// Sums of integers are exact; floats are added up in double.
+  void sum(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed, const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::sum, detail::radix_slice::range, lo, hi, sums, {}, ends, wait(s));
+  }
+  void sum_async(keys_in lo, keys_in hi, out<sum_type> sums, interval ends, const stream& s) const {
+    aggregate_on(detail::aggregate_op::sum, detail::radix_slice::range, lo, hi, sums, {}, ends, enqueue(s));
+  }
+  void sum_prefix(keys_in prefixes, out<sum_type> sums, const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::sum, detail::radix_slice::prefix, prefixes, prefixes, sums, {}, interval::closed,
+                 wait(s));
+  }
+  void sum_prefix_async(keys_in prefixes, out<sum_type> sums, const stream& s) const {
+    aggregate_on(detail::aggregate_op::sum, detail::radix_slice::prefix, prefixes, prefixes, sums, {}, interval::closed,
+                 enqueue(s));
+  }
+  void min(keys_in lo, keys_in hi, out<slot> values, mask_out found, interval ends = interval::closed,
+           const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::min, detail::radix_slice::range, lo, hi, values, found, ends, wait(s));
+  }
+  void min_async(keys_in lo, keys_in hi, out<slot> values, mask_out found, interval ends, const stream& s) const {
+    aggregate_on(detail::aggregate_op::min, detail::radix_slice::range, lo, hi, values, found, ends, enqueue(s));
+  }
+  void min_prefix(keys_in prefixes, out<slot> values, mask_out found, const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::min, detail::radix_slice::prefix, prefixes, prefixes, values, found,
+                 interval::closed, wait(s));
+  }
+  void min_prefix_async(keys_in prefixes, out<slot> values, mask_out found, const stream& s) const {
+    aggregate_on(detail::aggregate_op::min, detail::radix_slice::prefix, prefixes, prefixes, values, found,
+                 interval::closed, enqueue(s));
+  }
+  void max(keys_in lo, keys_in hi, out<slot> values, mask_out found, interval ends = interval::closed,
+           const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::max, detail::radix_slice::range, lo, hi, values, found, ends, wait(s));
+  }
+  void max_async(keys_in lo, keys_in hi, out<slot> values, mask_out found, interval ends, const stream& s) const {
+    aggregate_on(detail::aggregate_op::max, detail::radix_slice::range, lo, hi, values, found, ends, enqueue(s));
+  }
+  void max_prefix(keys_in prefixes, out<slot> values, mask_out found, const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::max, detail::radix_slice::prefix, prefixes, prefixes, values, found,
+                 interval::closed, wait(s));
+  }
+  void max_prefix_async(keys_in prefixes, out<slot> values, mask_out found, const stream& s) const {
+    aggregate_on(detail::aggregate_op::max, detail::radix_slice::prefix, prefixes, prefixes, values, found,
+                 interval::closed, enqueue(s));
+  }
+  /// NaN where there is nothing.
+  void avg(keys_in lo, keys_in hi, out<double> means, interval ends = interval::closed, const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::avg, detail::radix_slice::range, lo, hi, means, {}, ends, wait(s));
+  }
+  void avg_async(keys_in lo, keys_in hi, out<double> means, interval ends, const stream& s) const {
+    aggregate_on(detail::aggregate_op::avg, detail::radix_slice::range, lo, hi, means, {}, ends, enqueue(s));
+  }
+  void avg_prefix(keys_in prefixes, out<double> means, const stream& s = {}) const {
+    aggregate_on(detail::aggregate_op::avg, detail::radix_slice::prefix, prefixes, prefixes, means, {},
+                 interval::closed, wait(s));
+  }
+  void avg_prefix_async(keys_in prefixes, out<double> means, const stream& s) const {
+    aggregate_on(detail::aggregate_op::avg, detail::radix_slice::prefix, prefixes, prefixes, means, {},
+                 interval::closed, enqueue(s));
   }
 
   // ---- elements, keys and values: exact and compact ----------------------------------------------------------
+  // The _async ones wait until it is known how many bytes they answer; on a GPU the elements are there when the stream
+  // gets to what is enqueued next.
+
   [[nodiscard]] byte_range_result<Value> range(keys_in lo, keys_in hi, const range_options& options = {},
                                                const stream& s = {}) const {
-    detail::require_equal("range", lo.size(), hi.size());
-    return list(detail::radix_slice::range, lo, hi, options, s);
+    return list(detail::radix_slice::range, lo, hi, options, wait(s));
+  }
+  [[nodiscard]] byte_range_result<Value> range_async(keys_in lo, keys_in hi, const range_options& options,
+                                                     const stream& s) const {
+    return list(detail::radix_slice::range, lo, hi, options, enqueue(s));
   }
   /// All elements whose keys begin with each of these.
   [[nodiscard]] byte_range_result<Value> prefix(keys_in prefixes, const range_options& options = {},
                                                 const stream& s = {}) const {
-    return list(detail::radix_slice::prefix, prefixes, prefixes, options, s);
+    return list(detail::radix_slice::prefix, prefixes, prefixes, options, wait(s));
+  }
+  [[nodiscard]] byte_range_result<Value> prefix_async(keys_in prefixes, const range_options& options,
+                                                      const stream& s) const {
+    return list(detail::radix_slice::prefix, prefixes, prefixes, options, enqueue(s));
   }
   /// The first element not less than, the first greater than, the last less than each key; none where there is none.
   [[nodiscard]] byte_range_result<Value> at_or_after(keys_in keys, const stream& s = {}) const {
-    return list(detail::radix_slice::at_or_after, keys, keys, {}, s);
+    return list(detail::radix_slice::at_or_after, keys, keys, {}, wait(s));
+  }
+  [[nodiscard]] byte_range_result<Value> at_or_after_async(keys_in keys, const stream& s) const {
+    return list(detail::radix_slice::at_or_after, keys, keys, {}, enqueue(s));
   }
   [[nodiscard]] byte_range_result<Value> successor(keys_in keys, const stream& s = {}) const {
-    return list(detail::radix_slice::successor, keys, keys, {}, s);
+    return list(detail::radix_slice::successor, keys, keys, {}, wait(s));
+  }
+  [[nodiscard]] byte_range_result<Value> successor_async(keys_in keys, const stream& s) const {
+    return list(detail::radix_slice::successor, keys, keys, {}, enqueue(s));
   }
   [[nodiscard]] byte_range_result<Value> predecessor(keys_in keys, const stream& s = {}) const {
-    return list(detail::radix_slice::predecessor, keys, keys, {}, s);
+    return list(detail::radix_slice::predecessor, keys, keys, {}, wait(s));
+  }
+  [[nodiscard]] byte_range_result<Value> predecessor_async(keys_in keys, const stream& s) const {
+    return list(detail::radix_slice::predecessor, keys, keys, {}, enqueue(s));
   }
 
   /// The longest key of the tree that each of these begins with: its length and value.
   void longest_prefix(keys_in keys, out<std::uint32_t> lengths, out<slot> values, mask_out found,
                       const stream& s = {}) const {
-    detail::require_optional("longest_prefix lengths", keys.size(), lengths.size());
-    detail::require_optional("longest_prefix values", keys.size(), values.size());
-    detail::require_optional("longest_prefix mask", keys.size(), found.size());
-    index_->longest_prefix(keys.raw(), lengths.data(), is_set ? nullptr : values.data(), found.data(), wait(s));
+    longest_prefix_on(keys, lengths, values, found, wait(s));
+  }
+  void longest_prefix_async(keys_in keys, out<std::uint32_t> lengths, out<slot> values, mask_out found,
+                            const stream& s) const {
+    longest_prefix_on(keys, lengths, values, found, enqueue(s));
   }
 
   // ---- writes ------------------------------------------------------------------------------------------------
@@ -196,21 +225,37 @@ class radix_tree {
 
   void insert(keys_in keys, in<slot> values, mask_out done = {}, radix_path path = radix_path::automatic,
               const stream& s = {}) requires(!is_set) {
-    write_on(detail::radix_write::insert, keys, values, done, path, s);
+    write_on(detail::radix_write::insert, keys, values, done, path, wait(s));
   }
   void insert(keys_in keys, mask_out done = {}, radix_path path = radix_path::automatic,
               const stream& s = {}) requires(is_set) {
-    write_on(detail::radix_write::insert, keys, {}, done, path, s);
+    write_on(detail::radix_write::insert, keys, {}, done, path, wait(s));
+  }
+  void insert_async(keys_in keys, in<slot> values, mask_out done, radix_path path, const stream& s) requires(!is_set) {
+    write_on(detail::radix_write::insert, keys, values, done, path, enqueue(s));
+  }
+  void insert_async(keys_in keys, mask_out done, radix_path path, const stream& s) requires(is_set) {
+    write_on(detail::radix_write::insert, keys, {}, done, path, enqueue(s));
   }
   void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {}, radix_path path = radix_path::automatic,
                         const stream& s = {}) requires(!is_set) {
-    write_on(detail::radix_write::insert_or_assign, keys, values, done, path, s);
+    write_on(detail::radix_write::insert_or_assign, keys, values, done, path, wait(s));
+  }
+  void insert_or_assign_async(keys_in keys, in<slot> values, mask_out done, radix_path path,
+                              const stream& s) requires(!is_set) {
+    write_on(detail::radix_write::insert_or_assign, keys, values, done, path, enqueue(s));
   }
   void update(keys_in keys, in<slot> values, mask_out done = {}, const stream& s = {}) requires(!is_set) {
-    write_on(detail::radix_write::update, keys, values, done, radix_path::automatic, s);
+    write_on(detail::radix_write::update, keys, values, done, radix_path::automatic, wait(s));
+  }
+  void update_async(keys_in keys, in<slot> values, mask_out done, const stream& s) requires(!is_set) {
+    write_on(detail::radix_write::update, keys, values, done, radix_path::automatic, enqueue(s));
   }
   void erase(keys_in keys, mask_out done = {}, radix_path path = radix_path::automatic, const stream& s = {}) {
-    write_on(detail::radix_write::erase, keys, {}, done, path, s);
+    write_on(detail::radix_write::erase, keys, {}, done, path, wait(s));
+  }
+  void erase_async(keys_in keys, mask_out done, radix_path path, const stream& s) {
+    write_on(detail::radix_write::erase, keys, {}, done, path, enqueue(s));
   }
 
   /// For use inside a kernel or CPU threads, until the next write.
@@ -240,14 +285,39 @@ class radix_tree {
     index_->find(keys.raw(), values.data(), found.data(), ex);
   }
   [[nodiscard]] byte_range_result<Value> list(detail::radix_slice what, keys_in lo, keys_in hi,
-                                              const range_options& options, const stream& s) const {
-    return byte_range_result<Value>(index_->list(what, lo.raw(), hi.raw(), options, where().resolve(s)));
+                                              const range_options& options, const detail::execution& ex) const {
+    detail::require_equal("range", lo.size(), hi.size());
+    return byte_range_result<Value>(index_->list(what, lo.raw(), hi.raw(), options, ex));
+  }
+  void count_on(detail::radix_slice what, keys_in lo, keys_in hi, out<std::uint64_t> counts,
+                const range_options& options, const detail::execution& ex) const {
+    detail::require_equal("count", lo.size(), hi.size());
+    detail::require_equal("count", lo.size(), counts.size());
+    index_->count(what, lo.raw(), hi.raw(), options, counts.data(), ex);
+  }
+  template <class T>
+  void aggregate_on(detail::aggregate_op op, detail::radix_slice what, keys_in lo, keys_in hi, out<T> results,
+                    mask_out found, interval ends, const detail::execution& ex) const {
+    static_assert(!is_set, "a set has keys only, and strings of bytes have no sum: give the tree values");
+    static_assert(is_set || scalar_kind_of<slot> != scalar_kind::opaque,
+                  "values that are not numbers have no sum, minimum or mean: use range() and what you know of them");
+    detail::require_equal("aggregate", lo.size(), hi.size());
+    detail::require_equal("aggregate", lo.size(), results.size());
+    detail::require_optional("aggregate mask", lo.size(), found.size());
+    index_->aggregate(op, what, lo.raw(), hi.raw(), ends, results.data(), found.data(), ex);
+  }
+  void longest_prefix_on(keys_in keys, out<std::uint32_t> lengths, out<slot> values, mask_out found,
+                         const detail::execution& ex) const {
+    detail::require_optional("longest_prefix lengths", keys.size(), lengths.size());
+    detail::require_optional("longest_prefix values", keys.size(), values.size());
+    detail::require_optional("longest_prefix mask", keys.size(), found.size());
+    index_->longest_prefix(keys.raw(), lengths.data(), is_set ? nullptr : values.data(), found.data(), ex);
   }
   void write_on(detail::radix_write op, keys_in keys, in<slot> values, mask_out done, radix_path path,
-                const stream& s) {
+                const detail::execution& ex) {
     if (!is_set && op != detail::radix_write::erase) detail::require_equal("write", keys.size(), values.size());
     detail::require_optional("write mask", keys.size(), done.size());
-    index_->write(op, keys.raw(), values.data(), done.data(), path, where().resolve(s));
+    index_->write(op, keys.raw(), values.data(), done.data(), path, ex);
   }
   void rank_on(detail::radix_bound what, keys_in keys, out<std::uint64_t> ranks, const detail::execution& ex) const {
     detail::require_equal("ranks", keys.size(), ranks.size());

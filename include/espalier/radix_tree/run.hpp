@@ -1,6 +1,7 @@
 // run.hpp - bulk questions on a team: run(team, job, first, last) does elements [first, last) of a job.
 #pragma once
 
+#include "espalier/radix_tree/aggregate.hpp"
 #include "espalier/radix_tree/descend.hpp"
 #include "espalier/radix_tree/jobs.hpp"
 #include "espalier/static_tree/run.hpp"  // store_value
@@ -125,6 +126,10 @@ struct radix_runner {
       job.counts[i] = n < job.limit ? n : job.limit;
       if (job.begins != nullptr) job.begins[i] = s.first;
     }
+  }
+
+  static ESPALIER_INLINE void run(Team, const radix_aggregate_job<V>& job, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) radix_aggregator<V>::answer(job, i);
   }
 
   static ESPALIER_INLINE void run(Team team, const radix_longest_prefix_job<V>& job, std::size_t first,

@@ -1,7 +1,7 @@
 // turns.hpp - who may be at a tree beside whom.
 //
-//   reads and per-key writes   beside each other (CPU); reads beside reads (GPU)
-//   everything else            alone
+//   reads, per-key writes of a B-link tree   beside each other (CPU); reads beside reads (GPU)
+//   everything else                          alone
 // On a CPU `gate` says so, held shared or alone. On a GPU calls only enqueue: there it is the order of streams.
 #pragma once
 
@@ -28,12 +28,23 @@ class turns {
         if (other.order.state() != order.state() && (writes || other.writes)) other.order.synchronize();
       }
       if (writes) taken_.clear();
-      const auto own = std::find_if(taken_.begin(), taken_.end(),
-                                    [&](const turn& t) { return t.order.state() == order.state(); });
+      const auto own =
+          std::find_if(taken_.begin(), taken_.end(), [&](const turn& t) { return t.order.state() == order.state(); });
       if (own == taken_.end()) {
         taken_.push_back({order, writes});
       } else {
         own->writes |= writes;
+      }
+    }
+  }
+
+  /// On a GPU: waits for this stream, so that nobody has to wait for what it has written.
+  void settle(const stream& order) {
+    if constexpr (Context::on_gpu) {
+      const std::lock_guard lock(mutex_);
+      order.synchronize();
+      for (turn& own : taken_) {
+        if (own.order.state() == order.state()) own.writes = false;
       }
     }
   }

@@ -1,0 +1,102 @@
+// batch.hpp - keys as a caller gives them to a radix tree, and as they come back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "espalier/core/error.hpp"
+#include "espalier/radix_tree/index.hpp"
+
+namespace espalier {
+
+/// A batch of keys that belong to somebody else.
+class keys_of_bytes {
+ public:
+  /// Key i is bytes [offsets[i], offsets[i + 1]): one offset more than there are keys. They ascend: builds and writes
+  /// check that, and on a CPU questions, too. Both in host memory, or both in the tree's device memory.
+  keys_of_bytes(std::span<const char> bytes, std::span<const std::uint64_t> offsets) {
+    if (offsets.empty()) throw error("keys_of_bytes: n keys have n + 1 offsets; give one at least.");
+    keys_.batch = {reinterpret_cast<const std::uint8_t*>(bytes.data()), offsets.data(), 0};
+    keys_.n = offsets.size() - 1;
+    keys_.bytes = bytes.size();
+  }
+  /// Keys of `length` bytes each, one behind the other.
+  keys_of_bytes(std::span<const char> bytes, std::size_t length) {
+    if (length == 0 || bytes.size() % length != 0)
+      throw error("keys_of_bytes: " + std::to_string(bytes.size()) + " bytes are no whole number of keys of " +
+                  std::to_string(length) + ".");
+    keys_.batch = {reinterpret_cast<const std::uint8_t*>(bytes.data()), nullptr, length};
+    keys_.n = bytes.size() / length;
+    keys_.bytes = bytes.size();
+  }
+  /// Strings in host memory; copied, so that they may go before an _async call is done.
+  template <class String>
+  requires(std::is_convertible_v<const String&, std::string_view>) keys_of_bytes(std::span<const String> strings)
+      : keys_of_bytes(copied(strings)) {}
+  template <class String>
+  requires(std::is_convertible_v<const String&, std::string_view>) keys_of_bytes(const std::vector<String>& strings)
+      : keys_of_bytes(std::span<const String>(strings)) {}
+
+  /// Keys with memory of their own, which they share with their copies.
+  struct memory {
+    std::string bytes;
+    std::vector<std::uint64_t> offsets{0};
+    std::size_t length = 0;  ///< not 0: of every key; then offsets have no say
+    void add(std::string_view key) {
+      bytes += key;
+      offsets.push_back(bytes.size());
+    }
+  };
+  explicit keys_of_bytes(memory&& own) {
+    const auto hold = std::make_shared<const memory>(std::move(own));
+    *this = hold->length != 0 ? keys_of_bytes(hold->bytes, hold->length) : keys_of_bytes(hold->bytes, hold->offsets);
+    keys_.copy = hold;
+  }
+
+  [[nodiscard]] std::size_t size() const { return keys_.n; }
+  [[nodiscard]] const detail::byte_keys& raw() const { return keys_; }
+
+ private:
+  template <class String>
+  static memory copied(std::span<const String> strings) {
+    memory own;
+    own.offsets.reserve(strings.size() + 1);
+    for (const std::string_view s : strings) own.add(s);
+    return own;
+  }
+  detail::byte_keys keys_;
+};
+
+/// Answers with keys: query i owns elements [offsets[i], offsets[i + 1]), in key order; element e has the bytes
+/// [key_offsets[e], key_offsets[e + 1]) of key_bytes. All of it is on the tree's device.
+template <class Value>
+struct byte_range_result {
+  using value_element = std::conditional_t<std::is_void_v<Value>, unsigned char, Value>;
+  buffer<std::uint64_t> offsets;
+  buffer<std::uint64_t> key_offsets;
+  buffer<char> key_bytes;
+  buffer<value_element> values;  ///< empty for a set
+
+  explicit byte_range_result(detail::byte_range_buffers&& raw)
+      : offsets(std::move(raw.offsets)),
+        key_offsets(std::move(raw.key_offsets)),
+        key_bytes(std::move(raw.key_bytes), raw.total_bytes),
+        values(std::move(raw.values), raw.total) {}
+  /// All keys, as strings in host memory.
+  [[nodiscard]] std::vector<std::string> keys() const {
+    const auto at = key_offsets.to_vector();
+    const auto bytes = key_bytes.to_vector();
+    std::vector<std::string> strings;
+    for (std::size_t e = 0; e + 1 < at.size(); ++e)
+      strings.emplace_back(bytes.data() + at[e], static_cast<std::size_t>(at[e + 1] - at[e]));
+    return strings;
+  }
+};
+
+}  // namespace espalier
