@@ -12,6 +12,7 @@
 
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/core/scalar.hpp"
+#include "espalier/radix_tree/options.hpp"
 #include "espalier/static_tree/options.hpp"
 
 namespace espalier::bench {
@@ -79,6 +80,11 @@ inline constexpr std::array index_names{
     named<index_kind>{"static", index_kind::static_tree},
     named<index_kind>{"blink", index_kind::blink},
     named<index_kind>{"radix", index_kind::radix},
+};
+inline constexpr std::array long_key_names{
+    named<long_key_way>{"on-device", long_key_way::on_device},
+    named<long_key_way>{"in-host-memory", long_key_way::in_host_memory},
+    named<long_key_way>{"beside", long_key_way::beside},
 };
 inline constexpr std::array operation_names{
     named<operation>{"build", operation::build},

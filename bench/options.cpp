@@ -120,6 +120,7 @@ constexpr std::array index_options{
     index_option{"range-length", &raw_options::range_length, {true, true, false}},
     index_option{"key-length", &raw_options::key_length, {false, false, true}},
     index_option{"long-share", &raw_options::long_share, {false, false, true}},
+    index_option{"long-keys", &raw_options::long_keys, {false, false, true}},
 };
 
 /// Options of another index would be read and then do nothing.
@@ -271,6 +272,8 @@ options parse_options(const raw_options& raw) {
   o.index = parse_name("index", index_names, raw.index);
   check_index_options(raw, o.index);
   if (o.index == index_kind::blink) o.blink = parse_blink(raw);
+  o.long_keys_named = !raw.long_keys.empty();
+  if (o.long_keys_named) o.long_keys = parse_names("long-keys", long_key_names, raw.long_keys);
   o.where = parse_device(raw.device);
   o.keys = parse_numbers("keys", raw.keys);
   o.queries = parse_queries(raw.queries);

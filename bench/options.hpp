@@ -47,6 +47,8 @@ struct options {
   index_kind index = index_kind::static_tree;
   blink_choices blink;
   std::vector<byte_spec> byte_data_sets;  ///< of the radix tree, which has neither key types nor distributions
+  std::vector<long_key_way> long_keys{long_key_way::on_device};  ///< likewise
+  bool long_keys_named = false;                                  ///< by the user: then rows tell theirs
   device_choice where = device_choice::automatic;
   std::vector<std::uint64_t> keys;
   std::vector<std::uint64_t> queries;
@@ -99,6 +101,7 @@ struct raw_options {
   std::string fill;
   std::string key_length;
   std::string long_share;
+  std::string long_keys;
   std::string suite;
   std::string max_keys;
   bool force_peers = false;

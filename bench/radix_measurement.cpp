@@ -10,13 +10,15 @@
 
 namespace espalier::bench {
 
-radix_measurement::radix_measurement(const options& what, const radix_data& data, const device& where)
+radix_measurement::radix_measurement(const options& what, const radix_data& data, const device& where,
+                                     long_key_way long_keys)
     : what_(what),
       data_(data),
       where_(where),
+      long_keys_(long_keys),
       keys_(data.keys(), data.one_length(), where),
       values_(data.values(), where),
-      tree_(where) {}
+      tree_(where, long_keys) {}
 
 row radix_measurement::measure(operation op, std::uint64_t queries) {
   row r = empty_row(op);
@@ -28,7 +30,8 @@ row radix_measurement::measure(operation op, std::uint64_t queries) {
   }
   const double work = static_cast<double>(op == operation::build ? r.keys : r.queries);
   if (r.seconds > 0) r.rate = work / r.seconds;
-  if (r.keys != 0) r.bytes_per_key = static_cast<double>(tree_.stats().bytes) / static_cast<double>(r.keys);
+  const radix_stats s = tree_.stats();
+  if (r.keys != 0) r.bytes_per_key = static_cast<double>(s.bytes + s.host_bytes) / static_cast<double>(r.keys);
   return r;
 }
 
@@ -43,6 +46,7 @@ row radix_measurement::empty_row(operation op) const {
   r.value_type = name_of(scalar_kind::u64);
   r.distribution = name_of(spec.shape);
   r.threads = where_.threads();
+  if (what_.long_keys_named) r.plan = name_in(long_key_names, long_keys_);
   r.aggregates = name_in(aggregates_names, aggregates::none);
   r.location = is_gpu() ? "device" : "host";
   const auto bytes = static_cast<double>(data_.keys().bytes.size());

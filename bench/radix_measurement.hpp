@@ -13,7 +13,7 @@ namespace espalier::bench {
 
 class radix_measurement {
  public:
-  radix_measurement(const options& what, const radix_data& data, const device& where);
+  radix_measurement(const options& what, const radix_data& data, const device& where, long_key_way long_keys);
 
   [[nodiscard]] row measure(operation op, std::uint64_t queries);
 
@@ -27,6 +27,7 @@ class radix_measurement {
   const options& what_;
   const radix_data& data_;
   device where_;
+  long_key_way long_keys_;
   placed_strings keys_;
   placed_column values_;
   radix_subject tree_;

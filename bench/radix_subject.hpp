@@ -37,14 +37,14 @@ class placed_strings {
 
 class radix_subject {
  public:
-  explicit radix_subject(device where) : where_(std::move(where)) {}
+  radix_subject(device where, long_key_way long_keys) : where_(std::move(where)) { options_.long_keys = long_keys; }
 
   [[nodiscard]] bool built() const { return tree_ != nullptr; }
   /// Replaces the tree, freeing the old one first.
   void build(const keys_of_bytes& keys, const void* values) {
     tree_.reset();
     tree_ = espalier::detail::build_radix_index(where_, {scalar_kind::opaque, scalar_kind::u64, sizeof(std::uint64_t)},
-                                                keys.raw(), values, {}, where_.default_stream());
+                                                keys.raw(), values, options_, where_.default_stream());
   }
   /// Of the request, outputs and how to run count.
   void ask(operation op, const keys_of_bytes& keys, const request& r) const {
@@ -65,6 +65,7 @@ class radix_subject {
 
  private:
   device where_;
+  radix_options options_;
   std::unique_ptr<espalier::detail::radix_index> tree_;
 };
 

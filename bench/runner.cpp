@@ -44,7 +44,8 @@ std::size_t rows_per_size(operation op, const options& what) {
 std::size_t count_rows(const options& what, std::size_t devices) {
   std::size_t per_index = 0;
   for (const auto op : what.operations) per_index += sizes_of(op, what).size() * rows_per_size(op, what);
-  const std::size_t data_sets = what.key_types.size() * what.distributions.size() + what.byte_data_sets.size();
+  const std::size_t data_sets =
+      what.key_types.size() * what.distributions.size() + what.byte_data_sets.size() * what.long_keys.size();
   return per_index * what.keys.size() * data_sets * devices;
 }
 
@@ -129,10 +130,12 @@ class bench_run {
     bar_->say("generating " + about_);
     const radix_data data(spec, keys);
     for (const auto& where : devices_) {
-      bar_->say("preparing " + about_);
-      radix_measurement m(what_, data, where);
-      for_each_batch(keys,
-                     [&](operation op, std::uint64_t queries) { result_.rows.push_back(m.measure(op, queries)); });
+      for (const auto way : what_.long_keys) {
+        bar_->say("preparing " + about_);
+        radix_measurement m(what_, data, where, way);
+        for_each_batch(keys,
+                       [&](operation op, std::uint64_t queries) { result_.rows.push_back(m.measure(op, queries)); });
+      }
     }
   }
 

@@ -115,6 +115,9 @@ void add_radix_options(CLI::App& c, bench::raw_options& o) {
   c.add_option(
       "--long-share", o.long_share,
       fmt::format("radix: share of keys that are made longer, up to {} bytes; default: 0", bench::most_long_key));
+  c.add_option("--long-keys", o.long_keys,
+               "radix: how a GPU finds keys of more than 32 bytes, " + bench::choices(bench::long_key_names) +
+                   " (list; all the same on a CPU); default: on-device");
 }
 
 void add_suite_options(CLI::App& c, bench::raw_options& o) {

@@ -38,6 +38,7 @@ class cpu_device final : public device_state {
   [[nodiscard]] unsigned threads() const noexcept override { return processor_->threads(); }
   [[nodiscard]] int ordinal() const noexcept override { return -1; }
   [[nodiscard]] const std::shared_ptr<memory_pool>& pool() const noexcept override { return pool_; }
+  [[nodiscard]] const std::shared_ptr<memory_pool>& host_pool() const noexcept override { return pool_; }
   [[nodiscard]] std::shared_ptr<device_state> with_pool(std::shared_ptr<memory_pool> pool) const override;
   [[nodiscard]] std::shared_ptr<stream_state> default_stream() const override { return processor_->default_stream(); }
   [[nodiscard]] std::shared_ptr<stream_state> make_stream() const override { return std::make_shared<cpu_stream>(); }

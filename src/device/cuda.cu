@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/cuda_factory.hpp"
+#include "device/cuda_host_pool.cuh"
 #include "device/cuda_letter.cuh"
 #include "device/cuda_state.cuh"
 
@@ -245,7 +246,7 @@ std::shared_ptr<cuda_device::processor> make_processor(int ordinal) {
   const std::string name = properties.name;
   return std::make_shared<cuda_device::processor>(
       cuda_device::processor{ordinal, name, std::make_shared<cuda_stream>(ordinal, cudaStreamLegacy, false),
-                             std::make_shared<cuda_pool>(ordinal, name)});
+                             std::make_shared<cuda_pool>(ordinal, name), std::make_shared<cuda_host_pool>(ordinal)});
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ class cuda_device final : public device_state {
     std::string name;
     std::shared_ptr<cuda_stream> default_stream;
     std::shared_ptr<memory_pool> pool;
+    std::shared_ptr<memory_pool> host_pool;
   };
 
   cuda_device(std::shared_ptr<processor> p, std::shared_ptr<memory_pool> pool)
@@ -65,6 +66,9 @@ class cuda_device final : public device_state {
   [[nodiscard]] unsigned threads() const noexcept override { return 0; }
   [[nodiscard]] int ordinal() const noexcept override { return processor_->ordinal; }
   [[nodiscard]] const std::shared_ptr<memory_pool>& pool() const noexcept override { return pool_; }
+  [[nodiscard]] const std::shared_ptr<memory_pool>& host_pool() const noexcept override {
+    return processor_->host_pool;
+  }
   [[nodiscard]] std::shared_ptr<device_state> with_pool(std::shared_ptr<memory_pool> pool) const override;
   [[nodiscard]] std::shared_ptr<stream_state> default_stream() const override { return processor_->default_stream; }
   [[nodiscard]] std::shared_ptr<stream_state> make_stream() const override;

@@ -69,6 +69,7 @@ device device::with_pool(std::shared_ptr<memory_pool> pool) const {
 }
 
 const std::shared_ptr<memory_pool>& device::pool() const noexcept { return state_->pool(); }
+const std::shared_ptr<memory_pool>& device::host_pool() const noexcept { return state_->host_pool(); }
 
 stream device::default_stream() const { return stream(state_->default_stream()); }
 stream device::make_stream() const { return stream(state_->make_stream()); }

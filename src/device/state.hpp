@@ -42,6 +42,7 @@ class device_state {
   [[nodiscard]] virtual int ordinal() const noexcept = 0;
 
   [[nodiscard]] virtual const std::shared_ptr<memory_pool>& pool() const noexcept = 0;
+  [[nodiscard]] virtual const std::shared_ptr<memory_pool>& host_pool() const noexcept = 0;
   [[nodiscard]] virtual std::shared_ptr<device_state> with_pool(std::shared_ptr<memory_pool> pool) const = 0;
 
   [[nodiscard]] virtual std::shared_ptr<stream_state> default_stream() const = 0;

@@ -36,6 +36,7 @@ class radix_builder {
     storage tree;
     tree.view.value_kind = elements_.value;
     tree.view.value_bytes = elements_.value_bytes;
+    if (options_.long_keys == long_key_way::in_host_memory) tree.heap_pool = options_.host_pool;
     if (n == 0) return tree;
     buffer<std::uint32_t> places = key_sorter<Context>(context_)(keys, n);
     drop_duplicates(keys, places, n, which);
@@ -122,7 +123,7 @@ class radix_builder {
     }
     if (tree.leaf_counts[long_class] != 0) {
       context_.for_each(sorted.n, count_heap{sorted, of_class.data()});
-      tree.heap = room<std::uint64_t>(context_, number_marks(context_, of_class, sorted.n));
+      tree.heap = tree.heap_room(context_, number_marks(context_, of_class, sorted.n));
       tree.heap_used = tree.heap.size();
       tree.view.heap = tree.heap.data();
     }

@@ -162,7 +162,7 @@ class in_place_writer {
   }
   void grow_heap(std::uint64_t wanted) {
     if (wanted <= tree_.heap.size()) return;
-    buffer<std::uint64_t> larger = room<std::uint64_t>(context_, wanted + wanted / 4);
+    buffer<std::uint64_t> larger = tree_.heap_room(context_, wanted + wanted / 4);
     if (tree_.heap_used != 0) context_.copy(larger.data(), tree_.heap.data(), tree_.heap_used * 8);
     tree_.heap = std::move(larger);
     tree_.view.heap = tree_.heap.data();

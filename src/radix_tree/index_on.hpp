@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +15,9 @@
 #include "device/turns.hpp"
 #include "espalier/radix_tree/index.hpp"
 #include "espalier/radix_tree/jobs.hpp"
+#include "radix_tree/beside.hpp"
 #include "radix_tree/build.hpp"
+#include "radix_tree/confirm.hpp"
 #include "radix_tree/list.hpp"
 #include "radix_tree/storage.hpp"
 #include "radix_tree/summary.hpp"
@@ -71,7 +74,7 @@ class radix_index_on final : public radix_index {
  public:
   radix_index_on(const device& where, element_type elements, const byte_keys& keys, const void* values,
                  const radix_options& options, const stream& order)
-      : where_(where), elements_(elements), options_(options) {
+      : where_(where), elements_(elements), options_(in_force(where, options)) {
     if (options.table_bits != radix_options::as_the_keys_suggest && options.table_bits > count_cells::most_bits)
       throw error("radix_tree: a root table has at most " + std::to_string(count_cells::most_bits) + " bits.");
     if (keys.n >= 0xffffffffu)
@@ -80,7 +83,9 @@ class radix_index_on final : public radix_index {
       Context context(where_, order);
       const keys_in in(context, keys, true);
       const input in_values(context, V == 0 ? nullptr : values, keys.n * elements.value_bytes);
-      tree_ = radix_builder<Context, V>(context, elements, options)(in.batch(), in_values.data(), keys.n);
+      tree_ = radix_builder<Context, V>(context, elements, options_)(in.batch(), in_values.data(), keys.n);
+      if (options_.long_keys == long_key_way::beside)
+        twin_.emplace(context, options_.host_pool, elements_, in.batch(), in_values.data(), keys.n);
     });
   }
 
@@ -91,6 +96,7 @@ class radix_index_on final : public radix_index {
     radix_stats s = tree_.stats();
     s.summary_bytes = summaries_.bytes();
     s.bytes += s.summary_bytes;
+    if (twin_) s.host_bytes += twin_->tree().stats().bytes;
     return s;
   }
   [[nodiscard]] const void* view() const override {
@@ -132,6 +138,11 @@ class radix_index_on final : public radix_index {
       copy.order = tree_.view.order == nullptr ? nullptr : links.data();
       result = validate_radix(copy, counts);
     });
+    if (result.ok && twin_) {
+      result = twin_->tree().validate();
+      if (result.ok && twin_->tree().stats().size != stats().leaves[long_class])
+        result = {false, "the tree of long keys beside this one does not have as many"};
+    }
     return result;
   }
 
@@ -139,8 +150,14 @@ class radix_index_on final : public radix_index {
     ask(ex, keys.n, [=, this](Context& context) {
       const keys_in in(context, keys);
       output out(context, V == 0 ? nullptr : values, keys.n * elements_.value_bytes), mask(context, found, keys.n);
-      context.ask(radix_find_job<V>{tree_.view, in.batch(), out.data(), static_cast<std::uint8_t*>(mask.data())},
-                  keys.n);
+      const radix_find_job<V> job{tree_.view, in.batch(), out.data(), static_cast<std::uint8_t*>(mask.data())};
+      if (!asks_elsewhere(keys)) {
+        context.ask(job, keys.n);
+      } else if (twin_) {
+        twin_->find(context, keys, job);
+      } else {
+        confirmed_find<Context, V>(context, tree_)(keys, job);
+      }
       out.deliver(context);
       mask.deliver(context);
     });
@@ -217,8 +234,10 @@ class radix_index_on final : public radix_index {
                               keys.n * elements_.value_bytes);
         const buffer<std::uint8_t> mask(where_, done == nullptr ? 0 : keys.n, order);  // until all is done
         summaries_.forget();
-        radix_writer<Context, V>(context, tree_, elements_, options_)(op, in.batch(), keys.n, in_values.data(),
-                                                                      done == nullptr ? nullptr : mask.data(), path);
+        in_step(context, op, in.batch(), keys.n, in_values.data(), path, [&] {
+          radix_writer<Context, V>(context, tree_, elements_, options_)(op, in.batch(), keys.n, in_values.data(),
+                                                                        done == nullptr ? nullptr : mask.data(), path);
+        });
         if (done != nullptr) context.copy(done, mask.data(), keys.n);
       });
     });
@@ -240,6 +259,46 @@ class radix_index_on final : public radix_index {
   }
 
  private:
+  // ---- long keys ---------------------------------------------------------------------------------------------
+  /// What of the options counts here.
+  [[nodiscard]] static radix_options in_force(const device& where, radix_options options) {
+    if (!Context::on_gpu && !options.long_keys_on_cpu) options.long_keys = long_key_way::on_device;
+    if (options.host_pool == nullptr) options.host_pool = where.host_pool();
+    return options;
+  }
+  /// Is a find about keys that are compared on the CPU? Trees and batches without long keys go the way of all others.
+  [[nodiscard]] bool asks_elsewhere(const byte_keys& keys) const {
+    const bool may_be_long =
+        keys.batch.offsets == nullptr ? keys.batch.stride > most_leaf_bytes : keys.bytes > most_leaf_bytes;
+    if (!may_be_long || tree_.leaf_counts[long_class] == 0) return false;
+    return tree_.heap_pool != nullptr || (twin_ && keys.n < 0xffffffffu);
+  }
+  /// Writes the tree beside this one, then this one by `write_tree`: both or none.
+  template <class WriteTree>
+  void in_step(Context& context, radix_write op, const byte_batch& keys, std::size_t n, const void* values,
+               radix_path path, const WriteTree& write_tree) {
+    if (options_.long_keys != long_key_way::beside) return write_tree();
+    if (!twin_) make_twin(context);
+    const auto change = twin_->write(context, op, keys, n, values, path);
+    try {
+      write_tree();
+    } catch (...) {
+      try {
+        twin_->undo(context, change);
+      } catch (...) {
+        twin_.reset();  // the next write makes another
+      }
+      throw;
+    }
+  }
+  void make_twin(Context& context) {
+    know_order(context, tree_);
+    const byte_range_buffers all = element_lister<Context, V>{tree_.view, context}.elements(nullptr, tree_.view.size);
+    twin_.emplace(context, options_.host_pool, elements_,
+                  byte_batch{static_cast<const std::uint8_t*>(all.key_bytes.data()), all.key_offsets.data(), 0},
+                  all.values.data(), tree_.view.size);
+  }
+
   [[nodiscard]] radix_slice_job<V> slices(radix_slice what, const keys_in& lo, const keys_in& hi,
                                           const range_options& options, std::uint64_t* begins,
                                           std::uint64_t* counts) const {
@@ -309,6 +368,7 @@ class radix_index_on final : public radix_index {
   mutable turns<Context> turns_;
   mutable radix_storage<V> tree_;  ///< questions change the order of its leaves, from unknown to known
   mutable summaries_of<Context, V> summaries_;
+  std::optional<long_twin<Context, V>> twin_;
 };
 
 }  // namespace espalier::detail

@@ -1,6 +1,8 @@
 // storage.hpp - the memory of a radix tree.
 #pragma once
 
+#include <memory>
+
 #include "espalier/device/buffer.hpp"
 #include "espalier/radix_tree/index.hpp"
 #include "espalier/radix_tree/view.hpp"
@@ -32,7 +34,8 @@ struct radix_storage {
   std::size_t leaf_counts[leaf_classes] = {};
   std::size_t leaf_dead[leaf_classes] = {};
   buffer<std::uint64_t> heap;
-  std::uint64_t heap_used = 0;  ///< words
+  std::shared_ptr<memory_pool> heap_pool;  ///< of host memory; null: the heap is in the device's own
+  std::uint64_t heap_used = 0;             ///< words
   buffer<radix_link> cells;
   buffer<radix_link> order;
   buffer<std::uint32_t> ranks[leaf_classes];
@@ -42,6 +45,13 @@ struct radix_storage {
   bool lost_table = false;       ///< keys came that it could not tell apart; a rebuild makes another
   bool order_is_known = true;    ///< else leaves have come or gone since (order.hpp)
   radix_view<V> view;
+
+  /// Room for long keys.
+  template <class Context>
+  [[nodiscard]] buffer<std::uint64_t> heap_room(Context& context, std::uint64_t words) const {
+    const device& own = context.where();
+    return {heap_pool == nullptr ? own : own.with_pool(heap_pool), words, context.order()};
+  }
 
   void forget_order() {
     order = {};
@@ -59,7 +69,8 @@ struct radix_storage {
     s.table_bits = view.table_bits;
     s.table_bytes = cells.bytes();
     s.order_bytes = order.bytes();
-    s.bytes = node4.bytes() + node16.bytes() + node48.bytes() + node256.bytes() + heap.bytes() + cells.bytes();
+    s.bytes = node4.bytes() + node16.bytes() + node48.bytes() + node256.bytes() + cells.bytes();
+    (heap_pool == nullptr ? s.bytes : s.host_bytes) += heap.bytes();
     for (unsigned c = 0; c < leaf_classes; ++c) {
       s.leaves[c] = leaf_counts[c] - leaf_dead[c];
       s.order_bytes += ranks[c].bytes();

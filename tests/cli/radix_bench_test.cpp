@@ -46,6 +46,7 @@ TEST_F(radix_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
   expect_refused(small + "--distribution zipf", "triples");
   expect_refused(small + "--long-share some", "--long-share");
   expect_refused(small + "--long-share 1.5", "--long-share");
+  expect_refused(small + "--long-keys nowhere", "in-host-memory");
   expect_refused("bench --index radix --device cpu --keys 257 --key-length 1", "256");
   expect_refused("bench --index radix --keys 2^32", "--keys");
   expect_refused("bench --index radix --device cpu --keys 256 --key-length 1 --hit-rate 0.5 --ops find", "--hit-rate");
@@ -70,7 +71,7 @@ TEST_F(radix_bench, options_of_other_indexes_are_refused_and_its_own_by_those) {
   for (const char* option : {"--key-type u64", "--value-type u32", "--range-length 10"}) {
     expect_refused(std::string("bench --index radix ") + option, "--index static or blink.");
   }
-  for (const char* option : {"--key-length 16", "--long-share 0.5"}) {
+  for (const char* option : {"--key-length 16", "--long-share 0.5", "--long-keys beside"}) {
     expect_refused(std::string("bench --keys 10 ") + option, "--index radix.");
     expect_refused(std::string("bench --index blink --keys 10 ") + option, "--index radix.");
   }

@@ -72,6 +72,8 @@ class device {
   /// The same processor with another source of memory.
   [[nodiscard]] device with_pool(std::shared_ptr<memory_pool> pool) const;
   [[nodiscard]] const std::shared_ptr<memory_pool>& pool() const noexcept;
+  /// Host memory that kernels of this device read and write by the same address: pinned on a GPU, pool() on a CPU.
+  [[nodiscard]] const std::shared_ptr<memory_pool>& host_pool() const noexcept;
 
   [[nodiscard]] stream default_stream() const;
   [[nodiscard]] stream make_stream() const;

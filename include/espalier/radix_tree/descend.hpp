@@ -23,6 +23,15 @@ struct radix_searcher {
     return find_from(team, t, t.root, key);
   }
 
+  /// The one leaf that may hold the key, or nothing. No byte besides those at branches was compared.
+  template <class Key>
+  static ESPALIER_INLINE radix_link candidate(Team team, const View& t, const Key& key) {
+    // A table that may be stale could lead to another leaf, and nobody would notice here.
+    radix_link l = t.table_is_exact && t.in_table(key) ? t.cells[t.cell_of(key)] : t.root;
+    while (l.is_node()) l = step(team, t, l, key);
+    return l;
+  }
+
   /// The child on the way to the key; nothing: no key below this node begins like it.
   template <class Key>
   static ESPALIER_INLINE radix_link step(Team team, const View& t, radix_link l, const Key& key) {

@@ -17,6 +17,35 @@ struct radix_find_job {
   std::uint8_t* found = nullptr;
 };
 
+/// find() for short keys; answers of long ones are left alone.
+template <unsigned V>
+struct radix_short_find_job {
+  radix_find_job<V> find;
+};
+
+/// A leaf whose key is as long as a question's and agrees with it where nodes branch: it is the answer if the rest is
+/// the same, too. What it takes to find that out:
+struct radix_candidate {
+  std::uint64_t heap_at;      ///< word at which the leaf's key begins
+  std::uint64_t question_at;  ///< word at which the question begins, among copies
+  std::uint32_t size;         ///< bytes of both
+  std::uint32_t question;     ///< its number, from the first one of the job on
+};
+static_assert(sizeof(radix_candidate) == 24);
+
+/// find() for questions first, first + 1, ...: short ones are answered. Long ones are answered as not found, and those
+/// that have a candidate are listed, in no order; the heap is not read.
+template <unsigned V>
+struct radix_candidate_job {
+  radix_find_job<V> find;
+  std::size_t first = 0;
+  radix_candidate* candidates = nullptr;
+  radix_link* leaves = nullptr;     ///< of the candidates
+  std::uint64_t* copies = nullptr;  ///< words of their questions; null: the host has them already
+  std::uint64_t* listed = nullptr;  ///< how many candidates
+  std::uint64_t* copied = nullptr;  ///< how many words
+};
+
 template <unsigned V>
 struct radix_rank_job {
   radix_view<V> tree;

@@ -61,6 +61,7 @@ class radix_tree {
   }
 
   // ---- points: found is 0 where the key is not there, and its value then has zero bytes ----------------------
+  // On a GPU the _async ones do wait for the CPU's part, if radix_options::long_keys gives it one.
   void find(keys_in keys, out<slot> values, mask_out found = {}, const stream& s = {}) const requires(!is_set) {
     find_on(keys, values, found, wait(s));
   }

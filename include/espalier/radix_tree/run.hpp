@@ -5,6 +5,7 @@
 #include "espalier/radix_tree/descend.hpp"
 #include "espalier/radix_tree/jobs.hpp"
 #include "espalier/static_tree/run.hpp"  // store_value
+#include "espalier/sync/shared_memory.hpp"
 
 namespace espalier {
 
@@ -85,6 +86,40 @@ struct radix_runner {
       if (!there && !t.table_is_exact && t.in_table(keys[j])) l = search::find_from(team, t, t.root, keys[j]);
       answer(job, first + j, l);
     }
+  }
+
+  // ---- find, where long keys are compared elsewhere -----------------------------------------------------------
+  static ESPALIER_INLINE void run(Team team, const radix_short_find_job<V>& job, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const byte_key_view key = job.find.keys[i];
+      if (key.size <= most_leaf_bytes) answer(job.find, i, search::find(team, job.find.tree, key));
+    }
+  }
+  static ESPALIER_INLINE void run(Team team, const radix_candidate_job<V>& job, std::size_t first, std::size_t last) {
+    const view& t = job.find.tree;
+    for (std::size_t i = job.first + first; i < job.first + last; ++i) {
+      const byte_key_view key = job.find.keys[i];
+      if (key.size <= most_leaf_bytes) {
+        answer(job.find, i, search::find(team, t, key));
+        continue;
+      }
+      answer(job.find, i, radix_link{});
+      const radix_link l = search::candidate(team, t, key);
+      if (l.kind() != radix_kind::leaf_long) continue;
+      const auto* const leaf = reinterpret_cast<const std::uint64_t*>(t.leaf(l));
+      if (leaf[1] == key.size) list(job, i, key, l, leaf[0]);
+    }
+  }
+  static ESPALIER_INLINE void list(const radix_candidate_job<V>& job, std::size_t i, const byte_key_view& key,
+                                   radix_link l, std::uint64_t heap_at) {
+    std::uint64_t at = 0;
+    if (job.copies != nullptr) {
+      at = shared_word{job.copied}.fetch_add((std::uint64_t{key.size} + 7) / 8);
+      for (std::uint32_t b = 0; b < key.size; b += 8) job.copies[at + b / 8] = key.word(b);
+    }
+    const std::uint64_t place = shared_word{job.listed}.fetch_one();
+    job.candidates[place] = {heap_at, at, key.size, static_cast<std::uint32_t>(i - job.first)};
+    job.leaves[place] = l;
   }
 
   // ---- ranks -----------------------------------------------------------------------------------------------
