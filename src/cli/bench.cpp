@@ -9,6 +9,8 @@
 
 #include "bench/btree_suite.hpp"
 #include "bench/byte_generators.hpp"
+#include "bench/cuart_figures.hpp"
+#include "bench/cuart_suite.hpp"
 #include "bench/options.hpp"
 #include "bench/row.hpp"
 #include "bench/runner.hpp"
@@ -56,7 +58,8 @@ const char* footer =
     "  espalier bench --index radix --distribution urls,triples --keys 2^20 --ops find,count-prefix\n"
     "  espalier bench --index radix --device gpu --key-length 32 --ops find --location host --batch 2^15,2^18\n"
     "  espalier bench --index radix --ops update,insert,erase --batch 2^12,2^16,2^20 --path in-place,rebuild\n"
-    "  espalier bench --suite btree-on-gpu --max-keys 2^20 --out results";
+    "  espalier bench --suite btree-on-gpu --max-keys 2^20 --out results\n"
+    "  espalier bench --suite cuart --max-keys 2^18 --out results";
 
 void add_data_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--index", o.index, "Which index: " + bench::choices(bench::index_names))->capture_default_str();
@@ -138,9 +141,11 @@ void add_suite_options(CLI::App& c, bench::raw_options& o) {
   c.add_option(
       "--suite", o.suite,
       "btree-on-gpu: tables and plots of search and insertion beside std::map, 2^10 to 2^25 keys, for B+tree "
-      "and B-link trees on the CPU and, if there is one, the GPU. Takes --device, --threads, --repeat, --seed, "
-      "--max-keys and --out");
-  c.add_option("--max-keys", o.max_keys, "Largest size of a suite; default: 2^25");
+      "and B-link trees on the CPU and, if there is one, the GPU. cuart: tables and plots of figures 7-12 and 15-17 of "
+      "the "
+      "CuART paper, radix trees by size, batch, key length and data set, beside an adaptive radix tree of pointers and "
+      "one like GRT. Take --device, --threads, --repeat, --seed, --max-keys and --out");
+  c.add_option("--max-keys", o.max_keys, "Largest size of a suite; default: the paper's, 2^25 and 144 Mi");
 }
 
 /// A suite decides itself what is measured: options that it would not read are refused.
@@ -167,15 +172,17 @@ writer writer_for(const std::string& format) {
 }
 
 int run_suite(const bench::raw_options& raw, const std::string& command_line) {
-  if (raw.suite != "btree-on-gpu") {
-    throw bad_arguments(fmt::format("--suite does not know '{}': choose btree-on-gpu.", raw.suite));
+  const bool btree = raw.suite == "btree-on-gpu";
+  if (!btree && raw.suite != "cuart") {
+    throw bad_arguments(fmt::format("--suite does not know '{}': choose btree-on-gpu or cuart.", raw.suite));
   }
-  bench::btree_suite_options what;
+  bench::suite_options what;
   what.base = bench::parse_options(raw);
   what.base.command = command_line;
+  what.most_keys = btree ? bench::most_btree_keys : bench::most_cuart_keys;
   if (!raw.max_keys.empty()) what.most_keys = bench::parse_number("max-keys", raw.max_keys);
-  what.folder = raw.out.empty() ? "btree-on-gpu" : raw.out;
-  bench::run_btree_suite(what, std::cout);
+  what.folder = raw.out.empty() ? raw.suite : raw.out;
+  btree ? bench::run_btree_suite(what, std::cout) : bench::run_cuart_suite(what, std::cout);
   return 0;
 }
 

@@ -303,5 +303,47 @@ TEST_F(radix_bench, table_and_csv_have_lengths) {
   EXPECT_EQ(commas(lines[0]), commas(lines[2])) << lines[2];
 }
 
+TEST_F(radix_bench, suite_writes_a_table_and_a_plot_for_each_figure) {
+  const auto folder = scratch_file("cuart");
+  const outcome r = run("bench --suite cuart --device cpu --max-keys 2^11 --repeat 1 --out '" + folder.string() + "'");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("figure 17"), std::string::npos) << "long work says where it is";
+  const json results = json::parse(contents(folder / "results-cpu.json"), nullptr, false);
+  ASSERT_TRUE(results.contains("rows"));
+  std::size_t beside_art = 0, beside_grt = 0;
+  for (const auto& row : results["rows"]) {
+    EXPECT_EQ(row["index"], "radix");
+    EXPECT_LE(row["keys"], 2048);
+    beside_art += row["ratio"].contains("pointer-art");
+    beside_grt += row["ratio"].contains("grt-like");
+  }
+  EXPECT_EQ(beside_art, 4u + 5u) << "figures 7 and 17";
+  EXPECT_EQ(beside_grt, 7u + 6u + 1u + 11u + 5u + 5u) << "figures 8 to 12 and 17";
+  const std::string tables = contents(folder / "tables.md");
+  for (const char* word : {"There is no GPU", "The paper:", "espalier, CPU, 32 bytes", "pointer-art, CPU",
+                           "grt-like, CPU", "triples", "| 2^10 |", "| 64 |", "Command:"}) {
+    EXPECT_NE(tables.find(word), std::string::npos) << word;
+  }
+  for (const char* figure : {"7", "8", "9", "10", "11", "12", "15", "16", "17"}) {
+    const std::string name = std::string("figure-") + figure + ".svg";
+    const std::string svg = contents(folder / name);
+    EXPECT_EQ(svg.rfind("<svg ", 0), 0u) << name;
+    EXPECT_NE(svg.find("</svg>"), std::string::npos) << name;
+    EXPECT_NE(svg.find(">espalier, CPU"), std::string::npos) << name;
+    EXPECT_EQ(svg.find("nan"), std::string::npos) << name;
+    EXPECT_NE(r.out.find(name), std::string::npos) << r.out;
+    EXPECT_NE(tables.find(name), std::string::npos) << name;
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(radix_bench, suite_refuses_what_it_does_not_take) {
+  expect_refused("bench --suite cuart --keys 100", "--keys");
+  expect_refused("bench --suite cuart --max-keys 100", "--max-keys");
+  expect_refused("bench --suite cuart --max-keys 2^30", "--max-keys");
+  expect_refused("bench --suite cuart --device cpu --threads 1,2", "--threads");
+  expect_refused("bench --suite cuart --out /proc/nowhere", "/proc/nowhere");
+}
+
 }  // namespace
 }  // namespace espalier::cli_test
