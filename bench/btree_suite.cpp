@@ -2,15 +2,9 @@
 #include "bench/btree_suite.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
-#include <algorithm>
 #include <bit>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -55,21 +49,8 @@ const std::string baseline = "std::map";
 
 class btree_suite {
  public:
-  btree_suite(const btree_suite_options& what, std::ostream& out) : what_(what), out_(out) {
-    if (what.most_keys < least_keys || what.most_keys > std::uint64_t{1} << 28) {
-      throw bad_arguments(fmt::format("--max-keys is {}: give 2^10 to 2^28.", size_text(what.most_keys)));
-    }
-    if (what.base.threads.size() != 1) throw bad_arguments("--threads: a suite takes one number of threads.");
-    devices_ = {device_choice::cpu};
-    if (what.base.where == device_choice::gpu || (what.base.where == device_choice::automatic && has_gpu())) {
-      devices_.push_back(device_choice::gpu);
-    }
-    std::error_code failed;
-    std::filesystem::create_directories(what.folder, failed);
-    if (failed || !open("tables.md")) {
-      throw bad_arguments(fmt::format("--out: the folder '{}' cannot be written to.", what.folder));
-    }
-  }
+  btree_suite(const suite_options& what, std::ostream& out)
+      : what_(what), devices_(suite_devices(what.base)), folder_(what.folder, out) {}
 
   void run() {
     for (const auto& set : data_sets) {
@@ -78,7 +59,7 @@ class btree_suite {
         for (const bool first : {true, false}) {
           report part = run_benchmarks(options_for(set, where, first));
           collect(set.shape, part);
-          keep(where, std::move(part));
+          folder_.keep(where, std::move(part));
         }
       }
     }
@@ -87,18 +68,6 @@ class btree_suite {
   }
 
  private:
-  static bool has_gpu() { return device::best().kind() == device_kind::cuda; }
-
-  [[nodiscard]] std::ofstream open(const std::string& name) const {
-    return std::ofstream(std::filesystem::path(what_.folder) / name);
-  }
-  void save(const std::string& name, const std::string& text) const {
-    std::ofstream file = open(name);
-    file << text;
-    if (!file.flush()) throw std::runtime_error(fmt::format("Writing '{}' into '{}' failed.", name, what_.folder));
-    fmt::print(out_, "{}\n", (std::filesystem::path(what_.folder) / name).string());
-  }
-
   /// For the first of the trees, with peers, or for the others.
   [[nodiscard]] options options_for(const data_set& set, device_choice where, bool first) const {
     options o = what_.base;
@@ -143,19 +112,6 @@ class btree_suite {
     }
   }
 
-  /// Kept after each data set: a run that is cut short leaves what it has.
-  void keep(device_choice where, report part) {
-    report& all = reports_[where];
-    if (all.rows.empty()) {
-      all = std::move(part);
-    } else {
-      std::move(part.rows.begin(), part.rows.end(), std::back_inserter(all.rows));
-    }
-    std::ofstream file = open(where == device_choice::gpu ? "results-gpu.json" : "results-cpu.json");
-    write_json(all, file);
-    if (!file.flush()) throw std::runtime_error(fmt::format("Writing into '{}' failed.", what_.folder));
-  }
-
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> list;
     for (const auto where : devices_) {
@@ -169,33 +125,29 @@ class btree_suite {
 
   /// As in the paper: the exponent, milliseconds of std::map, and how many times as fast the others are.
   [[nodiscard]] std::string table(const std::string& title, distribution shape, operation op) const {
-    std::string text = fmt::format("## {}\n\n| 2^x | {} [ms] |", title, baseline);
-    for (const auto& name : names()) text += fmt::format(" {} |", name);
-    text += "\n|---:|---:|";
-    for (std::size_t i = 0; i < names().size(); ++i) text += "---:|";
-    text += '\n';
+    std::vector<std::string> head{"2^x", baseline + " [ms]"};
+    for (const auto& name : names()) head.push_back(name);
+    std::vector<std::vector<std::string>> lines;
     for (const auto& [keys, measured] : results_.at({shape, std::string(name_of(op))})) {
       const double base = measured.at(baseline).rate();
       // The map may have been asked a part of what the trees were asked.
       const double asked = static_cast<double>(measured.at(names().front()).work);
-      text += fmt::format("| {} | {:.3f} |", std::bit_width(keys) - 1, base > 0 ? asked / base * 1e3 : 0);
+      auto& cells = lines.emplace_back();
+      cells.push_back(std::to_string(std::bit_width(keys) - 1));
+      cells.push_back(fmt::format("{:.3f}", base > 0 ? asked / base * 1e3 : 0));
       for (const auto& name : names()) {
-        text += base > 0 && measured.contains(name) ? fmt::format(" {:.3f} |", measured.at(name).rate() / base) : " |";
+        const bool known = base > 0 && measured.contains(name);
+        cells.push_back(known ? fmt::format("{:.3f}", measured.at(name).rate() / base) : "");
       }
-      text += '\n';
     }
-    return text + '\n';
+    return fmt::format("## {}\n\n", title) + markdown_table(head, lines);
   }
 
   void write_tables() const {
-    const machine m = describe_machine();
-    std::string text = fmt::format(
+    std::string text =
         "# B-trees beside std::map\n\nSpeed-up over one thread of `std::map` (and its time for all n operations); keys "
-        "and "
-        "values have 32 bits, those of the mesh 64.\n\nCPU: {}, {} threads. GPU: {}. Commit {}, {}.\nCommand: "
-        "`{}`.\n\n",
-        m.cpu, reports_.at(device_choice::cpu).rows.front().threads, m.gpus.empty() ? "none" : m.gpus.front().name,
-        m.commit, m.compiler, what_.base.command);
+        "and values have 32 bits, those of the mesh 64.\n\n" +
+        provenance(what_.base, folder_.kept(device_choice::cpu).rows.front().threads);
     text += table("Table 5.2: search, shuffled sequence", distribution::shuffled, operation::find);
     text += table("Table 5.3: search, ascending sequence", distribution::ascending, operation::find);
     text += table("Table 5.4: insertion, shuffled sequence", distribution::shuffled, operation::insert_empty);
@@ -203,7 +155,7 @@ class btree_suite {
     text += table("Edges of a triangle mesh: insertion, inner edges come twice", distribution::mesh,
                   operation::insert_empty);
     for (const auto& f : figures()) text += fmt::format("![{}]({})\n\n", f.title, f.file);
-    save("tables.md", text);
+    folder_.save("tables.md", text);
   }
 
   struct figure {
@@ -236,19 +188,21 @@ class btree_suite {
         }
         plot.series.push_back(std::move(s));
       }
-      save(f.file, to_svg(plot));
+      folder_.save(f.file, to_svg(plot));
     }
   }
 
-  const btree_suite_options& what_;
-  std::ostream& out_;
+  const suite_options& what_;
   std::vector<device_choice> devices_;
+  suite_folder folder_;
   std::map<std::pair<distribution, std::string>, results> results_;
-  std::map<device_choice, report> reports_;
 };
 
 }  // namespace
 
-void run_btree_suite(const btree_suite_options& what, std::ostream& out) { btree_suite(what, out).run(); }
+void run_btree_suite(const suite_options& what, std::ostream& out) {
+  check_suite(what, least_keys, std::uint64_t{1} << 28);
+  btree_suite(what, out).run();
+}
 
 }  // namespace espalier::bench

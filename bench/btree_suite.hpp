@@ -9,19 +9,14 @@
 
 #include <cstdint>
 #include <ostream>
-#include <string>
 
-#include "bench/options.hpp"
+#include "bench/suite.hpp"
 
 namespace espalier::bench {
 
-struct btree_suite_options {
-  options base;  ///< device, threads, repeat, seed
-  std::uint64_t most_keys = std::uint64_t{1} << 25;
-  std::string folder;
-};
+inline constexpr std::uint64_t most_btree_keys = std::uint64_t{1} << 25;  ///< of the paper
 
 /// Writes results-cpu.json, results-gpu.json, tables.md and plots into the folder, and their names to `out`.
-void run_btree_suite(const btree_suite_options& what, std::ostream& out);
+void run_btree_suite(const suite_options& what, std::ostream& out);
 
 }  // namespace espalier::bench

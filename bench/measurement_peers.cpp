@@ -25,10 +25,8 @@ std::uint64_t elements_of(operation op, const query_view& view, std::size_t quer
 
 measurement::prepared_peer* measurement::peer_named(const std::string& name, row& r) {
   if (const auto known = peers_.find(name); known != peers_.end()) return &known->second;
-  const auto& list = known_peers();
-  const auto entry =
-      std::find_if(list.begin(), list.end(), [&](const auto& p) { return p.name == name && p.where == where_.kind(); });
-  if (entry == list.end()) {
+  const peer_entry* const entry = known_peer(name, index_kind::static_tree, where_.kind());
+  if (entry == nullptr) {
     if (what_.peers_named) r.notes.push_back(fmt::format("{}: skipped, not a peer on a {}", name, r.device));
     return nullptr;
   }

@@ -33,6 +33,8 @@ enum class operation : std::uint8_t {
   visit,
   count_prefix,
   range_rows,
+  prefix,
+  successor,
   insert,
   insert_empty,
   insert_bulk,
@@ -67,6 +69,9 @@ enum class distribution : std::uint8_t {
 /// Which keys of an index are asked for.
 enum class request_order : std::uint8_t { uniform, zipf, in_order };
 
+/// Where a caller's queries and answers are: host memory means that a GPU is asked end to end.
+enum class location : std::uint8_t { device, host };
+
 /// `none` is the value type of a set.
 inline constexpr scalar_kind no_value = scalar_kind::opaque;
 
@@ -100,6 +105,8 @@ inline constexpr std::array operation_names{
     named<operation>{"visit", operation::visit},
     named<operation>{"count-prefix", operation::count_prefix},
     named<operation>{"range-rows", operation::range_rows},
+    named<operation>{"prefix", operation::prefix},
+    named<operation>{"successor", operation::successor},
     named<operation>{"insert", operation::insert},
     named<operation>{"insert-empty", operation::insert_empty},
     named<operation>{"insert-bulk", operation::insert_bulk},
@@ -170,6 +177,15 @@ inline constexpr std::array path_names{
     named<write_path>{"per-key", write_path::per_key},
     named<write_path>{"bulk", write_path::bulk},
 };
+inline constexpr std::array radix_path_names{
+    named<radix_path>{"automatic", radix_path::automatic},
+    named<radix_path>{"in-place", radix_path::in_place},
+    named<radix_path>{"rebuild", radix_path::rebuild},
+};
+inline constexpr std::array location_names{
+    named<location>{"device", location::device},
+    named<location>{"host", location::host},
+};
 inline constexpr std::array request_names{
     named<request_order>{"uniform", request_order::uniform},
     named<request_order>{"zipf", request_order::zipf},
@@ -233,11 +249,18 @@ template <class Table>
 [[nodiscard]] constexpr bool updates(operation op) {
   return op == operation::update || op == operation::ycsb_a || op == operation::ycsb_b || op == operation::ycsb_f;
 }
+/// Operations of the radix tree whose answers are elements, keys and values.
+[[nodiscard]] constexpr bool lists_strings(operation op) {
+  return op == operation::range || op == operation::prefix || op == operation::successor;
+}
+/// Questions about single keys, which a radix tree can be asked in batches.
+[[nodiscard]] constexpr bool asks_points(operation op) { return op == operation::find || op == operation::contains; }
 [[nodiscard]] constexpr bool serves(index_kind index, operation op) {
   if (index == index_kind::static_tree) return op <= operation::visit;
   if (index == index_kind::radix) {
     return op == operation::build || op == operation::find || op == operation::contains ||
-           op == operation::lower_bound || op == operation::count_prefix;
+           op == operation::lower_bound || op == operation::count_prefix || lists_strings(op) ||
+           op == operation::insert || op == operation::update || op == operation::erase;
   }
   return op >= operation::insert || op == operation::build || op == operation::find || op == operation::lower_bound ||
          lists_ranges(op) || op == operation::count || op == operation::sum;

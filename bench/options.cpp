@@ -111,16 +111,18 @@ constexpr std::array index_options{
     index_option{"policy", &raw_options::policy, {false, true, false}},
     index_option{"upper", &raw_options::upper, {false, true, false}},
     index_option{"slots", &raw_options::slots, {false, true, false}},
-    index_option{"path", &raw_options::path, {false, true, false}},
-    index_option{"batch", &raw_options::batch, {false, true, false}},
+    index_option{"path", &raw_options::path, {false, true, true}},
+    index_option{"batch", &raw_options::batch, {false, true, true}},
     index_option{"requests", &raw_options::requests, {false, true, false}},
     index_option{"fill", &raw_options::fill, {false, true, false}},
     index_option{"key-type", &raw_options::key_type, {true, true, false}},
     index_option{"value-type", &raw_options::value_type, {true, true, false}},
-    index_option{"range-length", &raw_options::range_length, {true, true, false}},
+    index_option{"range-length", &raw_options::range_length, {true, true, true}},
     index_option{"key-length", &raw_options::key_length, {false, false, true}},
     index_option{"long-share", &raw_options::long_share, {false, false, true}},
     index_option{"long-keys", &raw_options::long_keys, {false, false, true}},
+    index_option{"streams", &raw_options::streams, {false, false, true}},
+    index_option{"location", &raw_options::location, {false, false, true}},
 };
 
 /// Options of another index would be read and then do nothing.
@@ -162,6 +164,21 @@ blink_choices parse_blink(const raw_options& raw) {
     throw bad_arguments(fmt::format("--fill is '{}': give a number from 0.25 to 1.", raw.fill));
   }
   return b;
+}
+
+radix_choices parse_radix(const raw_options& raw) {
+  radix_choices r;
+  r.paths = parse_names("path", radix_path_names, raw.path.empty() ? "automatic" : raw.path);
+  if (!raw.batch.empty()) r.batches = parse_numbers("batch", raw.batch);
+  for (const auto b : r.batches) {
+    if (b == 0) throw bad_arguments("--batch is '0': a batch has one key at least.");
+  }
+  r.streams = parse_numbers("streams", raw.streams.empty() ? "0" : raw.streams);
+  for (const auto s : r.streams) {
+    if (s > most_streams) throw bad_arguments(fmt::format("--streams is '{}': give at most {}.", s, most_streams));
+  }
+  if (!raw.location.empty()) r.places = parse_names("location", location_names, raw.location);
+  return r;
 }
 
 /// Every combination; without --key-length each data set has its own.
@@ -261,7 +278,7 @@ const char* default_operations(index_kind index) {
     case index_kind::blink:
       return "build,insert,find,find-after-insert,update,erase,range,mixed";
     case index_kind::radix:
-      return "build,find,contains,lower-bound,count-prefix";
+      return "build,find,contains,lower-bound,range,count-prefix,prefix,successor,insert,update,erase";
     default:
       return "build,find,lower-bound,range,count,sum,visit";
   }
@@ -274,6 +291,7 @@ options parse_options(const raw_options& raw) {
   if (o.index == index_kind::blink) o.blink = parse_blink(raw);
   o.long_keys_named = !raw.long_keys.empty();
   if (o.long_keys_named) o.long_keys = parse_names("long-keys", long_key_names, raw.long_keys);
+  if (o.index == index_kind::radix) o.radix = parse_radix(raw);
   o.where = parse_device(raw.device);
   o.keys = parse_numbers("keys", raw.keys);
   o.queries = parse_queries(raw.queries);

@@ -33,6 +33,9 @@ inline constexpr std::uint64_t as_many_as_keys = ~std::uint64_t{0};
 /// Above this, checking every invariant takes longer than all measurements.
 inline constexpr std::uint64_t most_validated_keys = std::uint64_t{1} << 20;
 
+/// Batches in flight at once: more threads than that only wait for each other.
+inline constexpr std::uint64_t most_streams = 256;
+
 /// What only the B-link tree has.
 struct blink_choices {
   std::vector<blink_shape> shapes;
@@ -43,9 +46,18 @@ struct blink_choices {
   bool single_threaded_peers = false;  ///< for questions too
 };
 
+/// What only the radix tree has.
+struct radix_choices {
+  std::vector<radix_path> paths;       ///< of inserts and erases
+  std::vector<std::uint64_t> batches;  ///< keys of a write or of one call that finds; empty: as many as queries
+  std::vector<std::uint64_t> streams;  ///< batches of finds in flight at once; 0: as many as are useful
+  std::vector<location> places;        ///< of queries, answers and keys that are written; empty: the tree's own memory
+};
+
 struct options {
   index_kind index = index_kind::static_tree;
   blink_choices blink;
+  radix_choices radix;
   std::vector<byte_spec> byte_data_sets;  ///< of the radix tree, which has neither key types nor distributions
   std::vector<long_key_way> long_keys{long_key_way::on_device};  ///< likewise
   bool long_keys_named = false;                                  ///< by the user: then rows tell theirs
@@ -102,6 +114,8 @@ struct raw_options {
   std::string key_length;
   std::string long_share;
   std::string long_keys;
+  std::string streams;
+  std::string location;
   std::string suite;
   std::string max_keys;
   bool force_peers = false;

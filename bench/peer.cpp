@@ -17,29 +17,41 @@ std::unique_ptr<peer> make_map_peer(std::string_view name, const workload& data,
 
 const std::vector<peer_entry>& known_peers() {
   constexpr auto any = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::array only_static{true, false, false}, every{true, true, true}, only_radix{false, false, true};
   static const std::vector<peer_entry> list{
-      {"lower-bound", device_kind::cpu, any},
-      {"std-map", device_kind::cpu, std::uint64_t{1} << 22},
-      {"absl-btree", device_kind::cpu, std::uint64_t{1} << 26},
-      {"vector-scan", device_kind::cpu, any},
-      {"tbb-sort", device_kind::cpu, any},
-      {"reduce", device_kind::cpu, any},
-      {"thrust-lower-bound", device_kind::cuda, any},
-      {"cub-sort", device_kind::cuda, any},
-      {"reduce", device_kind::cuda, any},
+      {"lower-bound", device_kind::cpu, any, only_static},
+      {"std-map", device_kind::cpu, std::uint64_t{1} << 22, every},
+      {"absl-btree", device_kind::cpu, std::uint64_t{1} << 26, every},
+      {"vector-scan", device_kind::cpu, any, only_static},
+      {"tbb-sort", device_kind::cpu, any, only_static},
+      {"reduce", device_kind::cpu, any, only_static},
+      {"pointer-art", device_kind::cpu, std::uint64_t{1} << 26, only_radix},
+      {"grt-like", device_kind::cpu, any, only_radix},
+      {"thrust-lower-bound", device_kind::cuda, any, only_static},
+      {"cub-sort", device_kind::cuda, any, only_static},
+      {"reduce", device_kind::cuda, any, only_static},
+      {"grt-like", device_kind::cuda, any, only_radix},
   };
   return list;
 }
 
-map_choice choose_map(const options& what, std::string_view name, std::string_view index, device_kind where,
-                      std::uint64_t keys) {
-  const bool gpu = where == device_kind::cuda;
-  if (gpu || (name != "std-map" && name != "absl-btree")) {
-    if (!what.peers_named) return {false, ""};
-    return {false, fmt::format("{}: skipped, not a peer of the {} tree on a {}", name, index, gpu ? "gpu" : "cpu")};
-  }
+const peer_entry* known_peer(std::string_view name, index_kind index, device_kind where) {
   const auto& list = known_peers();
-  const auto entry = std::find_if(list.begin(), list.end(), [&](const auto& p) { return p.name == name; });
+  const auto entry = std::find_if(list.begin(), list.end(), [&](const auto& p) {
+    return p.name == name && p.where == where && p.beside[static_cast<std::size_t>(index)];
+  });
+  return entry == list.end() ? nullptr : &*entry;
+}
+
+peer_choice choose_peer(const options& what, std::string_view name, index_kind index, device_kind where,
+                        std::uint64_t keys) {
+  const peer_entry* const entry = known_peer(name, index, where);
+  if (entry == nullptr) {
+    if (!what.peers_named) return {false, ""};
+    return {false,
+            fmt::format("{}: skipped, not a peer of the {} tree on a {}", name,
+                        index == index_kind::blink ? "B-link" : "radix", where == device_kind::cuda ? "gpu" : "cpu")};
+  }
   if (keys > entry->most_keys && !what.force_peers) {
     return {false,
             fmt::format("{}: skipped above {} keys (--force-peers measures it)", name, size_text(entry->most_keys))};

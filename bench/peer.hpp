@@ -6,11 +6,13 @@
 //        vector-scan   no index at all: every range query reads all pairs
 //        tbb-sort      build: sorting an array of the same pairs
 //        reduce        visit: adding up an array of the same pairs
+//        pointer-art, grt-like   of strings only: radix_peers.hpp
 //   GPU  thrust-lower-bound   the vectorised thrust::lower_bound over the sorted keys, then a gather of values
 //        cub-sort             build: cub::DeviceRadixSort::SortPairs
 //        reduce               visit: cub::DeviceReduce over an array of the same pairs
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -44,16 +46,19 @@ struct peer_entry {
   device_kind where;
   /// Larger indexes are left out unless forced, for time or memory.
   std::uint64_t most_keys;
+  std::array<bool, index_names.size()> beside;  ///< static, blink, radix
 };
 [[nodiscard]] const std::vector<peer_entry>& known_peers();
+/// Null if it does not stand beside this index on such a device.
+[[nodiscard]] const peer_entry* known_peer(std::string_view name, index_kind index, device_kind where);
 
-/// Whether a map of the C++ world stands beside an index other than the static one, and what is to be said if not.
-struct map_choice {
+/// Whether a peer stands beside an index other than the static one, and what is to be said if not.
+struct peer_choice {
   bool measured = true;
   std::string note;
 };
-[[nodiscard]] map_choice choose_map(const options& what, std::string_view name, std::string_view index,
-                                    device_kind where, std::uint64_t keys);
+[[nodiscard]] peer_choice choose_peer(const options& what, std::string_view name, index_kind index, device_kind where,
+                                      std::uint64_t keys);
 
 /// Null if these types are not compiled in.
 [[nodiscard]] std::unique_ptr<peer> make_cpu_peer(std::string_view name, const workload& data, unsigned threads);

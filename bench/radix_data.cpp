@@ -105,10 +105,9 @@ answers expected_answers(operation op, const radix_data& data, const radix_quest
   return out;
 }
 
-std::optional<std::string> difference(operation op, const radix_questions& questions, const answers& ours,
-                                      const answers& theirs, const std::string& their_name,
-                                      std::size_t first_questions) {
-  return difference(op, element_types, questions.view(), ours, theirs, their_name, first_questions);
+std::optional<std::string> difference(operation op, const byte_column& keys, const answers& ours, const answers& theirs,
+                                      const std::string& their_name, std::size_t first_questions) {
+  return difference(op, element_types, {nullptr, nullptr, &keys}, ours, theirs, their_name, first_questions);
 }
 
 }  // namespace espalier::bench

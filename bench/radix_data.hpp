@@ -21,6 +21,10 @@ class sorted_strings {
   /// Keys before this one.
   [[nodiscard]] std::uint64_t rank_of(std::string_view key) const;
   [[nodiscard]] std::uint64_t count_prefix(std::string_view prefix) const;
+  [[nodiscard]] std::uint64_t size() const { return positions_.size(); }
+  /// Which key of the column has this rank.
+  [[nodiscard]] std::uint32_t position(std::uint64_t rank) const { return positions_[rank]; }
+  [[nodiscard]] std::string_view operator[](std::uint64_t rank) const { return keys_[positions_[rank]]; }
 
  private:
   const byte_column& keys_;
@@ -53,7 +57,6 @@ struct radix_questions {
   std::size_t one_length = 0;          ///< of every key, or 0
   std::vector<std::uint64_t> numbers;  ///< of the keys in their data set; those of the tree come first
   [[nodiscard]] std::size_t size() const { return keys.size(); }
-  [[nodiscard]] query_view view() const { return {nullptr, nullptr, &keys}; }
 };
 
 /// `hit_rate` of the questions are about keys of the tree, the others about keys that follow them in the data set;
@@ -65,7 +68,7 @@ struct radix_questions {
 [[nodiscard]] answers make_radix_answers(operation op, std::size_t questions);
 [[nodiscard]] answers expected_answers(operation op, const radix_data& data, const radix_questions& questions);
 /// As for other indexes.
-[[nodiscard]] std::optional<std::string> difference(operation op, const radix_questions& questions, const answers& ours,
+[[nodiscard]] std::optional<std::string> difference(operation op, const byte_column& keys, const answers& ours,
                                                     const answers& theirs, const std::string& their_name,
                                                     std::size_t first_questions);
 

@@ -1,36 +1,67 @@
 // radix_measurement.hpp - one radix tree on one device, measured operation by operation, as in measurement.hpp.
+//
+// Points are asked in batches, by one caller or by several at once. Inserts and erases get a tree built anew for each
+// run, outside the timed part; the first run is checked by finding every key. An update leaves the same tree however
+// often it is done, so it is repeated like a question, beside finds of the same batch.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "bench/options.hpp"
 #include "bench/placed.hpp"
 #include "bench/radix_data.hpp"
+#include "bench/radix_peers.hpp"
 #include "bench/radix_subject.hpp"
+#include "bench/radix_writes.hpp"
 #include "bench/row.hpp"
+#include "bench/string_batches.hpp"
 
 namespace espalier::bench {
+
+/// How one row is measured: one point of the axes that the radix tree has for an operation.
+struct radix_variant {
+  location place = location::device;
+  std::uint64_t batch = 0;  ///< 0: all queries
+  unsigned streams = 1;
+  radix_path path = radix_path::automatic;
+};
+[[nodiscard]] std::vector<radix_variant> radix_variants(operation op, const options& what, device_kind where);
 
 class radix_measurement {
  public:
   radix_measurement(const options& what, const radix_data& data, const device& where, long_key_way long_keys);
 
-  [[nodiscard]] row measure(operation op, std::uint64_t queries);
+  /// One row for each variant.
+  [[nodiscard]] std::vector<row> measure(operation op, std::uint64_t queries);
 
  private:
-  [[nodiscard]] row empty_row(operation op) const;
+  [[nodiscard]] row measure_one(operation op, std::uint64_t queries, const radix_variant& how);
+  [[nodiscard]] row empty_row(operation op, const radix_variant& how) const;
   [[nodiscard]] bool is_gpu() const { return where_.kind() == device_kind::cuda; }
-  void load() { tree_.build(keys_.keys(), values_.data()); }
+  void load();
+  /// Of questions: those before may have changed the tree.
+  void load_if_changed();
   void measure_build(row& r);
-  void measure_questions(operation op, std::uint64_t queries, row& r);
+  void measure_points(operation op, std::uint64_t queries, const radix_variant& how, row& r);
+  void measure_ranks(operation op, std::uint64_t queries, const radix_variant& how, row& r);
+  void measure_lists(operation op, std::uint64_t queries, const radix_variant& how, row& r);
+  void measure_update(std::uint64_t queries, const radix_variant& how, row& r);
+  void measure_change(operation op, std::uint64_t queries, const radix_variant& how, row& r);
+  /// What the write answered, and what it left behind.
+  void require_done(operation op, const radix_batch& batch, const placed_answers& done) const;
+  void require_contents(operation op, const radix_batch& batch, const keys_of_bytes& batch_keys) const;
+  void require_found(operation op, const byte_column& keys, const keys_of_bytes& placed, const answers& expected) const;
 
   const options& what_;
   const radix_data& data_;
   device where_;
   long_key_way long_keys_;
-  placed_strings keys_;
+  string_batches keys_;  ///< all in one batch
   placed_column values_;
   radix_subject tree_;
+  bool changed_ = true;  ///< since it was built from the data
+  radix_peers peers_;
 };
 
 }  // namespace espalier::bench

@@ -6,79 +6,163 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
-#include <string>
 #include <string_view>
+#include <utility>
 
-#include "bench/cpu_peer.hpp"
+#include "bench/cpu_string_peer.hpp"
+#include "bench/grt_image.hpp"
 #include "bench/peer.hpp"
+#include "bench/pointer_art.hpp"
+#include "bench/string_batches.hpp"
 #include "bench/timing.hpp"
 
 namespace espalier::bench {
+
+#ifdef ESPALIER_HAS_CUDA
+std::unique_ptr<string_peer> make_gpu_grt_peer(const radix_data& data, const device& where);  // gpu_grt_peer.cu
+#endif
+
 namespace {
 
-using string_map = std::map<std::string, std::uint64_t, std::less<>>;
-/// Its own order of strings compares once where std::less<> compares twice, and takes views too.
-using string_btree = absl::btree_map<std::string, std::uint64_t>;
+/// View: what the map takes instead of a string.
+template <class Map, class View>
+class string_map {
+ public:
+  explicit string_map(const radix_data& data) {
+    const auto values = data.values().as<const std::uint64_t>();
+    for (std::size_t i = 0; i < values.size(); ++i) map_.emplace(std::string(data.keys()[i]), values[i]);
+  }
+  [[nodiscard]] std::uint64_t* find(std::string_view key) {
+    const auto at = map_.find(View(key.data(), key.size()));
+    return at == map_.end() ? nullptr : &at->second;
+  }
 
-template <class Map>
-Map filled(const radix_data& data) {
-  Map map;
-  const auto values = data.values().as<const std::uint64_t>();
-  for (std::size_t i = 0; i < values.size(); ++i) map.emplace(std::string(data.keys()[i]), values[i]);
-  return map;
+ private:
+  Map map_;
+};
+using std_map = string_map<std::map<std::string, std::uint64_t, std::less<>>, std::string_view>;
+/// Its own order of strings compares once where std::less<> compares twice, and takes views too.
+using absl_btree = string_map<absl::btree_map<std::string, std::uint64_t>, absl::string_view>;
+
+class filled_art {
+ public:
+  explicit filled_art(const radix_data& data) {
+    const auto values = data.values().as<const std::uint64_t>();
+    for (std::size_t i = 0; i < values.size(); ++i) art_.insert(data.keys()[i], values[i]);
+  }
+  [[nodiscard]] std::uint64_t* find(std::string_view key) const { return art_.find(key); }
+
+ private:
+  pointer_art art_;
+};
+
+std::unique_ptr<string_peer> make_string_peer(const std::string& name, const radix_data& data, const device& where) {
+#ifdef ESPALIER_HAS_CUDA
+  if (where.kind() == device_kind::cuda) return make_gpu_grt_peer(data, where);
+#endif
+  if (name == "grt-like") return std::make_unique<cpu_string_peer<grt_image>>(data, where.threads());
+  if (name == "pointer-art") return std::make_unique<cpu_string_peer<filled_art>>(data, where.threads());
+  if (name == "std-map") return std::make_unique<cpu_string_peer<std_map>>(data, where.threads());
+  return std::make_unique<cpu_string_peer<absl_btree>>(data, where.threads());
 }
 
-/// Seconds of finding the keys of the first questions, after a check of the answers.
-template <class Map, class View>
-peer_result measure_map(const std::string& name, const options& what, const radix_data& data,
-                        const radix_questions& questions, const answers& expected, unsigned thread_count) {
-  const Map map = filled<Map>(data);
-  const std::size_t n = std::min(questions.size(), most_peer_queries);
-  const answers out = make_radix_answers(operation::find, n);
-  for (const auto& c : out) c.poison();
-  const auto values = out[0].as<std::uint64_t>();
-  const auto found = out[1].as<std::uint8_t>();
-  worker_threads threads(thread_count);
-  const auto find_all = [&] {
-    threads.for_pieces(n, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) {
-        const std::string_view key = questions.keys[i];
-        const auto at = map.find(View(key.data(), key.size()));
-        const bool hit = at != map.end();
-        values[i] = hit ? at->second : 0;
-        found[i] = hit ? 1 : 0;
-      }
-    });
-  };
-  find_all();
-  if (auto wrong = difference(operation::find, questions, expected, out, name, n)) throw wrong_answer(*wrong);
-  const double seconds = median_seconds(what.repeat, [&](std::size_t k) {
-    for (std::size_t i = 0; i < k; ++i) find_all();
-  });
-  return {name, seconds, n};
+/// A GPU's peers answer all; those on a CPU, which may be slow, as many as tell their rate.
+std::size_t asked_of(const device& where, std::size_t queries) {
+  return where.kind() == device_kind::cuda ? queries : std::min(queries, most_peer_queries);
+}
+
+template <class T>
+T* from(void* p, std::size_t first) {
+  return p == nullptr ? nullptr : static_cast<T*>(p) + first;
 }
 
 }  // namespace
 
-void add_radix_peers(operation op, const options& what, const radix_data& data, const radix_questions& questions,
-                     const answers& expected, const device& where, row& r) {
-  for (const auto& name : what.peers) {
-    const map_choice choice = choose_map(what, name, "radix", where.kind(), r.keys);
+string_peer& radix_peers::peer_of(const std::string& name) {
+  auto& at = filled_[name];
+  if (!at) at = make_string_peer(name, data_, where_);
+  return *at;
+}
+
+template <class Measure>
+void radix_peers::for_each_peer(row& r, const Measure& measure) {
+  for (const auto& name : what_.peers) {
+    const peer_choice choice = choose_peer(what_, name, index_kind::radix, where_.kind(), r.keys);
     if (!choice.note.empty()) r.notes.push_back(choice.note);
     if (!choice.measured) continue;
-    if (op != operation::find) {
-      if (what.peers_named) r.inapplicable_peers.push_back(name);
-      continue;
-    }
-    const auto measure =
-        name == "std-map" ? measure_map<string_map, std::string_view> : measure_map<string_btree, absl::string_view>;
-    peer_result result = measure(name, what, data, questions, expected, where.threads());
+    peer_result result = measure(name, peer_of(name));
     if (r.seconds > 0 && result.queries > 0) {
       result.ratio =
           result.seconds / static_cast<double>(result.queries) / (r.seconds / static_cast<double>(r.queries));
     }
     r.peers.push_back(std::move(result));
+  }
+}
+
+void radix_peers::add_points(operation op, const radix_questions& questions, const answers& expected,
+                             const point_asking& how, row& r) {
+  if (op != operation::find) return add_none(r);
+  for_each_peer(r, [&](const std::string& name, string_peer& peer) -> peer_result {
+    const std::size_t n = asked_of(where_, questions.size());
+    const std::size_t batch = std::min<std::size_t>(how.batch, std::max<std::size_t>(n, 1));
+    const string_batches batches(questions.keys, questions.one_length, batch, where_, how.place);
+    const placed_answers out(make_radix_answers(op, questions.size()), where_, how.place);
+    const askers who(where_, how.streams);
+    const std::size_t asked = std::min((n + batch - 1) / std::max<std::size_t>(batch, 1), batches.size());
+    const std::size_t answered = asked == batches.size() ? questions.size() : batches.first(asked);
+    const auto ask = [&](std::size_t b, const stream& order) {
+      const auto to = out.pointers();
+      peer.find(batches[b].raw(), from<std::uint64_t>(to[0], batches.first(b)),
+                from<std::uint8_t>(to[1], batches.first(b)), order);
+    };
+    out.poison();
+    who.run(1, asked, ask);
+    if (auto wrong = difference(op, questions.keys, expected, out.fetch(), name, answered)) throw wrong_answer(*wrong);
+    const double seconds = median_seconds(what_.repeat, [&](std::size_t k) { who.run(k, asked, ask); });
+    return {name, seconds, answered};
+  });
+}
+
+void radix_peers::add_update(const radix_batch& batch, location place, row& r) {
+  const radix_questions& elements = batch.elements;
+  // Each key's own value, for putting things back.
+  const column before(scalar_kind::u64, elements.size());
+  const auto own = data_.values().as<const std::uint64_t>();
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const std::uint64_t number = elements.numbers[i];
+    before.as<std::uint64_t>()[i] = number < own.size() ? own[number] : 0;
+  }
+  for_each_peer(r, [&](const std::string& name, string_peer& peer) -> peer_result {
+    const string_batches placed(elements.keys, elements.one_length, elements.size(), where_, place);
+    const keys_of_bytes keys = placed.all();
+    const placed_column values(batch.values, where_, place), values_before(before, where_, place);
+    answers mask;
+    mask.emplace_back(scalar_kind::u8, elements.size());
+    const placed_answers done(std::move(mask), where_, place);
+    const stream order = where_.default_stream();
+    const auto update = [&](const placed_column& to) {
+      peer.update(keys.raw(), static_cast<const std::uint64_t*>(to.data()),
+                  static_cast<std::uint8_t*>(done.pointers()[0]), order);
+      order.synchronize();
+    };
+    done.poison();
+    update(values);
+    if (auto wrong = difference(operation::contains, elements.keys, batch.done, done.fetch(), name, elements.size())) {
+      throw wrong_answer(*wrong);
+    }
+    const double seconds = median_seconds(what_.repeat, [&](std::size_t k) {
+      for (std::size_t i = 0; i < k; ++i) update(values);
+    });
+    update(values_before);
+    return {name, seconds, elements.size()};
+  });
+}
+
+void radix_peers::add_none(row& r) {
+  for (const auto& name : what_.peers) {
+    const peer_choice choice = choose_peer(what_, name, index_kind::radix, where_.kind(), r.keys);
+    if (!choice.note.empty()) r.notes.push_back(choice.note);
+    if (choice.measured && what_.peers_named) r.inapplicable_peers.push_back(name);
   }
 }
 

@@ -1,5 +1,5 @@
 // radix_subject.hpp - the radix tree under measurement, by its untyped interface, which can be asked any question
-// without waiting; and batches of strings where its device can read them.
+// without waiting.
 #pragma once
 
 #include <cstddef>
@@ -7,33 +7,10 @@
 #include <memory>
 #include <utility>
 
-#include "bench/byte_generators.hpp"
-#include "bench/placed.hpp"
 #include "bench/subject.hpp"
 #include "espalier/radix_tree/radix_tree.hpp"
 
 namespace espalier::bench {
-
-class placed_strings {
- public:
-  /// `one_length`: of every key, or 0. Then no offsets are given to the tree.
-  placed_strings(const byte_column& host, std::size_t one_length, const device& where)
-      : host_(host),
-        one_length_(one_length),
-        bytes_(host.bytes.data(), host.bytes.size(), where),
-        offsets_(host.offsets.data(), one_length == 0 ? host.offsets.size() * sizeof(std::uint64_t) : 0, where) {}
-
-  [[nodiscard]] keys_of_bytes keys() const {
-    const std::span bytes(static_cast<const char*>(bytes_.data()), host_.bytes.size());
-    if (one_length_ != 0) return {bytes, one_length_};
-    return {bytes, std::span(static_cast<const std::uint64_t*>(offsets_.data()), host_.offsets.size())};
-  }
-
- private:
-  const byte_column& host_;
-  std::size_t one_length_;
-  placed_column bytes_, offsets_;
-};
 
 class radix_subject {
  public:
@@ -59,6 +36,18 @@ class radix_subject {
       tree_->count(espalier::detail::radix_slice::prefix, keys.raw(), keys.raw(), {},
                    static_cast<std::uint64_t*>(r.out[0]), ex);
     }
+  }
+  [[nodiscard]] espalier::detail::byte_range_buffers list(operation op, const keys_of_bytes& lo,
+                                                          const keys_of_bytes& hi) const {
+    using espalier::detail::radix_slice;
+    const radix_slice what = op == operation::range    ? radix_slice::range
+                             : op == operation::prefix ? radix_slice::prefix
+                                                       : radix_slice::successor;
+    return tree_->list(what, lo.raw(), hi.raw(), {}, where_.default_stream());
+  }
+  void write(espalier::detail::radix_write what, const keys_of_bytes& keys, const void* values, void* done,
+             radix_path path) {
+    tree_->write(what, keys.raw(), values, static_cast<std::uint8_t*>(done), path, where_.default_stream());
   }
   [[nodiscard]] radix_stats stats() const { return tree_->stats(); }
   [[nodiscard]] validation validate() const { return tree_->validate(); }

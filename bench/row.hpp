@@ -34,6 +34,10 @@ struct radix_columns {
   unsigned key_length = 0;  ///< 0: natural lengths
   double long_share = 0;
   double mean_key_length = 0;
+  std::uint64_t batch = 0;   ///< keys of one call; 0 where there are none
+  std::string path;          ///< of inserts and erases; empty elsewhere
+  unsigned streams = 0;      ///< batches of finds in flight; 0 elsewhere
+  double share_of_find = 0;  ///< of updates: their rate beside finds of the same batch; 0 elsewhere
 };
 
 struct row {

@@ -1,5 +1,5 @@
 // runner.cpp - the axes: one set of data per (key type or length, distribution, size), one index per thread count, one
-// row per (operation, number of queries), and for B-link trees per shape and path of writes.
+// row per (operation, number of queries), and for B-link and radix trees per shape, batch and path of writes.
 #include "bench/runner.hpp"
 
 #include <fmt/format.h>
@@ -31,22 +31,25 @@ device choose_device(const options& what) {
 
 /// Sizes of an operation's batches: one where the keys or --batch decide.
 std::vector<std::uint64_t> sizes_of(operation op, const options& what) {
-  const bool once =
-      takes_no_queries(op) || op == operation::insert_empty || (takes_batch(op) && what.blink.batch.has_value());
+  const bool batch_given = what.index == index_kind::radix ? !what.radix.batches.empty() : what.blink.batch.has_value();
+  const bool once = takes_no_queries(op) || op == operation::insert_empty || (takes_batch(op) && batch_given);
   return once ? std::vector<std::uint64_t>{0} : what.queries;
 }
 
-std::size_t rows_per_size(operation op, const options& what) {
+std::size_t rows_per_size(operation op, const options& what, device_kind where) {
+  if (what.index == index_kind::radix) return radix_variants(op, what, where).size();
   if (what.index != index_kind::blink) return 1;
   return what.blink.shapes.size() * (chooses_path(op) ? what.blink.paths.size() : 1);
 }
 
-std::size_t count_rows(const options& what, std::size_t devices) {
+std::size_t count_rows(const options& what, const std::vector<device>& devices) {
   std::size_t per_index = 0;
-  for (const auto op : what.operations) per_index += sizes_of(op, what).size() * rows_per_size(op, what);
+  for (const auto op : what.operations) {
+    per_index += sizes_of(op, what).size() * rows_per_size(op, what, devices.front().kind());
+  }
   const std::size_t data_sets =
       what.key_types.size() * what.distributions.size() + what.byte_data_sets.size() * what.long_keys.size();
-  return per_index * what.keys.size() * data_sets * devices;
+  return per_index * what.keys.size() * data_sets * devices.size();
 }
 
 class bench_run {
@@ -60,7 +63,7 @@ class bench_run {
       devices_.push_back(chosen);
     }
     if (what.index == index_kind::blink) require_shapes();
-    bar_.emplace(count_rows(what, devices_.size()));
+    bar_.emplace(count_rows(what, devices_));
     result_.where = describe_machine();
     result_.command = what.command;
     result_.date = utc_now();
@@ -133,8 +136,9 @@ class bench_run {
       for (const auto way : what_.long_keys) {
         bar_->say("preparing " + about_);
         radix_measurement m(what_, data, where, way);
-        for_each_batch(keys,
-                       [&](operation op, std::uint64_t queries) { result_.rows.push_back(m.measure(op, queries)); });
+        for_each_batch(keys, [&](operation op, std::uint64_t queries) {
+          for (auto& r : m.measure(op, queries)) result_.rows.push_back(std::move(r));
+        });
       }
     }
   }
@@ -156,7 +160,7 @@ class bench_run {
       for (const auto queries : sizes_of(op, what_)) {
         bar_->say(fmt::format("{}, {}", name_of(op), about_));
         f(op, queries == as_many_as_keys ? keys : queries);
-        bar_->step(rows_per_size(op, what_));
+        bar_->step(rows_per_size(op, what_, devices_.front().kind()));
       }
     }
   }

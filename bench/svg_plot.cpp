@@ -12,11 +12,11 @@
 namespace espalier::bench {
 namespace {
 
-constexpr double width = 860, height = 460;
+constexpr double least_width = 860, height = 460;
 constexpr double left = 78, right = 620, top = 48, bottom = 400;
 
 /// Colours that stay apart for colour-blind readers (Okabe and Ito), on white and on near-black; series are told apart
-/// by their markers and dashes too.
+/// by their markers and dashes too. Series beyond the last one begin again, with other markers.
 struct style {
   const char* light;
   const char* dark;
@@ -47,6 +47,13 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
+/// Wide enough for the longest name beside the plot, at what letters of 13 pixels take on average and a little more.
+double width_of(const svg_plot& plot) {
+  std::size_t longest = 0;
+  for (const auto& s : plot.series) longest = std::max(longest, s.name.size());
+  return std::max(least_width, right + 64 + 7 * static_cast<double>(longest));
+}
+
 bool drawable(const std::pair<double, double>& p) {
   return p.first > 0 && p.second > 0 && std::isfinite(p.first) && std::isfinite(p.second);
 }
@@ -56,7 +63,9 @@ struct axes {
   double x_low = std::numeric_limits<double>::max(), x_high = std::numeric_limits<double>::lowest();
   double y_low = x_low, y_high = x_high;
 
-  explicit axes(const svg_plot& plot) {
+  bool named;
+
+  explicit axes(const svg_plot& plot) : named(!plot.places.empty()) {
     for (const auto& s : plot.series) {
       for (const auto& p : s.points) {
         if (!drawable(p)) continue;
@@ -67,11 +76,12 @@ struct axes {
       }
     }
     if (x_low > x_high) x_low = 0, x_high = 1, y_low = 0, y_high = 1;
+    if (named) x_low = 0.5, x_high = static_cast<double>(plot.places.size()) + 0.5;
     if (x_low == x_high) ++x_high;
     if (y_low == y_high) ++y_high;
   }
   [[nodiscard]] double x(double value) const {
-    return left + (std::log2(value) - x_low) / (x_high - x_low) * (right - left);
+    return left + ((named ? value : std::log2(value)) - x_low) / (x_high - x_low) * (right - left);
   }
   [[nodiscard]] double y(double value) const {
     return bottom - (std::log10(value) - y_low) / (y_high - y_low) * (bottom - top);
@@ -88,7 +98,7 @@ std::string power_of_ten(double exponent) {
 
 class svg_writer {
  public:
-  explicit svg_writer(const svg_plot& plot) : plot_(plot), axes_(plot) {}
+  explicit svg_writer(const svg_plot& plot) : plot_(plot), axes_(plot), width_(width_of(plot)) {}
 
   std::string write() {
     head();
@@ -106,8 +116,8 @@ class svg_writer {
   }
 
   void head() {
-    add(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" width="{}" height="{}" role="img">)", width,
-        height, width, height);
+    add(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" width="{}" height="{}" role="img">)", width_,
+        height, width_, height);
     add("<title>{}</title>", escaped(plot_.title));
     out_ +=
         "<style>\n"
@@ -126,11 +136,20 @@ class svg_writer {
       add(".s{0} {{ stroke: {1}; }} .m{0} {{ fill: {1}; }}", i, styles[i].dark);
     }
     out_ += "}\n</style>\n";
-    add(R"(<rect class="paper" width="{}" height="{}"/>)", width, height);
+    add(R"(<rect class="paper" width="{}" height="{}"/>)", width_, height);
+  }
+
+  void draw_places() {
+    for (std::size_t i = 0; i < plot_.places.size(); ++i) {
+      const double x = axes_.x(static_cast<double>(i + 1));
+      add(R"(<line class="grid" x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}"/>)", x, top, bottom);
+      add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x, bottom + 20, escaped(plot_.places[i]));
+    }
   }
 
   void draw_axes() {
-    for (double e = axes_.x_low; e <= axes_.x_high; ++e) {
+    draw_places();
+    for (double e = axes_.x_low; !axes_.named && e <= axes_.x_high; ++e) {
       const double x = axes_.x(std::exp2(e));
       add(R"(<line class="grid" x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}"/>)", x, top, bottom);
       add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">2<tspan dy="-5" font-size="10">{:g}</tspan></text>)", x,
@@ -156,18 +175,19 @@ class svg_writer {
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : " L", axes_.x(p.first), axes_.y(p.second));
     }
     if (path.empty()) return;
-    add(R"(<path class="line s{}" stroke-dasharray="{}" d="{}"/>)", look, styles[look].dashes, path);
+    if (!axes_.named) add(R"(<path class="line s{}" stroke-dasharray="{}" d="{}"/>)", look, styles[look].dashes, path);
     for (const auto& p : s.points) {
-      if (drawable(p)) marker(look, axes_.x(p.first), axes_.y(p.second));
+      if (drawable(p)) marker(i, axes_.x(p.first), axes_.y(p.second));
     }
     const double y = top + 10 + 24 * static_cast<double>(drawn_++);
     add(R"(<path class="line s{}" stroke-dasharray="{}" d="M{} {} h28"/>)", look, styles[look].dashes, right + 18, y);
-    marker(look, right + 32, y);
+    marker(i, right + 32, y);
     add(R"(<text x="{}" y="{}">{}</text>)", right + 54, y + 4, escaped(s.name));
   }
 
-  void marker(std::size_t look, double x, double y) {
-    switch (look % 4) {
+  void marker(std::size_t i, double x, double y) {
+    const std::size_t look = i % styles.size();
+    switch ((look + i / styles.size()) % 4) {
       case 0:
         add(R"(<circle class="m{}" cx="{:.1f}" cy="{:.1f}" r="3.5"/>)", look, x, y);
         break;
@@ -184,6 +204,7 @@ class svg_writer {
 
   const svg_plot& plot_;
   axes axes_;
+  double width_;
   std::string out_;
   std::size_t drawn_ = 0;
 };

@@ -1,5 +1,5 @@
-// svg_plot.hpp - line plots as SVG: x by powers of two, y by powers of ten, readable in light and dark and without
-// colour.
+// svg_plot.hpp - plots as SVG: lines over x by powers of two, or marks over named places; y by powers of ten; readable
+// in light and dark and without colour.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,7 @@ struct svg_plot {
   std::string x_label;
   std::string y_label;
   std::vector<svg_series> series;
+  std::vector<std::string> places = {};  ///< if not empty: names of x = 1, 2, ...
 };
 
 /// A whole SVG document. Points that are not positive and finite are left out.

@@ -47,6 +47,10 @@ json row_json(const row& r) {
     j["key_length"] = r.radix->key_length;
     j["mean_key_length"] = r.radix->mean_key_length;
     j["long_share"] = r.radix->long_share;
+    if (r.radix->batch != 0) j["batch"] = r.radix->batch;
+    if (!r.radix->path.empty()) j["path"] = r.radix->path;
+    if (r.radix->streams != 0) j["streams"] = r.radix->streams;
+    if (r.radix->share_of_find > 0) j["share_of_find"] = r.radix->share_of_find;
   }
   for (const auto& p : r.peers) {
     j["ratio"][p.name] = p.ratio;
@@ -82,27 +86,40 @@ const peer_result* peer_of(const row& r, const std::string& name) {
   return at == r.peers.end() ? nullptr : &*at;
 }
 
-/// Columns of the B-link tree in which the rows differ.
-struct blink_axis {
+std::string number_or_nothing(std::uint64_t n) { return n == 0 ? "" : size_text(n); }
+
+/// Columns that are shown where rows differ in them; empty where a row has none.
+struct row_axis {
   std::string name;
-  std::string (*text)(const blink_columns&);
+  std::string (*text)(const row&);
 };
-std::vector<blink_axis> blink_axes() {
-  return {{"policy", [](const blink_columns& b) { return b.policy; }},
-          {"upper", [](const blink_columns& b) { return b.upper; }},
-          {"slots", [](const blink_columns& b) { return std::to_string(b.slots); }},
-          {"path", [](const blink_columns& b) { return b.path; }}};
+std::vector<row_axis> row_axes() {
+  return {{"policy", [](const row& r) { return r.blink ? r.blink->policy : ""; }},
+          {"upper", [](const row& r) { return r.blink ? r.blink->upper : ""; }},
+          {"slots", [](const row& r) { return r.blink ? std::to_string(r.blink->slots) : ""; }},
+          {"batch", [](const row& r) { return r.radix ? number_or_nothing(r.radix->batch) : ""; }},
+          {"streams", [](const row& r) { return r.radix ? number_or_nothing(r.radix->streams) : ""; }},
+          {"location", [](const row& r) { return r.radix ? r.location : ""; }},
+          {"path", [](const row& r) { return r.blink   ? r.blink->path
+                                             : r.radix ? r.radix->path
+                                                       : ""; }}};
 }
-std::vector<blink_axis> differing_axes(const report& result) {
-  std::vector<blink_axis> axes = blink_axes();
-  std::erase_if(axes, [&](const blink_axis& axis) {
+std::vector<row_axis> differing_axes(const report& result) {
+  std::vector<row_axis> axes = row_axes();
+  std::erase_if(axes, [&](const row_axis& axis) {
     std::set<std::string> values;
     for (const auto& r : result.rows) {
-      if (r.blink && !axis.text(*r.blink).empty()) values.insert(axis.text(*r.blink));
+      if (!axis.text(r).empty()) values.insert(axis.text(r));
     }
     return values.size() < 2;
   });
   return axes;
+}
+
+/// How fast updates are beside finds.
+bool compares_with_find(const report& result) {
+  return std::any_of(result.rows.begin(), result.rows.end(),
+                     [](const row& r) { return r.radix && r.radix->share_of_find > 0; });
 }
 
 /// Exact where all keys have one length.
@@ -147,6 +164,8 @@ void write_table(const report& result, std::ostream& out) {
   for (const auto& axis : axes) table.add_column(axis.name);
   table.add_column("time");
   table.add_column("rate");
+  const bool beside_find = compares_with_find(result);
+  if (beside_find) table.add_column("of find");
   for (const auto& name : names) table.add_column("vs " + name);
   table.add_column("B/key");
   table.add_column("bandwidth");
@@ -160,9 +179,13 @@ void write_table(const report& result, std::ostream& out) {
                                    length_text(r),
                                    r.distribution,
                                    r.plan};
-    for (const auto& axis : axes) cells.push_back(r.blink ? axis.text(*r.blink) : "");
+    for (const auto& axis : axes) cells.push_back(axis.text(r));
     cells.push_back(seconds_text(r.seconds));
     cells.push_back(rate_text(r.rate));
+    if (beside_find) {
+      const double share = r.radix ? r.radix->share_of_find : 0;
+      cells.push_back(share > 0 ? fmt::format("{:.0f} %", 100 * share) : "");
+    }
     for (const auto& name : names) {
       const auto* p = peer_of(r, name);
       cells.push_back(p == nullptr ? "" : ratio_text(p->ratio));
@@ -199,7 +222,7 @@ void write_csv(const report& result, std::ostream& out) {
   const bool blink = std::any_of(result.rows.begin(), result.rows.end(), [](const row& r) { return r.blink; });
   if (blink) out << ",policy,upper,slots,path";
   const bool radix = std::any_of(result.rows.begin(), result.rows.end(), [](const row& r) { return r.radix; });
-  if (radix) out << ",key_length,mean_key_length,long_share";
+  if (radix) out << ",key_length,mean_key_length,long_share,batch,path,streams,share_of_find";
   for (const auto& name : names) out << ",ratio_" << name;
   out << ",notes\n";
   for (const auto& r : result.rows) {
@@ -210,7 +233,8 @@ void write_csv(const report& result, std::ostream& out) {
     if (blink && !r.blink) out << ",,,,";
     if (r.blink) fmt::print(out, ",{},{},{},{}", r.blink->policy, r.blink->upper, r.blink->slots, r.blink->path);
     if (r.radix) {
-      fmt::print(out, ",{},{},{}", r.radix->key_length, r.radix->mean_key_length, r.radix->long_share);
+      fmt::print(out, ",{},{},{},{},{},{},{}", r.radix->key_length, r.radix->mean_key_length, r.radix->long_share,
+                 r.radix->batch, r.radix->path, r.radix->streams, r.radix->share_of_find);
     }
     for (const auto& name : names) {
       out << ',';

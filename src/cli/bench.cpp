@@ -9,6 +9,8 @@
 
 #include "bench/btree_suite.hpp"
 #include "bench/byte_generators.hpp"
+#include "bench/cuart_figures.hpp"
+#include "bench/cuart_suite.hpp"
 #include "bench/options.hpp"
 #include "bench/row.hpp"
 #include "bench/runner.hpp"
@@ -23,11 +25,14 @@ const char* footer =
     "Options with a comma-separated list are axes: every combination is measured. Numbers: 1000000, 1e6, 2^20.\n"
     "Data come from --seed alone, whatever the number of threads. For each row the answers are checked against sorted\n"
     "arrays and against each peer; a difference ends the run with exit code 1.\n"
-    "GPU rows have queries and answers in device memory. 'plan' is how the batch was answered.\n\n"
+    "GPU rows have queries and answers in device memory, those of the radix tree where --location says. 'plan' is how\n"
+    "the batch was answered.\n\n"
     "Peers, CPU: lower-bound (std::lower_bound on sorted arrays), std-map, absl-btree, vector-scan (no index),\n"
     "tbb-sort (build), reduce (visit). GPU: thrust-lower-bound, cub-sort (build), reduce (visit).\n"
     "Those of the B-link tree are std-map and absl-btree on a CPU; they write in one thread. Those of the radix tree\n"
-    "are the same with std::string as key, and only find.\n"
+    "are the same with std::string as key, pointer-art (an adaptive radix tree of nodes and pointers) and grt-like "
+    "(one\n"
+    "packed into a single buffer, also on a GPU); they find and update, in all threads.\n"
     "A ratio of 3 means: the index is 3 times as fast. Peers may answer a prefix of the queries.\n\n"
     "B-link tree (--index blink): its keys are all different, and so are the new ones. Before each run of an "
     "operation\n"
@@ -40,14 +45,21 @@ const char* footer =
     "classic; --slots with link. Shapes other than the default exist for u32/u32 and u64/u64.\n\n"
     "Radix tree (--index radix): keys are byte strings, all different, with u64 values. uniform: random bytes;\n"
     "sequential: a counter; uuids: 16 raw bytes, or 36 of text; urls; triples: terms of RDF data. Misses (--hit-rate)\n"
-    "are further keys of the same data. count-prefix asks for the first halves of keys.\n\n"
+    "are further keys of the same data. count-prefix asks for the first halves of keys. range lists --range-length\n"
+    "elements, prefix fewer than twice as many, successor one. find and contains go in batches of --batch keys, from\n"
+    "--location, by --streams threads with a stream each; the clock stops when all answers are there. insert, update\n"
+    "and erase take --batch keys, or --queries; before each insert and erase the tree is built anew outside the timed\n"
+    "part. 'of find' is the rate of updates beside that of finds of the same batch, waited for in the same way.\n\n"
     "Examples:\n"
     "  espalier bench --keys 2^20,2^24 --ops find --threads 1 --peers lower-bound,absl-btree\n"
     "  espalier bench --device gpu --keys 2^27 --queries 2^26 --distribution uniform,clustered,zipf --ops find\n"
     "  espalier bench --key-type f64 --ops build,sum,visit --format json --out result.json\n"
     "  espalier bench --index blink --keys 2^22 --policy link,couple --ops insert,find,ycsb-a\n"
     "  espalier bench --index radix --distribution urls,triples --keys 2^20 --ops find,count-prefix\n"
-    "  espalier bench --suite btree-on-gpu --max-keys 2^20 --out results";
+    "  espalier bench --index radix --device gpu --key-length 32 --ops find --location host --batch 2^15,2^18\n"
+    "  espalier bench --index radix --ops update,insert,erase --batch 2^12,2^16,2^20 --path in-place,rebuild\n"
+    "  espalier bench --suite btree-on-gpu --max-keys 2^20 --out results\n"
+    "  espalier bench --suite cuart --max-keys 2^18 --out results";
 
 void add_data_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--index", o.index, "Which index: " + bench::choices(bench::index_names))->capture_default_str();
@@ -65,7 +77,7 @@ void add_data_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--hit-rate", o.hit_rate, "Share of point queries that are keys of the index")->capture_default_str();
   c.add_option(
       "--range-length", o.range_length,
-      "Elements per range; default: 100 for range, for others 10^6 or keys/16, whichever is smaller; blink: 32");
+      "Elements per range; default: 100 for range, for others 10^6 or keys/16, whichever is smaller; blink, radix: 32");
   c.add_option("--seed", o.seed, "Seed of all data")->capture_default_str();
 }
 
@@ -97,8 +109,10 @@ void add_blink_options(CLI::App& c, bench::raw_options& o) {
                "blink: " + bench::choices(bench::upper_names) + " (list); default: express, for couple classic");
   c.add_option("--slots", o.slots, "blink: elements of a node, 8 to 4096, 0 for the default (list)");
   c.add_option("--path", o.path,
-               "blink: how batches are written, " + bench::choices(bench::path_names) + " (list); default: automatic");
-  c.add_option("--batch", o.batch, "blink: elements of a write; default: as many as --queries");
+               "How batches are written, blink: " + bench::choices(bench::path_names) +
+                   ", radix: " + bench::choices(bench::radix_path_names) + " (list); default: automatic");
+  c.add_option("--batch", o.batch,
+               "blink, radix: elements of a write; radix: also keys of one find (list); default: as many as --queries");
   c.add_option("--requests", o.requests,
                "blink: which keys are asked for and updated, " + bench::choices(bench::request_names) +
                    "; default: zipf for ycsb, else uniform");
@@ -118,15 +132,23 @@ void add_radix_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--long-keys", o.long_keys,
                "radix: how a GPU finds keys of more than 32 bytes, " + bench::choices(bench::long_key_names) +
                    " (list; all the same on a CPU); default: on-device");
+  c.add_option("--location", o.location,
+               "radix: where queries, answers and written keys are on a GPU, " + bench::choices(bench::location_names) +
+                   " (list); host means end to end, from page-locked memory; default: device");
+  c.add_option("--streams", o.streams,
+               "radix: batches of finds in flight at once, each by a thread of its own (list); default: 8 on a GPU if "
+               "--batch is given, else 1");
 }
 
 void add_suite_options(CLI::App& c, bench::raw_options& o) {
   c.add_option(
       "--suite", o.suite,
       "btree-on-gpu: tables and plots of search and insertion beside std::map, 2^10 to 2^25 keys, for B+tree "
-      "and B-link trees on the CPU and, if there is one, the GPU. Takes --device, --threads, --repeat, --seed, "
-      "--max-keys and --out");
-  c.add_option("--max-keys", o.max_keys, "Largest size of a suite; default: 2^25");
+      "and B-link trees on the CPU and, if there is one, the GPU. cuart: tables and plots of figures 7-12 and 15-17 of "
+      "the "
+      "CuART paper, radix trees by size, batch, key length and data set, beside an adaptive radix tree of pointers and "
+      "one like GRT. Take --device, --threads, --repeat, --seed, --max-keys and --out");
+  c.add_option("--max-keys", o.max_keys, "Largest size of a suite; default: the paper's, 2^25 and 144 Mi");
 }
 
 /// A suite decides itself what is measured: options that it would not read are refused.
@@ -153,15 +175,17 @@ writer writer_for(const std::string& format) {
 }
 
 int run_suite(const bench::raw_options& raw, const std::string& command_line) {
-  if (raw.suite != "btree-on-gpu") {
-    throw bad_arguments(fmt::format("--suite does not know '{}': choose btree-on-gpu.", raw.suite));
+  const bool btree = raw.suite == "btree-on-gpu";
+  if (!btree && raw.suite != "cuart") {
+    throw bad_arguments(fmt::format("--suite does not know '{}': choose btree-on-gpu or cuart.", raw.suite));
   }
-  bench::btree_suite_options what;
+  bench::suite_options what;
   what.base = bench::parse_options(raw);
   what.base.command = command_line;
+  what.most_keys = btree ? bench::most_btree_keys : bench::most_cuart_keys;
   if (!raw.max_keys.empty()) what.most_keys = bench::parse_number("max-keys", raw.max_keys);
-  what.folder = raw.out.empty() ? "btree-on-gpu" : raw.out;
-  bench::run_btree_suite(what, std::cout);
+  what.folder = raw.out.empty() ? raw.suite : raw.out;
+  btree ? bench::run_btree_suite(what, std::cout) : bench::run_cuart_suite(what, std::cout);
   return 0;
 }
 

@@ -12,8 +12,12 @@
 namespace espalier::cli_test {
 namespace {
 
-const std::vector<std::string> radix_operations{"build", "find", "contains", "lower-bound", "count-prefix"};
-const std::string all_radix_operations = "build,find,contains,lower-bound,count-prefix";
+const std::vector<std::string> radix_operations{"build",  "find",         "contains", "lower-bound",
+                                                "range",  "count-prefix", "prefix",   "successor",
+                                                "insert", "update",       "erase"};
+const std::string all_radix_operations =
+    "build,find,contains,lower-bound,range,count-prefix,prefix,successor,insert,update,erase";
+bool has_peers(const json& row) { return row["op"] == "find" || row["op"] == "update"; }
 
 class radix_bench : public cli {
  protected:
@@ -44,6 +48,11 @@ TEST_F(radix_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
   expect_refused(small + "--key-length 8 --distribution urls", "urls");
   expect_refused(small + "--key-length 8 --distribution triples", "triples");
   expect_refused(small + "--distribution zipf", "triples");
+  expect_refused(small + "--batch 0", "--batch");
+  expect_refused(small + "--batch few", "--batch");
+  expect_refused(small + "--streams 1000", "--streams");
+  expect_refused(small + "--location disk", "device, host");
+  expect_refused(small + "--ops range --range-length 0", "--range-length");
   expect_refused(small + "--long-share some", "--long-share");
   expect_refused(small + "--long-share 1.5", "--long-share");
   expect_refused(small + "--long-keys nowhere", "in-host-memory");
@@ -53,8 +62,14 @@ TEST_F(radix_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
 }
 
 TEST_F(radix_bench, operations_of_other_indexes_are_refused_and_its_own_named) {
-  for (const char* op : {"range", "sum", "visit", "insert", "ycsb-a", "find-sorted"}) {
-    expect_refused(std::string("bench --index radix --ops ") + op, "build, find, contains, lower-bound, count-prefix");
+  for (const char* op : {"sum", "visit", "insert-bulk", "ycsb-a", "find-sorted"}) {
+    expect_refused(
+        std::string("bench --index radix --ops ") + op,
+        "build, find, contains, lower-bound, range, count-prefix, prefix, successor, insert, update, erase.");
+  }
+  for (const char* op : {"prefix", "successor"}) {
+    expect_refused(std::string("bench --ops ") + op, op);
+    expect_refused(std::string("bench --index blink --ops ") + op, op);
   }
   expect_refused("bench --ops count-prefix", "count-prefix");
   expect_refused("bench --index blink --ops count-prefix", "count-prefix");
@@ -64,14 +79,21 @@ TEST_F(radix_bench, options_of_other_indexes_are_refused_and_its_own_by_those) {
   for (const char* option : {"--plan small", "--node-search linear", "--aggregates sum"}) {
     expect_refused(std::string("bench --index radix ") + option, "--index static.");
   }
-  for (const char* option : {"--policy link", "--upper classic", "--slots 8", "--path bulk", "--batch 10",
-                             "--requests zipf", "--fill 0.5"}) {
+  for (const char* option : {"--policy link", "--upper classic", "--slots 8", "--requests zipf", "--fill 0.5"}) {
     expect_refused(std::string("bench --index radix ") + option, "--index blink.");
   }
-  for (const char* option : {"--key-type u64", "--value-type u32", "--range-length 10"}) {
+  for (const char* option : {"--key-type u64", "--value-type u32"}) {
     expect_refused(std::string("bench --index radix ") + option, "--index static or blink.");
   }
-  for (const char* option : {"--key-length 16", "--long-share 0.5", "--long-keys beside"}) {
+  for (const char* option : {"--path bulk", "--path per-key"}) {
+    expect_refused(std::string("bench --index radix --keys 10 ") + option, "automatic, in-place, rebuild");
+  }
+  expect_refused("bench --index blink --keys 10 --path in-place", "automatic, per-key, bulk");
+  for (const char* option : {"--path rebuild", "--batch 10"}) {
+    expect_refused(std::string("bench --keys 10 ") + option, "--index blink or radix.");
+  }
+  for (const char* option :
+       {"--key-length 16", "--long-share 0.5", "--long-keys beside", "--location host", "--streams 2"}) {
     expect_refused(std::string("bench --keys 10 ") + option, "--index radix.");
     expect_refused(std::string("bench --index blink --keys 10 ") + option, "--index radix.");
   }
@@ -79,7 +101,8 @@ TEST_F(radix_bench, options_of_other_indexes_are_refused_and_its_own_by_those) {
 
 TEST_F(radix_bench, help_tells_about_it) {
   const outcome r = run("bench --help");
-  for (const char* word : {"radix", "--key-length", "--long-share", "count-prefix", "uuids", "triples"}) {
+  for (const char* word : {"radix", "--key-length", "--long-share", "count-prefix", "uuids", "triples", "--location",
+                           "--streams", "in-place", "successor", "of find"}) {
     EXPECT_NE(r.out.find(word), std::string::npos) << word;
   }
 }
@@ -113,8 +136,8 @@ TEST_P(every_byte_data, does_every_operation_beside_both_maps) {
       EXPECT_GT(row["mean_key_length"].get<double>(), c.key_length);
     }
     for (const char* peer : {"std-map", "absl-btree"}) {
-      ASSERT_EQ(row["ratio"].contains(peer), row["op"] == "find") << row.dump(1);
-      if (row["op"] == "find") {
+      ASSERT_EQ(row["ratio"].contains(peer), has_peers(row)) << row.dump(1);
+      if (has_peers(row)) {
         EXPECT_GT(row["ratio"][peer].get<double>(), 0);
       }
     }
@@ -126,6 +149,17 @@ TEST_P(every_byte_data, answers_misses) {
   const json j = radix(std::string("--keys 2000 --queries 3000 --hit-rate 0.4 --ops ") + all_radix_operations +
                        " --distribution " + c.distribution + " " + c.more);
   EXPECT_EQ(j["rows"].size(), radix_operations.size());
+}
+
+TEST_P(every_byte_data, other_radix_trees_answer_alike) {
+  const radix_case& c = GetParam();
+  const json j = radix(std::string("--keys 3000 --queries 2000 --hit-rate 0.6 --threads 2 --ops find,update,find "
+                                   "--batch 700 --peers pointer-art,grt-like --distribution ") +
+                       c.distribution + " " + c.more);
+  for (const auto& row : j["rows"]) {
+    EXPECT_GT(row["ratio"]["pointer-art"].get<double>(), 0) << row.dump(1);
+    EXPECT_GT(row["ratio"]["grt-like"].get<double>(), 0) << row.dump(1);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -156,11 +190,86 @@ TEST_F(radix_bench, lengths_data_sizes_and_threads_are_axes) {
 TEST_F(radix_bench, tiny_trees_keys_and_batches_work) {
   for (const char* sizes : {"--keys 0 --queries 100", "--keys 0 --queries 0", "--keys 1 --queries 1",
                             "--keys 100 --queries 0", "--keys 256 --queries 50 --key-length 1"}) {
-    EXPECT_EQ(radix(sizes)["rows"].size(), 5u) << sizes;
+    const json j = radix(std::string(sizes) + " --peers std-map,pointer-art,grt-like");
+    EXPECT_EQ(j["rows"].size(), radix_operations.size()) << sizes;
   }
   const json j = radix("--keys 100,300 --queries keys --ops find --peers none");
   EXPECT_EQ(j["rows"][0]["queries"], 100);
   EXPECT_EQ(j["rows"][1]["queries"], 300);
+}
+
+TEST_F(radix_bench, finds_go_in_batches_by_several_callers) {
+  for (const char* data : {"uniform", "urls"}) {
+    const json j = radix(std::string("--keys 3000 --queries 1000 --hit-rate 0.7 --ops find,contains --batch 1,300,5000 "
+                                     "--streams 0,1,3 --distribution ") +
+                         data);
+    ASSERT_EQ(j["rows"].size(), 2u * 3u * 3u);
+    const json& one = j["rows"][3];
+    EXPECT_EQ(one["batch"], 300);
+    EXPECT_EQ(one["streams"], 1) << "as many as are useful";
+    EXPECT_EQ(one["queries"], 1000);
+    EXPECT_TRUE(one["ratio"].contains("std-map"));
+    EXPECT_EQ(j["rows"][8]["streams"], 3);
+    EXPECT_EQ(j["rows"][8]["batch"], 1000) << "no more than there are";
+  }
+}
+
+TEST_F(radix_bench, writes_take_batches_and_paths) {
+  const json j = radix("--keys 3000 --ops update,insert,erase --batch 10,400,2000 --path automatic,in-place,rebuild");
+  ASSERT_EQ(j["rows"].size(), 3u + 9u + 9u);
+  for (const auto& row : j["rows"]) {
+    EXPECT_EQ(row["batch"], row["queries"]);
+    ASSERT_EQ(row.contains("path"), row["op"] != "update") << row.dump(1);
+    ASSERT_EQ(row.contains("share_of_find"), row["op"] == "update") << row.dump(1);
+    EXPECT_FALSE(row.contains("streams"));
+  }
+  EXPECT_EQ(j["rows"][2]["batch"], 2000);
+  EXPECT_GT(j["rows"][2]["share_of_find"].get<double>(), 0);
+  EXPECT_EQ(j["rows"][4]["path"], "in-place");
+  EXPECT_EQ(j["rows"][20]["op"], "erase");
+  EXPECT_EQ(j["rows"][20]["path"], "rebuild");
+}
+
+TEST_F(radix_bench, writes_that_find_too_few_keys_say_so) {
+  const json j = radix("--keys 500 --ops insert,update,erase --batch 600 --distribution sequential --key-length 2");
+  EXPECT_EQ(j["rows"][1]["queries"], 600);
+  EXPECT_EQ(j["rows"][2]["queries"], 500);
+  EXPECT_NE(j["rows"][2]["notes"].dump().find("500 of 600"), std::string::npos) << j["rows"][2].dump(1);
+  const json all = radix("--keys 250 --ops insert --batch 10 --key-length 1");
+  EXPECT_NE(all["rows"][0]["notes"].dump().find("6 of 10"), std::string::npos) << all["rows"][0].dump(1);
+}
+
+TEST_F(radix_bench, questions_after_writes_see_the_data_again) {
+  const json j = radix("--keys 2000 --queries 500 --ops erase,find,update,range,insert,successor,update,find");
+  EXPECT_EQ(j["rows"].size(), 8u);
+}
+
+TEST_F(radix_bench, lists_are_as_long_as_asked) {
+  const json j = radix("--keys 5000 --queries 100 --ops range,prefix,successor --range-length 10");
+  EXPECT_GT(j["rows"][0]["range_elements"], 900);
+  EXPECT_LE(j["rows"][0]["range_elements"], 1000);
+  EXPECT_GE(j["rows"][1]["range_elements"], 100);
+  EXPECT_LT(j["rows"][1]["range_elements"], 2000);
+  EXPECT_LE(j["rows"][2]["range_elements"], 100);
+}
+
+TEST_F(radix_bench, table_shows_batches_and_paths_only_where_they_differ) {
+  const std::string common = "bench --index radix --device cpu --repeat 1 --keys 1000 --peers none ";
+  const outcome one = run(common + "--queries 100 --ops find");
+  const outcome many = run(common + "--ops update,insert --batch 10,100 --path in-place,rebuild");
+  EXPECT_EQ(one.out.find("batch"), std::string::npos) << one.out;
+  for (const char* word : {"batch", "path", "rebuild", "of find", " %"}) {
+    EXPECT_NE(many.out.find(word), std::string::npos) << word << '\n' << many.out;
+  }
+}
+
+TEST_F(radix_bench, its_peers_do_not_stand_beside_other_trees) {
+  for (const char* index : {"static", "blink"}) {
+    const json j =
+        bench(std::string("--keys 100 --queries 10 --ops find --peers pointer-art,grt-like --index ") + index);
+    EXPECT_NE(j["rows"][0]["notes"].dump().find("pointer-art: skipped"), std::string::npos) << j["rows"][0].dump(1);
+    EXPECT_EQ(j["rows"][0]["ratio"].size(), 0u);
+  }
 }
 
 TEST_F(radix_bench, peers_that_do_not_apply_are_mentioned_if_named) {
@@ -187,10 +296,55 @@ TEST_F(radix_bench, table_and_csv_have_lengths) {
   std::istringstream text(csv.out);
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   ASSERT_EQ(lines.size(), 3u);
-  EXPECT_NE(lines[0].find(",key_length,mean_key_length,long_share,ratio_std-map,notes"), std::string::npos) << lines[0];
+  EXPECT_NE(
+      lines[0].find(",key_length,mean_key_length,long_share,batch,path,streams,share_of_find,ratio_std-map,notes"),
+      std::string::npos)
+      << lines[0];
   const auto commas = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
   EXPECT_EQ(commas(lines[0]), commas(lines[1])) << lines[1];
   EXPECT_EQ(commas(lines[0]), commas(lines[2])) << lines[2];
+}
+
+TEST_F(radix_bench, suite_writes_a_table_and_a_plot_for_each_figure) {
+  const auto folder = scratch_file("cuart");
+  const outcome r = run("bench --suite cuart --device cpu --max-keys 2^11 --repeat 1 --out '" + folder.string() + "'");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("figure 17"), std::string::npos) << "long work says where it is";
+  const json results = json::parse(contents(folder / "results-cpu.json"), nullptr, false);
+  ASSERT_TRUE(results.contains("rows"));
+  std::size_t beside_art = 0, beside_grt = 0;
+  for (const auto& row : results["rows"]) {
+    EXPECT_EQ(row["index"], "radix");
+    EXPECT_LE(row["keys"], 2048);
+    beside_art += row["ratio"].contains("pointer-art");
+    beside_grt += row["ratio"].contains("grt-like");
+  }
+  EXPECT_EQ(beside_art, 4u + 5u) << "figures 7 and 17";
+  EXPECT_EQ(beside_grt, 7u + 6u + 1u + 11u + 5u + 5u) << "figures 8 to 12 and 17";
+  const std::string tables = contents(folder / "tables.md");
+  for (const char* word : {"There is no GPU", "The paper:", "espalier, CPU, 32 bytes", "pointer-art, CPU",
+                           "grt-like, CPU", "triples", "| 2^10 |", "| 64 |", "Command:"}) {
+    EXPECT_NE(tables.find(word), std::string::npos) << word;
+  }
+  for (const char* figure : {"7", "8", "9", "10", "11", "12", "15", "16", "17"}) {
+    const std::string name = std::string("figure-") + figure + ".svg";
+    const std::string svg = contents(folder / name);
+    EXPECT_EQ(svg.rfind("<svg ", 0), 0u) << name;
+    EXPECT_NE(svg.find("</svg>"), std::string::npos) << name;
+    EXPECT_NE(svg.find(">espalier, CPU"), std::string::npos) << name;
+    EXPECT_EQ(svg.find("nan"), std::string::npos) << name;
+    EXPECT_NE(r.out.find(name), std::string::npos) << r.out;
+    EXPECT_NE(tables.find(name), std::string::npos) << name;
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(radix_bench, suite_refuses_what_it_does_not_take) {
+  expect_refused("bench --suite cuart --keys 100", "--keys");
+  expect_refused("bench --suite cuart --max-keys 100", "--max-keys");
+  expect_refused("bench --suite cuart --max-keys 2^30", "--max-keys");
+  expect_refused("bench --suite cuart --device cpu --threads 1,2", "--threads");
+  expect_refused("bench --suite cuart --out /proc/nowhere", "/proc/nowhere");
 }
 
 }  // namespace

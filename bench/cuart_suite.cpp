@@ -1,0 +1,171 @@
+// cuart_suite.cpp - see cuart_suite.hpp.
+#include "bench/cuart_suite.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/cuart_figures.hpp"
+#include "bench/runner.hpp"
+#include "bench/svg_plot.hpp"
+#include "bench/timing.hpp"
+
+namespace espalier::bench {
+namespace {
+
+/// Rates of one figure: by place on the x axis, then by curve, which come in the order in which they were measured.
+struct curves {
+  std::vector<std::string> names;
+  std::map<double, std::map<std::string, double>> rates;
+  std::map<double, std::string> places;  ///< how x is written
+  void add(double x, const std::string& place, const std::string& name, double rate) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    rates[x][name] = rate;
+    places[x] = place;
+  }
+};
+
+class cuart_suite {
+ public:
+  cuart_suite(const suite_options& what, std::ostream& out)
+      : what_(what), devices_(suite_devices(what.base)), folder_(what.folder, out) {}
+
+  void run() {
+    std::string tables;
+    for (const auto& figure : cuart_figures(what_.base, what_.most_keys, devices_)) {
+      const curves measured = measure(figure);
+      const std::string file = fmt::format("figure-{}.svg", figure.number);
+      folder_.save(file, to_svg(plot(figure, measured)));
+      tables += fmt::format("## {}\n\nThe paper: {}\n\n", figure.title, figure.paper) + table(figure, measured) +
+                fmt::format("![{}]({})\n\n", figure.title, file);
+    }
+    folder_.save("tables.md", introduction() + tables);
+  }
+
+ private:
+  [[nodiscard]] std::string introduction() const {
+    const bool gpu = devices_.back() == device_choice::gpu;
+    return fmt::format(
+               "# Radix trees: figures of the CuART paper\n\nMillions of operations per second, {}. The paper's "
+               "machines "
+               "are not this one, and figure 18, which compares them, is left out, as are 13 and 14. `pointer-art` and "
+               "`grt-like` are our own trees of the kinds that the paper compares with, not their authors' code; "
+               "answers of all are checked. Sizes up to {} keys.{}\n\n",
+               gpu ? "end to end from page-locked host memory, or with keys and answers in device memory"
+                   : "keys and answers in host memory",
+               size_text(what_.most_keys),
+               gpu ? "" : " There is no GPU: every figure shows the CPU, which the paper has in figure 7 only.") +
+           provenance(what_.base, folder_.kept(device_choice::cpu).rows.front().threads);
+  }
+
+  curves measure(const cuart_figure& figure) {
+    curves measured;
+    for (const auto& run : figure.runs) {
+      std::fprintf(stderr, "figure %u on the %s ...\n", figure.number, run.where == device_choice::gpu ? "GPU" : "CPU");
+      const stopwatch watch;
+      report part = run_benchmarks(run);
+      std::fprintf(stderr, "figure %u: %.1f s\n", figure.number, watch.seconds());
+      for (const auto& r : part.rows) collect(figure, r, measured);
+      folder_.keep(run.where, std::move(part));
+    }
+    return measured;
+  }
+
+  /// Where a row lies: a number, and how it is written. Data sets come in the order of their names.
+  [[nodiscard]] static std::pair<double, std::string> place(figure_axis x, const row& r) {
+    const auto number = [](std::uint64_t n) { return std::pair{static_cast<double>(n), size_text(n)}; };
+    switch (x) {
+      case figure_axis::keys:
+        return number(r.keys);
+      case figure_axis::batch:
+        return number(r.radix->batch);
+      case figure_axis::streams:
+        return number(r.radix->streams);
+      case figure_axis::key_length:
+        return number(r.radix->key_length);
+      default:
+        break;
+    }
+    double at = 1;
+    for (const auto& data : byte_data_names) {
+      if (data.name == r.distribution) break;
+      ++at;
+    }
+    return {at, r.distribution};
+  }
+
+  static void collect(const cuart_figure& figure, const row& r, curves& into) {
+    const auto [x, text] = place(figure.x, r);
+    // What a curve stands for besides its tree: where it was measured, and what else the figure varies.
+    std::string more = r.device == "gpu" ? fmt::format(", GPU, {}", r.location) : ", CPU";
+    if (figure.number == 7) more += fmt::format(", {} bytes", r.radix->key_length);
+    if (figure.number == 15 || figure.number == 16) more += fmt::format(", {} keys", size_text(r.keys));
+    into.add(x, text, "espalier" + more, r.rate);
+    for (const auto& p : r.peers) {
+      if (p.seconds > 0) into.add(x, text, p.name + more, static_cast<double>(p.queries) / p.seconds);
+    }
+  }
+
+  [[nodiscard]] static std::string x_label(figure_axis x) {
+    switch (x) {
+      case figure_axis::keys:
+        return "keys";
+      case figure_axis::batch:
+        return "keys of a batch";
+      case figure_axis::streams:
+        return "host threads with a stream each";
+      case figure_axis::key_length:
+        return "bytes of a key";
+      default:
+        return "data set";
+    }
+  }
+
+  [[nodiscard]] static std::string table(const cuart_figure& figure, const curves& measured) {
+    std::vector<std::string> head{x_label(figure.x)};
+    head.insert(head.end(), measured.names.begin(), measured.names.end());
+    std::vector<std::vector<std::string>> lines;
+    for (const auto& [x, rates] : measured.rates) {
+      auto& cells = lines.emplace_back();
+      cells.push_back(measured.places.at(x));
+      for (const auto& name : measured.names) {
+        const auto at = rates.find(name);
+        cells.push_back(at == rates.end() ? "" : fmt::format("{:.2f}", at->second / 1e6));
+      }
+    }
+    return markdown_table(head, lines);
+  }
+
+  [[nodiscard]] static svg_plot plot(const cuart_figure& figure, const curves& measured) {
+    svg_plot p{figure.title, x_label(figure.x), "operations per second", {}, {}};
+    for (const auto& name : measured.names) {
+      svg_series s{name, {}};
+      for (const auto& [x, rates] : measured.rates) {
+        if (const auto at = rates.find(name); at != rates.end()) s.points.emplace_back(x, at->second);
+      }
+      p.series.push_back(std::move(s));
+    }
+    if (figure.x == figure_axis::data_set) {
+      for (const auto& [x, text] : measured.places) p.places.push_back(text);
+    }
+    return p;
+  }
+
+  const suite_options& what_;
+  std::vector<device_choice> devices_;
+  suite_folder folder_;
+};
+
+}  // namespace
+
+void run_cuart_suite(const suite_options& what, std::ostream& out) {
+  check_suite(what, std::uint64_t{1} << 10, most_cuart_keys);
+  cuart_suite(what, out).run();
+}
+
+}  // namespace espalier::bench
