@@ -122,10 +122,13 @@ struct blink_storage {
   }
 
   // ---- making a tree -------------------------------------------------------------------------------------
+  /// Elements that a build puts into a leaf.
+  [[nodiscard]] std::uint32_t per_leaf() const {
+    return static_cast<std::uint32_t>(std::clamp(options.fill * N + 0.5, 1.0, double{N}));
+  }
   /// Replaces whatever there is by a tree of n sorted elements.
   void make_tree(Context& context, const Word* words, const value* values, std::size_t n) {
-    const auto per_leaf = static_cast<std::uint32_t>(std::clamp(options.fill * N + 0.5, 1.0, double{N}));
-    const std::uint64_t count = std::max<std::uint64_t>(1, (n + per_leaf - 1) / per_leaf);
+    const std::uint64_t count = std::max<std::uint64_t>(1, (n + per_leaf() - 1) / per_leaf());
     node_pool leaves(context, shape_type::bytes, std::max<std::uint64_t>(count + count / 16, 64),
                      static_cast<std::uint32_t>(count));
     view_type t = view;
@@ -133,7 +136,7 @@ struct blink_storage {
     leaf_list list;
     list.highs = buffer<Word>(where, count, context.order());
     context.for_each(count * N, write_leaf_slot<view_type>{t, words, values, n, static_cast<std::uint32_t>(count),
-                                                           per_leaf, list.highs.data()});
+                                                           per_leaf(), list.highs.data()});
     upper_levels made = make_upper(context, t, std::move(list));
     leaf_nodes = std::move(leaves);
     adopt(std::move(made), count);
@@ -276,10 +279,10 @@ struct blink_storage {
   }
   /// Twice the leaves that a build makes of so many elements, less what may be erased until the next look (looks_now).
   [[nodiscard]] bool is_too_empty(std::uint64_t leaves, std::uint64_t size) const {
-    return size < leaves * N * (options.fill * 2 / 3);
+    return size * 3 < leaves * per_leaf() * 2;
   }
   /// Have so many elements been erased that leaves may have become too empty?
-  [[nodiscard]] bool looks_now() const { return erased > known_leaves * N * (options.fill / 6) + 1024; }
+  [[nodiscard]] bool looks_now() const { return erased > known_leaves * per_leaf() / 6 + 1024; }
 
   [[nodiscard]] static const node_id* ids_of(const leaf_list& list) {
     return list.ids.size() == 0 ? nullptr : list.ids.data();
