@@ -27,10 +27,12 @@ const std::vector<peer_entry>& known_peers() {
       {"reduce", device_kind::cpu, any, only_static},
       {"pointer-art", device_kind::cpu, std::uint64_t{1} << 26, only_radix},
       {"grt-like", device_kind::cpu, any, only_radix},
+      {"fixed-table", device_kind::cpu, any, only_radix},
       {"thrust-lower-bound", device_kind::cuda, any, only_static},
       {"cub-sort", device_kind::cuda, any, only_static},
       {"reduce", device_kind::cuda, any, only_static},
       {"grt-like", device_kind::cuda, any, only_radix},
+      {"fixed-table", device_kind::cuda, any, only_radix},
   };
   return list;
 }

@@ -6,7 +6,7 @@
 //        vector-scan   no index at all: every range query reads all pairs
 //        tbb-sort      build: sorting an array of the same pairs
 //        reduce        visit: adding up an array of the same pairs
-//        pointer-art, grt-like   of strings only: radix_peers.hpp
+//        pointer-art, grt-like, fixed-table   of strings only: radix_peers.hpp
 //   GPU  thrust-lower-bound   the vectorised thrust::lower_bound over the sorted keys, then a gather of values
 //        cub-sort             build: cub::DeviceRadixSort::SortPairs
 //        reduce               visit: cub::DeviceReduce over an array of the same pairs

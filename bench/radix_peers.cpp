@@ -3,13 +3,16 @@
 
 #include <absl/container/btree_map.h>
 #include <absl/strings/string_view.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "bench/cpu_string_peer.hpp"
+#include "bench/fixed_table.hpp"
 #include "bench/grt_image.hpp"
 #include "bench/peer.hpp"
 #include "bench/pointer_art.hpp"
@@ -19,7 +22,8 @@
 namespace espalier::bench {
 
 #ifdef ESPALIER_HAS_CUDA
-std::unique_ptr<string_peer> make_gpu_grt_peer(const radix_data& data, const device& where);  // gpu_grt_peer.cu
+std::unique_ptr<string_peer> make_gpu_grt_peer(const radix_data& data, const device& where);          // gpu_grt_peer.cu
+std::unique_ptr<string_peer> make_gpu_fixed_table_peer(const radix_data& data, const device& where);  // likewise
 #endif
 
 namespace {
@@ -58,8 +62,11 @@ class filled_art {
 
 std::unique_ptr<string_peer> make_string_peer(const std::string& name, const radix_data& data, const device& where) {
 #ifdef ESPALIER_HAS_CUDA
-  if (where.kind() == device_kind::cuda) return make_gpu_grt_peer(data, where);
+  if (where.kind() == device_kind::cuda) {
+    return name == "grt-like" ? make_gpu_grt_peer(data, where) : make_gpu_fixed_table_peer(data, where);
+  }
 #endif
+  if (name == "fixed-table") return make_cpu_fixed_table_peer(data, where);
   if (name == "grt-like") return std::make_unique<cpu_string_peer<grt_image>>(data, where.threads());
   if (name == "pointer-art") return std::make_unique<cpu_string_peer<filled_art>>(data, where.threads());
   if (name == "std-map") return std::make_unique<cpu_string_peer<std_map>>(data, where.threads());
@@ -69,6 +76,19 @@ std::unique_ptr<string_peer> make_string_peer(const std::string& name, const rad
 /// A GPU's peers answer all; those on a CPU, which may be slow, as many as tell their rate.
 std::size_t asked_of(const device& where, std::size_t queries) {
   return where.kind() == device_kind::cuda ? queries : std::min(queries, most_peer_queries);
+}
+
+/// What finding the elements of a batch must answer after it has updated them.
+answers updated_elements(const radix_batch& batch, const radix_data& data) {
+  const answers all = contents_after(batch, data);
+  answers out = make_radix_answers(operation::find, batch.elements.size());
+  for (std::size_t i = 0; i < batch.elements.size(); ++i) {
+    const std::uint64_t number = batch.elements.numbers[i];
+    const bool there = number < data.keys().size();
+    out[0].as<std::uint64_t>()[i] = there ? all[0].as<std::uint64_t>()[number] : 0;
+    out[1].as<std::uint8_t>()[i] = there ? 1 : 0;
+  }
+  return out;
 }
 
 template <class T>
@@ -90,19 +110,20 @@ void radix_peers::for_each_peer(row& r, const Measure& measure) {
     const peer_choice choice = choose_peer(what_, name, index_kind::radix, where_.kind(), r.keys);
     if (!choice.note.empty()) r.notes.push_back(choice.note);
     if (!choice.measured) continue;
-    peer_result result = measure(name, peer_of(name));
-    if (r.seconds > 0 && result.queries > 0) {
-      result.ratio =
-          result.seconds / static_cast<double>(result.queries) / (r.seconds / static_cast<double>(r.queries));
+    std::optional<peer_result> result = measure(name, peer_of(name));
+    if (!result) continue;
+    if (r.seconds > 0 && result->queries > 0) {
+      result->ratio =
+          result->seconds / static_cast<double>(result->queries) / (r.seconds / static_cast<double>(r.queries));
     }
-    r.peers.push_back(std::move(result));
+    r.peers.push_back(std::move(*result));
   }
 }
 
 void radix_peers::add_points(operation op, const radix_questions& questions, const answers& expected,
                              const point_asking& how, row& r) {
   if (op != operation::find) return add_none(r);
-  for_each_peer(r, [&](const std::string& name, string_peer& peer) -> peer_result {
+  for_each_peer(r, [&](const std::string& name, string_peer& peer) -> std::optional<peer_result> {
     const std::size_t n = asked_of(where_, questions.size());
     const std::size_t batch = std::min<std::size_t>(how.batch, std::max<std::size_t>(n, 1));
     const string_batches batches(questions.keys, questions.one_length, batch, where_, how.place);
@@ -119,7 +140,7 @@ void radix_peers::add_points(operation op, const radix_questions& questions, con
     who.run(1, asked, ask);
     if (auto wrong = difference(op, questions.keys, expected, out.fetch(), name, answered)) throw wrong_answer(*wrong);
     const double seconds = median_seconds(what_.repeat, [&](std::size_t k) { who.run(k, asked, ask); });
-    return {name, seconds, answered};
+    return peer_result{name, seconds, answered};
   });
 }
 
@@ -132,7 +153,11 @@ void radix_peers::add_update(const radix_batch& batch, location place, row& r) {
     const std::uint64_t number = elements.numbers[i];
     before.as<std::uint64_t>()[i] = number < own.size() ? own[number] : 0;
   }
-  for_each_peer(r, [&](const std::string& name, string_peer& peer) -> peer_result {
+  for_each_peer(r, [&](const std::string& name, string_peer& peer) -> std::optional<peer_result> {
+    if (!peer.takes(elements.size())) {
+      r.notes.push_back(fmt::format("{}: skipped, it has no room for {} updates", name, size_text(elements.size())));
+      return {};
+    }
     const string_batches placed(elements.keys, elements.one_length, elements.size(), where_, place);
     const keys_of_bytes keys = placed.all();
     const placed_column values(batch.values, where_, place), values_before(before, where_, place);
@@ -145,16 +170,27 @@ void radix_peers::add_update(const radix_batch& batch, location place, row& r) {
                   static_cast<std::uint8_t*>(done.pointers()[0]), order);
       order.synchronize();
     };
+    const auto require = [&](operation op, const answers& expected, const answers& theirs) {
+      if (auto wrong = difference(op, elements.keys, expected, theirs, name, elements.size())) {
+        throw wrong_answer(*wrong);
+      }
+    };
     done.poison();
     update(values);
-    if (auto wrong = difference(operation::contains, elements.keys, batch.done, done.fetch(), name, elements.size())) {
-      throw wrong_answer(*wrong);
+    require(operation::contains, batch.done, done.fetch());
+    if (peer.last_wins()) {
+      const placed_answers found(make_radix_answers(operation::find, elements.size()), where_, place);
+      found.poison();
+      peer.find(keys.raw(), static_cast<std::uint64_t*>(found.pointers()[0]),
+                static_cast<std::uint8_t*>(found.pointers()[1]), order);
+      order.synchronize();
+      require(operation::find, updated_elements(batch, data_), found.fetch());
     }
     const double seconds = median_seconds(what_.repeat, [&](std::size_t k) {
       for (std::size_t i = 0; i < k; ++i) update(values);
     });
     update(values_before);
-    return {name, seconds, elements.size()};
+    return peer_result{name, seconds, elements.size()};
   });
 }
 

@@ -4,7 +4,9 @@
 //   CPU  std-map, absl-btree  maps from std::string, asked by views so that no question costs a string
 //        pointer-art          an adaptive radix tree of nodes and pointers (pointer_art.hpp)
 //        grt-like             a radix tree packed into one buffer (grt_image.hpp)
+//        fixed-table          our tree with the CuART paper's rule of which update wins (fixed_table.hpp)
 //   GPU  grt-like             the same image, a thread per query
+//        fixed-table          likewise
 #pragma once
 
 #include <cstdint>
@@ -41,7 +43,7 @@ class radix_peers {
   void add_none(row& r);
 
  private:
-  /// Calls measure(name, peer) for each that is wanted, and keeps what it returns.
+  /// Calls measure(name, peer) for each that is wanted, and keeps what it returns, if anything.
   template <class Measure>
   void for_each_peer(row& r, const Measure& measure);
   /// Filled when first asked for.

@@ -14,7 +14,13 @@ class string_peer {
   /// Pointers are as of the tree that it stands beside. On a GPU the work is enqueued.
   virtual void find(const espalier::detail::byte_keys& keys, std::uint64_t* values, std::uint8_t* found,
                     const stream& order) = 0;
-  /// Of equal keys any value may stay: none of these peers has a rule.
+  /// Whether of equal keys of a batch the last one's value stays; else any may.
+  [[nodiscard]] virtual bool last_wins() const { return false; }
+  /// Whether it can update so many keys at once.
+  [[nodiscard]] virtual bool takes(std::uint64_t elements) const {
+    (void)elements;
+    return true;
+  }
   virtual void update(const espalier::detail::byte_keys& keys, const std::uint64_t* values, std::uint8_t* done,
                       const stream& order) = 0;
 };

@@ -154,11 +154,12 @@ TEST_P(every_byte_data, answers_misses) {
 TEST_P(every_byte_data, other_radix_trees_answer_alike) {
   const radix_case& c = GetParam();
   const json j = radix(std::string("--keys 3000 --queries 2000 --hit-rate 0.6 --threads 2 --ops find,update,find "
-                                   "--batch 700 --peers pointer-art,grt-like --distribution ") +
+                                   "--batch 700 --peers pointer-art,grt-like,fixed-table --distribution ") +
                        c.distribution + " " + c.more);
   for (const auto& row : j["rows"]) {
     EXPECT_GT(row["ratio"]["pointer-art"].get<double>(), 0) << row.dump(1);
     EXPECT_GT(row["ratio"]["grt-like"].get<double>(), 0) << row.dump(1);
+    EXPECT_GT(row["ratio"]["fixed-table"].get<double>(), 0) << row.dump(1);
   }
 }
 
@@ -190,7 +191,7 @@ TEST_F(radix_bench, lengths_data_sizes_and_threads_are_axes) {
 TEST_F(radix_bench, tiny_trees_keys_and_batches_work) {
   for (const char* sizes : {"--keys 0 --queries 100", "--keys 0 --queries 0", "--keys 1 --queries 1",
                             "--keys 100 --queries 0", "--keys 256 --queries 50 --key-length 1"}) {
-    const json j = radix(std::string(sizes) + " --peers std-map,pointer-art,grt-like");
+    const json j = radix(std::string(sizes) + " --peers std-map,pointer-art,grt-like,fixed-table");
     EXPECT_EQ(j["rows"].size(), radix_operations.size()) << sizes;
   }
   const json j = radix("--keys 100,300 --queries keys --ops find --peers none");

@@ -1,0 +1,56 @@
+// gpu_staged.cuh - batches of a caller in the GPU's memory, for peers: from the host's they are copied in stream order,
+// as the library does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "espalier/device/buffer.hpp"
+#include "espalier/radix_tree/index.hpp"
+
+namespace espalier::bench {
+
+/// Used where it is if the GPU can read it.
+class staged {
+ public:
+  staged(const device& where, const stream& order, const void* p, std::size_t bytes)
+      : where_(where), order_(order), own_(const_cast<void*>(p)), bytes_(bytes) {
+    if (p != nullptr && bytes != 0 && !where.is_local(p)) copy_ = raw_buffer(where, bytes, order);
+  }
+  [[nodiscard]] bool is_copy() const { return copy_.data() != nullptr; }
+  [[nodiscard]] void* data() const { return is_copy() ? copy_.data() : own_; }
+  void bring() const {
+    if (is_copy()) where_.copy(copy_.data(), own_, bytes_, order_);
+  }
+  void deliver() const {
+    if (is_copy()) where_.copy(own_, copy_.data(), bytes_, order_);
+  }
+
+ private:
+  const device& where_;
+  const stream& order_;
+  void* own_;
+  std::size_t bytes_;
+  raw_buffer copy_;
+};
+
+class staged_strings {
+ public:
+  staged_strings(const device& where, const stream& order, const espalier::detail::byte_keys& keys)
+      : bytes_(where, order, keys.batch.bytes, keys.bytes),
+        offsets_(where, order, keys.batch.offsets, keys.batch.offsets == nullptr ? 0 : (keys.n + 1) * 8),
+        stride_(keys.batch.stride) {
+    bytes_.bring();
+    offsets_.bring();
+  }
+  [[nodiscard]] byte_batch batch() const {
+    return {static_cast<const std::uint8_t*>(bytes_.data()), static_cast<const std::uint64_t*>(offsets_.data()),
+            stride_};
+  }
+
+ private:
+  staged bytes_, offsets_;
+  std::uint64_t stride_;
+};
+
+}  // namespace espalier::bench
