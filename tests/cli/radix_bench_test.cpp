@@ -107,6 +107,16 @@ TEST_F(radix_bench, help_tells_about_it) {
   }
 }
 
+TEST_F(radix_bench, ways_of_long_keys_are_an_axis) {
+  const json j = radix(
+      "--keys 2000 --queries 500 --distribution urls --ops find --peers none --long-keys "
+      "on-device,in-host-memory,beside");
+  ASSERT_EQ(j["rows"].size(), 3u);
+  EXPECT_EQ(j["rows"][0]["plan"], "on-device");
+  EXPECT_EQ(j["rows"][1]["plan"], "in-host-memory");
+  EXPECT_EQ(j["rows"][2]["plan"], "beside");
+}
+
 struct radix_case {
   const char* name;
   const char* distribution;

@@ -2,6 +2,7 @@
 // with one and with several threads, and on every GPU there is.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -221,6 +222,25 @@ TEST(device_pools, the_kth_allocation_fails_and_nothing_leaks) {
       EXPECT_EQ(pool->live_blocks(), 0u);
     }
     EXPECT_EQ(failures, 3u);
+  });
+}
+
+TEST(device_pools, memory_of_the_host_pool_is_written_by_both_and_used_again) {
+  on_every_device([](const device& d) {
+    const device host_side = d.with_pool(d.host_pool());
+    const auto bytes = bytes_of_length(100000);
+    const stream s = d.make_stream();
+    for (unsigned round = 0; round < 3; ++round) {
+      const buffer<unsigned char> here(host_side, bytes.size(), s), there(d, bytes.size(), s);
+      std::copy(bytes.begin(), bytes.end(), here.data());
+      d.copy(there.data(), here.data(), bytes.size(), s);
+      s.synchronize();
+      std::fill_n(here.data(), bytes.size(), static_cast<unsigned char>(round));
+      d.copy(here.data(), there.data(), bytes.size(), s);
+      s.synchronize();
+      EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), here.data()));
+      d.copy(here.data(), there.data(), bytes.size(), s);  // may be queued still when the memory is given back
+    }
   });
 }
 
