@@ -233,7 +233,8 @@ class radix_index_on final : public radix_index {
         const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values,
                               keys.n * elements_.value_bytes);
         const buffer<std::uint8_t> mask(where_, done == nullptr ? 0 : keys.n, order);  // until all is done
-        summaries_.forget();
+        tree_.tie(order);
+        summaries_.forget(order);
         in_step(context, op, in.batch(), keys.n, in_values.data(), path, [&] {
           radix_writer<Context, V>(context, tree_, elements_, options_)(op, in.batch(), keys.n, in_values.data(),
                                                                         done == nullptr ? nullptr : mask.data(), path);

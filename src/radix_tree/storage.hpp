@@ -53,6 +53,19 @@ struct radix_storage {
     return {heap_pool == nullptr ? own : own.with_pool(heap_pool), words, context.order()};
   }
 
+  /// Before a write: what it replaces is freed behind its own steps, and not behind those of the stream that made it.
+  void tie(const stream& s) {
+    node4.tie(s);
+    node16.tie(s);
+    node48.tie(s);
+    node256.tie(s);
+    for (auto& of_class : leaves) of_class.tie(s);
+    heap.tie(s);
+    cells.tie(s);
+    order.tie(s);
+    for (auto& of_class : ranks) of_class.tie(s);
+    stamps.tie(s);
+  }
   void forget_order() {
     order = {};
     for (auto& of_class : ranks) of_class = {};

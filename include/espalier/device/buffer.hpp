@@ -38,6 +38,11 @@ class raw_buffer {
     std::swap(bytes_, other.bytes_);
   }
 
+  /// From now on it is freed in the order of this stream, which comes after all other use of the memory.
+  void tie(const stream& s) {
+    if (device_) stream_ = device_->resolve(s);
+  }
+
   [[nodiscard]] void* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] const device& where() const { return *device_; }
@@ -60,6 +65,8 @@ class buffer {
   buffer(const device& d, std::size_t n, const stream& s = {}) : raw_(d, n * sizeof(T), s), size_(n) {}
   /// Takes over untyped memory that holds `n` elements, or none at all.
   buffer(raw_buffer&& raw, std::size_t n) : raw_(std::move(raw)), size_(raw_.data() == nullptr ? 0 : n) {}
+
+  void tie(const stream& s) { raw_.tie(s); }
 
   [[nodiscard]] T* data() const noexcept { return static_cast<T*>(raw_.data()); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
