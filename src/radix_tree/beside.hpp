@@ -85,14 +85,14 @@ class long_twin {
     c.values = raw_buffer(home_, m * elements_.value_bytes, own);
     c.found = buffer<std::uint8_t>(home_, m, own);
     tree_->find(c.part.keys(), V == 0 ? nullptr : c.values.data(), c.found.data(), {own, true});
-    tree_->write(op, c.part.keys(), c.part.values.data(), nullptr, path, own);
+    tree_->write(op, c.part.keys(), c.part.values.data(), nullptr, path, {own, true});
     return c;
   }
   /// May throw: then nobody knows what is left.
   void undo(Context& context, const change& c) {
     if (c.part.n == 0) return;
     const stream own = order(context);
-    tree_->write(radix_write::erase, c.part.keys(), nullptr, nullptr, radix_path::automatic, own);
+    tree_->write(radix_write::erase, c.part.keys(), nullptr, nullptr, radix_path::automatic, {own, true});
     // Equal keys have equal old values: which of them is inserted does not matter.
     std::vector<std::uint8_t> bytes, values;
     std::vector<std::uint64_t> offsets{0};
@@ -104,8 +104,8 @@ class long_twin {
       const auto* const value = static_cast<const std::uint8_t*>(c.values.data()) + j * elements_.value_bytes;
       values.insert(values.end(), value, value + elements_.value_bytes);
     }
-    const byte_keys old{{bytes.data(), offsets.data(), 0}, offsets.size() - 1, bytes.size()};
-    tree_->write(radix_write::insert, old, values.data(), nullptr, radix_path::automatic, own);
+    const byte_keys old{{bytes.data(), offsets.data(), 0}, offsets.size() - 1, bytes.size(), nullptr};
+    tree_->write(radix_write::insert, old, values.data(), nullptr, radix_path::automatic, {own, true});
   }
 
  private:

@@ -45,7 +45,7 @@ struct long_part {
   buffer<std::uint8_t> bytes;
   raw_buffer values;
 
-  [[nodiscard]] byte_keys keys() const { return {{bytes.data(), offsets.data(), 0}, n, bytes.size()}; }
+  [[nodiscard]] byte_keys keys() const { return {{bytes.data(), offsets.data(), 0}, n, bytes.size(), nullptr}; }
 };
 
 /// Numbers of the long keys, ascending. n: fewer than 2^32.
