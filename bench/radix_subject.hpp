@@ -43,11 +43,11 @@ class radix_subject {
     const radix_slice what = op == operation::range    ? radix_slice::range
                              : op == operation::prefix ? radix_slice::prefix
                                                        : radix_slice::successor;
-    return tree_->list(what, lo.raw(), hi.raw(), {}, where_.default_stream());
+    return tree_->list(what, lo.raw(), hi.raw(), {}, {where_.default_stream(), true});
   }
   void write(espalier::detail::radix_write what, const keys_of_bytes& keys, const void* values, void* done,
              radix_path path) {
-    tree_->write(what, keys.raw(), values, static_cast<std::uint8_t*>(done), path, where_.default_stream());
+    tree_->write(what, keys.raw(), values, static_cast<std::uint8_t*>(done), path, {where_.default_stream(), true});
   }
   [[nodiscard]] radix_stats stats() const { return tree_->stats(); }
   [[nodiscard]] validation validate() const { return tree_->validate(); }
