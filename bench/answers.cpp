@@ -219,6 +219,12 @@ answers make_answers(operation op, const data_spec& spec, std::size_t queries, s
   return out;
 }
 
+answers columns_like(const answers& from) {
+  answers out;
+  for (const auto& c : from) out.emplace_back(c.kind(), c.size());
+  return out;
+}
+
 void accumulate(operation op, const column& values, std::uint64_t first, std::uint64_t last, running_aggregate& into) {
   with_type(values.kind(),
             [&]<class T>() { accumulate_typed<T>(op, values.as<const T>().subspan(first, last - first), into); });

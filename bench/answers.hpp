@@ -41,6 +41,9 @@ struct query_view {
 /// Uninitialised columns for the answers of `queries` queries that select `elements` elements.
 [[nodiscard]] answers make_answers(operation op, const data_spec& spec, std::size_t queries, std::uint64_t elements);
 
+/// Uninitialised columns of the same kinds and sizes.
+[[nodiscard]] answers columns_like(const answers& from);
+
 /// The right answers, computed from the sorted arrays without any index.
 [[nodiscard]] answers expected_answers(operation op, const workload& data, const query_view& queries);
 

@@ -34,12 +34,6 @@ answers expected_neighbours(const workload& data, const query_set& queries) {
   return out;
 }
 
-answers columns_like(const answers& from) {
-  answers out;
-  for (const auto& c : from) out.emplace_back(c.kind(), c.size());
-  return out;
-}
-
 void require_right(operation op, const data_spec& spec, const query_view& view, const answers& ours,
                    const answers& expected) {
   if (auto wrong = difference(op, spec, view, ours, expected, "the reference", view.size())) {

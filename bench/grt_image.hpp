@@ -1,11 +1,10 @@
-// grt_image.hpp - a radix tree of the kind that GPUs had before (GRT, Alam et al. 2016, as the CuART paper describes
-// it), as a peer, on CPU and GPU: all nodes and leaves in one buffer, packed in the order of a walk through the tree,
-// and named by byte offsets. What kind of node it is stands in its header, so the header must come before the next read
-// can be made; keys are compared byte by byte. Read-only but for values.
+// grt_image.hpp - a radix tree of the kind that GPUs had before (GRT, as the CuART paper describes it), as a peer, on
+// CPU and GPU: all nodes and leaves in one buffer, packed in the order of a walk through the tree, and named by byte
+// offsets. What kind of node it is stands in its header, so the header must come before the next read can be made; keys
+// are compared byte by byte. Read-only but for values.
 //
-// Sizes and places are those of ART with 8-byte links; the original's were not published in a form that could be
-// copied, and this one is written from the description. Everything is aligned to 8 bytes, since a GPU cannot load
-// otherwise.
+// GRT's own code was not at hand: this is written from that description, with the sizes and places of ART with 8-byte
+// links. Everything is aligned to 8 bytes, since a GPU cannot load otherwise.
 //
 //   header     kind, children, 2 unused, u32 length of the path, its first 8 bytes
 //   node 4     4 keys, 4 unused, 4 links      node 16   16 keys, 16 links

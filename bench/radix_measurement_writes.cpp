@@ -13,12 +13,6 @@ void refuse(operation op, const std::optional<std::string>& wrong) {
   if (wrong) throw wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
 }
 
-answers columns_like(const answers& from) {
-  answers out;
-  for (const auto& c : from) out.emplace_back(c.kind(), c.size());
-  return out;
-}
-
 }  // namespace
 
 void radix_measurement::require_done(operation op, const radix_batch& batch, const placed_answers& done) const {
