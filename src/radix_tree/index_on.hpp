@@ -70,7 +70,7 @@ class radix_index_on final : public radix_index {
  public:
   radix_index_on(const device& where, element_type elements, const byte_keys& keys, const void* values,
                  const radix_options& options, const stream& order)
-      : where_(where), elements_(elements), options_(in_force(where, options)) {
+      : where_(where), elements_(elements), options_(in_force(where, options)), cpu_(cpu_beside(where, options_)) {
     if (options.table_bits != radix_options::as_the_keys_suggest && options.table_bits > count_cells::most_bits)
       throw error("radix_tree: a root table has at most " + std::to_string(count_cells::most_bits) + " bits.");
     if (keys.n >= 0xffffffffu)
@@ -81,7 +81,7 @@ class radix_index_on final : public radix_index {
       const input in_values(context, V == 0 ? nullptr : values, keys.n * elements.value_bytes);
       tree_ = radix_builder<Context, V>(context, elements, options_)(in.batch(), in_values.data(), keys.n);
       if (options_.long_keys == long_key_way::beside)
-        twin_.emplace(context, options_.host_pool, elements_, in.batch(), in_values.data(), keys.n);
+        twin_.emplace(context, cpu_, options_.host_pool, elements_, in.batch(), in_values.data(), keys.n);
     });
   }
 
@@ -155,7 +155,7 @@ class radix_index_on final : public radix_index {
       } else if (twin_) {
         twin_->find(context, keys, job);
       } else {
-        confirmed_find<Context, V>(context, tree_)(keys, job);
+        confirmed_find<Context, V>(context, tree_, cpu_)(keys, job);
       }
       out.deliver(context);
       mask.deliver(context);
@@ -237,6 +237,10 @@ class radix_index_on final : public radix_index {
     if (options.host_pool == nullptr) options.host_pool = where.host_pool();
     return options;
   }
+  /// Kept as long as the tree is, since its threads are.
+  [[nodiscard]] static device cpu_beside(const device& where, const radix_options& options) {
+    return Context::on_gpu && options.long_keys != long_key_way::on_device ? device::cpu() : where;
+  }
   /// Is a find about keys that are compared on the CPU? Trees and batches without long keys go the way of all others.
   [[nodiscard]] bool asks_elsewhere(const byte_keys& keys) const {
     const bool may_be_long =
@@ -265,7 +269,7 @@ class radix_index_on final : public radix_index {
   void make_twin(Context& context) {
     know(context);
     const byte_range_buffers all = element_lister<Context, V>{tree_.view, context}.elements(nullptr, tree_.view.size);
-    twin_.emplace(context, options_.host_pool, elements_,
+    twin_.emplace(context, cpu_, options_.host_pool, elements_,
                   byte_batch{static_cast<const std::uint8_t*>(all.key_bytes.data()), all.key_offsets.data(), 0},
                   all.values.data(), tree_.view.size);
   }
@@ -310,6 +314,7 @@ class radix_index_on final : public radix_index {
   device where_;
   element_type elements_;
   radix_options options_;
+  device cpu_;  ///< that has a part in finding long keys
   mutable std::mutex mutex_;
   mutable radix_storage<V> tree_;  ///< questions change the order of its leaves, from unknown to known
   std::optional<long_twin<Context, V>> twin_;
