@@ -185,7 +185,7 @@ struct mark_not_empty {
   std::uint64_t leaves;
   std::uint64_t* marks;
   ESPALIER_HD void operator()(std::size_t i) const {
-    marks[i] = offsets[i + 1] != offsets[i] || i + 1 == leaves ? 1 : 0;
+    marks[i] = offsets[i + 1] != offsets[i] || i == 0 || i + 1 == leaves ? 1 : 0;
   }
 };
 template <class Word>

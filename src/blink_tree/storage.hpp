@@ -298,7 +298,7 @@ struct blink_storage {
     buffer<std::uint64_t> ranks;  ///< how many leaves stay before each
     leaf_list after;              ///< those; empty: all
   };
-  /// The last leaf stays: it has all keys up to the largest.
+  /// The first and the last leaf stay: the chain begins with the one, and the other has all keys up to the largest.
   [[nodiscard]] leaf_links links_without_empty(Context& context, const leaf_list& list,
                                                const buffer<std::uint64_t>& offsets) {
     const std::uint64_t leaves = list.highs.size();

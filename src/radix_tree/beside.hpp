@@ -42,11 +42,9 @@ template <class Context, unsigned V>
 class long_twin {
  public:
   /// Of the long ones among n elements in the device's memory.
-  long_twin(Context& context, const std::shared_ptr<memory_pool>& host_pool, element_type elements,
+  long_twin(Context& context, const device& cpu, const std::shared_ptr<memory_pool>& host_pool, element_type elements,
             const byte_batch& keys, const void* values, std::size_t n)
-      : home_(Context::on_gpu ? device::cpu() : context.where()),
-        host_side_(context.where().with_pool(host_pool)),
-        elements_(elements) {
+      : home_(cpu), host_side_(context.where().with_pool(host_pool)), elements_(elements) {
     const long_part part = take(context, keys, n, values);
     tree_ = build_radix_index(home_, elements_, part.keys(), part.values.data(), {}, order(context));
   }

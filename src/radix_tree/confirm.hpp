@@ -73,11 +73,9 @@ class confirmed_find {
   /// Questions of a piece: enough for all threads of a GPU, and some milliseconds of comparing.
   static constexpr std::size_t piece = std::size_t{1} << 18;
 
-  confirmed_find(Context& context, const radix_storage<V>& tree)
-      : context_(context),
-        tree_(tree),
-        host_side_(context.where().with_pool(tree.heap_pool)),
-        cpu_(Context::on_gpu ? device::cpu() : context.where(), stream{}) {}
+  /// `cpu`: who compares.
+  confirmed_find(Context& context, const radix_storage<V>& tree, const device& cpu)
+      : context_(context), tree_(tree), host_side_(context.where().with_pool(tree.heap_pool)), cpu_(cpu, stream{}) {}
 
   /// `asked` are the caller's keys; those of the job are the same, in the device's memory.
   void operator()(const byte_keys& asked, const radix_find_job<V>& job) {

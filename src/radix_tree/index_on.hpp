@@ -74,7 +74,7 @@ class radix_index_on final : public radix_index {
  public:
   radix_index_on(const device& where, element_type elements, const byte_keys& keys, const void* values,
                  const radix_options& options, const stream& order)
-      : where_(where), elements_(elements), options_(in_force(where, options)) {
+      : where_(where), elements_(elements), options_(in_force(where, options)), cpu_(cpu_beside(where, options_)) {
     if (options.table_bits != radix_options::as_the_keys_suggest && options.table_bits > count_cells::most_bits)
       throw error("radix_tree: a root table has at most " + std::to_string(count_cells::most_bits) + " bits.");
     if (keys.n >= 0xffffffffu)
@@ -85,7 +85,7 @@ class radix_index_on final : public radix_index {
       const input in_values(context, V == 0 ? nullptr : values, keys.n * elements.value_bytes);
       tree_ = radix_builder<Context, V>(context, elements, options_)(in.batch(), in_values.data(), keys.n);
       if (options_.long_keys == long_key_way::beside)
-        twin_.emplace(context, options_.host_pool, elements_, in.batch(), in_values.data(), keys.n);
+        twin_.emplace(context, cpu_, options_.host_pool, elements_, in.batch(), in_values.data(), keys.n);
     });
   }
 
@@ -156,7 +156,7 @@ class radix_index_on final : public radix_index {
       } else if (twin_) {
         twin_->find(context, keys, job);
       } else {
-        confirmed_find<Context, V>(context, tree_)(keys, job);
+        confirmed_find<Context, V>(context, tree_, cpu_)(keys, job);
       }
       out.deliver(context);
       mask.deliver(context);
@@ -232,14 +232,17 @@ class radix_index_on final : public radix_index {
         const keys_in in(context, keys, true);
         const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values,
                               keys.n * elements_.value_bytes);
-        const buffer<std::uint8_t> mask(where_, done == nullptr ? 0 : keys.n, order);  // until all is done
+        // Until all is done; an update has nothing left that could fail.
+        const bool direct = op == radix_write::update && !twin_ && where_.is_local(done);
+        const buffer<std::uint8_t> own_mask(where_, done == nullptr || direct ? 0 : keys.n, order);
+        std::uint8_t* const mask = direct || done == nullptr ? done : own_mask.data();
         tree_.tie(order);
         summaries_.forget(order);
         in_step(context, op, in.batch(), keys.n, in_values.data(), path, [&] {
           radix_writer<Context, V>(context, tree_, elements_, options_)(op, in.batch(), keys.n, in_values.data(),
-                                                                        done == nullptr ? nullptr : mask.data(), path);
+                                                                        mask, path);
         });
-        if (done != nullptr) context.copy(done, mask.data(), keys.n);
+        if (mask != done) context.copy(done, mask, keys.n);
       });
     });
   }
@@ -266,6 +269,10 @@ class radix_index_on final : public radix_index {
     if (!Context::on_gpu && !options.long_keys_on_cpu) options.long_keys = long_key_way::on_device;
     if (options.host_pool == nullptr) options.host_pool = where.host_pool();
     return options;
+  }
+  /// Kept as long as the tree is, since its threads are.
+  [[nodiscard]] static device cpu_beside(const device& where, const radix_options& options) {
+    return Context::on_gpu && options.long_keys != long_key_way::on_device ? device::cpu() : where;
   }
   /// Is a find about keys that are compared on the CPU? Trees and batches without long keys go the way of all others.
   [[nodiscard]] bool asks_elsewhere(const byte_keys& keys) const {
@@ -295,7 +302,7 @@ class radix_index_on final : public radix_index {
   void make_twin(Context& context) {
     know_order(context, tree_);
     const byte_range_buffers all = element_lister<Context, V>{tree_.view, context}.elements(nullptr, tree_.view.size);
-    twin_.emplace(context, options_.host_pool, elements_,
+    twin_.emplace(context, cpu_, options_.host_pool, elements_,
                   byte_batch{static_cast<const std::uint8_t*>(all.key_bytes.data()), all.key_offsets.data(), 0},
                   all.values.data(), tree_.view.size);
   }
@@ -366,6 +373,7 @@ class radix_index_on final : public radix_index {
   device where_;
   element_type elements_;
   radix_options options_;
+  device cpu_;  ///< that has a part in finding long keys
   mutable turns<Context> turns_;
   mutable radix_storage<V> tree_;  ///< questions change the order of its leaves, from unknown to known
   mutable summaries_of<Context, V> summaries_;

@@ -39,9 +39,9 @@ struct radix_storage {
   buffer<radix_link> cells;
   buffer<radix_link> order;
   buffer<std::uint32_t> ranks[leaf_classes];
-  buffer<std::uint64_t> stamps;  ///< of leaves, for updates (write.hpp); none before the first one
+  buffer<std::uint32_t> stamps;  ///< of leaves, for updates (write.hpp); none before the first one
   leaf_number stamped;           ///< those that have one
-  std::uint32_t batches = 0;     ///< of updates
+  std::uint32_t stamped_pieces = 0;  ///< of batches of updates, since stamps were cleared
   bool lost_table = false;       ///< keys came that it could not tell apart; a rebuild makes another
   bool order_is_known = true;    ///< else leaves have come or gone since (order.hpp)
   radix_view<V> view;

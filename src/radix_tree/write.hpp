@@ -1,8 +1,8 @@
 // write.hpp - batches of writes.
 //
-// Updates are written in place. Who of several elements with the same key wins is settled by a stamp per leaf: the
-// batch's number and the highest element, raised by all of them before any of them writes; batches count up, so that
-// stamps are never cleared, and no table of them can be full. Inserts and erases change the nodes they are about
+// Updates are written in place, in the pass that finds the leaves. Who of several elements with the same key wins is
+// settled by a stamp per leaf: the number of the batch and the highest element that came; a second pass puts right what those
+// left behind that came out of order. Batches count up, so that stamps are hardly ever cleared, and no table of them can be full. Inserts and erases change the nodes they are about
 // (in_place.hpp), or make the tree anew from its elements and the batch's, in one streaming pass beside the sort: right
 // for batches that are not much smaller than the tree, and where half of the memory is dead.
 #pragma once
@@ -17,36 +17,56 @@
 
 namespace espalier::detail {
 
-struct raise_stamp {
-  const radix_link* links;
+/// An update that came after another of its batch to the same leaf.
+struct disputed_update {
+  std::uint32_t element;
+  radix_link leaf;
+};
+/// So many elements of a batch have numbers that fit into a stamp; longer batches go in pieces, one after the other.
+inline constexpr unsigned stamp_bits = 22;
+inline constexpr std::size_t stamped_piece = std::size_t{1} << stamp_bits;
+inline constexpr std::uint32_t most_stamped_pieces = (1u << (32 - stamp_bits)) - 1;
+
+/// Element i writes if no higher one came before it. Of several that wrote to one leaf the highest must be the last: all but
+/// the one that came first know that they are not alone, and are listed. If the highest came first, nobody wrote after it.
+template <unsigned V>
+struct update_leaf {
+  radix_view<V> tree;
   leaf_number number;
-  std::uint64_t batch;  ///< in the upper half
-  std::uint64_t* stamps;
-  ESPALIER_HD void operator()(std::size_t i) const {
-    if (links[i].is_nothing()) return;
-    const shared_word<std::uint64_t> stamp{stamps + number(links[i])};
-    const std::uint64_t own = batch | i;
-    std::uint64_t seen = stamp.load_relaxed();
-    while (seen < own && !stamp.exchange(seen, own)) {
+  std::uint32_t piece;  ///< in the upper bits
+  std::uint32_t* stamps;
+  const void* values;
+  std::uint8_t* done;
+  disputed_update* disputed;
+  std::uint32_t* disputes;  ///< how many
+  ESPALIER_HD void operator()(std::size_t i, radix_link l) const {
+    if (done != nullptr) done[i] = l.is_nothing() ? 0 : 1;
+    if constexpr (V != 0) {
+      if (l.is_nothing()) return;
+      const std::uint32_t own = piece | static_cast<std::uint32_t>(i);
+      const std::uint32_t seen = shared_word{stamps + number(l)}.fetch_max(own);
+      if (seen > own) return;
+      put(i, l);
+      if (seen >= piece) disputed[shared_word{disputes}.fetch_one()] = {static_cast<std::uint32_t>(i), l};
     }
+  }
+  ESPALIER_INLINE void put(std::size_t i, radix_link l) const {
+    store_shared(tree.value_of(l), load_value<V>(tree.value_bytes, values, i));
   }
 };
 template <unsigned V>
-struct write_winner {
-  radix_view<V> tree;
+struct update_listed {
+  update_leaf<V> update;
   const radix_link* links;
-  leaf_number number;
-  std::uint64_t batch;
-  const std::uint64_t* stamps;
-  const void* values;
-  std::uint8_t* done;
-  ESPALIER_HD void operator()(std::size_t i) const {
-    const radix_link l = links[i];
-    if (done != nullptr) done[i] = l.is_nothing() ? 0 : 1;
-    if constexpr (V != 0) {
-      if (!l.is_nothing() && stamps[number(l)] == (batch | i))
-        *tree.value_of(l) = load_value<V>(tree.value_bytes, values, i);
-    }
+  ESPALIER_HD void operator()(std::size_t i) const { update(i, links[i]); }
+};
+template <unsigned V>
+struct settle_dispute {
+  update_leaf<V> update;
+  ESPALIER_HD void operator()(std::size_t j) const {
+    if (j >= *update.disputes) return;
+    const disputed_update d = update.disputed[j];
+    if (update.stamps[update.number(d.leaf)] == (update.piece | d.element)) update.put(d.element, d.leaf);
   }
 };
 
@@ -134,16 +154,16 @@ class radix_writer {
   /// changed.
   void operator()(radix_write op, const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done,
                   radix_path path) {
-    const buffer<radix_link> links = room<radix_link>(context_, n);
-    context_.ask(radix_locate_job<V>{tree_.view, keys, links.data()}, n);
     if (op == radix_write::update) {
       prepare_update();
-      return update(links.data(), n, values, done);
+      return update(keys, n, values, done);
     }
+    const buffer<radix_link> links = room<radix_link>(context_, n);
+    context_.ask(radix_locate_job<V>{tree_.view, keys, links.data()}, n);
     const buffer<std::uint32_t> places = key_sorter<Context>(context_)(keys, n);
     const ordered_keys sorted{keys, places.data(), n};
     const bool erases = op == radix_write::erase;
-    if (path == radix_path::in_place || (path == radix_path::automatic && n < tree_.view.size / 8 && !is_worn())) {
+    if (path == radix_path::in_place || (path == radix_path::automatic && n < tree_.view.size / 2 && !is_worn())) {
       change_in_place(op, sorted, links.data(), values);
     } else if (erases) {
       erase(links.data(), n);
@@ -181,7 +201,7 @@ class radix_writer {
     } else if (m != 0) {
       writer.insert(sorted.batch, numbers.data(), m, values);
     }
-    if (assigns) update(links, n, values, nullptr);
+    if (assigns) update(links, n, values);
   }
   [[nodiscard]] std::uint64_t count_class(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
                                           unsigned c) {
@@ -190,22 +210,50 @@ class radix_writer {
     return number_marks(context_, marks, m);
   }
 
+  /// work(update, first, n) for each piece of a batch; elements of the update are numbered from its first on.
+  template <class Work>
+  void update(std::size_t n, const void* values, std::uint8_t* done, const Work& work) {
+    const buffer<disputed_update> disputed = room<disputed_update>(context_, V == 0 ? 0 : std::min(n, stamped_piece));
+    const buffer<std::uint32_t> disputes = room<std::uint32_t>(context_, 1);
+    for (std::size_t first = 0; first < n; first += stamped_piece) {
+      const std::size_t m = std::min(n - first, std::size_t{stamped_piece});
+      if (tree_.stamped_pieces == most_stamped_pieces) {
+        context_.zero(tree_.stamps.data(), tree_.stamps.bytes());
+        tree_.stamped_pieces = 0;
+      }
+      const update_leaf<V> job{tree_.view,
+                               tree_.stamped,
+                               ++tree_.stamped_pieces << stamp_bits,
+                               tree_.stamps.data(),
+                               static_cast<const std::uint8_t*>(values) + (V == 0 ? 0 : first * elements_.value_bytes),
+                               done == nullptr ? nullptr : done + first,
+                               disputed.data(),
+                               disputes.data()};
+      context_.zero(disputes.data(), 4);
+      work(job, first, m);
+      if constexpr (V != 0) context_.for_each(m, settle_dispute<V>{job});
+    }
+  }
+  void update(const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done) {
+    update(n, values, done, [&](const update_leaf<V>& job, std::size_t first, std::size_t m) {
+      context_.ask(radix_each_job<V, update_leaf<V>>{tree_.view, keys.from(first), job}, m);
+    });
+  }
   /// Elements whose links are nothing are left out.
-  void update(const radix_link* links, std::size_t n, const void* values, std::uint8_t* done) {
-    const leaf_number& number = tree_.stamped;
-    const std::uint64_t batch = std::uint64_t{++tree_.batches} << 32;
-    context_.for_each(n, raise_stamp{links, number, batch, tree_.stamps.data()});
-    context_.for_each(n, write_winner<V>{tree_.view, links, number, batch, tree_.stamps.data(), values, done});
+  void update(const radix_link* links, std::size_t n, const void* values) {
+    update(n, values, nullptr, [&](const update_leaf<V>& job, std::size_t first, std::size_t m) {
+      context_.for_each(m, update_listed<V>{job, links + first});
+    });
   }
 
   /// Stamps for all leaves that there are.
   void prepare_update() {
     const leaf_number number(tree_.leaf_counts);
-    if (number == tree_.stamped && tree_.batches != 0xffffffffu) return;
-    tree_.stamps = room<std::uint64_t>(context_, number.first[leaf_classes]);
+    if (number == tree_.stamped) return;
+    tree_.stamps = room<std::uint32_t>(context_, number.first[leaf_classes]);
     context_.zero(tree_.stamps.data(), tree_.stamps.bytes());
     tree_.stamped = number;
-    tree_.batches = 0;
+    tree_.stamped_pieces = 0;
   }
 
   void erase(const radix_link* links, std::size_t n) {

@@ -74,6 +74,14 @@ struct radix_locate_job {
   radix_link* links = nullptr;
 };
 
+/// then(i, the leaf that holds key i, or nothing).
+template <unsigned V, class Then>
+struct radix_each_job {
+  radix_view<V> tree;
+  byte_batch keys;
+  Then then;
+};
+
 template <unsigned V>
 struct radix_longest_prefix_job {
   radix_view<V> tree;

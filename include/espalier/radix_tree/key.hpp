@@ -80,6 +80,9 @@ struct byte_batch {
     const std::uint64_t begin = offsets[i];
     return {bytes + begin, static_cast<std::uint32_t>(offsets[i + 1] - begin)};
   }
+  [[nodiscard]] byte_batch from(std::size_t i) const {
+    return offsets == nullptr ? byte_batch{bytes + i * stride, nullptr, stride} : byte_batch{bytes, offsets + i, 0};
+  }
 };
 
 /// Where a and b, both any kind of key with `size` and word(at), have different symbols; `same_key` if they are equal.

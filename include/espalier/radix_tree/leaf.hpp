@@ -3,7 +3,8 @@
 // A leaf of 8, 16 or 32 bytes is one, two or four words. A key that fills it makes it full; a shorter one is followed
 // by zeros, and its length stands in the last byte. What a key's leaf would look like is known from its length, so that
 // a leaf holds a key if its kind and its words are equal. Longer keys lie in a heap of words, where the leaf says;
-// their last word is filled up with zeros. Values lie behind the words.
+// their last word is filled up with zeros. Values lie behind the words, one of 16 bytes behind one word at the 16th
+// byte.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +34,13 @@ inline constexpr unsigned leaf_classes = 4, long_class = 3;
 }
 /// Words of the key, or of where it is.
 [[nodiscard]] ESPALIER_HD constexpr unsigned leaf_words(unsigned c) { return c == long_class ? 2 : 1u << c; }
+/// Where the value is: behind the words, and aligned like its slot, since a GPU loads it as a whole.
+[[nodiscard]] ESPALIER_HD constexpr unsigned leaf_value_at(unsigned c, unsigned value_slot) {
+  return 8 * leaf_words(c) < value_slot ? value_slot : 8 * leaf_words(c);
+}
 /// Bytes of a leaf: it crosses no more sectors than it must.
 [[nodiscard]] ESPALIER_HD constexpr unsigned leaf_bytes(unsigned c, unsigned value_slot) {
-  const unsigned bytes = 8 * leaf_words(c) + value_slot;
+  const unsigned bytes = leaf_value_at(c, value_slot) + value_slot;
   unsigned stride = 8;
   while (stride < bytes) stride *= 2;
   return stride;

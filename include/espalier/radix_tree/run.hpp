@@ -47,6 +47,14 @@ struct radix_runner {
   static ESPALIER_INLINE void run(Team team, const radix_locate_job<V>& job, std::size_t first, std::size_t last) {
     find_all(team, job, first, last);
   }
+  template <class Then>
+  static ESPALIER_INLINE void run(Team team, const radix_each_job<V, Then>& job, std::size_t first, std::size_t last) {
+    find_all(team, job, first, last);
+  }
+  template <class Then>
+  static ESPALIER_INLINE void answer(const radix_each_job<V, Then>& job, std::size_t i, radix_link l) {
+    job.then(i, l);
+  }
   template <class Job>
   static ESPALIER_INLINE void find_all(Team team, const Job& job, std::size_t first, std::size_t last) {
     if constexpr (Team::batch > 1) {

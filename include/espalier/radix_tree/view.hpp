@@ -48,7 +48,7 @@ struct radix_view {
   [[nodiscard]] ESPALIER_INLINE std::byte* leaf(radix_link l) const { return leaf(leaf_class(l.kind()), l.index()); }
   [[nodiscard]] ESPALIER_INLINE value* value_of(radix_link l) const {
     const unsigned c = leaf_class(l.kind());
-    return reinterpret_cast<value*>(leaf(c, l.index()) + 8 * leaf_words(c));
+    return reinterpret_cast<value*>(leaf(c, l.index()) + leaf_value_at(c, V));
   }
   [[nodiscard]] ESPALIER_INLINE leaf_key key_of(radix_link l) const {
     const auto* const words = reinterpret_cast<const std::uint64_t*>(leaf(l));

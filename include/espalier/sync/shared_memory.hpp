@@ -180,6 +180,17 @@ struct shared_word {
     return std::atomic_ref<T>(*p).fetch_add(x, std::memory_order_acq_rel);
 #endif
   }
+  /// The word becomes x if that is more; what it was.
+  ESPALIER_INLINE T fetch_max(T x) const {
+#if defined(__CUDA_ARCH__)
+    return cuda::atomic_ref<T, cuda::thread_scope_device>(*p).fetch_max(x, cuda::memory_order_relaxed);
+#else
+    T seen = std::atomic_ref<T>(*p).load(std::memory_order_acquire);
+    while (seen < x && !std::atomic_ref<T>(*p).compare_exchange_weak(seen, x, std::memory_order_acq_rel)) {
+    }
+    return seen;
+#endif
+  }
   /// fetch_add(1), for a word that many teams ask at once: those that happen to ask together share one access.
   ESPALIER_INLINE T fetch_one() const {
 #if defined(__CUDA_ARCH__)
