@@ -251,19 +251,19 @@ struct blink_storage {
       }
       kept = links_without_empty(context, list, offsets);
     }
-    if (list_is_whole && kept.after.highs.size() == 0) {  // nothing has changed
-      erased = 0;
-      return;
-    }
     const bool drops = kept.after.highs.size() != 0;
     const std::uint64_t live = drops ? kept.after.highs.size() : list.highs.size();
-    // What is needed to change links outlives the list that they come from.
-    leaf_list named = drops ? copy_of(context, kept.after) : std::move(fresh);
-    upper_levels made = make_upper(context, view, std::move(named));
     const std::uint32_t nodes = leaf_nodes.high_water();
     buffer<std::uint64_t> ranks(where, nodes + 1, context.order());
     // Dead already, and those that will be.
     const std::uint64_t dead = mark(context, ranks, nodes, true) + (drops ? list.highs.size() - live : 0);
+    if (list_is_whole && dead == leaf_nodes.reusable()) {
+      erased = 0;
+      return;
+    }
+    // What is needed to change links outlives the list that they come from.
+    leaf_list named = drops || list_is_whole ? copy_of(context, drops ? kept.after : list) : std::move(fresh);
+    upper_levels made = make_upper(context, view, std::move(named));
     buffer<node_id> ids(where, dead, context.order());
     if (drops) {
       list_is_whole = false;

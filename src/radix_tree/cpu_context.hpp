@@ -18,6 +18,16 @@ class radix_cpu_context : public cpu_context {
   }
   template <template <unsigned> class Job, unsigned V>
   void ask(const Job<V>& job, std::size_t n) {
+    run<V>(job, n);
+  }
+  template <unsigned V, class Then>
+  void ask(const radix_each_job<V, Then>& job, std::size_t n) {
+    run<V>(job, n);
+  }
+
+ private:
+  template <unsigned V, class Job>
+  void run(const Job& job, std::size_t n) {
     cpu_backend(where()).for_each_chunk(n, 1024, [&job](std::size_t first, std::size_t last) {
       radix_runner<scalar_team, V>::run(scalar_team{}, job, first, last);
     });

@@ -7,9 +7,9 @@
 
 namespace espalier::detail {
 
-template <template <unsigned> class Job, unsigned V>
+template <class Job, unsigned V>
 struct radix_run_one {
-  Job<V> job;
+  Job job;
   template <class Team>
   __device__ __forceinline__ void operator()(Team team, std::size_t i) const {
     radix_runner<Team, V>::run(team, job, i, i + 1);
@@ -26,7 +26,11 @@ class radix_cuda_context : public cuda_context {
   }
   template <template <unsigned> class Job, unsigned V>
   void ask(const Job<V>& job, std::size_t n) {
-    cuda_backend(where()).for_each_team<tile<1>>(order(), n, radix_run_one<Job, V>{job});
+    cuda_backend(where()).for_each_team<tile<1>>(order(), n, radix_run_one<Job<V>, V>{job});
+  }
+  template <unsigned V, class Then>
+  void ask(const radix_each_job<V, Then>& job, std::size_t n) {
+    cuda_backend(where()).for_each_team<tile<1>>(order(), n, radix_run_one<radix_each_job<V, Then>, V>{job});
   }
 };
 

@@ -233,7 +233,7 @@ class radix_index_on final : public radix_index {
         const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values,
                               keys.n * elements_.value_bytes);
         // Until all is done; an update has nothing left that could fail.
-        const bool direct = op == radix_write::update && !twin_ && where_.is_local(done);
+        const bool direct = op == radix_write::update && !twin_ && done != nullptr && where_.is_local(done);
         const buffer<std::uint8_t> own_mask(where_, done == nullptr || direct ? 0 : keys.n, order);
         std::uint8_t* const mask = direct || done == nullptr ? done : own_mask.data();
         tree_.tie(order);

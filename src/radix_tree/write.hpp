@@ -7,6 +7,7 @@
 // for batches that are not much smaller than the tree, and where half of the memory is dead.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "espalier/sync/shared_memory.hpp"
