@@ -100,7 +100,8 @@ void add_run_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--aggregates", o.aggregates,
                bench::choices(bench::aggregates_names) + "; default: what each operation needs");
   c.add_option("--format", o.format, "table, json or csv")->capture_default_str();
-  c.add_option("--out", o.out, "File to write to instead of standard output; with --suite the folder");
+  c.add_option("--out", o.out,
+               "File to write to instead of standard output; with --suite the folder, by default one named after it");
 }
 
 void add_blink_options(CLI::App& c, bench::raw_options& o) {

@@ -48,6 +48,10 @@ int main(int argc, char** argv) {
   espalier::cli::add_bench(app, chosen, joined(argc, argv));
   espalier::cli::add_info(app, chosen);
   espalier::cli::add_version(app, chosen);
+  if (argc == 1) {
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
+  }
   if (is_unknown_subcommand(app, argc, argv)) {
     return refuse(std::string("There is no subcommand '") + argv[1] + "': choose demo, bench, info or version.", 2);
   }

@@ -33,7 +33,7 @@ void expect_row_schema(const json& row) {
 }
 
 TEST_F(cli, bad_arguments_get_one_sentence_and_exit_code_2) {
-  expect_refused("", "subcommand");
+  expect_refused("--frobnicate", "--frobnicate");
   expect_refused("frobnicate", "frobnicate");
   expect_refused("bench --no-such-option", "--no-such-option");
   expect_refused("bench --distribution lumpy", "lumpy");
@@ -71,6 +71,9 @@ TEST_F(cli, asking_for_a_gpu_where_there_is_none_is_refused) {
 TEST_F(cli, help_has_examples_and_all_choices) {
   const outcome top = run("--help");
   EXPECT_EQ(top.code, 0);
+  const outcome bare = run("");
+  EXPECT_EQ(bare.code, 0);
+  EXPECT_EQ(bare.out, top.out);
   for (const char* word : {"bench", "info", "demo", "version"})
     EXPECT_NE(top.out.find(word), std::string::npos) << word;
   const outcome r = run("bench --help");
@@ -85,6 +88,7 @@ TEST_F(cli, version_names_version_and_commit) {
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.out.rfind("espalier ", 0), 0u) << r.out;
   EXPECT_NE(r.out.find("commit"), std::string::npos);
+  EXPECT_EQ(run("--version").out, r.out);
 }
 
 TEST_F(cli, info_tells_what_the_machine_offers) {

@@ -283,8 +283,9 @@ class blink_tree {
   /// While refs are in use, the owner may be asked and, on a CPU, written to per key. Calls that look at the tree as a whole
   /// (snapshot, stats, size, validate, dump, maintain, clear, bulk writes) do not wait for refs: let those finish first. The
   /// same holds on a GPU for all calls of the owner, unless they come later in the same stream.
-  /// An express lane is made by the owner, so keys far beyond those it knows are reached by links, leaf by leaf: fill an
-  /// empty tree by insert(), or by kernels that double it with maintain() between them, or take upper::classic.
+  /// An express lane is made by the owner, so what refs bring into a small tree has a long way to go (2^20 keys into an empty
+  /// tree in one kernel: up to 2 s): fill it by insert(), or by kernels that double it with maintain() between them, or
+  /// take upper::classic.
   [[nodiscard]] ref_type ref(std::size_t inserts = 0) { return ref_type(index_->view(inserts)); }
   [[nodiscard]] detail::blink_index& untyped() const { return *index_; }
 
