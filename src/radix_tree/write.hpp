@@ -45,12 +45,13 @@ struct update_leaf {
     if constexpr (V != 0) {
       if (l.is_nothing()) return;
       const std::uint32_t own = piece | static_cast<std::uint32_t>(i);
-      const std::uint32_t seen = shared_word{stamps + number(l)}.fetch_max(own);
+      const std::uint32_t seen = shared_word{place(l)}.fetch_max(own);
       if (seen > own) return;
       put(i, l);
       if (seen >= piece) disputed[shared_word{disputes}.fetch_one()] = {static_cast<std::uint32_t>(i), l};
     }
   }
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t* place(radix_link l) const { return stamps + number(l); }
   ESPALIER_INLINE void put(std::size_t i, radix_link l) const {
     store_shared(tree.value_of(l), load_value<V>(tree.value_bytes, values, i));
   }
@@ -155,10 +156,7 @@ class radix_writer {
   /// changed.
   void operator()(radix_write op, const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done,
                   radix_path path) {
-    if (op == radix_write::update) {
-      prepare_update();
-      return update(keys, n, values, done);
-    }
+    if (op == radix_write::update) return update(prepare_update(n), keys, n, values, done);
     const buffer<radix_link> links = room<radix_link>(context_, n);
     context_.ask(radix_locate_job<V>{tree_.view, keys, links.data()}, n);
     const buffer<std::uint32_t> places = key_sorter<Context>(context_)(keys, n);
@@ -193,7 +191,7 @@ class radix_writer {
     const std::uint64_t m = number_marks(context_, marks, n);
     const buffer<std::uint32_t> numbers = room<std::uint32_t>(context_, m);
     context_.for_each(n, keep_numbers{marks.data(), numbers.data()});
-    if (assigns) prepare_update();  // while it may still fail
+    const update_room updates = assigns ? prepare_update(n) : update_room{};  // while it may still fail
     in_place_writer<Context, V> writer(context_, tree_);
     if (erases && m != 0) {
       std::size_t gone[leaf_classes];
@@ -202,7 +200,7 @@ class radix_writer {
     } else if (m != 0) {
       writer.insert(sorted.batch, numbers.data(), m, values);
     }
-    if (assigns) update(links, n, values);
+    if (assigns) update(updates, links, n, values);
   }
   [[nodiscard]] std::uint64_t count_class(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
                                           unsigned c) {
@@ -211,11 +209,13 @@ class radix_writer {
     return number_marks(context_, marks, m);
   }
 
+  struct update_room {
+    buffer<disputed_update> disputed;
+    buffer<std::uint32_t> disputes;
+  };
   /// work(update, first, n) for each piece of a batch; elements of the update are numbered from its first on.
   template <class Work>
-  void update(std::size_t n, const void* values, std::uint8_t* done, const Work& work) {
-    const buffer<disputed_update> disputed = room<disputed_update>(context_, V == 0 ? 0 : std::min(n, stamped_piece));
-    const buffer<std::uint32_t> disputes = room<std::uint32_t>(context_, 1);
+  void update(const update_room& lists, std::size_t n, const void* values, std::uint8_t* done, const Work& work) {
     for (std::size_t first = 0; first < n; first += stamped_piece) {
       const std::size_t m = std::min(n - first, std::size_t{stamped_piece});
       if (tree_.stamped_pieces == most_stamped_pieces) {
@@ -228,33 +228,36 @@ class radix_writer {
                                tree_.stamps.data(),
                                static_cast<const std::uint8_t*>(values) + (V == 0 ? 0 : first * elements_.value_bytes),
                                done == nullptr ? nullptr : done + first,
-                               disputed.data(),
-                               disputes.data()};
-      context_.zero(disputes.data(), 4);
+                               lists.disputed.data(),
+                               lists.disputes.data()};
+      context_.zero(lists.disputes.data(), 4);
       work(job, first, m);
       if constexpr (V != 0) context_.for_each(m, settle_dispute<V>{job});
     }
   }
-  void update(const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done) {
-    update(n, values, done, [&](const update_leaf<V>& job, std::size_t first, std::size_t m) {
+  void update(const update_room& lists, const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done) {
+    update(lists, n, values, done, [&](const update_leaf<V>& job, std::size_t first, std::size_t m) {
       context_.ask(radix_each_job<V, update_leaf<V>>{tree_.view, keys.from(first), job}, m);
     });
   }
   /// Elements whose links are nothing are left out.
-  void update(const radix_link* links, std::size_t n, const void* values) {
-    update(n, values, nullptr, [&](const update_leaf<V>& job, std::size_t first, std::size_t m) {
+  void update(const update_room& lists, const radix_link* links, std::size_t n, const void* values) {
+    update(lists, n, values, nullptr, [&](const update_leaf<V>& job, std::size_t first, std::size_t m) {
       context_.for_each(m, update_listed<V>{job, links + first});
     });
   }
 
-  /// Stamps for all leaves that there are.
-  void prepare_update() {
+  /// Stamps for all leaves that there are, and all memory that n updates take.
+  [[nodiscard]] update_room prepare_update(std::size_t n) {
+    update_room lists{room<disputed_update>(context_, V == 0 ? 0 : std::min(n, std::size_t{stamped_piece})),
+                      room<std::uint32_t>(context_, 1)};
     const leaf_number number(tree_.leaf_counts);
-    if (number == tree_.stamped) return;
+    if (number == tree_.stamped) return lists;
     tree_.stamps = room<std::uint32_t>(context_, number.first[leaf_classes]);
     context_.zero(tree_.stamps.data(), tree_.stamps.bytes());
     tree_.stamped = number;
     tree_.stamped_pieces = 0;
+    return lists;
   }
 
   void erase(const radix_link* links, std::size_t n) {

@@ -65,6 +65,14 @@ struct radix_runner {
     }
   }
   static ESPALIER_INLINE void answer(const radix_locate_job<V>& job, std::size_t i, radix_link l) { job.links[i] = l; }
+  /// What else a job needs of a leaf, too.
+  template <class Job>
+  static ESPALIER_INLINE void prefetch_for(Team team, const Job& job, radix_link l) {
+    prefetch(team, job.tree, l);
+    if constexpr (requires { job.then.place(l); }) {
+      if (!l.is_nothing() && l.is_leaf()) team.prefetch(job.then.place(l));
+    }
+  }
   template <class Job>
   static ESPALIER_INLINE void find_together(Team team, const Job& job, std::size_t first, unsigned n) {
     const view& t = job.tree;
@@ -77,14 +85,14 @@ struct radix_runner {
     }
     for (unsigned j = 0; j < n; ++j) {
       if (t.in_table(keys[j])) links[j] = t.cells[t.cell_of(keys[j])];
-      prefetch(team, t, links[j]);
+      prefetch_for(team, job, links[j]);
     }
     for (bool below = true; below;) {
       below = false;
       for (unsigned j = 0; j < n; ++j) {
         if (!links[j].is_node()) continue;
         links[j] = search::step(team, t, links[j], keys[j]);
-        prefetch(team, t, links[j]);
+        prefetch_for(team, job, links[j]);
         below = below || links[j].is_node();
       }
     }
