@@ -220,7 +220,7 @@ class blink_write_suite : public blink_range_suite<Key, Value, Policy> {
     lent<std::uint8_t> mask(here(), 2);
     lent<std::uint64_t> counts(here(), 2);
     lent<blink_op> ops(here(), array<blink_op>(2));
-    const std::string says = "same size";
+    const std::string says = "the batch needs";
     const stream& own = here().own;
     const auto in = three.in();
     expect_error("erase mask", own, says, [&] { tree.erase(in, mask.span()); });

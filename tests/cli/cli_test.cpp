@@ -33,7 +33,7 @@ void expect_row_schema(const json& row) {
 }
 
 TEST_F(cli, bad_arguments_get_one_sentence_and_exit_code_2) {
-  expect_refused("--frobnicate", "--frobnicate");
+  expect_refused("--frobnicate", "subcommand");
   expect_refused("frobnicate", "frobnicate");
   expect_refused("bench --no-such-option", "--no-such-option");
   expect_refused("bench --distribution lumpy", "lumpy");

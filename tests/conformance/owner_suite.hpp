@@ -167,7 +167,7 @@ class owner_suite : public range_suite<Key, Value> {
     lent<std::uint8_t> mask(here(), 2);
     lent<std::uint64_t> ranks(here(), 2), offsets(here(), 3);
     lent<typename tree_type::sum_type> sums(here(), 2);
-    const std::string says = "same size";
+    const std::string says = "the batch needs";
     const stream& own = here().own;
     const auto in = three.in();
     expect_error("find values", own, says, [&] { tree.find(in, values.span(), {}); });

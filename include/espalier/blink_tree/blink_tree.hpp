@@ -68,7 +68,7 @@ class blink_tree {
   /// From pairs in any order; of equal keys the last one wins.
   [[nodiscard]] static blink_tree build(keys_in keys, in<slot> values, const blink_options& options = {},
                                         const device& where = device::best(), const stream& s = {}) requires(!is_set) {
-    detail::require_equal("build", keys.size(), values.size());
+    detail::require_equal("build values", keys.size(), values.size());
     return blink_tree(keys, values, options, where, where.resolve(s));
   }
   [[nodiscard]] static blink_tree build(keys_in keys, const blink_options& options = {},
@@ -197,8 +197,8 @@ class blink_tree {
     return range_on(lo, hi, options, enqueue(s));
   }
   /// The first options.limit elements of every range, those of range i in places i * limit to (i + 1) * limit of outputs that
-  /// have that many for each; counts[i] of them are written, and what is in the others then is not specified. One pass and
-  /// no wait, which is the fastest way to short ranges. `out_keys` and `values` may be empty.
+  /// have that many for each; counts[i] of them are written, and what is in the others then is not specified. One pass, into
+  /// memory of yours, without waiting for a total. `out_keys` and `values` may be empty.
   void range_rows(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
                   const range_options& options, const stream& s = {}) const {
     rows_on(lo, hi, out_keys, values, counts, options, wait(s));
@@ -302,13 +302,13 @@ class blink_tree {
 
   void write_on(write_op op, keys_in keys, in<slot> values, mask_out done, const write_options& options,
                 const detail::execution& ex) {
-    if (op != write_op::erase && !is_set) detail::require_equal("write", keys.size(), values.size());
+    if (op != write_op::erase && !is_set) detail::require_equal("values to write", keys.size(), values.size());
     detail::require_optional("write mask", keys.size(), done.size());
     index_->write(op, keys.data(), values.data(), keys.size(), done.data(), options, ex);
   }
   void apply_on(in<blink_op> ops, keys_in keys, in<slot> values, out<slot> out_values, mask_out done,
                 const write_options& options, const detail::execution& ex) {
-    detail::require_equal("apply", keys.size(), ops.size());
+    detail::require_equal("apply ops", keys.size(), ops.size());
     detail::require_optional("apply values", keys.size(), values.size());
     detail::require_optional("apply answers", keys.size(), out_values.size());
     detail::require_optional("apply mask", keys.size(), done.size());
@@ -329,13 +329,13 @@ class blink_tree {
   }
   [[nodiscard]] range_result<Key, Value> range_on(keys_in lo, keys_in hi, const range_options& options,
                                                   const detail::execution& ex) const {
-    detail::require_equal("range", lo.size(), hi.size());
+    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
     return range_result<Key, Value>(index_->range(lo.data(), hi.data(), lo.size(), options, ex));
   }
   void rows_on(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
                const range_options& options, const detail::execution& ex) const {
-    detail::require_equal("range rows", lo.size(), hi.size());
-    detail::require_equal("range rows", lo.size(), counts.size());
+    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
+    detail::require_equal("counts of range rows", lo.size(), counts.size());
     const std::size_t places = detail::row_places(lo.size(), options.limit);
     detail::require_optional("keys of range rows", places, out_keys.size());
     detail::require_optional("values of range rows", places, values.size());
@@ -344,15 +344,15 @@ class blink_tree {
   }
   void count_on(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options,
                 const detail::execution& ex) const {
-    detail::require_equal("count", lo.size(), hi.size());
-    detail::require_equal("count", lo.size(), counts.size());
+    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
+    detail::require_equal("count answers", lo.size(), counts.size());
     index_->count(lo.data(), hi.data(), lo.size(), options, counts.data(), ex);
   }
   template <class T>
   void aggregate_on(detail::aggregate_op op, keys_in lo, keys_in hi, out<T> results, mask_out found, interval ends,
                     const detail::execution& ex) const {
-    detail::require_equal("aggregate", lo.size(), hi.size());
-    detail::require_equal("aggregate", lo.size(), results.size());
+    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
+    detail::require_equal("aggregate answers", lo.size(), results.size());
     detail::require_optional("aggregate mask", lo.size(), found.size());
     index_->aggregate(op, lo.data(), hi.data(), lo.size(), ends, results.data(), found.data(), ex);
   }

@@ -166,15 +166,10 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       id = begins_at_lo = p.head.right;
     }
   }
-  /// Where the lane names the leaf that has x; it names all leaves.
-  static ESPALIER_INLINE std::uint64_t exact_line_of(Team team, const view& t, Word x) {
-    std::uint64_t line = descent::line_of(team, t, x);
-    while (t.lane.key_at(line) < x) ++line;  // the lane may lead a little to the left
-    return line;
-  }
   /// How many elements are below x. `ranks` counts those before each leaf of the lane, which names all leaves; nobody writes.
   static ESPALIER_INLINE std::uint64_t rank_of(Team team, const view& t, const leaf_ranks& ranks, Word x, leaf_place& at) {
-    const std::uint64_t line = exact_line_of(team, t, x);
+    std::uint64_t line = descent::line_of(team, t, x);
+    while (t.lane.key_at(line) < x) ++line;  // the lane may lead a little to the left
     const position p = look(team, t, descent::leaf_of_line(t, line));
     at = {static_cast<node_id>(line), rank(team, p, x).slot};
     return ranks[line] + at.slot;
@@ -228,29 +223,23 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       if (i >= skipped) visit(i - skipped, walk(i - skipped));
     }
   }
-  /// visit(i, element) for element i of those from a place in the lane on with lo <= key <= hi, at most `limit`, each by one
-  /// lane; how many they are. There are `most` elements from that place on, and those below lo are read, too.
+  /// The same for those that are not above hi; how many they are. There are n from that place on.
   template <class Visit>
-  static ESPALIER_INLINE std::uint64_t each_between(Team team, const view& t, const leaf_ranks& ranks, leaf_place start,
-                                                    Word lo, Word hi, std::uint64_t most, std::uint64_t limit, Visit visit) {
+  static ESPALIER_INLINE std::uint64_t each_up_to(Team team, const view& t, const leaf_ranks& ranks, leaf_place start,
+                                                  Word hi, std::uint64_t n, Visit visit) {
     rank_walk walk(t, ranks, start);
-    std::uint64_t below = 0, count = 0;
-    for (std::uint64_t base = 0; base < most && count < limit; base += Team::lanes()) {
+    for (std::uint64_t base = 0; base < n; base += Team::lanes()) {
       const std::uint64_t i = base + team.lane();
-      element e{};
-      bool low = false, inside = false;
-      if (i < most) {
-        e = walk(i);
-        low = e.key < lo;
-        inside = !low && e.key <= hi;
+      bool inside = i < n;
+      if (inside) {
+        const element e = walk(i);
+        inside = e.key <= hi;
+        if (inside) visit(i, e);
       }
-      const unsigned lows = team.votes(low), insides = team.votes(inside);
-      below += lows;
-      if (inside && i - below < limit) visit(i - below, e);
-      count += insides;
-      if (lows + insides != Team::lanes()) break;
+      const unsigned votes = team.votes(inside);
+      if (votes != Team::lanes()) return base + votes;
     }
-    return count < limit ? count : limit;
+    return n;
   }
   /// visit(keys, values, from, to) for the chunks that n elements from a slot of a leaf on lie in. They are there, and nobody
   /// writes.

@@ -434,34 +434,27 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>> {
       team.once([&] { store_once(job.counts + i, out.at - begin); });
     });
   }
-  /// Each lane looks where a row of its own begins; then all fill one row after the other. Narrow leaves are read from their
-  /// beginning on, which saves a look at them.
+  /// Each lane looks where a row of its own begins; then all fill one row after the other.
   template <bool Plain>
   static ESPALIER_INLINE void rows_by_ranks(Team team, const blink_rows_job<view>& job, std::size_t first,
                                             std::size_t last) {
     using alone = typename Team::alone;
-    using lone_reader = blink_reader<alone, Reads, view>;
     const output<Plain, blink_rows_job<view>> out{job, 0, 0};
-    const std::uint64_t size = job.ranks[job.tree.lane.size];
     for (std::size_t i = first; i < last; i += Team::lanes()) {
       const unsigned rows = last - i < Team::lanes() ? static_cast<unsigned>(last - i) : Team::lanes();
       leaf_place place{0, 0};
-      Word lo{}, hi{};
+      Word lo, hi{};
       std::uint64_t most = 0;
       if (team.lane() < rows && closed(job, i + team.lane(), lo, hi)) {
-        if constexpr (shape::slots <= 16) {
-          place.id = static_cast<node_id>(lone_reader::exact_line_of(alone{}, job.tree, lo));
-          most = size - job.ranks[place.id];
-        } else {
-          most = size - lone_reader::rank_of(alone{}, job.tree, job.ranks, lo, place);
-        }
+        const std::uint64_t below = blink_reader<alone, Reads, view>::rank_of(alone{}, job.tree, job.ranks, lo, place);
+        most = job.ranks[job.tree.lane.size] - below;
+        if (most > job.limit) most = job.limit;
       }
       for (unsigned j = 0; j < rows; ++j) {
         const leaf_place start{team.nth(place.id, j), team.nth(place.slot, j)};
         const std::uint64_t begin = (i + j) * job.limit;
-        const std::uint64_t n =
-            reader::each_between(team, job.tree, job.ranks, start, team.nth(lo, j), team.nth(hi, j), team.nth(most, j),
-                                 job.limit, [&](std::uint64_t k, const auto& e) { out.put(begin + k, e); });
+        const std::uint64_t n = reader::each_up_to(team, job.tree, job.ranks, start, team.nth(hi, j), team.nth(most, j),
+                                                   [&](std::uint64_t k, const auto& e) { out.put(begin + k, e); });
         team.once([&] { store_once(job.counts + i + j, n); });
       }
     }

@@ -51,7 +51,7 @@ class radix_tree {
   /// From keys in any order; of equal ones the last counts.
   [[nodiscard]] static radix_tree build(keys_in keys, in<slot> values, const radix_options& options = {},
                                         const device& where = device::best(), const stream& s = {}) requires(!is_set) {
-    detail::require_equal("build", keys.size(), values.size());
+    detail::require_equal("build values", keys.size(), values.size());
     return radix_tree(
         detail::build_radix_index(where, elements(), keys.raw(), values.data(), options, where.resolve(s)));
   }
@@ -287,13 +287,13 @@ class radix_tree {
   }
   [[nodiscard]] byte_range_result<Value> list(detail::radix_slice what, keys_in lo, keys_in hi,
                                               const range_options& options, const detail::execution& ex) const {
-    detail::require_equal("range", lo.size(), hi.size());
+    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
     return byte_range_result<Value>(index_->list(what, lo.raw(), hi.raw(), options, ex));
   }
   void count_on(detail::radix_slice what, keys_in lo, keys_in hi, out<std::uint64_t> counts,
                 const range_options& options, const detail::execution& ex) const {
-    detail::require_equal("count", lo.size(), hi.size());
-    detail::require_equal("count", lo.size(), counts.size());
+    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
+    detail::require_equal("count answers", lo.size(), counts.size());
     index_->count(what, lo.raw(), hi.raw(), options, counts.data(), ex);
   }
   template <class T>
@@ -302,8 +302,8 @@ class radix_tree {
     static_assert(!is_set, "a set has keys only, and strings of bytes have no sum: give the tree values");
     static_assert(is_set || scalar_kind_of<slot> != scalar_kind::opaque,
                   "values that are not numbers have no sum, minimum or mean: use range() and what you know of them");
-    detail::require_equal("aggregate", lo.size(), hi.size());
-    detail::require_equal("aggregate", lo.size(), results.size());
+    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
+    detail::require_equal("aggregate answers", lo.size(), results.size());
     detail::require_optional("aggregate mask", lo.size(), found.size());
     index_->aggregate(op, what, lo.raw(), hi.raw(), ends, results.data(), found.data(), ex);
   }
@@ -316,7 +316,7 @@ class radix_tree {
   }
   void write_on(detail::radix_write op, keys_in keys, in<slot> values, mask_out done, radix_path path,
                 const detail::execution& ex) {
-    if (!is_set && op != detail::radix_write::erase) detail::require_equal("write", keys.size(), values.size());
+    if (!is_set && op != detail::radix_write::erase) detail::require_equal("values to write", keys.size(), values.size());
     detail::require_optional("write mask", keys.size(), done.size());
     index_->write(op, keys.raw(), values.data(), done.data(), path, ex);
   }

@@ -48,8 +48,8 @@ template <class T, class Wide>
 
 inline void require_equal(const char* what, std::size_t expected, std::size_t got) {
   if (expected != got) {
-    throw error(std::string(what) + ": a batch of " + std::to_string(expected) + " elements was given " +
-                std::to_string(got) + "; give both spans the same size.");
+    throw error(std::string(what) + ": the span has " + std::to_string(got) + " elements, and the batch needs " +
+                std::to_string(expected) + ".");
   }
 }
 /// An output that may be left out.

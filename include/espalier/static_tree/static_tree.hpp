@@ -157,7 +157,7 @@ class static_tree {
   /// which should hold offsets.back() elements: what does not fit is left out.
   void range_offsets_async(keys_in lo, keys_in hi, ranks_out offsets, const range_options& options = {},
                            const stream& s = {}) const {
-    detail::require_equal("range", lo.size(), hi.size());
+    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
     detail::require_equal("range offsets", lo.size() + 1, offsets.size());
     index_->range_offsets(lo.data(), hi.data(), lo.size(), options, offsets.data(), enqueue(s));
   }
@@ -243,7 +243,7 @@ class static_tree {
 
   static static_tree make(keys_in keys, in<slot> values, const build_options& options, const device& where,
                           const detail::execution& ex) {
-    if constexpr (!is_set) detail::require_equal("build", keys.size(), values.size());
+    if constexpr (!is_set) detail::require_equal("build values", keys.size(), values.size());
     constexpr detail::element_type elements{scalar_kind_of<Key>, is_set ? scalar_kind::opaque : scalar_kind_of<slot>,
                                             is_set ? 0u : unsigned{sizeof(slot)}};
     return static_tree(
@@ -260,7 +260,7 @@ class static_tree {
   }
   void bound_on(detail::bound_kind kind, keys_in keys, ranks_out ranks, const query_options& options,
                 const detail::execution& ex) const {
-    detail::require_equal("bound", keys.size(), ranks.size());
+    detail::require_equal("bound ranks", keys.size(), ranks.size());
     index_->bound(kind, keys.data(), keys.size(), ranks.data(), options, ex);
   }
   void neighbour_on(detail::neighbour_kind kind, keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
@@ -279,20 +279,20 @@ class static_tree {
   }
   [[nodiscard]] range_result<Key, Value> range_on(keys_in lo, keys_in hi, const range_options& options,
                                                   const detail::execution& ex) const {
-    detail::require_equal("range", lo.size(), hi.size());
+    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
     return range_result<Key, Value>(index_->range(lo.data(), hi.data(), lo.size(), options, ex));
   }
   void count_on(keys_in lo, keys_in hi, ranks_out counts, const range_options& options,
                 const detail::execution& ex) const {
-    detail::require_equal("count", lo.size(), hi.size());
-    detail::require_equal("count", lo.size(), counts.size());
+    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
+    detail::require_equal("count answers", lo.size(), counts.size());
     index_->count(lo.data(), hi.data(), lo.size(), options, counts.data(), ex);
   }
   template <class T>
   void aggregate_on(detail::aggregate_op op, keys_in lo, keys_in hi, out<T> results, mask_out found, interval ends,
                     const detail::execution& ex) const {
-    detail::require_equal("aggregate", lo.size(), hi.size());
-    detail::require_equal("aggregate", lo.size(), results.size());
+    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
+    detail::require_equal("aggregate answers", lo.size(), results.size());
     detail::require_optional("aggregate mask", lo.size(), found.size());
     index_->aggregate(op, lo.data(), hi.data(), lo.size(), ends, results.data(), found.data(), ex);
   }
