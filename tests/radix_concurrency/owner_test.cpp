@@ -10,14 +10,14 @@
 namespace espalier::test {
 namespace {
 
-constexpr unsigned threads = 4;
+constexpr unsigned callers = 4;
 
 class RadixTreeOwner : public testing::TestWithParam<const setting*> {
  protected:
   template <class Body>
   static void in_threads(Body body) {
     std::vector<std::thread> all;
-    for (unsigned t = 0; t < threads; ++t) all.emplace_back([&body, t] { body(t); });
+    for (unsigned t = 0; t < callers; ++t) all.emplace_back([&body, t] { body(t); });
     for (std::thread& t : all) t.join();
   }
 };

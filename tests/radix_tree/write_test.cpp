@@ -65,6 +65,40 @@ TEST_P(RadixTreeWrites, LargeBatchesOfAFewKeysHaveTheLastOneWin) {
   for (std::uint64_t round = 0; round < 4; ++round) step(tree, m, radix_op::update, keys, 1000000 * round);
 }
 
+// A stamp has room for the numbers of 2^22 elements: the last of all of them wins all the same.
+TEST_P(RadixTreeWrites, LargeBatchesAreUpdatedInPieces) {
+  constexpr std::uint32_t keys = 1000, n = (1u << 22) + 12345;
+  std::vector<char> bytes(n * 4u);
+  std::vector<std::uint64_t> values(n);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const std::uint32_t key = i % keys * 7919;
+    for (unsigned b = 0; b < 4; ++b) bytes[i * 4u + b] = static_cast<char>(key >> (24 - 8 * b));
+    values[i] = i;
+  }
+  const std::span<const char> all(bytes), first = all.first(keys * 4);
+  auto tree = radix_tree<std::uint64_t>::build(keys_of_bytes(first, 4), std::vector<std::uint64_t>(keys), {},
+                                               GetParam()->where);
+  std::vector<std::uint8_t> done(n);
+  tree.update(keys_of_bytes(all, 4), values, done);
+  EXPECT_EQ(std::count(done.begin(), done.end(), 1), std::ptrdiff_t{n});
+  std::vector<std::uint64_t> got(keys);
+  tree.find(keys_of_bytes(first, 4), got);
+  for (std::uint32_t k = 0; k < keys; ++k) ASSERT_EQ(got[k], (n - 1 - k) / keys * keys + k) << "key " << k;
+}
+
+// And for the numbers of a thousand batches.
+TEST_P(RadixTreeWrites, SmallBatchesInAnyNumberHaveTheLastOneWin) {
+  radix_tree<std::uint64_t> tree(GetParam()->where);
+  EXPECT_TRUE(tree.empty());
+  tree.insert({"a", "b", "c"}, std::vector<std::uint64_t>{1, 2, 3});
+  for (std::uint64_t round = 0; round < 1100; ++round) {
+    tree.update({"b", "a", "b", "x", "a", "b"}, std::vector<std::uint64_t>{round, 1, 2, 3, round + 5, round + 6});
+    std::vector<std::uint64_t> got(3);
+    tree.find({"a", "b", "c"}, got);
+    ASSERT_EQ(got, (std::vector<std::uint64_t>{round + 5, round + 6, 3})) << "round " << round;
+  }
+}
+
 TEST_P(RadixTreeWrites, SmallWritesWithoutMemoryChangeNothing) {
   const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool());
   const device where = GetParam()->where.with_pool(pool);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,6 +43,10 @@ class keys_of_bytes {
   template <class String>
   requires(std::is_convertible_v<const String&, std::string_view>) keys_of_bytes(const std::vector<String>& strings)
       : keys_of_bytes(std::span<const String>(strings)) {}
+
+  /// {"a", "bc"}
+  keys_of_bytes(std::initializer_list<std::string_view> strings)
+      : keys_of_bytes(std::span<const std::string_view>(strings.begin(), strings.size())) {}
 
   /// Keys with memory of their own, which they share with their copies.
   struct memory {

@@ -48,6 +48,11 @@ class radix_tree {
   using value_type = Value;
   using sum_type = sum_of<slot>;
 
+  /// An empty tree.
+  explicit radix_tree(const device& where = device::best(), const radix_options& options = {}, const stream& s = {})
+      : radix_tree(
+            detail::build_radix_index(where, elements(), keys_of_bytes({}).raw(), nullptr, options, where.resolve(s))) {}
+
   /// From keys in any order; of equal ones the last counts.
   [[nodiscard]] static radix_tree build(keys_in keys, in<slot> values, const radix_options& options = {},
                                         const device& where = device::best(), const stream& s = {}) requires(!is_set) {

@@ -74,7 +74,7 @@ class static_tree {
   // ---- point queries -----------------------------------------------------------------------------------
   // find: the first element with the key. Where there is none, found is 0 and the value is all zero bytes.
 
-  void find(keys_in keys, out<slot> values, mask_out found, const query_options& options = {},
+  void find(keys_in keys, out<slot> values, mask_out found = {}, const query_options& options = {},
             const stream& s = {}) const {
     find_on(keys, values, found, options, wait(s));
   }
