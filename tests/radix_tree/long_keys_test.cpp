@@ -12,7 +12,7 @@
 #include "support/less_work.hpp"
 #include "support/setting.hpp"
 
-namespace espalier::test {
+namespace espalier::test::long_keys {
 namespace {
 
 /// Not of the size of any slot.
@@ -392,4 +392,4 @@ TEST_P(RadixTreeLongKeys, SmallFindsAndBuildsWithoutHostMemorySaySo) {
 INSTANTIATE_TEST_SUITE_P(, RadixTreeLongKeys, testing::ValuesIn(all_settings()), setting_name{});
 
 }  // namespace
-}  // namespace espalier::test
+}  // namespace espalier::test::long_keys
