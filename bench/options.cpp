@@ -294,7 +294,7 @@ options parse_options(const raw_options& raw) {
   if (o.index == index_kind::radix) o.radix = parse_radix(raw);
   o.where = parse_device(raw.device);
   o.keys = parse_numbers("keys", raw.keys);
-  o.queries = parse_queries(raw.queries);
+  o.queries = raw.queries.empty() ? std::vector{as_suits_the_keys} : parse_queries(raw.queries);
   if (!raw.value_type.empty()) o.value_type = parse_name("value-type", value_type_names, raw.value_type);
   if (o.index != index_kind::radix) {
     o.key_types = parse_names("key-type", key_type_names, raw.key_type.empty() ? "u32" : raw.key_type);

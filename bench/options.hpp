@@ -27,7 +27,9 @@ class wrong_answer : public std::runtime_error {
 
 enum class device_choice : std::uint8_t { automatic, cpu, gpu };
 
-/// A number of queries: one for each key of the index.
+/// A number of queries: what suits the keys, so that small indexes do not take as long as large ones.
+inline constexpr std::uint64_t as_suits_the_keys = ~std::uint64_t{0} - 1;
+/// One for each key of the index.
 inline constexpr std::uint64_t as_many_as_keys = ~std::uint64_t{0};
 
 /// Above this, checking every invariant takes longer than all measurements.
@@ -88,7 +90,7 @@ struct raw_options {
   std::string index = "static";
   std::string device = "auto";
   std::string keys = "2^24";
-  std::string queries = "2^22";
+  std::string queries;  ///< empty: as suits the keys
   std::string key_type;
   std::string value_type;
   std::string distribution = "uniform";

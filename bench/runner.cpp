@@ -42,6 +42,12 @@ std::size_t rows_per_size(operation op, const options& what, device_kind where) 
   return what.blink.shapes.size() * (chooses_path(op) ? what.blink.paths.size() : 1);
 }
 
+std::uint64_t number_of(std::uint64_t queries, std::uint64_t keys) {
+  if (queries == as_many_as_keys) return keys;
+  if (queries != as_suits_the_keys) return queries;
+  return std::clamp<std::uint64_t>(16 * keys, std::uint64_t{1} << 14, std::uint64_t{1} << 22);
+}
+
 std::size_t count_rows(const options& what, const std::vector<device>& devices) {
   std::size_t per_index = 0;
   for (const auto op : what.operations) {
@@ -147,7 +153,7 @@ class bench_run {
     std::uint64_t most = 0;
     for (const auto op : what_.operations) {
       for (const auto queries : sizes_of(op, what_)) {
-        const std::uint64_t n = queries == as_many_as_keys ? keys : queries;
+        const std::uint64_t n = number_of(queries, keys);
         most = std::max(most, fresh_needed(op, n, what_.blink.batch.value_or(n)));
       }
     }
@@ -159,7 +165,7 @@ class bench_run {
     for (const auto op : what_.operations) {
       for (const auto queries : sizes_of(op, what_)) {
         bar_->say(fmt::format("{}, {}", name_of(op), about_));
-        f(op, queries == as_many_as_keys ? keys : queries);
+        f(op, number_of(queries, keys));
         bar_->step(rows_per_size(op, what_, devices_.front().kind()));
       }
     }

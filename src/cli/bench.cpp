@@ -65,8 +65,8 @@ void add_data_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--index", o.index, "Which index: " + bench::choices(bench::index_names))->capture_default_str();
   c.add_option("--device", o.device, "cpu, gpu or auto (the GPU if there is one)")->capture_default_str();
   c.add_option("--keys", o.keys, "Keys in the index (list)")->capture_default_str();
-  c.add_option("--queries", o.queries, "Queries per batch (list), or keys: as many as there are")
-      ->capture_default_str();
+  c.add_option("--queries", o.queries,
+               "Queries per batch (list), or keys: as many as there are; default: 16 times the keys, 2^14 to 2^22");
   c.add_option("--key-type", o.key_type, bench::choices(bench::key_type_names) + " (list); default: u32");
   c.add_option("--value-type", o.value_type,
                bench::choices(bench::value_type_names) + "; default: unsigned, as wide as the key");
