@@ -33,32 +33,32 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
 
   static constexpr std::uint64_t changed = ~std::uint64_t{0};  ///< as a total: a writer came between, count again
 
-  void count_ranges(const void* lo, const void* hi, std::size_t n, const range_options& options,
-                    std::uint64_t* counts, leaf_place* starts = nullptr, std::uint32_t* lines = nullptr,
-                    std::uint32_t* long_ones = nullptr) const {
-    blink_count_job<view_type> job;
+  /// What counting, copying and rows have in common.
+  template <template <class> class Job>
+  [[nodiscard]] Job<view_type> job_over(const void* lo, const void* hi, const range_options& options) const {
+    Job<view_type> job;
     job.tree = tree.view;
     job.lo = lo;
     job.hi = hi;
     job.ends = options.ends;
     job.limit = options.limit;
+    job.ranks = tree.known_ranks();
+    return job;
+  }
+  void count_ranges(const void* lo, const void* hi, std::size_t n, const range_options& options,
+                    std::uint64_t* counts, leaf_place* starts = nullptr, std::uint32_t* lines = nullptr,
+                    std::uint32_t* long_ones = nullptr) const {
+    auto job = job_over<blink_count_job>(lo, hi, options);
     job.counts = counts;
     job.starts = starts;
     job.lines = lines;
-    job.ranks = tree.known_ranks();
     job.long_ones = long_ones;
     context.template launch_read<reads, how>(job, n);
   }
   void fill_rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
                  void* out_values, std::uint64_t* counts) const {
-    blink_rows_job<view_type> job;
-    job.tree = tree.view;
-    job.lo = lo;
-    job.hi = hi;
-    job.ends = options.ends;
-    job.limit = options.limit;
+    auto job = job_over<blink_rows_job>(lo, hi, options);
     job.counts = counts;
-    job.ranks = tree.known_ranks();
     job.out_keys = out_keys;
     job.out_values = out_values;
     context.template launch_read<reads, how>(job, n);
@@ -83,16 +83,10 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     result.total = counted.elements;
     result.keys = raw_buffer(tree.where, result.total * tree.key_bytes(), order);
     result.values = raw_buffer(tree.where, result.total * tree.elements.value_bytes, order);
-    blink_fill_job<view_type> job;
-    job.tree = tree.view;
-    job.lo = lo;
-    job.hi = hi;
-    job.ends = options.ends;
-    job.limit = options.limit;
+    auto job = job_over<blink_fill_job>(lo, hi, options);
     job.offsets = offsets;
     job.starts = starts.data();
     job.lines = lines.data();
-    job.ranks = tree.known_ranks();
     job.out_keys = result.keys.data();
     job.out_values = result.values.data();
     job.changed = Context::on_gpu ? nullptr : &noted->changed;
