@@ -234,7 +234,7 @@ struct blink_storage {
     return context.read(ranks.data() + nodes);
   }
   /// Makes the upper levels anew, after which no node names a dead leaf, and gives those out again. After erases leaves
-  /// without elements go, and if more than twice as many are left as a build would make, all are made anew.
+  /// without elements go, and if more than one and a half times as many are left as a build would make, all are made anew.
   void tidy(Context& context, bool thorough) {
     leaf_nodes.refresh(context);
     leaf_list fresh;
