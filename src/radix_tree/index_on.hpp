@@ -239,8 +239,8 @@ class radix_index_on final : public radix_index {
         tree_.tie(order);
         summaries_.forget(order);
         in_step(context, op, in.batch(), keys.n, in_values.data(), path, [&] {
-          radix_writer<Context, V>(context, tree_, elements_, options_)(op, in.batch(), keys.n, in_values.data(),
-                                                                        mask, path);
+          radix_writer<Context, V>(context, tree_, elements_, options_)(op, in.batch(), keys.n, in_values.data(), mask,
+                                                                        path);
         });
         if (mask != done) context.copy(done, mask, keys.n);
       });

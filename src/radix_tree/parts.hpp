@@ -166,6 +166,7 @@ struct write_leaf {
       for (unsigned w = 0; w < n; ++w) words[w] = leaf_word(key, w, n);
     }
     if constexpr (V != 0) *tree.value_of(l) = load_value<V>(tree.value_bytes, values, keys.places[i]);
+    if (std::uint32_t* const stamp = tree.stamp_of(l); stamp != nullptr) *stamp = 0;
   }
 };
 

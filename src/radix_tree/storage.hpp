@@ -9,12 +9,13 @@
 
 namespace espalier::detail {
 
-/// Numbers of leaves among all leaves.
+/// Numbers of leaves among all those that have no stamp of their own.
 struct leaf_number {
   std::uint64_t first[leaf_classes + 1] = {};  ///< of each class, and the end
   leaf_number() = default;
-  explicit leaf_number(const std::size_t (&counts)[leaf_classes]) {
-    for (unsigned c = 0; c < leaf_classes; ++c) first[c + 1] = first[c] + counts[c];
+  leaf_number(const std::size_t (&counts)[leaf_classes], unsigned value_slot) {
+    for (unsigned c = 0; c < leaf_classes; ++c)
+      first[c + 1] = first[c] + (leaf_stamp_at(c, value_slot) == 0 ? counts[c] : 0);
   }
   [[nodiscard]] ESPALIER_INLINE std::uint64_t operator()(radix_link l) const {
     return first[leaf_class(l.kind())] + l.index();
@@ -39,11 +40,11 @@ struct radix_storage {
   buffer<radix_link> cells;
   buffer<radix_link> order;
   buffer<std::uint32_t> ranks[leaf_classes];
-  buffer<std::uint32_t> stamps;  ///< of leaves, for updates (write.hpp); none before the first one
+  buffer<std::uint32_t> stamps;  ///< of leaves that have none of their own (write.hpp); none before the first update
   leaf_number stamped;           ///< those that have one
   std::uint32_t stamped_pieces = 0;  ///< of batches of updates, since stamps were cleared
-  bool lost_table = false;       ///< keys came that it could not tell apart; a rebuild makes another
-  bool order_is_known = true;    ///< else leaves have come or gone since (order.hpp)
+  bool lost_table = false;           ///< keys came that it could not tell apart; a rebuild makes another
+  bool order_is_known = true;        ///< else leaves have come or gone since (order.hpp)
   radix_view<V> view;
 
   /// Room for long keys.

@@ -99,6 +99,57 @@ TEST_P(RadixTreeWrites, SmallBatchesInAnyNumberHaveTheLastOneWin) {
   }
 }
 
+// Leaves of every size have their stamps in different places, or none of their own; stamps are cleared in between.
+template <class Value, class Make>
+void last_update_wins(const device& where, Make make) {
+  strings keys;
+  for (const std::size_t length : {3, 8, 12, 16, 24, 32, 33, 90})
+    for (unsigned i = 0; i < 40; ++i) keys.push_back(std::string(length - 2, 'k') + std::to_string(10 + i));
+  random_words random(11);
+  shuffle(keys, random);
+  radix_tree<Value> tree(where);
+  std::map<std::string, Value> model;
+  std::size_t there = 0;
+  for (std::uint64_t round = 0; round < 1100; ++round) {
+    if (round % 100 == 0) {  // leaves come, and memory moves
+      const std::size_t more = std::min<std::size_t>(keys.size(), there + 40);
+      const strings added(keys.begin() + static_cast<std::ptrdiff_t>(there),
+                          keys.begin() + static_cast<std::ptrdiff_t>(more));
+      const std::vector<Value> values(added.size(), make(7));
+      tree.insert(added, values);
+      for (const std::string& k : added) model[k] = make(7);
+      there = more;
+    }
+    strings asked(round % 50 == 0 ? 3000 : 12);
+    std::vector<Value> values(asked.size());
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      asked[i] = keys[random.below(keys.size())];
+      values[i] = make(random.below(~std::uint64_t{0}));
+      if (const auto at = model.find(asked[i]); at != model.end()) at->second = values[i];
+    }
+    tree.update(asked, values);
+  }
+  std::vector<Value> got(keys.size());
+  std::vector<std::uint8_t> found(keys.size());
+  tree.find(keys, got, found);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_EQ(found[i] != 0, model.contains(keys[i]));
+    if (found[i] != 0) {
+      ASSERT_EQ(got[i], model[keys[i]]) << keys[i];
+    }
+  }
+  EXPECT_TRUE(tree.validate().ok);
+}
+TEST_P(RadixTreeWrites, SmallUpdatesOfEveryValueSizeHaveTheLastOneWin) {
+  const device& where = GetParam()->where;
+  last_update_wins<std::uint8_t>(where, [](std::uint64_t x) { return static_cast<std::uint8_t>(x); });
+  last_update_wins<std::uint32_t>(where, [](std::uint64_t x) { return static_cast<std::uint32_t>(x); });
+  last_update_wins<std::uint64_t>(where, [](std::uint64_t x) { return x; });
+  last_update_wins<std::array<std::uint64_t, 2>>(where, [](std::uint64_t x) {
+    return std::array<std::uint64_t, 2>{x, ~x};
+  });
+}
+
 TEST_P(RadixTreeWrites, SmallWritesWithoutMemoryChangeNothing) {
   const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool());
   const device where = GetParam()->where.with_pool(pool);

@@ -4,7 +4,7 @@
 // by zeros, and its length stands in the last byte. What a key's leaf would look like is known from its length, so that
 // a leaf holds a key if its kind and its words are equal. Longer keys lie in a heap of words, where the leaf says;
 // their last word is filled up with zeros. Values lie behind the words, one of 16 bytes behind one word at the 16th
-// byte.
+// byte. Where bytes are left, four of them are the stamp that tells which of several updates was the last.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,13 @@ inline constexpr unsigned leaf_classes = 4, long_class = 3;
   unsigned stride = 8;
   while (stride < bytes) stride *= 2;
   return stride;
+}
+
+/// Where a leaf keeps the stamp of updates (src/radix_tree/write.hpp): in four bytes that it would leave unused, of the
+/// same sector as the key. 0: there are none. Behind a value of four bytes they make one word with it.
+[[nodiscard]] ESPALIER_HD constexpr unsigned leaf_stamp_at(unsigned c, unsigned value_slot) {
+  const unsigned words = 8 * leaf_words(c), value = leaf_value_at(c, value_slot), behind = value + value_slot;
+  return value_slot == 0 ? 0 : behind + 4 <= leaf_bytes(c, value_slot) ? behind : words + 4 <= value ? words : 0;
 }
 
 /// Word `w` of the leaf that holds `key`, which is not long.

@@ -50,6 +50,11 @@ struct radix_view {
     const unsigned c = leaf_class(l.kind());
     return reinterpret_cast<value*>(leaf(c, l.index()) + leaf_value_at(c, V));
   }
+  /// Null: it has none of its own.
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t* stamp_of(radix_link l) const {
+    const unsigned c = leaf_class(l.kind()), at = leaf_stamp_at(c, V);
+    return at == 0 ? nullptr : reinterpret_cast<std::uint32_t*>(leaf(c, l.index()) + at);
+  }
   [[nodiscard]] ESPALIER_INLINE leaf_key key_of(radix_link l) const {
     const auto* const words = reinterpret_cast<const std::uint64_t*>(leaf(l));
     const unsigned c = leaf_class(l.kind());
