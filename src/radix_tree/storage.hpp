@@ -40,7 +40,7 @@ struct radix_storage {
   buffer<radix_link> cells;
   buffer<radix_link> order;
   buffer<std::uint32_t> ranks[leaf_classes];
-  buffer<std::uint32_t> stamps;  ///< of leaves that have none of their own (write.hpp); none before the first update
+  buffer<std::uint32_t> stamps;  ///< of leaves that have none of their own (update.hpp); none before the first update
   leaf_number stamped;           ///< those that have one
   std::uint32_t stamped_pieces = 0;  ///< of batches of updates, since stamps were cleared
   bool lost_table = false;           ///< keys came that it could not tell apart; a rebuild makes another

@@ -1,104 +1,21 @@
 // write.hpp - batches of writes.
 //
-// Updates are written in place, in the pass that finds the leaves. Who of several elements with the same key wins is
-// settled by a stamp per leaf: the number of the batch and the highest element that came. A value of four bytes is one
-// word with its stamp, so that the highest word wins at once; for others a second pass puts right what was written out
-// of order. Batches count up, so that stamps are hardly ever cleared, and no table of them can be full. Most leaves
-// have room for their stamp (leaf.hpp), in the sector that holds the key; an array has those of the others. Inserts and
-// erases change the nodes they are about (in_place.hpp), or make the tree anew from its elements and the batch's, in
-// one streaming pass beside the sort: right for batches that are not much smaller than the tree, and where half of the
-// memory is dead.
+// Inserts and erases change the nodes they are about (in_place.hpp), or make the tree anew from its elements and the
+// batch's, in one streaming pass beside the sort: right for batches that are not much smaller than the tree, and where
+// half of the memory is dead. Updates are in update.hpp.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "espalier/sync/shared_memory.hpp"
 #include "radix_tree/build.hpp"
 #include "radix_tree/in_place.hpp"
 #include "radix_tree/list.hpp"
+#include "radix_tree/update.hpp"
 #include "radix_tree/workshop.hpp"
 
 namespace espalier::detail {
-
-/// So many elements of a batch have numbers that fit into a stamp; longer batches go in pieces, one after the other.
-inline constexpr unsigned stamp_bits = 22;
-inline constexpr std::size_t stamped_piece = std::size_t{1} << stamp_bits;
-inline constexpr std::uint32_t most_stamped_pieces = (1u << (32 - stamp_bits)) - 1;
-
-/// Are values and stamps written together?
-template <unsigned V>
-inline constexpr bool stamped_value = V == 4;
-static_assert(leaf_stamp_at(0, 4) == leaf_value_at(0, 4) + 4 && leaf_stamp_at(1, 4) == leaf_value_at(1, 4) + 4 &&
-              leaf_stamp_at(2, 4) == leaf_value_at(2, 4) + 4 && leaf_stamp_at(3, 4) == leaf_value_at(3, 4) + 4 &&
-              std::endian::native == std::endian::little);
-
-/// Element i writes if no higher one came before it. Of several that wrote to one leaf the highest must be the last:
-/// all but the one that came first know that they are not alone, and remember the leaf. If the highest came first,
-/// nobody wrote after it. (A list of those with one counter for all: 2^22 updates took 1.1 ms on an H200, at a third of
-/// what L2 can do.)
-template <unsigned V>
-struct update_leaf {
-  radix_view<V> tree;
-  leaf_number number;
-  std::uint32_t piece;    ///< in the upper bits
-  std::uint32_t* stamps;  ///< of leaves without one
-  const void* values;
-  std::uint8_t* done;
-  radix_link* disputed;  ///< the leaf of each element that came after another
-  ESPALIER_HD void operator()(std::size_t i, radix_link l) const {
-    if (done != nullptr) done[i] = l.is_nothing() ? 0 : 1;
-    if constexpr (stamped_value<V>) {
-      if (l.is_nothing()) return;
-      const std::uint64_t own = std::uint64_t{piece | static_cast<std::uint32_t>(i)} << 32;
-      shared_word{reinterpret_cast<std::uint64_t*>(tree.value_of(l))}.fetch_max(
-          own | load_value<V>(tree.value_bytes, values, i));
-    } else if constexpr (V != 0) {
-      radix_link again{};
-      if (!l.is_nothing() && writes(i, l)) again = l;
-      disputed[i] = again;
-    }
-  }
-  /// Was it written, and somebody before it?
-  ESPALIER_INLINE bool writes(std::size_t i, radix_link l) const {
-    const std::uint32_t own = piece | static_cast<std::uint32_t>(i);
-    const std::uint32_t seen = shared_word{place(l)}.fetch_max(own);
-    if (seen > own) return false;
-    put(i, l);
-    return seen >= piece;
-  }
-  [[nodiscard]] ESPALIER_INLINE std::uint32_t* place(radix_link l) const {
-    std::uint32_t* const own = tree.stamp_of(l);
-    return own != nullptr ? own : stamps + number(l);
-  }
-  ESPALIER_INLINE void put(std::size_t i, radix_link l) const {
-    store_shared(tree.value_of(l), load_value<V>(tree.value_bytes, values, i));
-  }
-};
-template <unsigned V>
-struct update_listed {
-  update_leaf<V> update;
-  const radix_link* links;
-  ESPALIER_HD void operator()(std::size_t i) const { update(i, links[i]); }
-};
-template <unsigned V>
-struct settle_dispute {
-  update_leaf<V> update;
-  ESPALIER_HD void operator()(std::size_t i) const {
-    const radix_link l = update.disputed[i];
-    if (!l.is_nothing() && *update.place(l) == (update.piece | static_cast<std::uint32_t>(i))) update.put(i, l);
-  }
-};
-
-template <unsigned V>
-struct clear_stamp {
-  radix_view<V> tree;
-  unsigned c;
-  ESPALIER_HD void operator()(std::size_t i) const {
-    *reinterpret_cast<std::uint32_t*>(tree.leaf(c, static_cast<std::uint32_t>(i)) + leaf_stamp_at(c, V)) = 0;
-  }
-};
 
 /// marks[e] = 1: element e brings a key that is not there (or takes one that is): of equal ones the first, or the last.
 struct mark_changing {
@@ -184,7 +101,11 @@ class radix_writer {
   /// changed.
   void operator()(radix_write op, const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done,
                   radix_path path) {
-    if (op == radix_write::update) return update(prepare_update(n), keys, n, values, done);
+    if (op == radix_write::update) {
+      radix_updater<Context, V> update(context_, tree_, elements_.value_bytes);
+      update.prepare(n);
+      return update(keys, n, values, done);
+    }
     const buffer<radix_link> links = room<radix_link>(context_, n);
     context_.ask(radix_locate_job<V>{tree_.view, keys, links.data()}, n);
     const buffer<std::uint32_t> places = key_sorter<Context>(context_)(keys, n);
@@ -219,7 +140,8 @@ class radix_writer {
     const std::uint64_t m = number_marks(context_, marks, n);
     const buffer<std::uint32_t> numbers = room<std::uint32_t>(context_, m);
     context_.for_each(n, keep_numbers{marks.data(), numbers.data()});
-    const buffer<radix_link> disputed = assigns ? prepare_update(n) : buffer<radix_link>{};  // while it may still fail
+    radix_updater<Context, V> update(context_, tree_, elements_.value_bytes);
+    if (assigns) update.prepare(n);  // while it may still fail
     in_place_writer<Context, V> writer(context_, tree_);
     if (erases && m != 0) {
       std::size_t gone[leaf_classes];
@@ -228,67 +150,13 @@ class radix_writer {
     } else if (m != 0) {
       writer.insert(sorted.batch, numbers.data(), m, values);
     }
-    if (assigns) update(disputed, links, n, values);
+    if (assigns) update(links, n, values);
   }
   [[nodiscard]] std::uint64_t count_class(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
                                           unsigned c) {
     const buffer<std::uint64_t> marks = room<std::uint64_t>(context_, m + 1);
     context_.for_each(m, mark_class{{keys, numbers, m}, c, marks.data()});
     return number_marks(context_, marks, m);
-  }
-
-  /// work(update, first, n) for each piece of a batch; elements of the update are numbered from its first on.
-  template <class Work>
-  void update(const buffer<radix_link>& disputed, std::size_t n, const void* values, std::uint8_t* done,
-              const Work& work) {
-    for (std::size_t first = 0; first < n; first += stamped_piece) {
-      const std::size_t m = std::min(n - first, std::size_t{stamped_piece});
-      if (tree_.stamped_pieces == most_stamped_pieces) clear_stamps();
-      const update_leaf<V> job{tree_.view,
-                               tree_.stamped,
-                               ++tree_.stamped_pieces << stamp_bits,
-                               tree_.stamps.data(),
-                               static_cast<const std::uint8_t*>(values) + (V == 0 ? 0 : first * elements_.value_bytes),
-                               done == nullptr ? nullptr : done + first,
-                               disputed.data()};
-      work(job, first, m);
-      if constexpr (V != 0 && !stamped_value<V>) context_.for_each(m, settle_dispute<V>{job});
-    }
-  }
-  void clear_stamps() {
-    if (tree_.stamps.size() != 0) context_.zero(tree_.stamps.data(), tree_.stamps.bytes());
-    if constexpr (V != 0) {
-      for (unsigned c = 0; c < leaf_classes; ++c) {
-        if (leaf_stamp_at(c, V) != 0 && tree_.leaf_counts[c] != 0)
-          context_.for_each(tree_.leaf_counts[c], clear_stamp<V>{tree_.view, c});
-      }
-    }
-    tree_.stamped_pieces = 0;
-  }
-  void update(const buffer<radix_link>& disputed, const byte_batch& keys, std::size_t n, const void* values,
-              std::uint8_t* done) {
-    update(disputed, n, values, done, [&](const update_leaf<V>& job, std::size_t first, std::size_t m) {
-      context_.ask(radix_each_job<V, update_leaf<V>>{tree_.view, keys.from(first), job}, m);
-    });
-  }
-  /// Elements whose links are nothing are left out.
-  void update(const buffer<radix_link>& disputed, const radix_link* links, std::size_t n, const void* values) {
-    update(disputed, n, values, nullptr, [&](const update_leaf<V>& job, std::size_t first, std::size_t m) {
-      context_.for_each(m, update_listed<V>{job, links + first});
-    });
-  }
-
-  /// Stamps for all leaves that have none, and all memory that n updates take.
-  [[nodiscard]] buffer<radix_link> prepare_update(std::size_t n) {
-    if constexpr (V == 0 || stamped_value<V>) return {};
-    buffer<radix_link> disputed = room<radix_link>(context_, std::min(n, std::size_t{stamped_piece}));
-    const leaf_number number(tree_.leaf_counts, V);
-    if (number == tree_.stamped) return disputed;
-    tree_.stamps = room<std::uint32_t>(context_, number.first[leaf_classes]);
-    if (tree_.stamps.size() != 0)
-      context_.zero(tree_.stamps.data(), tree_.stamps.bytes());  // below all batches to come
-    tree_.stamped = number;
-    return disputed;
   }
 
   void erase(const radix_link* links, std::size_t n) {

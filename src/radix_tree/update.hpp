@@ -1,0 +1,194 @@
+// update.hpp - batches of new values for keys that are there.
+//
+// They are written in place, in the pass that finds the leaves. Who of several elements with the same key wins is
+// settled by a stamp per leaf: the number of the batch and the highest element that came. A value of four bytes is one
+// word with its stamp, so that the highest word wins at once; for others a second pass puts right what was written out
+// of order. Batches count up, so that stamps are hardly ever cleared, and no table of them can be full. Most leaves
+// have room for their stamp (leaf.hpp), in the sector that holds the key; an array has those of the others.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "espalier/radix_tree/jobs.hpp"
+#include "espalier/sync/shared_memory.hpp"
+#include "radix_tree/storage.hpp"
+#include "radix_tree/workshop.hpp"
+
+namespace espalier::detail {
+
+/// So many elements of a batch have numbers that fit into a stamp; longer batches go in pieces, one after the other.
+inline constexpr unsigned stamp_bits = 22;
+inline constexpr std::size_t stamped_piece = std::size_t{1} << stamp_bits;
+inline constexpr std::uint32_t most_stamped_pieces = (1u << (32 - stamp_bits)) - 1;
+
+/// Are values and stamps written together?
+template <unsigned V>
+inline constexpr bool stamped_value = V == 4;
+static_assert(leaf_stamp_at(0, 4) == leaf_value_at(0, 4) + 4 && leaf_stamp_at(1, 4) == leaf_value_at(1, 4) + 4 &&
+              leaf_stamp_at(2, 4) == leaf_value_at(2, 4) + 4 && leaf_stamp_at(3, 4) == leaf_value_at(3, 4) + 4 &&
+              std::endian::native == std::endian::little);
+
+/// Element i writes to its leaf and remembers who of the batch was there before it. Of several that did, all but the
+/// first know of another one; so the highest is among those remembered, and settle_dispute lets it write once more.
+/// Invariant, when all have come: the stamp is the highest of them. Who takes a higher one away raises it again.
+template <unsigned V>
+struct update_leaf {
+  static constexpr std::uint32_t nobody = 0xffffffffu;
+  radix_view<V> tree;
+  leaf_number number;
+  std::uint32_t piece;    ///< in the upper bits
+  std::uint32_t* stamps;  ///< of leaves without one
+  const void* values;
+  std::uint8_t* done;
+  std::uint32_t* before;  ///< for each element: the one that was at its leaf before it
+  radix_link* leaves;     ///< of those that came after another
+  ESPALIER_HD void operator()(std::size_t i, radix_link l) const {
+    if (done != nullptr) done[i] = l.is_nothing() ? 0 : 1;
+    if constexpr (stamped_value<V>) {
+      if (!l.is_nothing())
+        shared_word{reinterpret_cast<std::uint64_t*>(tree.value_of(l))}.fetch_max(
+            std::uint64_t{own(i)} << 32 | load_value<V>(tree.value_bytes, values, i));
+    } else if constexpr (V != 0) {
+      const std::uint32_t seen = l.is_nothing() ? 0 : stamp(i, l);
+      before[i] = seen < piece ? nobody : seen - piece;
+      if (seen >= piece) leaves[i] = l;
+    }
+  }
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t own(std::size_t i) const { return piece | static_cast<std::uint32_t>(i); }
+  /// Writes, and gives the stamp as it was. An exchange of value and stamp at once costs no more than a plain store; a
+  /// stamp that is raised, and a value stored behind it, cost a sixth more (H200, 2^22 leaves of 2^24).
+  ESPALIER_INLINE std::uint32_t stamp(std::size_t i, radix_link l) const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if constexpr (V == 8) {
+      if (std::uint32_t* const in_leaf = tree.stamp_of(l); in_leaf != nullptr) {
+        const std::uint32_t seen =
+            exchange_with_stamp(tree.value_of(l), load_value<V>(tree.value_bytes, values, i), own(i));
+        if (seen > own(i)) shared_word{in_leaf}.fetch_max(seen);
+        return seen;
+      }
+    }
+#endif
+    const std::uint32_t seen = shared_word{place(l)}.fetch_max(own(i));
+    if (seen <= own(i)) put(i, l);
+    return seen;
+  }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  /// Of 16 bytes, aligned: a value, a stamp, four that nothing uses.
+  static_assert(leaf_stamp_at(1, 8) == 24 && leaf_stamp_at(2, 8) == 40 && leaf_stamp_at(3, 8) == 24);
+  __device__ static std::uint32_t exchange_with_stamp(std::uint64_t* at, std::uint64_t x, std::uint64_t stamp) {
+    std::uint64_t old_x, old_stamp;
+    asm volatile(
+        "{\n"
+        ".reg .b128 is, was;\n"
+        "mov.b128 is, {%2, %3};\n"
+        "atom.relaxed.gpu.global.exch.b128 was, [%4], is;\n"
+        "mov.b128 {%0, %1}, was;\n"
+        "}"
+        : "=l"(old_x), "=l"(old_stamp)
+        : "l"(x), "l"(stamp), "l"(at)
+        : "memory");
+    return static_cast<std::uint32_t>(old_stamp);
+  }
+#endif
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t* place(radix_link l) const {
+    std::uint32_t* const in_leaf = tree.stamp_of(l);
+    return in_leaf != nullptr ? in_leaf : stamps + number(l);
+  }
+  ESPALIER_INLINE void put(std::size_t i, radix_link l) const {
+    store_shared(tree.value_of(l), load_value<V>(tree.value_bytes, values, i));
+  }
+};
+template <unsigned V>
+struct update_listed {
+  update_leaf<V> update;
+  const radix_link* links;
+  ESPALIER_HD void operator()(std::size_t i) const { update(i, links[i]); }
+};
+template <unsigned V>
+struct settle_dispute {
+  update_leaf<V> update;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::uint32_t other = update.before[i];
+    if (other == update_leaf<V>::nobody) return;
+    const radix_link l = update.leaves[i];
+    const std::uint32_t highest = *update.place(l) - update.piece;
+    if (highest == i || highest == other) update.put(highest, l);
+  }
+};
+
+template <unsigned V>
+struct clear_stamp {
+  radix_view<V> tree;
+  unsigned c;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    *reinterpret_cast<std::uint32_t*>(tree.leaf(c, static_cast<std::uint32_t>(i)) + leaf_stamp_at(c, V)) = 0;
+  }
+};
+
+template <class Context, unsigned V>
+class radix_updater {
+ public:
+  radix_updater(Context& context, radix_storage<V>& tree, unsigned value_bytes)
+      : context_(context), tree_(tree), value_bytes_(value_bytes) {}
+
+  /// Stamps for all leaves that have none, and all memory that n updates take: what follows cannot fail.
+  void prepare(std::size_t n) {
+    if constexpr (V != 0 && !stamped_value<V>) {
+      before_ = room<std::uint32_t>(context_, std::min(n, std::size_t{stamped_piece}));
+      leaves_ = room<radix_link>(context_, std::min(n, std::size_t{stamped_piece}));
+      const leaf_number number(tree_.leaf_counts, V);
+      if (number == tree_.stamped) return;
+      tree_.stamps = room<std::uint32_t>(context_, number.first[leaf_classes]);
+      if (tree_.stamps.size() != 0) context_.zero(tree_.stamps.data(), tree_.stamps.bytes());  // below all to come
+      tree_.stamped = number;
+    }
+  }
+  void operator()(const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done) {
+    in_pieces(n, values, done, [&](const update_leaf<V>& job, std::size_t first, std::size_t m) {
+      context_.ask(radix_each_job<V, update_leaf<V>>{tree_.view, keys.from(first), job}, m);
+    });
+  }
+  /// Elements whose links are nothing are left out.
+  void operator()(const radix_link* links, std::size_t n, const void* values) {
+    in_pieces(n, values, nullptr, [&](const update_leaf<V>& job, std::size_t first, std::size_t m) {
+      context_.for_each(m, update_listed<V>{job, links + first});
+    });
+  }
+
+ private:
+  /// work(update, first, n) for each piece of a batch; elements of the update are numbered from its first on.
+  template <class Work>
+  void in_pieces(std::size_t n, const void* values, std::uint8_t* done, const Work& work) {
+    for (std::size_t first = 0; first < n; first += stamped_piece) {
+      const std::size_t m = std::min(n - first, std::size_t{stamped_piece});
+      if (tree_.stamped_pieces == most_stamped_pieces) clear_stamps();
+      const update_leaf<V> job{tree_.view,
+                               tree_.stamped,
+                               ++tree_.stamped_pieces << stamp_bits,
+                               tree_.stamps.data(),
+                               static_cast<const std::uint8_t*>(values) + (V == 0 ? 0 : first * value_bytes_),
+                               done == nullptr ? nullptr : done + first,
+                               before_.data(),
+                               leaves_.data()};
+      work(job, first, m);
+      if constexpr (V != 0 && !stamped_value<V>) context_.for_each(m, settle_dispute<V>{job});
+    }
+  }
+  void clear_stamps() {
+    if (tree_.stamps.size() != 0) context_.zero(tree_.stamps.data(), tree_.stamps.bytes());
+    for (unsigned c = 0; c < leaf_classes; ++c) {
+      if (leaf_stamp_at(c, V) != 0 && tree_.leaf_counts[c] != 0)
+        context_.for_each(tree_.leaf_counts[c], clear_stamp<V>{tree_.view, c});
+    }
+    tree_.stamped_pieces = 0;
+  }
+
+  Context& context_;
+  radix_storage<V>& tree_;
+  unsigned value_bytes_;
+  buffer<std::uint32_t> before_;
+  buffer<radix_link> leaves_;
+};
+
+}  // namespace espalier::detail
