@@ -29,20 +29,18 @@ static_assert(leaf_stamp_at(0, 4) == leaf_value_at(0, 4) + 4 && leaf_stamp_at(1,
               leaf_stamp_at(2, 4) == leaf_value_at(2, 4) + 4 && leaf_stamp_at(3, 4) == leaf_value_at(3, 4) + 4 &&
               std::endian::native == std::endian::little);
 
-/// Element i writes to its leaf and remembers who of the batch was there before it. Of several that did, all but the
-/// first know of another one; so the highest is among those remembered, and settle_dispute lets it write once more.
-/// Invariant, when all have come: the stamp is the highest of them. Who takes a higher one away raises it again.
+/// Element i writes if no higher one came before it. Of several that wrote to one leaf the highest must be the last:
+/// all but the one that came first know that they are not alone, and remember the leaf. If the highest came first,
+/// nobody wrote after it. (docs/design/radix-tree.md has what else was tried.)
 template <unsigned V>
 struct update_leaf {
-  static constexpr std::uint32_t nobody = 0xffffffffu;
   radix_view<V> tree;
   leaf_number number;
   std::uint32_t piece;    ///< in the upper bits
   std::uint32_t* stamps;  ///< of leaves without one
   const void* values;
   std::uint8_t* done;
-  std::uint32_t* before;  ///< for each element: the one that was at its leaf before it
-  radix_link* leaves;     ///< of those that came after another
+  radix_link* disputed;  ///< the leaf of each element that came after another
   ESPALIER_HD void operator()(std::size_t i, radix_link l) const {
     if (done != nullptr) done[i] = l.is_nothing() ? 0 : 1;
     if constexpr (stamped_value<V>) {
@@ -50,47 +48,19 @@ struct update_leaf {
         shared_word{reinterpret_cast<std::uint64_t*>(tree.value_of(l))}.fetch_max(
             std::uint64_t{own(i)} << 32 | load_value<V>(tree.value_bytes, values, i));
     } else if constexpr (V != 0) {
-      const std::uint32_t seen = l.is_nothing() ? 0 : stamp(i, l);
-      before[i] = seen < piece ? nobody : seen - piece;
-      if (seen >= piece) leaves[i] = l;
+      radix_link again{};
+      if (!l.is_nothing() && writes(i, l)) again = l;
+      disputed[i] = again;
     }
+  }
+  /// Was it written, and somebody before it?
+  ESPALIER_INLINE bool writes(std::size_t i, radix_link l) const {
+    const std::uint32_t seen = shared_word{place(l)}.fetch_max(own(i));
+    if (seen > own(i)) return false;
+    put(i, l);
+    return seen >= piece;
   }
   [[nodiscard]] ESPALIER_INLINE std::uint32_t own(std::size_t i) const { return piece | static_cast<std::uint32_t>(i); }
-  /// Writes, and gives the stamp as it was. An exchange of value and stamp at once costs no more than a plain store; a
-  /// stamp that is raised, and a value stored behind it, cost a sixth more (H200, 2^22 leaves of 2^24).
-  ESPALIER_INLINE std::uint32_t stamp(std::size_t i, radix_link l) const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    if constexpr (V == 8) {
-      if (std::uint32_t* const in_leaf = tree.stamp_of(l); in_leaf != nullptr) {
-        const std::uint32_t seen =
-            exchange_with_stamp(tree.value_of(l), load_value<V>(tree.value_bytes, values, i), own(i));
-        if (seen > own(i)) shared_word{in_leaf}.fetch_max(seen);
-        return seen;
-      }
-    }
-#endif
-    const std::uint32_t seen = shared_word{place(l)}.fetch_max(own(i));
-    if (seen <= own(i)) put(i, l);
-    return seen;
-  }
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  /// Of 16 bytes, aligned: a value, a stamp, four that nothing uses.
-  static_assert(leaf_stamp_at(1, 8) == 24 && leaf_stamp_at(2, 8) == 40 && leaf_stamp_at(3, 8) == 24);
-  __device__ static std::uint32_t exchange_with_stamp(std::uint64_t* at, std::uint64_t x, std::uint64_t stamp) {
-    std::uint64_t old_x, old_stamp;
-    asm volatile(
-        "{\n"
-        ".reg .b128 is, was;\n"
-        "mov.b128 is, {%2, %3};\n"
-        "atom.relaxed.gpu.global.exch.b128 was, [%4], is;\n"
-        "mov.b128 {%0, %1}, was;\n"
-        "}"
-        : "=l"(old_x), "=l"(old_stamp)
-        : "l"(x), "l"(stamp), "l"(at)
-        : "memory");
-    return static_cast<std::uint32_t>(old_stamp);
-  }
-#endif
   [[nodiscard]] ESPALIER_INLINE std::uint32_t* place(radix_link l) const {
     std::uint32_t* const in_leaf = tree.stamp_of(l);
     return in_leaf != nullptr ? in_leaf : stamps + number(l);
@@ -109,11 +79,8 @@ template <unsigned V>
 struct settle_dispute {
   update_leaf<V> update;
   ESPALIER_HD void operator()(std::size_t i) const {
-    const std::uint32_t other = update.before[i];
-    if (other == update_leaf<V>::nobody) return;
-    const radix_link l = update.leaves[i];
-    const std::uint32_t highest = *update.place(l) - update.piece;
-    if (highest == i || highest == other) update.put(highest, l);
+    const radix_link l = update.disputed[i];
+    if (!l.is_nothing() && *update.place(l) == update.own(i)) update.put(i, l);
   }
 };
 
@@ -135,8 +102,7 @@ class radix_updater {
   /// Stamps for all leaves that have none, and all memory that n updates take: what follows cannot fail.
   void prepare(std::size_t n) {
     if constexpr (V != 0 && !stamped_value<V>) {
-      before_ = room<std::uint32_t>(context_, std::min(n, std::size_t{stamped_piece}));
-      leaves_ = room<radix_link>(context_, std::min(n, std::size_t{stamped_piece}));
+      disputed_ = room<radix_link>(context_, std::min(n, std::size_t{stamped_piece}));
       const leaf_number number(tree_.leaf_counts, V);
       if (number == tree_.stamped) return;
       tree_.stamps = room<std::uint32_t>(context_, number.first[leaf_classes]);
@@ -169,8 +135,7 @@ class radix_updater {
                                tree_.stamps.data(),
                                static_cast<const std::uint8_t*>(values) + (V == 0 ? 0 : first * value_bytes_),
                                done == nullptr ? nullptr : done + first,
-                               before_.data(),
-                               leaves_.data()};
+                               disputed_.data()};
       work(job, first, m);
       if constexpr (V != 0 && !stamped_value<V>) context_.for_each(m, settle_dispute<V>{job});
     }
@@ -187,8 +152,7 @@ class radix_updater {
   Context& context_;
   radix_storage<V>& tree_;
   unsigned value_bytes_;
-  buffer<std::uint32_t> before_;
-  buffer<radix_link> leaves_;
+  buffer<radix_link> disputed_;
 };
 
 }  // namespace espalier::detail
