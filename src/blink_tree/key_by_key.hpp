@@ -85,7 +85,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.refused = refused.data();
     job.refusals = refusals.data();
     context.zero(refusals.data(), 4);
-    const auto lock = together();
+    const auto lock = to_write();
     // Under the lock of the writes themselves: whoever is alone next must know.
     if (!never_splits || job.op == blink_op::erase || job.ops != nullptr) tree.list_is_whole = false;
     tree.ranks_are_known = false;
@@ -189,6 +189,14 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   }
 
  private:
+  /// Beside other writes and reads, unless the protocol has nothing that keeps them apart.
+  [[nodiscard]] auto to_write() {
+    if constexpr (P == protocol::none) {
+      return alone();
+    } else {
+      return together();
+    }
+  }
   [[nodiscard]] auto together() { return has_it_alone ? decltype(beside.together()){} : beside.together(); }
   [[nodiscard]] auto alone() { return has_it_alone ? decltype(beside.alone()){} : beside.alone(); }
   [[nodiscard]] std::size_t leaves_now() {

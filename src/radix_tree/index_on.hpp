@@ -32,7 +32,11 @@ struct check_offset {
   std::uint32_t* wrong;
   ESPALIER_HD void operator()(std::size_t i) const {
     const std::uint64_t length = offsets[i + 1] - offsets[i];  // wraps around if they descend
-    if (offsets[i + 1] > bytes || length > bytes) shared_word{wrong}.store_relaxed(1);
+    if (offsets[i + 1] > bytes || length > bytes) {
+      shared_word{wrong}.store_relaxed(1);
+    } else if (length >= same_key) {
+      shared_word{wrong + 1}.store_relaxed(1);
+    }
   }
 };
 
@@ -41,7 +45,7 @@ template <class Context>
 class staged_keys {
  public:
   staged_keys(Context& context, const byte_keys& keys, bool check = !Context::on_gpu)
-      : offsets_(context, keys.batch.offsets, keys.batch.offsets == nullptr ? 0 : (keys.n + 1) * 8),
+      : offsets_(context, require_short(keys).batch.offsets, keys.batch.offsets == nullptr ? 0 : (keys.n + 1) * 8),
         bytes_(context, keys.batch.bytes, keys.bytes) {
     batch_.bytes = static_cast<const std::uint8_t*>(bytes_.data());
     batch_.offsets = static_cast<const std::uint64_t*>(offsets_.data());
@@ -51,15 +55,21 @@ class staged_keys {
   [[nodiscard]] const byte_batch& batch() const { return batch_; }
 
  private:
+  static const byte_keys& require_short(const byte_keys& keys) {
+    if (keys.batch.offsets == nullptr && keys.batch.stride >= same_key) throw error(too_long);
+    return keys;
+  }
   /// On a GPU that takes a wait, so questions go without.
   void check_offsets(Context& context, const byte_keys& keys) const {
-    const buffer<std::uint32_t> wrong = room<std::uint32_t>(context, 1);
-    context.zero(wrong.data(), 4);
+    const buffer<std::uint32_t> wrong = room<std::uint32_t>(context, 2);
+    context.zero(wrong.data(), 8);
     context.for_each(keys.n, check_offset{batch_.offsets, keys.bytes, wrong.data()});
     if (context.read(wrong.data()) != 0)
       throw error("radix_tree: the offsets of keys must ascend and stay within their " + std::to_string(keys.bytes) +
                   " bytes.");
+    if (context.read(wrong.data() + 1) != 0) throw error(too_long);
   }
+  static constexpr const char* too_long = "radix_tree: a key has less than 2^32 - 1 bytes.";
 
   staged_input<Context> offsets_, bytes_;
   byte_batch batch_;

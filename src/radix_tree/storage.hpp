@@ -9,20 +9,6 @@
 
 namespace espalier::detail {
 
-/// Numbers of leaves among all those that have no stamp of their own.
-struct leaf_number {
-  std::uint64_t first[leaf_classes + 1] = {};  ///< of each class, and the end
-  leaf_number() = default;
-  leaf_number(const std::size_t (&counts)[leaf_classes], unsigned value_slot) {
-    for (unsigned c = 0; c < leaf_classes; ++c)
-      first[c + 1] = first[c] + (leaf_stamp_at(c, value_slot) == 0 ? counts[c] : 0);
-  }
-  [[nodiscard]] ESPALIER_INLINE std::uint64_t operator()(radix_link l) const {
-    return first[leaf_class(l.kind())] + l.index();
-  }
-  friend bool operator==(const leaf_number&, const leaf_number&) = default;
-};
-
 template <unsigned V>
 struct radix_storage {
   buffer<radix_node4> node4;
@@ -37,11 +23,12 @@ struct radix_storage {
   buffer<std::uint64_t> heap;
   std::shared_ptr<memory_pool> heap_pool;  ///< of host memory; null: the heap is in the device's own
   std::uint64_t heap_used = 0;             ///< words
+  std::uint64_t heap_dead = 0;             ///< those of erased keys among them
   buffer<radix_link> cells;
   buffer<radix_link> order;
   buffer<std::uint32_t> ranks[leaf_classes];
-  buffer<std::uint32_t> stamps;  ///< of leaves that have none of their own (update.hpp); none before the first update
-  leaf_number stamped;           ///< those that have one
+  buffer<std::uint32_t>
+      stamps[leaf_classes];          ///< of leaves that have none of their own (update.hpp), and room for more
   std::uint32_t stamped_pieces = 0;  ///< of batches of updates, since stamps were cleared
   bool lost_table = false;           ///< keys came that it could not tell apart; a rebuild makes another
   bool order_is_known = true;        ///< else leaves have come or gone since (order.hpp)
@@ -65,7 +52,7 @@ struct radix_storage {
     cells.tie(s);
     order.tie(s);
     for (auto& of_class : ranks) of_class.tie(s);
-    stamps.tie(s);
+    for (auto& of_class : stamps) of_class.tie(s);
   }
   void forget_order() {
     order = {};
@@ -88,9 +75,9 @@ struct radix_storage {
     for (unsigned c = 0; c < leaf_classes; ++c) {
       s.leaves[c] = leaf_counts[c] - leaf_dead[c];
       s.order_bytes += ranks[c].bytes();
-      s.bytes += leaves[c].bytes();
+      s.bytes += leaves[c].bytes() + stamps[c].bytes();
     }
-    s.bytes += s.order_bytes + stamps.bytes();
+    s.bytes += s.order_bytes;
     return s;
   }
 };

@@ -4,7 +4,7 @@
 // settled by a stamp per leaf: the number of the batch and the highest element that came. A value of four bytes is one
 // word with its stamp, so that the highest word wins at once; for others a second pass puts right what was written out
 // of order. Batches count up, so that stamps are hardly ever cleared, and no table of them can be full. Most leaves
-// have room for their stamp (leaf.hpp), in the sector that holds the key; an array has those of the others.
+// have room for their stamp (leaf.hpp), in the sector that holds the value; an array has those of the others.
 #pragma once
 
 #include <algorithm>
@@ -31,13 +31,12 @@ static_assert(leaf_stamp_at(0, 4) == leaf_value_at(0, 4) + 4 && leaf_stamp_at(1,
 
 /// Element i writes if no higher one came before it. Of several that wrote to one leaf the highest must be the last:
 /// all but the one that came first know that they are not alone, and remember the leaf. If the highest came first,
-/// nobody wrote after it. (docs/design/radix-tree.md has what else was tried.)
+/// nobody wrote after it. (docs/design/figures.md has what else was tried.)
 template <unsigned V>
 struct update_leaf {
   radix_view<V> tree;
-  leaf_number number;
-  std::uint32_t piece;    ///< in the upper bits
-  std::uint32_t* stamps;  ///< of leaves without one
+  std::uint32_t piece;                  ///< in the upper bits
+  std::uint32_t* stamps[leaf_classes];  ///< of leaves without one
   const void* values;
   std::uint8_t* done;
   radix_link* disputed;  ///< the leaf of each element that came after another
@@ -63,7 +62,7 @@ struct update_leaf {
   [[nodiscard]] ESPALIER_INLINE std::uint32_t own(std::size_t i) const { return piece | static_cast<std::uint32_t>(i); }
   [[nodiscard]] ESPALIER_INLINE std::uint32_t* place(radix_link l) const {
     std::uint32_t* const in_leaf = tree.stamp_of(l);
-    return in_leaf != nullptr ? in_leaf : stamps + number(l);
+    return in_leaf != nullptr ? in_leaf : stamps[leaf_class(l.kind())] + l.index();
   }
   ESPALIER_INLINE void put(std::size_t i, radix_link l) const {
     store_shared(tree.value_of(l), load_value<V>(tree.value_bytes, values, i));
@@ -103,11 +102,12 @@ class radix_updater {
   void prepare(std::size_t n) {
     if constexpr (V != 0 && !stamped_value<V>) {
       disputed_ = room<radix_link>(context_, std::min(n, std::size_t{stamped_piece}));
-      const leaf_number number(tree_.leaf_counts, V);
-      if (number == tree_.stamped) return;
-      tree_.stamps = room<std::uint32_t>(context_, number.first[leaf_classes]);
-      if (tree_.stamps.size() != 0) context_.zero(tree_.stamps.data(), tree_.stamps.bytes());  // below all to come
-      tree_.stamped = number;
+      for (unsigned c = 0; c < leaf_classes; ++c) {
+        const std::size_t leaves = leaf_stamp_at(c, V) == 0 ? tree_.leaf_counts[c] : 0;
+        if (leaves <= tree_.stamps[c].size()) continue;
+        tree_.stamps[c] = room<std::uint32_t>(context_, leaves + leaves / 4);
+        context_.zero(tree_.stamps[c].data(), tree_.stamps[c].bytes());  // below all batches to come
+      }
     }
   }
   void operator()(const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done) {
@@ -129,20 +129,20 @@ class radix_updater {
     for (std::size_t first = 0; first < n; first += stamped_piece) {
       const std::size_t m = std::min(n - first, std::size_t{stamped_piece});
       if (tree_.stamped_pieces == most_stamped_pieces) clear_stamps();
-      const update_leaf<V> job{tree_.view,
-                               tree_.stamped,
-                               ++tree_.stamped_pieces << stamp_bits,
-                               tree_.stamps.data(),
-                               static_cast<const std::uint8_t*>(values) + (V == 0 ? 0 : first * value_bytes_),
-                               done == nullptr ? nullptr : done + first,
-                               disputed_.data()};
+      const update_leaf<V> job{
+          tree_.view,
+          ++tree_.stamped_pieces << stamp_bits,
+          {tree_.stamps[0].data(), tree_.stamps[1].data(), tree_.stamps[2].data(), tree_.stamps[3].data()},
+          static_cast<const std::uint8_t*>(values) + (V == 0 ? 0 : first * value_bytes_),
+          done == nullptr ? nullptr : done + first,
+          disputed_.data()};
       work(job, first, m);
       if constexpr (V != 0 && !stamped_value<V>) context_.for_each(m, settle_dispute<V>{job});
     }
   }
   void clear_stamps() {
-    if (tree_.stamps.size() != 0) context_.zero(tree_.stamps.data(), tree_.stamps.bytes());
     for (unsigned c = 0; c < leaf_classes; ++c) {
+      if (tree_.stamps[c].size() != 0) context_.zero(tree_.stamps[c].data(), tree_.stamps[c].bytes());
       if (leaf_stamp_at(c, V) != 0 && tree_.leaf_counts[c] != 0)
         context_.for_each(tree_.leaf_counts[c], clear_stamp<V>{tree_.view, c});
     }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "espalier/sync/shared_memory.hpp"
@@ -111,7 +112,8 @@ class radix_writer {
     const buffer<std::uint32_t> places = key_sorter<Context>(context_)(keys, n);
     const ordered_keys sorted{keys, places.data(), n};
     const bool erases = op == radix_write::erase;
-    if (path == radix_path::in_place || (path == radix_path::automatic && n < tree_.view.size / 2 && !is_worn())) {
+    if (path == radix_path::in_place ||
+        (path == radix_path::automatic && n < tree_.view.size / 2 && !is_worn() && can_number(n))) {
       change_in_place(op, sorted, links.data(), values);
     } else if (erases) {
       erase(links.data(), n);
@@ -122,14 +124,21 @@ class radix_writer {
   }
 
  private:
-  /// Half of the leaves are dead, or the root table is lost.
+  /// Half of the leaves are dead, or of the bytes of leaves and long keys; or the root table is lost.
   [[nodiscard]] bool is_worn() const {
-    std::size_t leaves = 0, dead = 0;
+    std::size_t leaves = 0, dead = 0, bytes = 8 * tree_.heap_used, dead_bytes = 8 * tree_.heap_dead;
     for (unsigned c = 0; c < leaf_classes; ++c) {
       leaves += tree_.leaf_counts[c];
       dead += tree_.leaf_dead[c];
+      bytes += tree_.leaf_counts[c] * leaf_bytes(c, V);
+      dead_bytes += tree_.leaf_dead[c] * leaf_bytes(c, V);
     }
-    return 2 * dead > leaves || tree_.lost_table;
+    return 2 * dead > leaves || 2 * dead_bytes > bytes || tree_.lost_table;
+  }
+  /// Links have numbers for n more leaves of any class; a rebuild gives those of dead ones again.
+  [[nodiscard]] bool can_number(std::size_t n) const {
+    return std::all_of(std::begin(tree_.leaf_counts), std::end(tree_.leaf_counts),
+                       [n](std::size_t count) { return count + n <= radix_link::most; });
   }
 
   void change_in_place(radix_write op, const ordered_keys& sorted, const radix_link* links, const void* values) {
@@ -146,7 +155,9 @@ class radix_writer {
     if (erases && m != 0) {
       std::size_t gone[leaf_classes];
       for (unsigned c = 0; c < leaf_classes; ++c) gone[c] = count_class(sorted.batch, numbers.data(), m, c);
+      const std::uint64_t words = gone[long_class] == 0 ? 0 : count_words(sorted.batch, numbers.data(), m);
       writer.erase(sorted.batch, numbers.data(), m, gone);
+      tree_.heap_dead += words;
     } else if (m != 0) {
       writer.insert(sorted.batch, numbers.data(), m, values);
     }
@@ -157,6 +168,13 @@ class radix_writer {
     const buffer<std::uint64_t> marks = room<std::uint64_t>(context_, m + 1);
     context_.for_each(m, mark_class{{keys, numbers, m}, c, marks.data()});
     return number_marks(context_, marks, m);
+  }
+
+  /// Of the heap.
+  [[nodiscard]] std::uint64_t count_words(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m) {
+    const buffer<std::uint64_t> words = room<std::uint64_t>(context_, m + 1);
+    context_.for_each(m, count_heap{{keys, numbers, m}, words.data()});
+    return number_marks(context_, words, m);
   }
 
   void erase(const radix_link* links, std::size_t n) {

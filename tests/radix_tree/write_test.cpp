@@ -1,5 +1,6 @@
 // write_test.cpp - batches of writes agree with std::map, equal keys in a batch included; a failed one changes nothing.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 
@@ -148,6 +149,39 @@ TEST_P(RadixTreeWrites, SmallUpdatesOfEveryValueSizeHaveTheLastOneWin) {
   last_update_wins<std::array<std::uint64_t, 2>>(where, [](std::uint64_t x) {
     return std::array<std::uint64_t, 2>{x, ~x};
   });
+}
+
+// Long keys that come and go leave their bytes behind in the heap, until they are half of all.
+TEST_P(RadixTreeWrites, SmallNumbersOfLongKeysThatComeAndGoTakeNoMoreSpace) {
+  strings keys;
+  for (unsigned i = 0; i < 4000; ++i) keys.push_back("short" + std::to_string(i));
+  auto tree = radix_tree<std::uint64_t>::build(keys, std::vector<std::uint64_t>(keys.size(), 1), {}, GetParam()->where);
+  const std::size_t before = tree.stats().bytes + tree.stats().host_bytes;
+  std::size_t most = 0;
+  for (unsigned round = 0; round < 100; ++round) {
+    const strings longer{std::string(20000, 'x') + std::to_string(round)};
+    tree.insert(longer, std::vector<std::uint64_t>{round});
+    tree.erase(longer);
+    most = std::max(most, tree.stats().bytes + tree.stats().host_bytes);
+  }
+  EXPECT_LE(most, 4 * before);  // 2 MB came and went; room is made by a quarter more
+  EXPECT_EQ(tree.size(), keys.size());
+  EXPECT_TRUE(tree.validate().ok);
+}
+
+TEST_P(RadixTreeWrites, KeysOfFourGigabytesAreRefused) {
+  constexpr std::size_t length = 0xffffffffu;  // addresses without memory: nobody looks at them
+  void* const bytes = mmap(nullptr, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(bytes, MAP_FAILED);
+  const std::span<const char> key(static_cast<const char*>(bytes), length);
+  const std::vector<std::uint64_t> one{1}, offsets{0, length};
+  radix_tree<std::uint64_t> tree(GetParam()->where);
+  EXPECT_THROW(tree.insert(keys_of_bytes(key, length), one), error);
+  if (GetParam()->where.kind() == device_kind::cpu) {  // a GPU would take a copy to look at the offsets
+    EXPECT_THROW(tree.insert(keys_of_bytes(key, offsets), one), error);
+  }
+  EXPECT_TRUE(tree.empty());
+  munmap(bytes, length);
 }
 
 TEST_P(RadixTreeWrites, SmallWritesWithoutMemoryChangeNothing) {

@@ -46,8 +46,8 @@ inline constexpr unsigned leaf_classes = 4, long_class = 3;
   return stride;
 }
 
-/// Where a leaf keeps the stamp of updates (src/radix_tree/update.hpp): in four bytes that it would leave unused, of
-/// the same sector as the key. 0: there are none. Behind a value of four bytes they make one word with it.
+/// Where a leaf keeps the stamp of updates (src/radix_tree/update.hpp): in four bytes that it would leave unused, of the
+/// same sector as the value. 0: there are none. Behind a value of four bytes they make one word with it.
 [[nodiscard]] ESPALIER_HD constexpr unsigned leaf_stamp_at(unsigned c, unsigned value_slot) {
   const unsigned words = 8 * leaf_words(c), value = leaf_value_at(c, value_slot), behind = value + value_slot;
   return value_slot == 0 ? 0 : behind + 4 <= leaf_bytes(c, value_slot) ? behind : words + 4 <= value ? words : 0;
