@@ -51,7 +51,9 @@ void radix_measurement::measure_update(std::uint64_t n, const radix_variant& how
   const placed_answers done(columns_like(batch.done), where_, how.place);
   const keys_of_bytes keys = placed.all();
   r.queries = r.radix->batch = n;
-  const auto update = [&] { tree_.write(batch.what, keys, values.data(), done.pointers()[0], radix_path::automatic); };
+  const auto update = [&](bool wait = true) {
+    tree_.write(batch.what, keys, values.data(), done.pointers()[0], radix_path::automatic, wait);
+  };
   done.poison();
   update();
   require_done(operation::update, batch, done);
@@ -61,13 +63,23 @@ void radix_measurement::measure_update(std::uint64_t n, const radix_variant& how
       for (std::size_t i = 0; i < k; ++i) work();
     });
   };
-  r.seconds = repeated(update);
-  // A write returns when it is done, so these finds are waited for one by one, too.
+  const auto in_a_row = [&](const auto& work) {
+    return median_seconds(what_.repeat, [&](std::size_t k) {
+      for (std::size_t i = 0; i < k; ++i) work();
+      where_.default_stream().synchronize();
+    });
+  };
+  r.seconds = repeated([&] { update(); });
+  // Both are waited for one by one; then neither.
   const placed_answers out(make_radix_answers(operation::find, n), where_, how.place);
   request ask;
   ask.out = out.pointers();
   const double finds = repeated([&] { tree_.ask(operation::find, keys, ask); });
   if (r.seconds > 0) r.radix->share_of_find = finds / r.seconds;
+  const double updates_in_a_row = in_a_row([&] { update(false); });
+  ask.wait = false;
+  const double finds_in_a_row = in_a_row([&] { tree_.ask(operation::find, keys, ask); });
+  if (updates_in_a_row > 0) r.radix->share_of_enqueued_find = finds_in_a_row / updates_in_a_row;
   peers_.add_update(batch, how.place, r);
 }
 

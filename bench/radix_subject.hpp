@@ -46,8 +46,8 @@ class radix_subject {
     return tree_->list(what, lo.raw(), hi.raw(), {}, {where_.default_stream(), true});
   }
   void write(espalier::detail::radix_write what, const keys_of_bytes& keys, const void* values, void* done,
-             radix_path path) {
-    tree_->write(what, keys.raw(), values, static_cast<std::uint8_t*>(done), path, {where_.default_stream(), true});
+             radix_path path, bool wait = true) {
+    tree_->write(what, keys.raw(), values, static_cast<std::uint8_t*>(done), path, {where_.default_stream(), wait});
   }
   [[nodiscard]] radix_stats stats() const { return tree_->stats(); }
   [[nodiscard]] validation validate() const { return tree_->validate(); }

@@ -37,7 +37,8 @@ struct radix_columns {
   std::uint64_t batch = 0;   ///< keys of one call; 0 where there are none
   std::string path;          ///< of inserts and erases; empty elsewhere
   unsigned streams = 0;      ///< batches of finds in flight; 0 elsewhere
-  double share_of_find = 0;  ///< of updates: their rate beside finds of the same batch; 0 elsewhere
+  double share_of_find = 0;  ///< of updates: their rate beside finds of the same batch, each waited for; 0 elsewhere
+  double share_of_enqueued_find = 0;  ///< the same where batches are enqueued one behind the other
 };
 
 struct row {

@@ -51,6 +51,7 @@ json row_json(const row& r) {
     if (!r.radix->path.empty()) j["path"] = r.radix->path;
     if (r.radix->streams != 0) j["streams"] = r.radix->streams;
     if (r.radix->share_of_find > 0) j["share_of_find"] = r.radix->share_of_find;
+    if (r.radix->share_of_enqueued_find > 0) j["share_of_enqueued_find"] = r.radix->share_of_enqueued_find;
   }
   for (const auto& p : r.peers) {
     j["ratio"][p.name] = p.ratio;

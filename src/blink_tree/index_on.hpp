@@ -2,7 +2,7 @@
 //
 // Rooms: storage.hpp (what the tree consists of), turns.hpp (who runs beside whom), key_by_key.hpp and merge.hpp (writes),
 // ranges.hpp. Strong guarantee: whatever can fail for lack of memory is done before the tree is touched, or builds new parts
-// and swaps them in.
+// and swaps them in; only writes key by key keep what they did.
 #pragma once
 
 #include <functional>

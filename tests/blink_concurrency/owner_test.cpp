@@ -25,12 +25,12 @@ array<std::uint32_t> values_for(const array<std::uint32_t>& keys) {
   return values;
 }
 
-// Each thread writes a share of the keys on a path of its own, reads what nobody touches, and maintains now and then.
-TEST_P(BlinkTreeOwner, TakesEveryCallFromSeveralThreads) {
+/// Each thread writes a share of the keys on a path of its own, reads what nobody touches, and maintains now and then.
+template <class Tree>
+void every_call_from_several_threads(const device& where) {
   constexpr std::uint32_t shares = 5;
   constexpr std::size_t n = 3000 / less_work;
-  const device where = GetParam()->where;
-  tree_type tree(where);
+  Tree tree(where);
   const array<std::uint32_t> staying = keys_from(shares - 1, shares, n);
   tree.insert(staying.span(), values_for(staying).span());
   in_threads(many_threads, [&](unsigned t) {
@@ -65,6 +65,14 @@ TEST_P(BlinkTreeOwner, TakesEveryCallFromSeveralThreads) {
     ASSERT_EQ(keys[k], k);
     ASSERT_EQ(values[k], value_of(k));
   }
+}
+TEST_P(BlinkTreeOwner, TakesEveryCallFromSeveralThreads) {
+  every_call_from_several_threads<tree_type>(GetParam()->where);
+}
+// Nothing in the tree keeps writers apart: the owner does.
+TEST_P(BlinkTreeOwner, TakesEveryCallFromSeveralThreadsForOneWriter) {
+  using one_writer = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::none>>;
+  every_call_from_several_threads<one_writer>(GetParam()->where);
 }
 
 /// Is the snapshot what a writer that inserts along `order` had made at some moment? If key i is there, so are those

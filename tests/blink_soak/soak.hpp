@@ -4,8 +4,11 @@
 //   blink_soak --rounds 1000 --keys 1048576 --seconds 120
 //   blink_soak --first 500 --rounds 500               the second half of them, beside the first
 //
-// Public GPU B-trees deadlock on sorted input; here every round inserts into an empty tree, where all teams meet at one
-// leaf. The program prints which round it was and ends with a status other than 0 if one hangs (3) or is wrong (1).
+// Public GPU B-trees deadlock on sorted input; here every round inserts the keys in all four orders into an empty tree,
+// where all teams meet at one leaf: by one way of several, which take turns. On a GPU all keys come in one kernel in 8
+// rounds of 256, since walks along leaves that no upper level knows make that slow, and otherwise in kernels of which
+// each doubles the tree. The program prints which round it was and ends with a status other than 0 if one hangs (3) or
+// is wrong (1). docs/design/blink-tree.md says what was run.
 #pragma once
 
 #include <algorithm>

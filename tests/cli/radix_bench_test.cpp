@@ -232,6 +232,7 @@ TEST_F(radix_bench, writes_take_batches_and_paths) {
     EXPECT_EQ(row["batch"], row["queries"]);
     ASSERT_EQ(row.contains("path"), row["op"] != "update") << row.dump(1);
     ASSERT_EQ(row.contains("share_of_find"), row["op"] == "update") << row.dump(1);
+    ASSERT_EQ(row.contains("share_of_enqueued_find"), row["op"] == "update") << row.dump(1);
     EXPECT_FALSE(row.contains("streams"));
   }
   EXPECT_EQ(j["rows"][2]["batch"], 2000);

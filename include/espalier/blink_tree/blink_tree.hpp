@@ -79,6 +79,8 @@ class blink_tree {
   // ---- writes --------------------------------------------------------------------------------------------
   // done (may be empty): 1 where the element changed what keys there are (insert, insert_or_assign: the key was new;
   // erase: it was there) or, for update, where the key was there. Equal keys in one batch: see batch_semantics.
+  // Where memory runs out, a bulk write changes nothing; one that goes key by key keeps what it has written, and done says
+  // which elements that are.
 
   void insert(keys_in keys, in<slot> values, mask_out done = {}, const write_options& options = {},
               const stream& s = {}) requires(!is_set) {
