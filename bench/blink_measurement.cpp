@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t default_range_length = 32;
 
 /// First elements not less than the queries, as columns keys, values, found.
-answers expected_neighbours(const workload& data, const query_set& queries) {
+answers expected_neighbours(operation op, const workload& data, const query_set& queries) {
   answers out;
   out.emplace_back(data.spec.key, queries.size());
   out.emplace_back(data.spec.value, queries.size());
@@ -25,7 +25,11 @@ answers expected_neighbours(const workload& data, const query_set& queries) {
     if (c.byte_count() != 0) std::memset(c.data(), 0, c.byte_count());
   }
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    const std::uint64_t rank = queries.ranks[i];
+    std::uint64_t rank = queries.ranks[i];  // of the lower bound; below 0 wraps around
+    if (op == operation::predecessor) --rank;
+    if (op == operation::successor && rank < data.sorted_keys.size() &&
+        same_element(queries.keys, i, data.sorted_keys, rank))
+      ++rank;
     if (rank >= data.sorted_keys.size()) continue;
     copy_element(data.sorted_keys, rank, out[0], i);
     copy_element(data.sorted_values, rank, out[1], i);
@@ -61,6 +65,7 @@ blink_measurement::blink_measurement(const options& what, const blink_data& data
 
 std::vector<row> blink_measurement::measure(operation op, std::uint64_t queries) {
   if (op == operation::build) return measure_build();
+  if (op == operation::snapshot) return measure_snapshot();
   return writes(op) ? measure_writes(op, queries) : measure_questions(op, queries);
 }
 
@@ -119,6 +124,23 @@ std::vector<row> blink_measurement::measure_build() const {
   return rows;
 }
 
+/// All elements of one moment, as a static tree: for as long as that takes, writes of the owner wait.
+std::vector<row> blink_measurement::measure_snapshot() const {
+  std::vector<row> rows;
+  for (const auto& shape : what_.blink.shapes) {
+    blink_subject tree = make_tree(shape);
+    row& r = rows.emplace_back(empty_row(operation::snapshot, tree));
+    load(tree);
+    if (const std::uint64_t n = tree.snapshot(); n != r.keys)
+      throw wrong_answer(fmt::format("snapshot: it has {} keys, and the tree {}.", n, r.keys));
+    r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
+      for (std::size_t i = 0; i < k; ++i) static_cast<void>(tree.snapshot());
+    });
+    finish_row(operation::snapshot, r.keys, tree, r);
+  }
+  return rows;
+}
+
 // ---- questions -------------------------------------------------------------------------------------------------
 
 void blink_measurement::make_ranges_for(operation op, std::uint64_t queries, question& q) const {
@@ -150,8 +172,8 @@ blink_measurement::question blink_measurement::make_question(operation op, std::
   q.points = make_requests(*q.elements, incoming, queries, what_.blink.requests.value_or(request_order::uniform),
                            what_.hit_rate);
   q.keys = placed_column(q.points.keys, where_);
-  q.expected = op == operation::lower_bound ? expected_neighbours(*q.elements, q.points)
-                                            : expected_answers(op, *q.elements, q.view(op));
+  q.expected = asks_neighbours(op) ? expected_neighbours(op, *q.elements, q.points)
+                                   : expected_answers(op, *q.elements, q.view(op));
   return q;
 }
 

@@ -50,6 +50,7 @@ class blink_measurement {
   void finish_row(operation op, std::uint64_t work, const blink_subject& tree, row& r) const;
 
   [[nodiscard]] std::vector<row> measure_build() const;
+  [[nodiscard]] std::vector<row> measure_snapshot() const;
   [[nodiscard]] std::vector<row> measure_questions(operation op, std::uint64_t queries);
   [[nodiscard]] std::vector<row> measure_writes(operation op, std::uint64_t size) const;
 

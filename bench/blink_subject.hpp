@@ -45,7 +45,9 @@ class blink_subject {
   void run(const placed_step& step, const write_options& options);
   /// The answers of ranges in host memory, as columns offsets, keys, values.
   [[nodiscard]] answers fetch(const range_buffers& raw) const;
-  /// find, lower-bound, count, sum.
+  /// Elements of a snapshot.
+  [[nodiscard]] std::uint64_t snapshot() const;
+  /// find, contains, lower-bound, successor, predecessor, count, sum, min, max.
   void ask(operation op, const request& what) const;
   [[nodiscard]] range_buffers range(const request& what) const;
   /// Ranges into rows; columns of the answers: counts, keys, values.

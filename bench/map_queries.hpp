@@ -19,8 +19,8 @@ class map_queries {
   void ask(operation op, const request& r, std::size_t first, std::size_t last) const {
     if (op == operation::contains) {
       contains(r, first, last);
-    } else if (op == operation::lower_bound) {
-      lower_bound(r, first, last);
+    } else if (asks_neighbours(op)) {
+      neighbour(op, r, first, last);
     } else if (!takes_ranges(op)) {
       find(r, first, last);
     } else if (op == operation::range) {
@@ -48,14 +48,15 @@ class map_queries {
       if (values != nullptr) values[i] = hit ? at->second : Raw{};
     }
   }
-  void lower_bound(const request& r, std::size_t first, std::size_t last) const {
+  void neighbour(operation op, const request& r, std::size_t first, std::size_t last) const {
     const auto* keys = static_cast<const Key*>(r.keys);
     auto* out_keys = static_cast<Key*>(r.out[0]);
     auto* values = static_cast<Raw*>(r.out[1]);
     auto* found = static_cast<std::uint8_t*>(r.out[2]);
     for (std::size_t i = first; i < last; ++i) {
-      const auto at = map_.lower_bound(keys[i]);
-      const bool hit = at != map_.end();
+      auto at = op == operation::successor ? map_.upper_bound(keys[i]) : map_.lower_bound(keys[i]);
+      const bool hit = at != (op == operation::predecessor ? map_.begin() : map_.end());
+      if (hit && op == operation::predecessor) --at;
       found[i] = hit;
       out_keys[i] = hit ? at->first : Key{};
       if (values != nullptr) values[i] = hit ? at->second : Raw{};

@@ -35,6 +35,8 @@ enum class operation : std::uint8_t {
   range_rows,
   prefix,
   successor,
+  predecessor,
+  snapshot,
   insert,
   insert_empty,
   insert_bulk,
@@ -107,6 +109,8 @@ inline constexpr std::array operation_names{
     named<operation>{"range-rows", operation::range_rows},
     named<operation>{"prefix", operation::prefix},
     named<operation>{"successor", operation::successor},
+    named<operation>{"predecessor", operation::predecessor},
+    named<operation>{"snapshot", operation::snapshot},
     named<operation>{"insert", operation::insert},
     named<operation>{"insert-empty", operation::insert_empty},
     named<operation>{"insert-bulk", operation::insert_bulk},
@@ -229,7 +233,9 @@ template <class Table>
 /// Operations that give the elements of ranges.
 [[nodiscard]] constexpr bool lists_ranges(operation op) { return op == operation::range || op == operation::range_rows; }
 /// Operations without queries: their rate counts keys.
-[[nodiscard]] constexpr bool takes_no_queries(operation op) { return op == operation::build || op == operation::visit; }
+[[nodiscard]] constexpr bool takes_no_queries(operation op) {
+  return op == operation::build || op == operation::visit || op == operation::snapshot;
+}
 [[nodiscard]] constexpr bool is_ycsb(operation op) { return op >= operation::ycsb_a && op <= operation::ycsb_f; }
 /// Operations that change the index, which is restored before each run.
 [[nodiscard]] constexpr bool writes(operation op) {
@@ -253,6 +259,10 @@ template <class Table>
 [[nodiscard]] constexpr bool lists_strings(operation op) {
   return op == operation::range || op == operation::prefix || op == operation::successor;
 }
+/// Questions about the element at or beside a key.
+[[nodiscard]] constexpr bool asks_neighbours(operation op) {
+  return op == operation::lower_bound || op == operation::successor || op == operation::predecessor;
+}
 /// Questions about single keys, which a radix tree can be asked in batches.
 [[nodiscard]] constexpr bool asks_points(operation op) { return op == operation::find || op == operation::contains; }
 [[nodiscard]] constexpr bool serves(index_kind index, operation op) {
@@ -262,8 +272,8 @@ template <class Table>
            op == operation::lower_bound || op == operation::count_prefix || lists_strings(op) ||
            op == operation::insert || op == operation::update || op == operation::erase;
   }
-  return op >= operation::insert || op == operation::build || op == operation::find || op == operation::lower_bound ||
-         lists_ranges(op) || op == operation::count || op == operation::sum;
+  return op >= operation::successor || op == operation::build || op == operation::find || op == operation::contains ||
+         op == operation::lower_bound || takes_ranges(op);
 }
 /// The operations of one index, for help texts and error sentences.
 [[nodiscard]] inline std::string operations_of(index_kind index) {
