@@ -4,19 +4,20 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
+#include <utility>
 
 #include "bench/cpu_peer.hpp"
-#include "bench/radix_data.hpp"
 #include "bench/string_peer.hpp"
 
 namespace espalier::bench {
 
-/// Map is made from radix_data and has `std::uint64_t* find(std::string_view)`, null if the key is not there.
+/// Map has `std::uint64_t* find(std::string_view)`, null if the key is not there.
 template <class Map>
 class cpu_string_peer final : public string_peer {
  public:
-  cpu_string_peer(const radix_data& data, unsigned threads) : map_(data), threads_(threads) {}
+  cpu_string_peer(std::shared_ptr<Map> filled, unsigned threads) : map_(std::move(filled)), threads_(threads) {}
 
   void find(const espalier::detail::byte_keys& keys, std::uint64_t* values, std::uint8_t* found,
             const stream&) override {
@@ -37,7 +38,7 @@ class cpu_string_peer final : public string_peer {
   template <class F>
   void for_keys(const espalier::detail::byte_keys& keys, const F& f) {
     threads_.for_pieces(keys.n, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) f(i, map_.find(key_at(keys, i)));
+      for (std::size_t i = first; i < last; ++i) f(i, map_->find(key_at(keys, i)));
     });
   }
   static std::string_view key_at(const espalier::detail::byte_keys& keys, std::size_t i) {
@@ -46,7 +47,7 @@ class cpu_string_peer final : public string_peer {
     return {bytes + keys.batch.offsets[i], keys.batch.offsets[i + 1] - keys.batch.offsets[i]};
   }
 
-  Map map_;
+  std::shared_ptr<Map> map_;
   worker_threads threads_;
 };
 

@@ -43,7 +43,7 @@ class gpu_grt_peer final : public string_peer {
  public:
   gpu_grt_peer(const radix_data& data, const device& where) : where_(where) {
     const grt_image image(data);
-    image_ = to_device(where, std::span<const std::uint64_t>(image.words()));
+    image_ = to_device(where, image.words());
     where.default_stream().synchronize();
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "espalier/core/error.hpp"
 
@@ -108,6 +109,7 @@ class packer {
 
   static void write_header(std::uint8_t* node, grt::kind kind, std::size_t children, std::string_view path) {
     const auto length = static_cast<std::uint32_t>(path.size());
+    std::memset(node, 0, grt::node_bytes[kind]);
     node[0] = kind;
     node[1] = static_cast<std::uint8_t>(children);  // of 256: 0, and nobody asks
     std::memcpy(node + 4, &length, 4);
@@ -118,6 +120,7 @@ class packer {
     const auto length = static_cast<std::uint32_t>(key.size());
     const std::uint64_t value = data_.values().as<const std::uint64_t>()[sorted_.position(rank)];
     std::uint8_t* const to = image + offset;
+    std::memset(to, 0, leaf_bytes(key));
     to[0] = grt::leaf;
     std::memcpy(to + 4, &length, 4);
     std::memcpy(to + 8, &value, 8);
@@ -147,16 +150,17 @@ grt_image::grt_image(const radix_data& data) {
   const sorted_strings& sorted = data.sorted();
   if (sorted.size() == 0) return;
   const packer pack(data, sorted);
-  words_.resize(pack.bytes_of(0, sorted.size()) / 8);
+  // Not cleared here: who writes a node does it, which are many threads.
+  words_ = column(scalar_kind::u64, pack.bytes_of(0, sorted.size()) / 8);
   pack.write(0, sorted.size(), 0, 0, reinterpret_cast<std::uint8_t*>(words_.data()));
 }
 
 std::uint64_t* grt_image::find(std::string_view key) {
-  if (words_.empty()) return nullptr;
+  if (words_.size() == 0) return nullptr;
   const auto* const image = reinterpret_cast<const std::uint8_t*>(words_.data());
   const byte_key_view view{reinterpret_cast<const std::uint8_t*>(key.data()), static_cast<std::uint32_t>(key.size())};
   const std::uint64_t leaf = grt::find_leaf(image, view);
-  return leaf == grt::nowhere ? nullptr : words_.data() + (leaf + 8) / 8;
+  return leaf == grt::nowhere ? nullptr : words_.as<std::uint64_t>().data() + (leaf + 8) / 8;
 }
 
 }  // namespace espalier::bench

@@ -15,8 +15,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
-#include <vector>
 
 #include "bench/radix_data.hpp"
 #include "espalier/core/config.hpp"
@@ -91,12 +91,12 @@ class grt_image {
   explicit grt_image(const radix_data& data);
 
   /// Without bytes if there are no keys.
-  [[nodiscard]] const std::vector<std::uint64_t>& words() const { return words_; }
+  [[nodiscard]] std::span<const std::uint64_t> words() const { return words_.as<const std::uint64_t>(); }
   /// As a peer on a CPU is asked.
   [[nodiscard]] std::uint64_t* find(std::string_view key);
 
  private:
-  std::vector<std::uint64_t> words_;
+  column words_;
 };
 
 }  // namespace espalier::bench

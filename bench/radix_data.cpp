@@ -5,7 +5,7 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
-#include <numeric>
+#include <memory>
 
 #include "bench/generators.hpp"
 #include "bench/options.hpp"
@@ -34,12 +34,31 @@ std::vector<std::uint64_t> draw_numbers(const radix_data& data, std::uint64_t n,
   return numbers;
 }
 
+/// As a number that has the order of the strings, where it differs.
+std::uint64_t first_bytes(std::string_view key) {
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i < sizeof word; ++i) {
+    word = word << 8 | (i < key.size() ? static_cast<std::uint8_t>(key[i]) : 0);
+  }
+  return word;
+}
+
 }  // namespace
 
 sorted_strings::sorted_strings(const byte_column& keys) : keys_(keys), positions_(keys.size()) {
-  std::iota(positions_.begin(), positions_.end(), 0u);
-  tbb::parallel_sort(positions_.begin(), positions_.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
+  // First bytes lie beside the positions: most comparisons need no other memory.
+  struct entry {
+    std::uint64_t first_bytes;
+    std::uint32_t position;
+  };
+  const auto entries = std::make_unique_for_overwrite<entry[]>(keys.size());
+  parallel_indices(keys.size(), [&](std::uint64_t i) {
+    entries[i] = {first_bytes(keys[i]), static_cast<std::uint32_t>(i)};
+  });
+  tbb::parallel_sort(entries.get(), entries.get() + keys.size(), [&](const entry& a, const entry& b) {
+    return a.first_bytes != b.first_bytes ? a.first_bytes < b.first_bytes : keys[a.position] < keys[b.position];
+  });
+  parallel_indices(keys.size(), [&](std::uint64_t i) { positions_[i] = entries[i].position; });
 }
 
 std::uint64_t sorted_strings::rank_of(std::string_view key) const {

@@ -42,8 +42,8 @@ std::vector<radix_variant> radix_variants(operation op, const options& what, dev
   return list;
 }
 
-radix_measurement::radix_measurement(const options& what, const radix_data& data, const device& where,
-                                     long_key_way long_keys)
+radix_measurement::radix_measurement(const options& what, const radix_data& data, const string_maps& maps,
+                                     const device& where, long_key_way long_keys)
     : what_(what),
       data_(data),
       where_(where),
@@ -51,7 +51,7 @@ radix_measurement::radix_measurement(const options& what, const radix_data& data
       keys_(data.keys(), data.one_length(), data.keys().size(), where, location::device),
       values_(data.values(), where),
       tree_(where, long_keys),
-      peers_(what, data, where) {}
+      peers_(what, data, maps, where) {}
 
 std::vector<row> radix_measurement::measure(operation op, std::uint64_t queries) {
   std::vector<row> rows;
@@ -129,10 +129,21 @@ void radix_measurement::measure_build(row& r) {
 
 // ---- questions -------------------------------------------------------------------------------------------------
 
+const radix_measurement::point_questions& radix_measurement::questions_for(operation op, std::uint64_t queries) {
+  if (!asked_ || asked_->op != op || asked_->queries != queries) {
+    asked_.reset();
+    radix_questions keys = make_radix_questions(op, data_, queries, what_.hit_rate);
+    answers expected = expected_answers(op, data_, keys);
+    asked_.emplace(point_questions{op, queries, std::move(keys), std::move(expected)});
+  }
+  return *asked_;
+}
+
 void radix_measurement::measure_points(operation op, std::uint64_t queries, const radix_variant& how, row& r) {
   load_if_changed();
-  const radix_questions questions = make_radix_questions(op, data_, queries, what_.hit_rate);
-  const answers expected = expected_answers(op, data_, questions);
+  const point_questions& asked = questions_for(op, queries);
+  const radix_questions& questions = asked.keys;
+  const answers& expected = asked.expected;
   const std::uint64_t batch = how.batch == 0 ? queries : std::min(how.batch, queries);
   const string_batches batches(questions.keys, questions.one_length, batch, where_, how.place);
   const placed_answers out(make_radix_answers(op, questions.size()), where_, how.place);
@@ -160,8 +171,9 @@ void radix_measurement::measure_points(operation op, std::uint64_t queries, cons
 
 void radix_measurement::measure_ranks(operation op, std::uint64_t queries, const radix_variant& how, row& r) {
   load_if_changed();
-  const radix_questions questions = make_radix_questions(op, data_, queries, what_.hit_rate);
-  const answers expected = expected_answers(op, data_, questions);
+  const point_questions& asked = questions_for(op, queries);
+  const radix_questions& questions = asked.keys;
+  const answers& expected = asked.expected;
   const string_batches placed(questions.keys, questions.one_length, questions.size(), where_, how.place);
   const keys_of_bytes keys = placed.all();
   const placed_answers out(make_radix_answers(op, questions.size()), where_, how.place);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "bench/options.hpp"
@@ -30,18 +31,28 @@ struct radix_variant {
 
 class radix_measurement {
  public:
-  radix_measurement(const options& what, const radix_data& data, const device& where, long_key_way long_keys);
+  radix_measurement(const options& what, const radix_data& data, const string_maps& maps, const device& where,
+                    long_key_way long_keys);
 
   /// One row for each variant.
   [[nodiscard]] std::vector<row> measure(operation op, std::uint64_t queries);
 
  private:
+  struct point_questions {
+    operation op;
+    std::uint64_t queries;
+    radix_questions keys;
+    answers expected;
+  };
+
   [[nodiscard]] row measure_one(operation op, std::uint64_t queries, const radix_variant& how);
   [[nodiscard]] row empty_row(operation op, const radix_variant& how) const;
   [[nodiscard]] bool is_gpu() const { return where_.kind() == device_kind::cuda; }
   void load();
   /// Of questions: those before may have changed the tree.
   void load_if_changed();
+  /// Made anew only where they differ from those before: how they are asked does not matter.
+  [[nodiscard]] const point_questions& questions_for(operation op, std::uint64_t queries);
   void measure_build(row& r);
   void measure_points(operation op, std::uint64_t queries, const radix_variant& how, row& r);
   void measure_ranks(operation op, std::uint64_t queries, const radix_variant& how, row& r);
@@ -50,7 +61,8 @@ class radix_measurement {
   void measure_change(operation op, std::uint64_t queries, const radix_variant& how, row& r);
   /// What the write answered, and what it left behind.
   void require_done(operation op, const radix_batch& batch, const placed_answers& done) const;
-  void require_contents(operation op, const radix_batch& batch, const keys_of_bytes& batch_keys) const;
+  void require_contents(operation op, const radix_batch& batch, const answers& after,
+                        const keys_of_bytes& batch_keys) const;
   void require_found(operation op, const byte_column& keys, const keys_of_bytes& placed, const answers& expected) const;
 
   const options& what_;
@@ -61,6 +73,7 @@ class radix_measurement {
   placed_column values_;
   radix_subject tree_;
   bool changed_ = true;  ///< since it was built from the data
+  std::optional<point_questions> asked_;
   radix_peers peers_;
 };
 

@@ -1,21 +1,16 @@
 // radix_peers.cpp - see radix_peers.hpp.
 #include "bench/radix_peers.hpp"
 
-#include <absl/container/btree_map.h>
-#include <absl/strings/string_view.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "bench/cpu_string_peer.hpp"
 #include "bench/fixed_table.hpp"
 #include "bench/grt_image.hpp"
 #include "bench/peer.hpp"
-#include "bench/pointer_art.hpp"
 #include "bench/string_batches.hpp"
 #include "bench/timing.hpp"
 
@@ -28,50 +23,19 @@ std::unique_ptr<string_peer> make_gpu_fixed_table_peer(const radix_data& data, c
 
 namespace {
 
-/// View: what the map takes instead of a string.
-template <class Map, class View>
-class string_map {
- public:
-  explicit string_map(const radix_data& data) {
-    const auto values = data.values().as<const std::uint64_t>();
-    for (std::size_t i = 0; i < values.size(); ++i) map_.emplace(std::string(data.keys()[i]), values[i]);
-  }
-  [[nodiscard]] std::uint64_t* find(std::string_view key) {
-    const auto at = map_.find(View(key.data(), key.size()));
-    return at == map_.end() ? nullptr : &at->second;
-  }
-
- private:
-  Map map_;
-};
-using std_map = string_map<std::map<std::string, std::uint64_t, std::less<>>, std::string_view>;
-/// Its own order of strings compares once where std::less<> compares twice, and takes views too.
-using absl_btree = string_map<absl::btree_map<std::string, std::uint64_t>, absl::string_view>;
-
-class filled_art {
- public:
-  explicit filled_art(const radix_data& data) {
-    const auto values = data.values().as<const std::uint64_t>();
-    for (std::size_t i = 0; i < values.size(); ++i) art_.insert(data.keys()[i], values[i]);
-  }
-  [[nodiscard]] std::uint64_t* find(std::string_view key) const { return art_.find(key); }
-
- private:
-  pointer_art art_;
-};
-
-std::unique_ptr<string_peer> make_string_peer(const std::string& name, const radix_data& data, const device& where) {
+std::unique_ptr<string_peer> make_string_peer(const std::string& name, const radix_data& data, const string_maps& maps,
+                                              const device& where) {
 #ifdef ESPALIER_HAS_CUDA
   if (where.kind() == device_kind::cuda) {
     return name == "grt-like" ? make_gpu_grt_peer(data, where) : make_gpu_fixed_table_peer(data, where);
   }
 #endif
+  if (string_maps::knows(name)) return maps.peer(name, where.threads());
   if (name == "fixed-table") return make_cpu_fixed_table_peer(data, where);
-  if (name == "grt-like") return std::make_unique<cpu_string_peer<grt_image>>(data, where.threads());
-  if (name == "pointer-art") return std::make_unique<cpu_string_peer<filled_art>>(data, where.threads());
-  if (name == "std-map") return std::make_unique<cpu_string_peer<std_map>>(data, where.threads());
-  return std::make_unique<cpu_string_peer<absl_btree>>(data, where.threads());
+  return std::make_unique<cpu_string_peer<grt_image>>(std::make_shared<grt_image>(data), where.threads());
 }
+
+bool has_peers(operation op) { return op == operation::find || op == operation::update; }
 
 /// A GPU's peers answer all; those on a CPU, which may be slow, as many as tell their rate.
 std::size_t asked_of(const device& where, std::size_t queries) {
@@ -79,13 +43,12 @@ std::size_t asked_of(const device& where, std::size_t queries) {
 }
 
 /// What finding the elements of a batch must answer after it has updated them.
-answers updated_elements(const radix_batch& batch, const radix_data& data) {
-  const answers all = contents_after(batch, data);
+answers updated_elements(const radix_batch& batch, const answers& after) {
   answers out = make_radix_answers(operation::find, batch.elements.size());
   for (std::size_t i = 0; i < batch.elements.size(); ++i) {
     const std::uint64_t number = batch.elements.numbers[i];
-    const bool there = number < data.keys().size();
-    out[0].as<std::uint64_t>()[i] = there ? all[0].as<std::uint64_t>()[number] : 0;
+    const bool there = number < after[0].size();
+    out[0].as<std::uint64_t>()[i] = there ? after[0].as<std::uint64_t>()[number] : 0;
     out[1].as<std::uint8_t>()[i] = there ? 1 : 0;
   }
   return out;
@@ -98,9 +61,20 @@ T* from(void* p, std::size_t first) {
 
 }  // namespace
 
+std::vector<std::string> radix_peers::maps_wanted(const options& what, device_kind where, std::uint64_t keys) {
+  std::vector<std::string> names;
+  const auto& ops = what.operations;
+  if (std::none_of(ops.begin(), ops.end(), [](operation op) { return has_peers(op); })) return names;
+  for (const auto& name : what.peers) {
+    const bool measured = choose_peer(what, name, index_kind::radix, where, keys).measured;
+    if (measured && where == device_kind::cpu && string_maps::knows(name)) names.push_back(name);
+  }
+  return names;
+}
+
 string_peer& radix_peers::peer_of(const std::string& name) {
   auto& at = filled_[name];
-  if (!at) at = make_string_peer(name, data_, where_);
+  if (!at) at = make_string_peer(name, data_, maps_, where_);
   return *at;
 }
 
@@ -122,7 +96,7 @@ void radix_peers::for_each_peer(row& r, const Measure& measure) {
 
 void radix_peers::add_points(operation op, const radix_questions& questions, const answers& expected,
                              const point_asking& how, row& r) {
-  if (op != operation::find) return add_none(r);
+  if (!has_peers(op)) return add_none(r);
   for_each_peer(r, [&](const std::string& name, string_peer& peer) -> std::optional<peer_result> {
     const std::size_t n = asked_of(where_, questions.size());
     const std::size_t batch = std::min<std::size_t>(how.batch, std::max<std::size_t>(n, 1));
@@ -137,22 +111,17 @@ void radix_peers::add_points(operation op, const radix_questions& questions, con
                 from<std::uint8_t>(to[1], batches.first(b)), order);
     };
     out.poison();
+    const stopwatch watch;
     who.run(1, asked, ask);
+    const double first = watch.seconds();
     if (auto wrong = difference(op, questions.keys, expected, out.fetch(), name, answered)) throw wrong_answer(*wrong);
-    const double seconds = median_seconds(what_.repeat, [&](std::size_t k) { who.run(k, asked, ask); });
+    const double seconds = median_seconds_after(first, what_.repeat, [&](std::size_t k) { who.run(k, asked, ask); });
     return peer_result{name, seconds, answered};
   });
 }
 
-void radix_peers::add_update(const radix_batch& batch, location place, row& r) {
+void radix_peers::add_update(const radix_batch& batch, const answers& after, location place, row& r) {
   const radix_questions& elements = batch.elements;
-  // Each key's own value, for putting things back.
-  const column before(scalar_kind::u64, elements.size());
-  const auto own = data_.values().as<const std::uint64_t>();
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    const std::uint64_t number = elements.numbers[i];
-    before.as<std::uint64_t>()[i] = number < own.size() ? own[number] : 0;
-  }
   for_each_peer(r, [&](const std::string& name, string_peer& peer) -> std::optional<peer_result> {
     if (!peer.takes(elements.size())) {
       r.notes.push_back(fmt::format("{}: skipped, it has no room for {} updates", name, size_text(elements.size())));
@@ -160,7 +129,7 @@ void radix_peers::add_update(const radix_batch& batch, location place, row& r) {
     }
     const string_batches placed(elements.keys, elements.one_length, elements.size(), where_, place);
     const keys_of_bytes keys = placed.all();
-    const placed_column values(batch.values, where_, place), values_before(before, where_, place);
+    const placed_column values(batch.values, where_, place), values_before(batch.before, where_, place);
     answers mask;
     mask.emplace_back(scalar_kind::u8, elements.size());
     const placed_answers done(std::move(mask), where_, place);
@@ -184,7 +153,7 @@ void radix_peers::add_update(const radix_batch& batch, location place, row& r) {
       peer.find(keys.raw(), static_cast<std::uint64_t*>(found.pointers()[0]),
                 static_cast<std::uint8_t*>(found.pointers()[1]), order);
       order.synchronize();
-      require(operation::find, updated_elements(batch, data_), found.fetch());
+      require(operation::find, updated_elements(batch, after), found.fetch());
     }
     const double seconds = median_seconds(what_.repeat, [&](std::size_t k) {
       for (std::size_t i = 0; i < k; ++i) update(values);

@@ -1,8 +1,7 @@
 // radix_peers.hpp - what stands beside the radix tree, for finds and updates, in the same batches and in as many
 // threads as the tree has.
 //
-//   CPU  std-map, absl-btree  maps from std::string, asked by views so that no question costs a string
-//        pointer-art          an adaptive radix tree of nodes and pointers (pointer_art.hpp)
+//   CPU  std-map, absl-btree, pointer-art   (string_maps.hpp)
 //        grt-like             a radix tree packed into one buffer (grt_image.hpp)
 //        fixed-table          our tree with the CuART paper's rule of which update wins (fixed_table.hpp)
 //   GPU  grt-like             the same image, a thread per query
@@ -13,11 +12,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bench/options.hpp"
 #include "bench/radix_data.hpp"
 #include "bench/radix_writes.hpp"
 #include "bench/row.hpp"
+#include "bench/string_maps.hpp"
 #include "bench/string_peer.hpp"
 #include "espalier/device/device.hpp"
 
@@ -32,13 +33,17 @@ struct point_asking {
 
 class radix_peers {
  public:
-  radix_peers(const options& what, const radix_data& data, const device& where)
-      : what_(what), data_(data), where_(where) {}
+  /// `maps`: filled with those of maps_wanted().
+  radix_peers(const options& what, const radix_data& data, const string_maps& maps, const device& where)
+      : what_(what), data_(data), maps_(maps), where_(where) {}
+  /// Names of the maps that stand beside a tree of so many keys.
+  [[nodiscard]] static std::vector<std::string> maps_wanted(const options& what, device_kind where, std::uint64_t keys);
 
   /// `expected`: the right answers, checked before the timing.
   void add_points(operation op, const radix_questions& questions, const answers& expected, const point_asking& how,
                   row& r);
-  void add_update(const radix_batch& batch, location place, row& r);
+  /// `after`: what finding every key of the data answers then.
+  void add_update(const radix_batch& batch, const answers& after, location place, row& r);
   /// For operations that no peer does.
   void add_none(row& r);
 
@@ -51,6 +56,7 @@ class radix_peers {
 
   const options& what_;
   const radix_data& data_;
+  const string_maps& maps_;
   device where_;
   std::map<std::string, std::unique_ptr<string_peer>> filled_;
 };

@@ -62,6 +62,14 @@ radix_batch make_radix_batch(operation op, const radix_data& data, std::uint64_t
   b.values = column(op == operation::erase ? no_value : scalar_kind::u64, n);
   if (op != operation::erase)
     generate_values<std::uint64_t>(~data.generator().spec().seed, b.values.as<std::uint64_t>());
+  if (op == operation::update) {
+    b.before = column(scalar_kind::u64, n);
+    const auto own = data.values().as<const std::uint64_t>();
+    parallel_indices(n, [&](std::uint64_t i) {
+      const std::uint64_t number = b.elements.numbers[i];
+      b.before.as<std::uint64_t>()[i] = number < keys ? own[number] : 0;
+    });
+  }
   b.done.emplace_back(scalar_kind::u8, n);
   parallel_indices(n, [&](std::uint64_t i) {
     b.done[0].as<std::uint8_t>()[i] = op != operation::update || b.elements.numbers[i] < keys ? 1 : 0;
@@ -75,8 +83,10 @@ answers contents_after(const radix_batch& batch, const radix_data& data) {
   const auto values = out[0].as<std::uint64_t>();
   const auto found = out[1].as<std::uint8_t>();
   const auto before = data.values().as<const std::uint64_t>();
-  std::copy(before.begin(), before.end(), values.begin());
-  std::fill(found.begin(), found.end(), std::uint8_t{1});
+  parallel_indices(keys, [&](std::uint64_t i) {
+    values[i] = before[i];
+    found[i] = 1;
+  });
   if (batch.what == radix_write::insert) return out;
   for (std::size_t i = 0; i < batch.elements.size(); ++i) {
     const std::uint64_t number = batch.elements.numbers[i];

@@ -18,6 +18,7 @@ struct radix_batch {
   espalier::detail::radix_write what{};
   radix_questions elements;
   column values;  ///< none where keys are erased
+  column before;  ///< of updates: the values that these keys have, for putting things back
   answers done;   ///< one column: as the tree must answer
   std::uint64_t size_after = 0;
   std::vector<std::string> notes;

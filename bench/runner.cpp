@@ -5,13 +5,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bench/blink_measurement.hpp"
 #include "bench/measurement.hpp"
 #include "bench/progress.hpp"
 #include "bench/radix_measurement.hpp"
+#include "bench/side_by_side.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -85,9 +90,7 @@ class bench_run {
         for (const auto n : what_.keys) run_data({key, value_of(key), shape, n, what_.seed});
       }
     }
-    for (const auto& strings : what_.byte_data_sets) {
-      for (const auto n : what_.keys) run_radix(strings, n);
-    }
+    run_strings();
     bar_->clear();
     return std::move(result_);
   }
@@ -133,16 +136,73 @@ class bench_run {
     }
   }
 
-  void run_radix(const byte_spec& spec, std::uint64_t keys) {
-    about_ = fmt::format("{} {} of {} bytes", size_text(keys), name_of(spec.shape),
-                         spec.key_length == 0 ? "any" : std::to_string(spec.key_length));
-    bar_->say("generating " + about_);
-    const radix_data data(spec, keys);
+  /// One data set of byte strings, with the maps that stand beside its trees.
+  struct string_set {
+    byte_spec spec;
+    std::uint64_t keys = 0;
+    std::vector<std::string> wanted = {};
+    std::unique_ptr<const radix_data> data = nullptr;
+    std::optional<string_maps> maps = {};
+    /// Roughly, while it is measured: the text of a key, its value and offset; a map's node with its own copy.
+    [[nodiscard]] double bytes() const {
+      const double text = spec.key_length == 0 ? 64 : spec.key_length;
+      return static_cast<double>(keys) * (text + 16 + static_cast<double>(wanted.size()) * (text + 100));
+    }
+  };
+
+  void run_strings() {
+    std::vector<string_set> sets;
+    for (const auto& spec : what_.byte_data_sets) {
+      for (const auto n : what_.keys) {
+        sets.push_back({spec, n, radix_peers::maps_wanted(what_, devices_.front().kind(), n)});
+      }
+    }
+    // As many at a time as fit into a part of memory; one where there is nothing to fill.
+    const double room = static_cast<double>(result_.where.memory) / 4;
+    for (auto first = sets.begin(); first != sets.end();) {
+      auto last = first;
+      double bytes = 0;
+      do bytes += (last++)->bytes();
+      while (last != sets.end() && !first->wanted.empty() && bytes + last->bytes() <= room);
+      run_strings(std::span(first, last));
+      first = last;
+    }
+  }
+  void run_strings(std::span<string_set> sets) {
+    for (auto& set : sets) {
+      bar_->say("generating " + text_of(set));
+      set.data = std::make_unique<const radix_data>(set.spec, set.keys);
+      set.maps.emplace(*set.data, set.wanted);
+    }
+    bar_->say("filling maps");
+    run_side_by_side(tasks_of(sets, &string_maps::filling), cores());
+    for (const auto& set : sets) run_radix(set);
+    run_side_by_side(tasks_of(sets, &string_maps::freeing), cores());
+    for (auto& set : sets) set.data.reset();
+  }
+  /// Those of the largest sets first, as they take longest.
+  static tasks tasks_of(std::span<string_set> sets, tasks (string_maps::*what)()) {
+    std::vector<string_set*> order;
+    for (auto& set : sets) order.push_back(&set);
+    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->keys > b->keys; });
+    tasks list;
+    for (auto* set : order) {
+      for (auto& task : ((*set->maps).*what)()) list.push_back(std::move(task));
+    }
+    return list;
+  }
+  [[nodiscard]] static std::string text_of(const string_set& set) {
+    return fmt::format("{} {} of {} bytes", size_text(set.keys), name_of(set.spec.shape),
+                       set.spec.key_length == 0 ? "any" : std::to_string(set.spec.key_length));
+  }
+
+  void run_radix(const string_set& set) {
+    about_ = text_of(set);
     for (const auto& where : devices_) {
       for (const auto way : what_.long_keys) {
         bar_->say("preparing " + about_);
-        radix_measurement m(what_, data, where, way);
-        for_each_batch(keys, [&](operation op, std::uint64_t queries) {
+        radix_measurement m(what_, *set.data, *set.maps, where, way);
+        for_each_batch(set.keys, [&](operation op, std::uint64_t queries) {
           for (auto& r : m.measure(op, queries)) result_.rows.push_back(std::move(r));
         });
       }

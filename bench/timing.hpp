@@ -51,4 +51,20 @@ template <class Run>
   return median(std::move(seconds));
 }
 
+/// A run of so many seconds is hardly shorter when it is repeated.
+inline constexpr double long_timing = 0.25;
+
+/// The same, where one run has been made, whose answers were checked and which took `first` seconds: a long one counts.
+template <class Run>
+[[nodiscard]] double median_seconds_after(double first, unsigned repeat, Run&& run) {
+  if (first < long_timing) return median_seconds(repeat, run);
+  std::vector<double> seconds{first};
+  while (seconds.size() < repeat) {
+    const stopwatch watch;
+    run(std::size_t{1});
+    seconds.push_back(watch.seconds());
+  }
+  return median(std::move(seconds));
+}
+
 }  // namespace espalier::bench
