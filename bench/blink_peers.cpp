@@ -13,18 +13,6 @@
 namespace espalier::bench {
 namespace {
 
-/// Filling a map before each run takes far longer than the run: as many runs as fit into this, at least one.
-constexpr double most_seconds = 10;
-
-template <class Run>
-double median_of_runs(unsigned repeat, const Run& run) {
-  std::vector<double> seconds;
-  const stopwatch watch;
-  do seconds.push_back(run());
-  while (seconds.size() < repeat && watch.seconds() < most_seconds);
-  return median(std::move(seconds));
-}
-
 void note(std::vector<row>& rows, const std::string& text) {
   for (auto& r : rows) r.notes.push_back(text);
 }
@@ -73,9 +61,8 @@ void blink_peers::add_each(std::uint64_t work, bool one_thread, std::vector<row>
       r.peers.push_back({name, t.seconds, t.work, ours > 0 ? per_unit / ours : 0});
       // The ratio must not hide that a map is written by one thread, whatever the index uses.
       if (one_thread && r.threads > 1) {
-        r.notes.push_back(fmt::format("{}: runs {} in one thread, the index uses {}", name,
-                                      what_.blink.single_threaded_peers ? "all" : "writes and mixed batches",
-                                      r.threads));
+        r.notes.push_back(
+            fmt::format("{}: runs writes and mixed batches in one thread, the index uses {}", name, r.threads));
       }
     }
   }
@@ -101,14 +88,16 @@ void blink_peers::add_questions(operation op, const workload& elements, const qu
       takes_ranges(op) ? limited_sample(view.size(), mean, 0x1p24) : std::min(view.size(), most_peer_queries);
   const std::uint64_t selected = op == operation::range ? expected[0].as<std::uint64_t>()[queries] : 0;
   const column nothing;
-  add_each(view.size(), what_.blink.single_threaded_peers, rows, [&](ordered_map& map, const std::string& name) {
+  add_each(view.size(), false, rows, [&](ordered_map& map, const std::string& name) {
     map.load(elements.keys, elements.values);
     const answers out = columns_like(op, expected, queries, selected);
     const request r = view.ranges != nullptr ? request_for(view.ranges->lo, view.ranges->hi, queries, out)
                                              : request_for(view.points->keys, nothing, queries, out);
+    const stopwatch watch;
     map.ask(op, r);
+    const double first = watch.seconds();
     if (auto wrong = difference(op, elements.spec, view, expected, out, name, queries)) throw wrong_answer(*wrong);
-    const double seconds = median_seconds(what_.repeat, [&](std::size_t k) {
+    const double seconds = median_seconds_after(first, what_.repeat, [&](std::size_t k) {
       for (std::size_t i = 0; i < k; ++i) map.ask(op, r);
     });
     return timing{seconds, queries};

@@ -16,7 +16,8 @@ namespace espalier::bench {
 
 inline constexpr std::uint64_t most_btree_keys = std::uint64_t{1} << 25;  ///< of the paper
 
-/// Writes results-cpu.json, results-gpu.json, tables.md and plots into the folder, and their names to `out`.
+/// Its parts are the data sets: shuffled, ascending, gaussian, mesh. Each is written into the folder when it has been
+/// measured, and the names of its files to `out`; what is being measured to standard error.
 void run_btree_suite(const suite_options& what, std::ostream& out);
 
 }  // namespace espalier::bench

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <string>
 #include <utility>
@@ -13,7 +12,6 @@
 #include "bench/cuart_figures.hpp"
 #include "bench/runner.hpp"
 #include "bench/svg_plot.hpp"
-#include "bench/timing.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -30,50 +28,58 @@ struct curves {
   }
 };
 
+constexpr const char* introduction =
+    "# Radix trees: figures of the CuART paper\n\nMillions of operations per second: on a GPU end to end from "
+    "page-locked host memory, or with keys and answers in device memory; on a CPU from and to host memory. The paper's "
+    "machines are not this one, and figure 18, which compares them, is left out, as are 13 and 14. `pointer-art` and "
+    "`grt-like` are our own trees of the kinds that the paper compares with, not their authors' code; answers of all "
+    "are checked.\n\n";
+
+std::vector<std::string> part_names(const std::vector<cuart_figure>& figures) {
+  std::vector<std::string> names;
+  for (const auto& figure : figures) names.push_back(std::to_string(figure.number));
+  return names;
+}
+
 class cuart_suite {
  public:
   cuart_suite(const suite_options& what, std::ostream& out)
-      : what_(what), devices_(suite_devices(what.base)), folder_(what.folder, out) {}
+      : what_(what),
+        devices_(suite_devices(what.base)),
+        figures_(cuart_figures(what.base, what.most_keys, devices_)),
+        chosen_(chosen_parts(what, part_names(figures_))),
+        folder_(what.folder, introduction, part_names(figures_), out) {}
 
-  void run() {
-    std::string tables;
-    for (const auto& figure : cuart_figures(what_.base, what_.most_keys, devices_)) {
-      const curves measured = measure(figure);
-      const std::string file = fmt::format("figure-{}.svg", figure.number);
-      folder_.save(file, to_svg(plot(figure, measured)));
-      tables += fmt::format("## {}\n\nThe paper: {}\n\n", figure.title, figure.paper) + table(figure, measured) +
-                fmt::format("![{}]({})\n\n", figure.title, file);
+  void run() const {
+    for (const auto& figure : figures_) {
+      const std::string name = std::to_string(figure.number);
+      if (std::find(chosen_.begin(), chosen_.end(), name) != chosen_.end()) folder_.save(name, measure(figure));
     }
-    folder_.save("tables.md", introduction() + tables);
   }
 
  private:
-  [[nodiscard]] std::string introduction() const {
-    const bool gpu = devices_.back() == device_choice::gpu;
-    return fmt::format(
-               "# Radix trees: figures of the CuART paper\n\nMillions of operations per second, {}. The paper's "
-               "machines "
-               "are not this one, and figure 18, which compares them, is left out, as are 13 and 14. `pointer-art` and "
-               "`grt-like` are our own trees of the kinds that the paper compares with, not their authors' code; "
-               "answers of all are checked. Sizes up to {} keys.{}\n\n",
-               gpu ? "end to end from page-locked host memory, or with keys and answers in device memory"
-                   : "keys and answers in host memory",
-               size_text(what_.most_keys),
-               gpu ? "" : " There is no GPU: every figure shows the CPU, which the paper has in figure 7 only.") +
-           provenance(what_.base, folder_.kept(device_choice::cpu).rows.front().threads);
-  }
-
-  curves measure(const cuart_figure& figure) {
+  [[nodiscard]] suite_part measure(const cuart_figure& figure) const {
+    suite_part part;
     curves measured;
     for (const auto& run : figure.runs) {
-      std::fprintf(stderr, "figure %u on the %s ...\n", figure.number, run.where == device_choice::gpu ? "GPU" : "CPU");
-      const stopwatch watch;
-      report part = run_benchmarks(run);
-      std::fprintf(stderr, "figure %u: %.1f s\n", figure.number, watch.seconds());
-      for (const auto& r : part.rows) collect(figure, r, measured);
-      folder_.keep(run.where, std::move(part));
+      const spoken_time spoken(
+          fmt::format("figure {} on the {}", figure.number, run.where == device_choice::gpu ? "GPU" : "CPU"));
+      const report& result = part.reports[run.where] = run_benchmarks(run);
+      for (const auto& r : result.rows) collect(figure, r, measured);
     }
-    return measured;
+    const std::string file = fmt::format("figure-{}.svg", figure.number);
+    part.plots.emplace_back(file, to_svg(plot(figure, measured)));
+    part.tables = fmt::format("## {}\n\nThe paper: {}\n\n", figure.title, figure.paper) + table(figure, measured) +
+                  markdown_image(figure.title, file) + conditions(figure);
+    return part;
+  }
+
+  [[nodiscard]] std::string conditions(const cuart_figure& figure) const {
+    const bool instead = devices_.back() == device_choice::cpu && figure.number != 7;
+    return fmt::format("{}Sizes up to {} keys. ",
+                       instead ? "No GPU was measured: this is the CPU, unlike the paper. " : "",
+                       size_text(what_.most_keys)) +
+           provenance(what_.base);
   }
 
   /// Where a row lies: a number, and how it is written. Data sets come in the order of their names.
@@ -158,6 +164,8 @@ class cuart_suite {
 
   const suite_options& what_;
   std::vector<device_choice> devices_;
+  std::vector<cuart_figure> figures_;
+  std::vector<std::string> chosen_;
   suite_folder folder_;
 };
 

@@ -12,8 +12,8 @@
 
 namespace espalier::bench {
 
-/// Writes results-cpu.json, results-gpu.json, tables.md and a plot for each figure into the folder, and their names to
-/// `out`; what is being measured to standard error.
+/// Its parts are the figures, "7" to "17". Each is written into the folder when it has been measured, and the names of
+/// its files to `out`; what is being measured to standard error.
 void run_cuart_suite(const suite_options& what, std::ostream& out);
 
 }  // namespace espalier::bench

@@ -14,18 +14,6 @@
 namespace espalier::bench {
 namespace {
 
-std::vector<std::string> split(std::string_view what, const std::string& text) {
-  std::vector<std::string> words;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    words.push_back(text.substr(at, end - at));
-    if (words.back().empty()) throw bad_arguments(fmt::format("--{} has an empty entry in '{}'.", what, text));
-    at = end + 1;
-  }
-  return words;
-}
-
 template <class Table>
 auto parse_name(std::string_view what, const Table& table, std::string_view name) {
   const auto found = from_name(table, name);
@@ -36,13 +24,13 @@ auto parse_name(std::string_view what, const Table& table, std::string_view name
 template <class Table>
 auto parse_names(std::string_view what, const Table& table, const std::string& text) {
   std::vector<decltype(table[0].value)> list;
-  for (const auto& word : split(what, text)) list.push_back(parse_name(what, table, word));
+  for (const auto& word : split_list(what, text)) list.push_back(parse_name(what, table, word));
   return list;
 }
 
 std::vector<std::uint64_t> parse_numbers(std::string_view what, const std::string& text) {
   std::vector<std::uint64_t> list;
-  for (const auto& word : split(what, text)) list.push_back(parse_number(what, word));
+  for (const auto& word : split_list(what, text)) list.push_back(parse_number(what, word));
   return list;
 }
 
@@ -80,7 +68,7 @@ const char* default_peers(index_kind index) {
 
 std::vector<std::uint64_t> parse_queries(const std::string& text) {
   std::vector<std::uint64_t> list;
-  for (const auto& word : split("queries", text)) {
+  for (const auto& word : split_list("queries", text)) {
     list.push_back(word == "keys" ? as_many_as_keys : parse_number("queries", word));
   }
   return list;
@@ -258,6 +246,18 @@ void parse_scalars(const raw_options& raw, options& o) {
 
 }  // namespace
 
+std::vector<std::string> split_list(std::string_view what, const std::string& text) {
+  std::vector<std::string> words;
+  std::size_t at = 0;
+  while (at <= text.size()) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    if (words.back().empty()) throw bad_arguments(fmt::format("--{} has an empty entry in '{}'.", what, text));
+    at = end + 1;
+  }
+  return words;
+}
+
 std::uint64_t parse_number(std::string_view what, std::string_view text) {
   std::uint64_t value = 0;
   if (parse_whole(text, value)) return value;
@@ -302,7 +302,7 @@ options parse_options(const raw_options& raw) {
   }
   o.operations = parse_names("ops", operation_names, raw.ops.empty() ? default_operations(o.index) : raw.ops);
   check_operations(o);
-  if (raw.peers != "none") o.peers = split("peers", raw.peers.empty() ? default_peers(o.index) : raw.peers);
+  if (raw.peers != "none") o.peers = split_list("peers", raw.peers.empty() ? default_peers(o.index) : raw.peers);
   o.peers_named = !raw.peers.empty();
   check_peers(o.peers);
   o.threads = parse_numbers("threads", raw.threads);

@@ -45,7 +45,6 @@ struct blink_choices {
   std::optional<std::uint64_t> batch;     ///< nothing: as many as queries
   std::optional<request_order> requests;  ///< nothing: zipf for YCSB, else uniform
   double fill = 0.75;
-  bool single_threaded_peers = false;  ///< for questions too
 };
 
 /// What only the radix tree has.
@@ -120,6 +119,7 @@ struct raw_options {
   std::string location;
   std::string suite;
   std::string max_keys;
+  std::string parts;
   bool force_peers = false;
 };
 
@@ -129,5 +129,6 @@ struct raw_options {
 /// Throws bad_arguments with one sentence.
 [[nodiscard]] options parse_options(const raw_options& raw);
 [[nodiscard]] std::uint64_t parse_number(std::string_view what, std::string_view text);
+[[nodiscard]] std::vector<std::string> split_list(std::string_view what, const std::string& text);
 
 }  // namespace espalier::bench

@@ -4,14 +4,22 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
-#include <iterator>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "bench/machine.hpp"
 
 namespace espalier::bench {
+namespace {
+
+std::string part_file(const std::string& name) { return fmt::format("part-{}.md", name); }
+
+}  // namespace
 
 void check_suite(const suite_options& what, std::uint64_t least_keys, std::uint64_t most_keys) {
   if (what.most_keys < least_keys || what.most_keys > most_keys) {
@@ -21,6 +29,21 @@ void check_suite(const suite_options& what, std::uint64_t least_keys, std::uint6
   if (what.base.threads.size() != 1) throw bad_arguments("--threads: a suite takes one number of threads.");
 }
 
+std::vector<std::string> chosen_parts(const suite_options& what, const std::vector<std::string>& all) {
+  if (what.parts.empty()) return all;
+  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  std::string names;
+  for (const auto& name : all) names += (names.empty() ? "" : ", ") + name;
+  for (const auto& name : what.parts) {
+    if (!has(all, name)) throw bad_arguments(fmt::format("--parts does not know '{}': choose from {}.", name, names));
+  }
+  std::vector<std::string> chosen = all;
+  std::erase_if(chosen, [&](const std::string& name) { return !has(what.parts, name); });
+  return chosen;
+}
+
 std::vector<device_choice> suite_devices(const options& base) {
   std::vector<device_choice> devices{device_choice::cpu};
   const bool has_gpu = base.where == device_choice::automatic && device::best().kind() == device_kind::cuda;
@@ -28,36 +51,64 @@ std::vector<device_choice> suite_devices(const options& base) {
   return devices;
 }
 
-suite_folder::suite_folder(std::string folder, std::ostream& out) : folder_(std::move(folder)), out_(out) {
+suite_folder::suite_folder(std::string folder, std::string introduction, std::vector<std::string> parts,
+                           std::ostream& out)
+    : folder_(std::move(folder)), introduction_(std::move(introduction)), parts_(std::move(parts)), out_(out) {
   std::error_code failed;
   std::filesystem::create_directories(folder_, failed);
-  if (failed || !open("tables.md")) {
+  try {
+    write("tables.md", tables());
+  } catch (const std::runtime_error&) {
     throw bad_arguments(fmt::format("--out: the folder '{}' cannot be written to.", folder_));
   }
 }
 
-std::ofstream suite_folder::open(const std::string& name) const {
-  return std::ofstream(std::filesystem::path(folder_) / name);
-}
-
-void suite_folder::save(const std::string& name, const std::string& text) const {
-  std::ofstream file = open(name);
+void suite_folder::write(const std::string& name, const std::string& text) const {
+  std::ofstream file(std::filesystem::path(folder_) / name);
   file << text;
   if (!file.flush()) throw std::runtime_error(fmt::format("Writing '{}' into '{}' failed.", name, folder_));
+}
+
+void suite_folder::write_and_name(const std::string& name, const std::string& text) const {
+  write(name, text);
   fmt::print(out_, "{}\n", (std::filesystem::path(folder_) / name).string());
 }
 
-void suite_folder::keep(device_choice where, report part) {
-  report& all = reports_[where];
-  if (all.rows.empty()) {
-    all = std::move(part);
-  } else {
-    std::move(part.rows.begin(), part.rows.end(), std::back_inserter(all.rows));
+void suite_folder::save_results(const std::string& name, device_choice where, const suite_part& part) const {
+  const std::string file = fmt::format("{}-{}.json", name, where == device_choice::gpu ? "gpu" : "cpu");
+  const auto measured = part.reports.find(where);
+  if (measured == part.reports.end()) {
+    // Those of an earlier run would not be what the tables show.
+    std::filesystem::remove(std::filesystem::path(folder_) / file);
+    return;
   }
-  std::ofstream file = open(where == device_choice::gpu ? "results-gpu.json" : "results-cpu.json");
-  write_json(all, file);
-  if (!file.flush()) throw std::runtime_error(fmt::format("Writing into '{}' failed.", folder_));
+  std::ostringstream text;
+  write_json(measured->second, text);
+  write_and_name(file, text.str());
 }
+
+void suite_folder::save(const std::string& name, const suite_part& part) const {
+  for (const auto where : {device_choice::cpu, device_choice::gpu}) save_results(name, where, part);
+  for (const auto& [file, text] : part.plots) write_and_name(file, text);
+  write_and_name(part_file(name), part.tables);
+  write_and_name("tables.md", tables());
+  out_.flush();  // who waits sees what is there
+}
+
+std::string suite_folder::tables() const {
+  std::string text = introduction_;
+  for (const auto& name : parts_) {
+    const std::ifstream file(std::filesystem::path(folder_) / part_file(name));
+    if (!file) continue;
+    std::ostringstream part;
+    part << file.rdbuf();
+    text += part.str();
+  }
+  return text;
+}
+
+spoken_time::spoken_time(std::string what) : what_(std::move(what)) { std::fprintf(stderr, "%s ...\n", what_.c_str()); }
+spoken_time::~spoken_time() { std::fprintf(stderr, "%s: %.1f s\n", what_.c_str(), watch_.seconds()); }
 
 std::string markdown_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows) {
   std::string text = "|";
@@ -73,8 +124,13 @@ std::string markdown_table(const std::vector<std::string>& head, const std::vect
   return text + '\n';
 }
 
-std::string provenance(const options& base, unsigned threads) {
+std::string markdown_image(const std::string& title, const std::string& file) {
+  return fmt::format("![{}]({})\n\n", title, file);
+}
+
+std::string provenance(const options& base) {
   const machine m = describe_machine();
+  const unsigned threads = device::cpu(static_cast<unsigned>(base.threads.front())).threads();
   return fmt::format("CPU: {}, {} threads. GPU: {}. Commit {}, {}.\nCommand: `{}`.\n\n", m.cpu, threads,
                      m.gpus.empty() ? "none" : m.gpus.front().name, m.commit, m.compiler, base.command);
 }

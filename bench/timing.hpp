@@ -67,4 +67,17 @@ template <class Run>
   return median(std::move(seconds));
 }
 
+/// Of runs that need something made before, which takes far longer: as many as fit into this, at least one.
+inline constexpr double most_seconds_of_runs = 10;
+
+/// `run()` returns its seconds.
+template <class Run>
+[[nodiscard]] double median_of_runs(unsigned repeat, const Run& run) {
+  std::vector<double> seconds;
+  const stopwatch watch;
+  do seconds.push_back(run());
+  while (seconds.size() < repeat && watch.seconds() < most_seconds_of_runs);
+  return median(std::move(seconds));
+}
+
 }  // namespace espalier::bench

@@ -60,7 +60,7 @@ const char* footer =
     "  espalier bench --index radix --device gpu --key-length 32 --ops find --location host --batch 2^15,2^18\n"
     "  espalier bench --index radix --ops update,insert,erase --batch 2^12,2^16,2^20 --path in-place,rebuild\n"
     "  espalier bench --suite btree-on-gpu --max-keys 2^20 --out results\n"
-    "  espalier bench --suite cuart --max-keys 2^18 --out results";
+    "  espalier bench --suite cuart --parts 7,10 --max-keys 2^18 --out results";
 
 void add_data_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--index", o.index, "Which index: " + bench::choices(bench::index_names))->capture_default_str();
@@ -149,7 +149,12 @@ void add_suite_options(CLI::App& c, bench::raw_options& o) {
       "and B-link trees on the CPU and, if there is one, the GPU. cuart: tables and plots of figures 7-12 and 15-17 of "
       "the "
       "CuART paper, radix trees by size, batch, key length and data set, beside an adaptive radix tree of pointers and "
-      "one like GRT. Take --device, --threads, --repeat, --seed, --max-keys and --out");
+      "one like GRT. Take --parts, --device, --threads, --repeat, --seed, --max-keys and --out");
+  c.add_option("--parts", o.parts,
+               "Which parts of a suite are measured (list); default: all. btree-on-gpu: shuffled, ascending, gaussian, "
+               "mesh; cuart: the figures, such as 7,8. Runs with the same --out fill one folder: each part is saved as "
+               "soon as it is measured, its rows as PART-cpu.json and PART-gpu.json, its tables as part-PART.md, and "
+               "tables.md holds those of all parts that are there");
   c.add_option("--max-keys", o.max_keys, "Largest size of a suite; default: the paper's, 2^25 and 144 Mi");
 }
 
@@ -157,9 +162,11 @@ void add_suite_options(CLI::App& c, bench::raw_options& o) {
 void check_suite_options(const CLI::App& c, const bench::raw_options& o) {
   if (o.suite.empty()) {
     if (!o.max_keys.empty()) throw bad_arguments("--max-keys is for --suite.");
+    if (!o.parts.empty()) throw bad_arguments("--parts is for --suite.");
     return;
   }
-  const std::set<std::string> taken{"--suite", "--max-keys", "--device", "--threads", "--repeat", "--seed", "--out"};
+  const std::set<std::string> taken{"--suite",   "--parts",  "--max-keys", "--device",
+                                    "--threads", "--repeat", "--seed",     "--out"};
   for (const auto* option : c.get_options()) {
     if (option->count() != 0 && !taken.contains(option->get_name())) {
       throw bad_arguments(fmt::format("{} is not for --suite.", option->get_name()));
@@ -187,6 +194,7 @@ int run_suite(const bench::raw_options& raw, const std::string& command_line) {
   what.most_keys = btree ? bench::most_btree_keys : bench::most_cuart_keys;
   if (!raw.max_keys.empty()) what.most_keys = bench::parse_number("max-keys", raw.max_keys);
   what.folder = raw.out.empty() ? raw.suite : raw.out;
+  if (!raw.parts.empty()) what.parts = bench::split_list("parts", raw.parts);
   btree ? bench::run_btree_suite(what, std::cout) : bench::run_cuart_suite(what, std::cout);
   return 0;
 }

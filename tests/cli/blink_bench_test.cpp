@@ -86,8 +86,9 @@ TEST_F(blink_bench, trees_that_are_not_compiled_are_refused) {
 
 TEST_F(blink_bench, help_tells_about_it) {
   const outcome r = run("bench --help");
-  for (const char* word : {"--index", "blink", "--policy", "--upper", "--slots", "--path", "--batch", "--fill",
-                           "--requests", "--suite", "--max-keys", "ycsb-f", "find-after-insert", "couple", "express"}) {
+  for (const char* word :
+       {"--index", "blink", "--policy", "--upper", "--slots", "--path", "--batch", "--fill", "--requests", "--suite",
+        "--parts", "--max-keys", "ycsb-f", "find-after-insert", "couple", "express"}) {
     EXPECT_NE(r.out.find(word), std::string::npos) << word;
   }
 }
@@ -243,12 +244,21 @@ TEST_F(blink_bench, suite_writes_tables_plots_and_results) {
   const outcome r =
       run("bench --suite btree-on-gpu --device cpu --max-keys 2^11 --repeat 1 --out '" + folder.string() + "'");
   ASSERT_EQ(r.code, 0) << r.err;
-  const json results = json::parse(contents(folder / "results-cpu.json"), nullptr, false);
-  ASSERT_TRUE(results.contains("rows"));
-  EXPECT_EQ(results["rows"].size(), 4u * 2u * 2u * 4u) << "data sets x sizes x operations x (trees, one beside peers)";
-  const auto beside_peers = std::count_if(results["rows"].begin(), results["rows"].end(),
-                                          [](const json& row) { return row["ratio"].contains("std-map"); });
-  EXPECT_EQ(beside_peers, 4 * 2 * 2);
+  for (const std::string part : {"shuffled", "ascending", "gaussian", "mesh"}) {
+    EXPECT_NE(r.err.find(part + " on the CPU: "), std::string::npos) << "long work says where it is\n" << r.err;
+    const json results = json::parse(contents(folder / (part + "-cpu.json")), nullptr, false);
+    ASSERT_TRUE(results.contains("rows")) << part;
+    EXPECT_EQ(results["rows"].size(), 2u * 2u * 3u) << "sizes x operations x trees";
+    for (const auto& row : results["rows"]) {
+      EXPECT_EQ(row["distribution"], part);
+      for (const char* map : {"std-map", "absl-btree"}) {
+        ASSERT_EQ(row["ratio"].contains(map), row["policy"] == "couple") << "maps beside one tree\n" << row.dump(1);
+        if (row["ratio"].contains(map)) {
+          EXPECT_GT(row["ratio"][map].get<double>(), 0);
+        }
+      }
+    }
+  }
   const std::string tables = contents(folder / "tables.md");
   for (const char* word :
        {"Table 5.2", "Table 5.3", "Table 5.4", "mesh", "| 10 |", "| 11 |", "B+tree, CPU", "B-link express, CPU"}) {
@@ -277,6 +287,9 @@ TEST_F(blink_bench, suites_refuse_what_they_do_not_take) {
   expect_refused("bench --suite btree-on-gpu --device cpu --threads 1,2", "--threads");
   expect_refused("bench --suite btree-on-gpu --out /proc/nowhere", "/proc/nowhere");
   expect_refused("bench --max-keys 2^12", "--max-keys");
+  expect_refused("bench --suite btree-on-gpu --parts mesh,7", "'7': choose from shuffled, ascending, gaussian, mesh.");
+  expect_refused("bench --suite btree-on-gpu --parts mesh,,shuffled", "--parts");
+  expect_refused("bench --parts mesh", "--suite");
 }
 
 }  // namespace
