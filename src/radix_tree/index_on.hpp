@@ -193,17 +193,25 @@ class radix_index_on final : public radix_index {
                                         const range_options& options, const execution& ex) const override {
     byte_range_buffers result;
     const stream& order = ex.order;
-    ask_by_rank(execution{order, ex.wait || !Context::on_gpu}, 1, [&](Context& context) {
-      const keys_in low(context, lo), high(context, hi);
+    const bool walks = finds_beside(what, lo.n);
+    const auto work = [&](Context& context) {
+      const keys_in low(context, lo), high(context, walks ? byte_keys{} : hi);
       result.offsets = buffer<std::uint64_t>(where_, lo.n + 1, order);
-      const buffer<std::uint64_t> begins(where_, lo.n, order);
+      const buffer<std::uint64_t> begins(where_, walks ? 0 : lo.n, order);
+      const buffer<radix_link> links(where_, walks ? lo.n : 0, order);
       std::uint64_t* const offsets = result.offsets.data();
       context.zero(offsets + lo.n, 8);
-      if (lo.n != 0) context.ask(slices(what, low, high, options, begins.data(), offsets), lo.n);
+      if (walks) {
+        context.ask(radix_neighbour_job<V>{tree_.view, what, low.batch(), links.data(), offsets}, lo.n);
+      } else if (lo.n != 0) {
+        context.ask(slices(what, low, high, options, begins.data(), offsets), lo.n);
+      }
       context.exclusive_scan(offsets, offsets, lo.n + 1);
       result.total = context.read(offsets + lo.n);
-      element_lister<Context, V>{tree_.view, context}.list(result, begins.data(), lo.n);
-    });
+      element_lister<Context, V>{tree_.view, context}.list(result, begins.data(), lo.n, nullptr, links.data());
+    };
+    const execution beside{order, ex.wait || !Context::on_gpu};
+    walks ? ask(beside, 1, work) : ask_by_rank(beside, 1, work);
     return result;
   }
   void aggregate(aggregate_op op, radix_slice what, const byte_keys& lo, const byte_keys& hi, interval ends, void* out,
@@ -317,6 +325,13 @@ class radix_index_on final : public radix_index {
                   all.values.data(), tree_.view.size);
   }
 
+  /// Leaves beside a few keys are found by a walk each, if the order of all leaves is not known: that takes a pass over
+  /// the tree.
+  [[nodiscard]] bool finds_beside(radix_slice what, std::size_t n) const {
+    if (n == 0 || what == radix_slice::range || what == radix_slice::prefix) return false;
+    const auto lock = turns_.together();
+    return !tree_.order_is_known && n < tree_.view.size / 8;
+  }
   [[nodiscard]] radix_slice_job<V> slices(radix_slice what, const keys_in& lo, const keys_in& hi,
                                           const range_options& options, std::uint64_t* begins,
                                           std::uint64_t* counts) const {

@@ -15,14 +15,15 @@ struct listed_element {
   const std::uint64_t* offsets;
   std::size_t queries;
   const std::uint64_t* ranks;  ///< of these ranks; null: of all
+  const radix_link* links;     ///< in place of `begins`, where a query has one answer at most
   [[nodiscard]] ESPALIER_INLINE radix_link operator()(std::size_t e) const {
-    if (begins == nullptr) return tree.leaf_at(ranks == nullptr ? e : ranks[e]);
+    if (begins == nullptr && links == nullptr) return tree.leaf_at(ranks == nullptr ? e : ranks[e]);
     std::size_t first = 0, last = queries;  // offsets[first] <= e < offsets[last]
     while (last - first > 1) {
       const std::size_t middle = first + (last - first) / 2;
       (offsets[middle] <= e ? first : last) = middle;
     }
-    return tree.leaf_at(begins[first] + (e - offsets[first]));
+    return links != nullptr ? links[first] : tree.leaf_at(begins[first] + (e - offsets[first]));
   }
 };
 template <unsigned V>
@@ -60,8 +61,8 @@ struct element_lister {
 
   /// result.total is known, and for queries result.offsets.
   void list(byte_range_buffers& result, const std::uint64_t* begins, std::size_t queries,
-            const std::uint64_t* ranks = nullptr) const {
-    const listed_element<V> element{tree, begins, result.offsets.data(), queries, ranks};
+            const std::uint64_t* ranks = nullptr, const radix_link* links = nullptr) const {
+    const listed_element<V> element{tree, begins, result.offsets.data(), queries, ranks, links};
     const stream& order = context.order();
     result.key_offsets = buffer<std::uint64_t>(context.where(), result.total + 1, order);
     context.zero(result.key_offsets.data() + result.total, 8);

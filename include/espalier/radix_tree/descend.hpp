@@ -134,6 +134,59 @@ struct radix_searcher {
   static ESPALIER_INLINE std::uint64_t beside(const View& t, radix_link l, bool before) {
     return before ? t.rank_of(first_leaf(t, l)) : t.rank_of(last_leaf(t, l)) + 1;
   }
+  // ---- the leaf beside a key, without ranks ------------------------------------------------------------------
+  /// The first leaf whose key is greater, or with `inclusive` not less; nothing: there is none.
+  template <class Key>
+  static ESPALIER_HD radix_link after(Team team, const View& t, const Key& key, bool inclusive) {
+    return beside_key<true>(team, t, key, inclusive);
+  }
+  /// The last leaf whose key is less.
+  template <class Key>
+  static ESPALIER_HD radix_link before(Team team, const View& t, const Key& key) {
+    return beside_key<false>(team, t, key, false);
+  }
+  template <bool Right>
+  static ESPALIER_INLINE radix_link end_of(const View& t, radix_link l) {
+    return Right ? first_leaf(t, l) : last_leaf(t, l);
+  }
+  /// Down the way of the key to where no key goes on like it. All keys below that place are beyond this one, or none
+  /// is: then the next one hangs beside the way, at the lowest node that has a child there.
+  template <bool Right, class Key>
+  static ESPALIER_HD radix_link beside_key(Team team, const View& t, const Key& key, bool inclusive) {
+    if (t.size == 0) return {};
+    const radix_link near = nearest(team, t, key);
+    const leaf_key other = t.key_of(near);
+    const std::uint32_t differs = first_difference(key, other);
+    const bool same = differs == same_key;
+    if (same && inclusive) return near;
+    const bool beyond = !same && (symbol_at(other, differs) > symbol_at(key, differs)) == Right;
+    radix_link l = t.root, sibling;
+    while (l.is_node()) {
+      bool passed = false, branches = false;
+      radix_link next;
+      t.with_node(l, [&](const auto& n) {
+        passed = !same && n.head.at > differs;
+        if (passed) return;
+        branches = !same && n.head.at == differs;
+        const unsigned symbol = symbol_at(key, n.head.at);
+        const auto take = [&](unsigned, radix_link child) {
+          sibling = child;
+          return false;
+        };
+        if constexpr (Right) {
+          each_child(n, symbol + 1, take);
+        } else {
+          each_child_back(n, symbol, take);
+        }
+        if (!branches) next = child_of(team, n, symbol);
+      });
+      if (passed) break;
+      if (branches) return end_of<Right>(t, sibling);
+      l = next;
+    }
+    return end_of<Right>(t, beyond ? l : sibling);
+  }
+
   /// The keys that begin with this one have ranks [first, last).
   struct rank_slice {
     std::uint64_t first, last;

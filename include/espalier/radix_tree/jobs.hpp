@@ -66,6 +66,16 @@ struct radix_slice_job {
   std::uint64_t* counts = nullptr;
 };
 
+/// links[i]: the leaf beside key i, or nothing; counts[i]: how many that are. No ranks are asked for.
+template <unsigned V>
+struct radix_neighbour_job {
+  radix_view<V> tree;
+  detail::radix_slice what;
+  byte_batch keys;
+  radix_link* links = nullptr;
+  std::uint64_t* counts = nullptr;
+};
+
 /// links[i]: the leaf that holds the key, or nothing.
 template <unsigned V>
 struct radix_locate_job {

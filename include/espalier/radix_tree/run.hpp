@@ -179,6 +179,16 @@ struct radix_runner {
     }
   }
 
+  static ESPALIER_INLINE void run(Team team, const radix_neighbour_job<V>& job, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const byte_key_view key = job.keys[i];
+      job.links[i] = job.what == detail::radix_slice::predecessor
+                         ? search::before(team, job.tree, key)
+                         : search::after(team, job.tree, key, job.what != detail::radix_slice::successor);
+      job.counts[i] = job.links[i].is_nothing() ? 0 : 1;
+    }
+  }
+
   static ESPALIER_INLINE void run(Team, const radix_aggregate_job<V>& job, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) radix_aggregator<V>::answer(job, i);
   }
