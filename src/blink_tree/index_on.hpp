@@ -155,6 +155,26 @@ class blink_index_on final : public blink_index {
       mask.deliver(context);
     });
   }
+  [[nodiscard]] any_upper_image upper(std::size_t& builds) const override {
+    const auto lock = beside_.together();
+    builds = tree_.lane_builds;
+    upper_image<Word> image = upper_of(tree_.lane);
+    image.view.key = tree_.elements.key;  // a lane is made of words
+    return image;
+  }
+  [[nodiscard]] bool find_from(std::size_t builds, const std::uint32_t* lines, const void* keys, std::size_t n,
+                               void* values, std::uint8_t* found) const override {
+    if constexpr (Context::on_gpu) {
+      throw error("blink_tree: searches that start at given lines are for a CPU.");
+    } else {
+      const auto lock = beside_.together();
+      if (builds != tree_.lane_builds || tree_.view.lane.size == 0) return false;
+      blink_find_job<view_type> job{tree_.view, keys, tree_.elements.value_bytes == 0 ? nullptr : values, found, lines};
+      Context context(tree_.where, tree_.where.default_stream());
+      context.template launch_read<reads, how>(job, n);
+      return true;
+    }
+  }
   void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
             const execution& ex) const override {
     if (n == 0) return;

@@ -22,6 +22,8 @@ struct cpu_kernels {
   cpu_piece<count_job<Word, ValueBytes>> count;
   cpu_piece<fill_job<Word, ValueBytes>> fill;
   cpu_piece<aggregate_job<Word, ValueBytes>> aggregate;
+  cpu_piece<walk_job<Word>> walk;
+  cpu_piece<table_job<Word>> table;
   std::int64_t simd_target = 0;  ///< what they were compiled for, as Highway numbers it; 0: the reference team
 };
 
@@ -63,6 +65,15 @@ auto cpu_kernel(const fill_job<W, V>&, node_search s) {
 template <class W, unsigned V>
 auto cpu_kernel(const aggregate_job<W, V>&, node_search s) {
   return best_cpu_kernels<W, V>(s).aggregate;
+}
+
+template <class W>
+auto cpu_kernel(const walk_job<W>&, node_search s) {
+  return best_cpu_kernels<W, 0>(s).walk;
+}
+template <class W>
+auto cpu_kernel(const table_job<W>&, node_search s) {
+  return best_cpu_kernels<W, 0>(s).table;
 }
 
 }  // namespace espalier::detail

@@ -79,6 +79,22 @@ class index_on final : public static_index {
            });
   }
 
+  [[nodiscard]] any_upper_image upper() const override { return upper_of(settled()); }
+  void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,
+                 std::uint8_t* found) const override {
+    find_job<Word, ValueBytes> job;
+    job.values = elements_.value_bytes == 0 ? nullptr : values;
+    job.found = found;
+    answer_from(lines, keys, n, job);
+  }
+  void bound_from(bound_kind kind, const std::uint32_t* lines, const void* keys, std::size_t n,
+                  std::uint64_t* ranks) const override {
+    bound_job<Word, ValueBytes> job;
+    job.upper = kind == bound_kind::upper;
+    job.ranks = ranks;
+    answer_from(lines, keys, n, job);
+  }
+
   void bound(bound_kind kind, const void* keys, std::size_t n, std::uint64_t* ranks, const query_options& options,
              const execution& ex) const override {
     pieces(n, {input(keys, key_bytes()), output(ranks, 8)}, ex,
@@ -342,6 +358,19 @@ class index_on final : public static_index {
         return sort_first(context, job, n, options);
       default:
         return context.launch(job, n, false, options.search);
+    }
+  }
+
+  template <class Job>
+  void answer_from(const std::uint32_t* lines, const void* keys, std::size_t n, Job job) const {
+    if constexpr (Context::on_gpu) {
+      throw error("static_tree: searches that start at given lines are for a CPU.");
+    } else {
+      job.tree = settled().view;
+      job.keys = keys;
+      job.lines = lines;
+      Context context(where_, where_.default_stream());
+      context.launch(job, n, n <= 1024, node_search::linear);
     }
   }
 

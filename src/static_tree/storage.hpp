@@ -2,6 +2,7 @@
 #pragma once
 
 #include "espalier/device/buffer.hpp"
+#include "espalier/static_tree/index.hpp"  // upper_image
 #include "espalier/static_tree/layout.hpp"
 #include "espalier/static_tree/options.hpp"
 
@@ -43,6 +44,25 @@ struct tree_storage {
 
 [[nodiscard]] constexpr bool keeps(aggregates kept, aggregates wanted) {
   return (static_cast<unsigned>(kept) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
+}
+
+template <class Word, unsigned ValueBytes>
+[[nodiscard]] upper_image<Word> upper_of(const tree_storage<Word, ValueBytes>& tree) {
+  const auto& t = tree.view;
+  upper_image<Word> image;
+  image.view.headers = t.headers;
+  image.view.cells = t.cells;
+  image.view.subtables = t.subtables;
+  image.view.root = t.root;
+  image.view.first = t.first;
+  image.view.last = t.last;
+  image.view.size = t.size;
+  image.view.groups = t.groups;
+  image.view.key = t.key;
+  image.header_bytes = tree.headers.bytes();
+  image.cell_bytes = tree.cells.bytes();
+  image.subtable_bytes = tree.subtables.bytes();
+  return image;
 }
 
 }  // namespace espalier::detail

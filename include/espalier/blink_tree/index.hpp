@@ -58,6 +58,13 @@ class blink_index {
 
   // ---- reads ---------------------------------------------------------------------------------------------
   virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const execution& ex) const = 0;
+  /// Of the express lane, as it is now, and how often it was made: writes may leave it behind, maintain() and reads of
+  /// many keys make it anew. Its size is 0 if the tree is too small for one.
+  [[nodiscard]] virtual any_upper_image upper(std::size_t& builds) const = 0;
+  /// CPU only: the searches start at these lines of that lane; false: there is another one since. All memory is the
+  /// host's.
+  [[nodiscard]] virtual bool find_from(std::size_t builds, const std::uint32_t* lines, const void* keys, std::size_t n,
+                                       void* values, std::uint8_t* found) const = 0;
   virtual void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
                     std::uint8_t* found, const execution& ex) const = 0;
   virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,

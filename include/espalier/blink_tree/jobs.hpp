@@ -18,6 +18,9 @@ struct blink_find_job {
   const void* keys = nullptr;
   void* values = nullptr;
   std::uint8_t* found = nullptr;
+  /// CPU only: for each query a line of the lane, at or before the one of its leaf, that somebody else found
+  /// (hybrid_tree).
+  const std::uint32_t* lines = nullptr;
 };
 
 template <class View>

@@ -83,6 +83,20 @@ struct blink_starter<Team, Reads, blink_view<Word, V, N>> {
     land(team, t, s, n);
     return s;
   }
+  /// The same where the lines are known.
+  template <class KeyAt>
+  static ESPALIER_INLINE starts start_at(Team team, const view& t, const std::uint32_t* lines, unsigned n,
+                                         KeyAt key_at) {
+    starts s;
+    if constexpr (Team::batch > 1) {
+      for (unsigned j = 0; j < n; ++j) {
+        s.key[j] = key_at(j);
+        s.line[j] = lines[j];
+      }
+      enter(team, t, s, n);
+    }
+    return s;
+  }
   static ESPALIER_INLINE unsigned batch_size(std::size_t first, std::size_t last) {
     return last - first < batch ? static_cast<unsigned>(last - first) : batch;
   }

@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <variant>
 
 #include "espalier/core/scalar.hpp"
 #include "espalier/device/buffer.hpp"
 #include "espalier/device/device.hpp"
+#include "espalier/static_tree/layout.hpp"
 #include "espalier/static_tree/options.hpp"
 
 namespace espalier::detail {
@@ -44,6 +46,15 @@ struct range_buffers {
 /// Ranks of one piece of a visit on a CPU.
 inline constexpr std::uint64_t visit_piece = 1 << 16;
 
+/// The levels above the lines, as bytes: what a copy of them on another device is made from (hybrid_tree).
+template <class Word>
+struct upper_image {
+  tree_view<Word, lines_elsewhere> view;  ///< its pointers are in the memory of the index's device
+  std::size_t header_bytes = 0, cell_bytes = 0, subtable_bytes = 0;
+  [[nodiscard]] std::size_t bytes() const { return header_bytes + cell_bytes + subtable_bytes; }
+};
+using any_upper_image = std::variant<upper_image<std::uint32_t>, upper_image<std::uint64_t>>;
+
 enum class aggregate_op : std::uint8_t { sum, min, max, avg };
 enum class bound_kind : std::uint8_t { lower, upper };
 enum class neighbour_kind : std::uint8_t { successor, predecessor };
@@ -62,8 +73,15 @@ class static_index {
   /// Address of the trivially copyable tree_view<Word, ValueSlot> that refs are made from.
   [[nodiscard]] virtual const void* view() const = 0;
 
+  [[nodiscard]] virtual any_upper_image upper() const = 0;
+
   virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const query_options& options,
                     const execution& ex) const = 0;
+  /// CPU only: the searches start at these lines (walk_job); all memory is the host's.
+  virtual void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,
+                         std::uint8_t* found) const = 0;
+  virtual void bound_from(bound_kind kind, const std::uint32_t* lines, const void* keys, std::size_t n,
+                          std::uint64_t* ranks) const = 0;
   virtual void bound(bound_kind kind, const void* keys, std::size_t n, std::uint64_t* ranks,
                      const query_options& options, const execution& ex) const = 0;
   virtual void neighbour(neighbour_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,

@@ -18,6 +18,25 @@ struct query_job {
   const void* keys = nullptr;
   const std::uint32_t* place = nullptr;
   bool ascending = false;  ///< expect neighbours to be near each other; wrong expectations cost time only
+  /// CPU only: a line for each query, at or before the one of its lower bound, that somebody else found (hybrid_tree).
+  const std::uint32_t* lines = nullptr;
+};
+
+/// lines[i]: the first line that can hold the lower bound of key i. Upper levels alone are read, so that they may lie
+/// in the memory of one processor and the lines in that of another.
+template <class Word>
+struct walk_job {
+  tree_view<Word, lines_elsewhere> tree;
+  const void* keys = nullptr;
+  const std::uint32_t* groups = nullptr;  ///< where to go on, if the table has been looked at already
+  std::uint32_t* lines = nullptr;
+};
+/// The first level of that by itself: groups[i].
+template <class Word>
+struct table_job {
+  tree_view<Word, lines_elsewhere> tree;
+  const void* keys = nullptr;
+  std::uint32_t* groups = nullptr;
 };
 
 template <class Word, unsigned ValueBytes>

@@ -170,9 +170,25 @@ struct runner {
         continue;
       }
       for (unsigned j = 0; j < n; ++j) x[j] = searcher<Team, Word, V>::clamp(job.tree, key[j]);
-      descend(team, job, x, n, line);
+      find_lines(team, job, i, x, n, line);
       for (unsigned j = 0; j < n; ++j) answer(team, job, line[j], x[j], key[j], place_of(job, i + j));
     }
+  }
+
+  /// Stages 1 to 3, or what is known of them.
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void find_lines(Team team, const query_job<Word, V>& job, std::size_t first, const Word* x,
+                                         unsigned n, std::uint64_t* line) {
+    if constexpr (batch > 1) {
+      if (job.lines != nullptr) {
+        for (unsigned j = 0; j < n; ++j) {
+          line[j] = job.lines[first + j];
+          searcher<Team, Word, V>::prefetch_line(team, job.tree, line[j]);
+        }
+        return;
+      }
+    }
+    descend(team, job, x, n, line);
   }
 
   /// Stages 1 to 3. Where a batch is said to ascend and its queries turn out to lie close together, the lines between
@@ -204,11 +220,52 @@ struct runner {
     search::descend(team, t, x, n, line);
   }
 
+  // ---- upper levels alone ---------------------------------------------------------------------------------
+  template <class Word>
+  static ESPALIER_INLINE void run(Team team, const table_job<Word>& job, std::size_t first, std::size_t last) {
+    using search = searcher<Team, Word, lines_elsewhere>;
+    const auto& t = job.tree;
+    for (std::size_t i = first; i < last; i += batch) {
+      const unsigned n = batch_size(i, last);
+      Word x[batch];
+      load_words(t.key, job.keys, i, n, x);
+      for (unsigned j = 0; j < n; ++j) {
+        x[j] = search::clamp(t, x[j]);
+        if constexpr (batch > 1) team.prefetch(search::cell_of(t, x[j]));
+      }
+      for (unsigned j = 0; j < n; ++j) job.groups[i + j] = search::group_of(t, *search::cell_of(t, x[j]), x[j]);
+    }
+  }
+  template <class Word>
+  static ESPALIER_INLINE void run(Team team, const walk_job<Word>& job, std::size_t first, std::size_t last) {
+    using search = searcher<Team, Word, lines_elsewhere>;
+    const auto& t = job.tree;
+    for (std::size_t i = first; i < last; i += batch) {
+      const unsigned n = batch_size(i, last);
+      Word x[batch];
+      std::uint32_t group[batch];
+      load_words(t.key, job.keys, i, n, x);
+      for (unsigned j = 0; j < n; ++j) {
+        x[j] = search::clamp(t, x[j]);
+        if constexpr (batch > 1) {
+          if (job.groups == nullptr) team.prefetch(search::cell_of(t, x[j]));
+        }
+      }
+      for (unsigned j = 0; j < n; ++j) {
+        group[j] =
+            job.groups != nullptr ? job.groups[i + j] : search::group_of(t, *search::cell_of(t, x[j]), x[j]);
+        if constexpr (batch > 1) team.prefetch(t.headers + group[j]);
+      }
+      for (unsigned j = 0; j < n; ++j)
+        job.lines[i + j] = static_cast<std::uint32_t>(search::line_of(team, t, group[j], x[j]));
+    }
+  }
+
   // ---- ranks ----------------------------------------------------------------------------------------------
   /// Lower bounds of words, or upper bounds: those of the next word, which for the largest word is the end.
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void ranks(Team team, const query_job<Word, V>& job, bool upper, Word* key, unsigned n,
-                                    std::uint64_t* rank) {
+  static ESPALIER_INLINE void ranks(Team team, const query_job<Word, V>& job, std::size_t first, bool upper, Word* key,
+                                    unsigned n, std::uint64_t* rank) {
     using search = searcher<Team, Word, V>;
     const auto& t = job.tree;
     if (t.size == 0) {
@@ -223,7 +280,7 @@ struct runner {
       past[j] = sought < key[j] || sought > t.last;
       x[j] = past[j] ? t.last : search::clamp(t, sought);
     }
-    descend(team, job, x, n, line);
+    find_lines(team, job, first, x, n, line);
     for (unsigned j = 0; j < n; ++j) {
       const std::uint64_t r = search::rank_in(team, t, line[j], x[j]);
       rank[j] = past[j] ? t.size : r;
@@ -237,7 +294,7 @@ struct runner {
       Word key[batch];
       std::uint64_t rank[batch];
       load_queries(job, i, n, key);
-      ranks(team, job, job.upper, key, n, rank);
+      ranks(team, job, i, job.upper, key, n, rank);
       for (unsigned j = 0; j < n; ++j) store_once(job.ranks + place_of(job, i + j), rank[j]);
     }
   }
@@ -249,7 +306,7 @@ struct runner {
       Word key[batch];
       std::uint64_t rank[batch];
       load_queries(job, i, n, key);
-      ranks(team, job, job.successor, key, n, rank);
+      ranks(team, job, i, job.successor, key, n, rank);
       for (unsigned j = 0; j < n; ++j) {
         const bool there = job.successor ? rank[j] < job.tree.size : rank[j] > 0;
         store_element(job.tree, job.successor ? rank[j] : rank[j] - 1, there, place_of(job, i + j), job.out_keys,
@@ -273,9 +330,9 @@ struct runner {
     const query_job<Word, V> query{job.tree, nullptr, nullptr, false};
     Word key[batch];
     load_words(job.tree.key, job.lo, i, n, key);
-    ranks(team, query, job.ends == interval::left_open || job.ends == interval::open, key, n, begin);
+    ranks(team, query, i, job.ends == interval::left_open || job.ends == interval::open, key, n, begin);
     load_words(job.tree.key, job.hi, i, n, key);
-    ranks(team, query, job.ends == interval::closed || job.ends == interval::left_open, key, n, end);
+    ranks(team, query, i, job.ends == interval::closed || job.ends == interval::left_open, key, n, end);
     for (unsigned j = 0; j < n; ++j) {
       if (end[j] < begin[j]) end[j] = begin[j];
     }

@@ -1,0 +1,45 @@
+// index.hpp - the hybrid tree without types: what the typed owner (hybrid_tree.hpp) calls. All memory is the host's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "espalier/blink_tree/index.hpp"  // seek_kind, write_op
+#include "espalier/hybrid_tree/options.hpp"
+#include "espalier/static_tree/index.hpp"  // element_type, range_buffers, aggregate_op
+
+namespace espalier::detail {
+
+class hybrid_index {
+ public:
+  virtual ~hybrid_index() = default;
+
+  [[nodiscard]] virtual const device& where() const = 0;  ///< of the inner levels
+  [[nodiscard]] virtual const device& host() const = 0;
+  [[nodiscard]] virtual element_type elements() const = 0;
+  [[nodiscard]] virtual hybrid_stats stats() const = 0;
+  [[nodiscard]] virtual validation validate() const = 0;
+  /// Finds the best placement and balance for keys like these, by asking for them.
+  virtual void tune(const void* keys, std::size_t n) = 0;
+
+  virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found,
+                    const hybrid_query& how) const = 0;
+  virtual void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
+                    std::uint8_t* found) const = 0;
+  virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
+                     std::uint64_t* counts) const = 0;
+  [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n,
+                                            const range_options& options) const = 0;
+  virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
+                         std::uint8_t* found) const = 0;
+  /// Strong guarantee: if it throws, the tree is as it was.
+  virtual void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) = 0;
+};
+
+/// Of equal keys the last one wins. n = 0 makes an empty tree.
+[[nodiscard]] std::unique_ptr<hybrid_index> build_hybrid_index(const device& where, element_type elements,
+                                                               const hybrid_options& options, const void* keys,
+                                                               const void* values, std::size_t n);
+
+}  // namespace espalier::detail

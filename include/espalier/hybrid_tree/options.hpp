@@ -1,0 +1,71 @@
+// options.hpp - what a caller may choose, and what the hybrid tree tells about itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "espalier/static_tree/options.hpp"  // interval, range_options, validation
+
+namespace espalier {
+
+/// How the tree is kept in host memory.
+enum class hybrid_layout : std::uint8_t {
+  implicit,  ///< arrays addressed by number, no pointers: a static tree. Fastest to search; a write builds it anew
+  regular,   ///< nodes with links: a B-link tree with an express lane. Takes batches of writes
+};
+
+/// Who walks what. The leaves are in host memory in any case.
+enum class hybrid_placement : std::uint8_t {
+  automatic,   ///< as measured
+  host_alone,  ///< the CPU walks all levels
+  shared,      ///< the device walks the inner levels, the CPU goes on in the leaves
+};
+
+/// How buckets of queries follow each other.
+enum class bucket_handling : std::uint8_t {
+  sequential,       ///< up, walk, down, leaves: one bucket after the other
+  pipelined,        ///< the device begins with the next bucket when this one's answer has come back
+  double_buffered,  ///< the device always has a second bucket waiting
+};
+
+/// How the inner levels of a bucket are shared out (paper 003): the CPU walks `levels` of them for the first `share` of
+/// the queries, and one more for the others. There are two: the table, and the headers of groups.
+struct load_balance {
+  unsigned levels = 0;
+  double share = 1;
+  friend bool operator==(const load_balance&, const load_balance&) = default;
+};
+
+struct hybrid_options {
+  hybrid_layout layout = hybrid_layout::implicit;
+  double fill = 0.75;            ///< of the leaves of the regular layout
+  std::size_t bucket = 1 << 16;  ///< queries that travel together
+  /// Bytes that the tree may take of the device's memory. What does not fit is walked by the CPU.
+  std::size_t device_memory = std::numeric_limits<std::size_t>::max();
+  unsigned threads = 0;  ///< of the host; 0: all cores
+};
+
+struct hybrid_query {
+  hybrid_placement placement = hybrid_placement::automatic;
+  bucket_handling buckets = bucket_handling::double_buffered;
+  std::optional<load_balance> balance = {};  ///< else as tuned, and as the load shifts
+};
+
+struct hybrid_stats {
+  std::size_t size = 0;                                       ///< elements
+  std::size_t host_bytes = 0;                                 ///< leaves and inner levels in host memory
+  std::size_t inner_bytes = 0;                                ///< inner levels
+  std::size_t device_bytes = 0;                               ///< inner levels on the device, and buckets
+  hybrid_placement placement = hybrid_placement::host_alone;  ///< of large batches
+  load_balance balance;
+  std::string reason;  ///< why, in one sentence
+};
+
+[[nodiscard]] std::string to_string(hybrid_layout l);
+[[nodiscard]] std::string to_string(hybrid_placement p);
+[[nodiscard]] std::string to_string(bucket_handling b);
+
+}  // namespace espalier

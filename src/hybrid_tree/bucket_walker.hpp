@@ -1,0 +1,87 @@
+// bucket_walker.hpp - buckets of queries on their way to the device and back.
+//
+// Each slot has a stream and buffers of its own: keys go up, the inner levels are walked, line numbers come back, in
+// stream order. start() returns at once; wait() sleeps until the slot's lines are there. A slot is used by one bucket
+// at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "espalier/device/buffer.hpp"
+#include "espalier/device/cpu.hpp"
+#include "hybrid_tree/inner_levels.hpp"
+
+namespace espalier::detail {
+
+class bucket_walker {
+ public:
+  static constexpr unsigned slots = 3;  ///< two at the device, one whose lines are being used
+
+  bucket_walker(const device& where, const device& host, unsigned key_bytes, std::size_t bucket)
+      : host_(host), key_bytes_(key_bytes) {
+    const device pinned = where.with_pool(where.host_pool());
+    for (unsigned s = 0; s < slots; ++s) {
+      const stream order = where.make_stream();
+      slots_.push_back({where, order, raw_buffer(where, bucket * key_bytes, order),
+                        raw_buffer(pinned, bucket * key_bytes, order), buffer<std::uint32_t>(where, bucket, order),
+                        buffer<std::uint32_t>(pinned, bucket, order), buffer<std::uint32_t>(where, bucket, order),
+                        buffer<std::uint32_t>(pinned, bucket, order)});
+    }
+  }
+  /// Of the device's memory.
+  [[nodiscard]] static std::size_t bytes(unsigned key_bytes, std::size_t bucket) {
+    return slots * bucket * (key_bytes + 8);
+  }
+
+  /// Groups of the queries [plain, plain + grouped) of the slot's next bucket, to be written before start().
+  [[nodiscard]] std::uint32_t* groups(unsigned s) const { return slots_[s].host_groups.data(); }
+
+  /// The first `plain` keys are walked from the table on, the next `grouped` ones from their groups on.
+  void start(unsigned s, const inner_levels& levels, const void* keys, std::size_t plain, std::size_t grouped) {
+    const slot& at = slots_[s];
+    const std::size_t n = plain + grouped, bytes = n * key_bytes_;
+    if (n == 0) return;
+    auto* const staged = static_cast<char*>(at.host_keys.data());
+    host_.for_each_chunk(bytes, std::size_t{1} << 16, [&](std::size_t first, std::size_t last) {
+      std::memcpy(staged + first, static_cast<const char*>(keys) + first, last - first);
+    });
+    at.where.copy(at.keys.data(), staged, bytes, at.order);
+    levels.walk(at.keys.data(), nullptr, plain, at.lines.data(), at.order);
+    if (grouped != 0) {
+      at.where.copy(at.groups.data(), at.host_groups.data(), grouped * 4, at.order);
+      levels.walk(static_cast<const char*>(at.keys.data()) + plain * key_bytes_, at.groups.data(), grouped,
+                  at.lines.data() + plain, at.order);
+    }
+    at.where.copy(at.host_lines.data(), at.lines.data(), n * 4, at.order);
+  }
+  /// Throws what the device met.
+  [[nodiscard]] const std::uint32_t* wait(unsigned s) const {
+    slots_[s].order.synchronize();
+    return slots_[s].host_lines.data();
+  }
+  /// After an error: nothing of ours is in use any more.
+  void abandon() const noexcept {
+    for (const slot& at : slots_) {
+      try {
+        at.order.synchronize();
+      } catch (...) {
+      }
+    }
+  }
+
+ private:
+  struct slot {
+    device where;
+    stream order;
+    raw_buffer keys, host_keys;
+    buffer<std::uint32_t> groups, host_groups, lines, host_lines;
+  };
+  cpu_backend host_;
+  unsigned key_bytes_;
+  std::vector<slot> slots_;
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,46 @@
+// host_side.hpp - what of a hybrid tree is in host memory: all of it, searched by the CPU from any level on.
+//
+// Two layouts: a static tree, or a B-link tree with an express lane. Both have the same kind of inner levels (table,
+// group headers), which give a line number; a search goes on from there. An older copy of the inner levels of a B-link
+// tree may name leaves that have split since: right links lead on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "espalier/hybrid_tree/index.hpp"
+
+namespace espalier::detail {
+
+class host_side {
+ public:
+  virtual ~host_side() = default;
+
+  [[nodiscard]] virtual std::size_t size() const = 0;
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+  [[nodiscard]] virtual validation validate() const = 0;
+  /// Its pointers hold until the next write.
+  [[nodiscard]] virtual any_upper_image upper() const = 0;
+
+  virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found) const = 0;
+  /// From lines of upper() on.
+  virtual void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,
+                         std::uint8_t* found) const = 0;
+  virtual void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
+                    std::uint8_t* found) const = 0;
+  virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
+                     std::uint64_t* counts) const = 0;
+  [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n,
+                                            const range_options& options) const = 0;
+  virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
+                         std::uint8_t* found) const = 0;
+  virtual void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) = 0;
+};
+
+[[nodiscard]] std::unique_ptr<host_side> make_implicit_side(const device& host, element_type elements, const void* keys,
+                                                            const void* values, std::size_t n);
+[[nodiscard]] std::unique_ptr<host_side> make_regular_side(const device& host, element_type elements, double fill,
+                                                           const void* keys, const void* values, std::size_t n);
+
+}  // namespace espalier::detail

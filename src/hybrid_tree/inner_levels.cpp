@@ -1,0 +1,21 @@
+// inner_levels.cpp - which compiled code walks the inner levels on a device.
+#include "hybrid_tree/inner_levels_on.hpp"
+#include "static_tree/cpu_context.hpp"
+
+namespace espalier::detail {
+
+#ifdef ESPALIER_HAS_CUDA
+[[nodiscard]] std::unique_ptr<inner_levels> copy_inner_levels_to_gpu(const device& where, const any_upper_image& image);
+#endif
+
+std::unique_ptr<inner_levels> copy_inner_levels(const device& where, const any_upper_image& image) {
+#ifdef ESPALIER_HAS_CUDA
+  if (where.kind() == device_kind::cuda) return copy_inner_levels_to_gpu(where, image);
+#endif
+  return make_inner_levels<cpu_context>(where, image, true);
+}
+std::unique_ptr<inner_levels> borrow_inner_levels(const device& host, const any_upper_image& image) {
+  return make_inner_levels<cpu_context>(host, image, false);
+}
+
+}  // namespace espalier::detail

@@ -1,0 +1,114 @@
+// pipeline_test.cpp - the order of buckets, and how levels are shared out.
+#include "hybrid_tree/pipeline.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "hybrid_tree/balance.hpp"
+
+namespace espalier::test {
+namespace {
+
+using detail::discover_balance;
+using detail::parts_of;
+using detail::rebalanced;
+
+std::string steps_of(bucket_handling how, std::size_t buckets) {
+  std::string steps;
+  std::size_t finished = 0;
+  (void)detail::run_pipeline(
+      how, buckets, 3, finished, [&](std::size_t b, unsigned) { steps += "s" + std::to_string(b) + " "; },
+      [&](unsigned slot) { steps += "w" + std::to_string(slot) + " "; },
+      [&](std::size_t b, unsigned) { steps += "f" + std::to_string(b) + " "; });
+  EXPECT_EQ(finished, buckets);
+  return steps;
+}
+
+TEST(HybridPipeline, BucketsComeInTheOrderOfTheStrategy) {
+  EXPECT_EQ(steps_of(bucket_handling::sequential, 3), "s0 w0 f0 s1 w1 f1 s2 w2 f2 ");
+  EXPECT_EQ(steps_of(bucket_handling::pipelined, 3), "s0 w0 s1 f0 w1 s2 f1 w2 f2 ");
+  EXPECT_EQ(steps_of(bucket_handling::double_buffered, 4), "s0 s1 w0 s2 f0 w1 s3 f1 w2 f2 w0 f3 ");
+  for (const auto how : {bucket_handling::sequential, bucket_handling::pipelined, bucket_handling::double_buffered}) {
+    EXPECT_EQ(steps_of(how, 0), "");
+    EXPECT_EQ(steps_of(how, 1), "s0 w0 f0 ");
+  }
+}
+
+// No slot is started again before the bucket that is in it is finished.
+TEST(HybridPipeline, NoSlotHasTwoBuckets) {
+  for (const auto how : {bucket_handling::sequential, bucket_handling::pipelined, bucket_handling::double_buffered}) {
+    std::vector<bool> busy(3);
+    std::size_t finished = 0;
+    (void)detail::run_pipeline(
+        how, 20, 3, finished,
+        [&](std::size_t, unsigned slot) {
+          EXPECT_FALSE(busy[slot]);
+          busy[slot] = true;
+        },
+        [&](unsigned slot) { EXPECT_TRUE(busy[slot]); }, [&](std::size_t, unsigned slot) { busy[slot] = false; });
+  }
+}
+
+TEST(HybridPipeline, AnErrorTellsWhatWasFinished) {
+  for (const auto how : {bucket_handling::sequential, bucket_handling::pipelined, bucket_handling::double_buffered}) {
+    std::size_t finished = 99, waited = 0, done = 0;
+    EXPECT_THROW((void)detail::run_pipeline(
+                     how, 10, 3, finished, [](std::size_t, unsigned) {},
+                     [&](unsigned) {
+                       if (++waited == 5) throw std::runtime_error("lost");
+                     },
+                     [&](std::size_t, unsigned) { ++done; }),
+                 std::runtime_error);
+    EXPECT_EQ(finished, 4u);
+    EXPECT_EQ(done, 4u);
+  }
+}
+
+/// What a level costs: the device `d` per query and level, the host `h`, and `leaf` per leaf.
+load_balance found_for(double d, double h, double leaf) {
+  return discover_balance([&](const load_balance& b) {
+    const auto parts = parts_of(b, 1000);
+    const double plain = static_cast<double>(parts.plain), grouped = static_cast<double>(parts.grouped),
+                 local = static_cast<double>(parts.local);
+    return detail::sample_times{d * (2 * plain + grouped), leaf * 1000 + h * (grouped + 2 * local)};
+  });
+}
+
+TEST(HybridBalance, AFastDeviceWalksAll) { EXPECT_EQ(found_for(1, 4, 8), load_balance{}); }
+TEST(HybridBalance, ASlowDeviceGetsAShare) {
+  const load_balance b = found_for(3, 1, 2);  // 3 (1 + x) = 2 + (1 - x) at x = 0, the first level at the host
+  EXPECT_TRUE(b.levels == 0 && b.share < 0.1) << b.levels << ", " << b.share;
+  const load_balance slower = found_for(40, 1, 2);
+  EXPECT_EQ(slower.levels, 1u);
+  EXPECT_LT(slower.share, 0.2);
+}
+TEST(HybridBalance, PartsOfABucketAddUp) {
+  for (const unsigned levels : {0u, 1u, 2u}) {
+    for (const double share : {0.0, 0.3, 0.5, 1.0}) {
+      for (const std::size_t n : {0u, 1u, 7u, 1000u}) {
+        const auto p = parts_of({levels, share}, n);
+        EXPECT_EQ(p.plain + p.grouped + p.local, n);
+      }
+    }
+  }
+}
+// Whatever the load does, steps lead to either end and back.
+TEST(HybridBalance, StepsLeadToEitherEndAndBack) {
+  load_balance b;
+  unsigned steps = 0;
+  for (; b.levels < detail::inner_level_count && steps < 1000; ++steps) b = rebalanced(b, 1, 1);
+  EXPECT_EQ(b.levels, detail::inner_level_count);
+  EXPECT_EQ(rebalanced(b, 1, 1), b) << "there is nothing more to take";
+  for (steps = 0; !(b == load_balance{}) && steps < 1000; ++steps) {
+    b = rebalanced(b, 0, 1);
+    ASSERT_TRUE(b.share >= 0 && b.share <= 1);
+  }
+  EXPECT_EQ(b, load_balance{});
+  EXPECT_EQ(rebalanced({0, 0.5}, 0.1, 1), (load_balance{0, 0.5})) << "nobody waits much";
+}
+
+}  // namespace
+}  // namespace espalier::test
