@@ -21,7 +21,6 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
   using base::batch_size;
   using base::run;
   using base::start;
-  using base::start_at;
   using base::word_at;
   using typename base::descent;
   using typename base::io;
@@ -37,9 +36,9 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     const view& t = job.tree;
     for (std::size_t i = first; i < last; i += batch) {
       const unsigned n = batch_size(i, last);
-      const auto key_at = [&](unsigned j) { return word_at(t, job.keys, i + j); };
-      const starts s = Team::batch > 1 && job.lines != nullptr ? start_at(team, t, job.lines + i, n, key_at)
-                                                               : start(team, t, n, key_at);
+      const starts s = start(
+          team, t, n, [&](unsigned j) { return word_at(t, job.keys, i + j); },
+          job.lines == nullptr ? nullptr : job.lines + i);
       for (unsigned j = 0; j < n; ++j) {
         value v{};
         const bool found = reader::find_from(team, t, s.id_of(team, j), s.key_of(team, j), v);

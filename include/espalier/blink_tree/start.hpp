@@ -71,30 +71,22 @@ struct blink_starter<Team, Reads, blink_view<Word, V, N>> {
       s.id[0] = team.lane() < n ? descender<alone, Reads, view>::leaf(alone{}, t, s.key[0]) : node_id{0};
     }
   }
-  /// key_at(j) is the word of element j.
+  /// key_at(j) is the word of element j. `lines`: where the lane names their leaves, if that is known; CPU only.
   template <class KeyAt>
-  static ESPALIER_INLINE starts start(Team team, const view& t, unsigned n, KeyAt key_at) {
+  static ESPALIER_INLINE starts start(Team team, const view& t, unsigned n, KeyAt key_at,
+                                      [[maybe_unused]] const std::uint32_t* lines = nullptr) {
     starts s;
     if constexpr (Team::batch > 1) {
       for (unsigned j = 0; j < n; ++j) s.key[j] = key_at(j);
+      if (lines != nullptr) {
+        for (unsigned j = 0; j < n; ++j) s.line[j] = lines[j];
+        enter(team, t, s, n);
+        return s;
+      }
     } else {
       s.key[0] = team.lane() < n ? key_at(team.lane()) : Word{0};
     }
     land(team, t, s, n);
-    return s;
-  }
-  /// The same where the lines are known.
-  template <class KeyAt>
-  static ESPALIER_INLINE starts start_at(Team team, const view& t, const std::uint32_t* lines, unsigned n,
-                                         KeyAt key_at) {
-    starts s;
-    if constexpr (Team::batch > 1) {
-      for (unsigned j = 0; j < n; ++j) {
-        s.key[j] = key_at(j);
-        s.line[j] = lines[j];
-      }
-      enter(team, t, s, n);
-    }
     return s;
   }
   static ESPALIER_INLINE unsigned batch_size(std::size_t first, std::size_t last) {
