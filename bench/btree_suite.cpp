@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t least_keys = std::uint64_t{1} << 10;
 
-constexpr const char* introduction =
+constexpr const char* btree_introduction =
     "# B-trees beside std::map\n\nSpeed-up over one thread of `std::map` (and its time for all n operations); keys and "
     "values have 32 bits, those of the mesh 64. `std::map` and `absl::btree_map` run in one thread, where there are "
     "cores enough several at the same time, before the trees.\n\n";
@@ -94,7 +94,7 @@ class btree_suite {
       : what_(what),
         devices_(suite_devices(what.base)),
         chosen_(chosen_sets(what)),
-        folder_(what.folder, introduction, part_names(), out) {}
+        folder_(what.folder, btree_introduction, part_names(), out) {}
 
   void run() const {
     const std::vector<map_timing> all = measure_all_maps();

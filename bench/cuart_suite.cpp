@@ -28,7 +28,7 @@ struct curves {
   }
 };
 
-constexpr const char* introduction =
+constexpr const char* cuart_introduction =
     "# Radix trees: figures of the CuART paper\n\nMillions of operations per second: on a GPU end to end from "
     "page-locked host memory, or with keys and answers in device memory; on a CPU from and to host memory. The paper's "
     "machines are not this one, and figure 18, which compares them, is left out, as are 13 and 14. `pointer-art` and "
@@ -48,7 +48,7 @@ class cuart_suite {
         devices_(suite_devices(what.base)),
         figures_(cuart_figures(what.base, what.most_keys, devices_)),
         chosen_(chosen_parts(what, part_names(figures_))),
-        folder_(what.folder, introduction, part_names(figures_), out) {}
+        folder_(what.folder, cuart_introduction, part_names(figures_), out) {}
 
   void run() const {
     for (const auto& figure : figures_) {
