@@ -47,7 +47,7 @@ class hybrid_tree_index final : public hybrid_index {
   [[nodiscard]] const device& host() const override { return host_; }
   [[nodiscard]] element_type elements() const override { return elements_; }
   [[nodiscard]] hybrid_stats stats() const override {
-    const std::shared_lock lock(gate_);
+    const auto lock = together();
     const std::lock_guard device_lock(device_);
     hybrid_stats s;
     s.size = side_->size();
@@ -61,13 +61,13 @@ class hybrid_tree_index final : public hybrid_index {
     return s;
   }
   [[nodiscard]] validation validate() const override {
-    const std::shared_lock lock(gate_);
+    const auto lock = together();
     return side_->validate();
   }
 
   void find(const void* keys, std::size_t n, void* values, std::uint8_t* found,
             const hybrid_query& how) const override {
-    const std::shared_lock lock(gate_);
+    const auto lock = together();
     if (n == 0) return;
     std::size_t done = 0;
     if (how.placement != hybrid_placement::host_alone) {
@@ -81,32 +81,32 @@ class hybrid_tree_index final : public hybrid_index {
   }
   void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
             std::uint8_t* found) const override {
-    const std::shared_lock lock(gate_);
+    const auto lock = together();
     if (n != 0) side_->seek(kind, keys, n, out_keys, out_values, found);
   }
   void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
              std::uint64_t* counts) const override {
-    const std::shared_lock lock(gate_);
+    const auto lock = together();
     if (n != 0) side_->count(lo, hi, n, options, counts);
   }
   [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n,
                                     const range_options& options) const override {
-    const std::shared_lock lock(gate_);
+    const auto lock = together();
     return side_->range(lo, hi, n, options);
   }
   void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                  std::uint8_t* found) const override {
-    const std::shared_lock lock(gate_);
+    const auto lock = together();
     if (n != 0) side_->aggregate(op, lo, hi, n, ends, out, found);
   }
   void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) override {
     if (n == 0) return;
-    const std::unique_lock lock(gate_);
+    const auto lock = alone();
     side_->write(op, keys, values, n, done);
     renew();
   }
   void tune(const void* keys, std::size_t n) override {
-    const std::shared_lock lock(gate_);
+    const auto lock = together();
     const std::lock_guard device_lock(device_);
     if (levels_ == nullptr || n == 0) return;
     const std::size_t bucket = std::min(n, options_.bucket), buckets = std::min<std::size_t>(n / bucket, 16);
@@ -137,6 +137,16 @@ class hybrid_tree_index final : public hybrid_index {
   }
 
  private:
+  // Who waits to write holds the door: readers that come later wait behind it, however many there are.
+  [[nodiscard]] std::shared_lock<std::shared_mutex> together() const {
+    const std::lock_guard through(door_);
+    return std::shared_lock(gate_);
+  }
+  [[nodiscard]] std::unique_lock<std::shared_mutex> alone() const {
+    const std::lock_guard through(door_);
+    return std::unique_lock(gate_);
+  }
+
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements_.key); }
   [[nodiscard]] const void* at(const void* keys, std::size_t i) const {
     return static_cast<const char*>(keys) + i * key_bytes();
@@ -236,6 +246,7 @@ class hybrid_tree_index final : public hybrid_index {
   element_type elements_;
   hybrid_options options_;
   std::unique_ptr<host_side> side_;
+  mutable std::mutex door_;
   mutable std::shared_mutex gate_;
   // What follows is changed by who holds the device, or the tree alone.
   mutable std::mutex device_;

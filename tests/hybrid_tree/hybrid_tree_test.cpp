@@ -304,7 +304,7 @@ TEST_P(HybridTree, ReadersSeeNoHalfOfAWrite) {
         }
       });
     }
-    for (std::uint64_t round = 1; round <= 8; ++round)
+    for (std::uint64_t round = 1; round <= 40; ++round)
       tree.insert_or_assign(keys, std::vector<std::uint64_t>(n, round));
     over = true;
     for (std::thread& r : readers) r.join();
