@@ -221,6 +221,19 @@ struct runner {
   }
 
   // ---- upper levels alone ---------------------------------------------------------------------------------
+  /// Queries as the table takes them. `prefetches`: their cells are looked at next.
+  template <class Word>
+  static ESPALIER_INLINE void load_clamped(Team team, const tree_view<Word, lines_elsewhere>& t, const void* keys,
+                                           std::size_t first, unsigned n, [[maybe_unused]] bool prefetches, Word* x) {
+    using search = searcher<Team, Word, lines_elsewhere>;
+    load_words(t.key, keys, first, n, x);
+    for (unsigned j = 0; j < n; ++j) {
+      x[j] = search::clamp(t, x[j]);
+      if constexpr (batch > 1) {
+        if (prefetches) team.prefetch(search::cell_of(t, x[j]));
+      }
+    }
+  }
   template <class Word>
   static ESPALIER_INLINE void run(Team team, const table_job<Word>& job, std::size_t first, std::size_t last) {
     using search = searcher<Team, Word, lines_elsewhere>;
@@ -228,11 +241,7 @@ struct runner {
     for (std::size_t i = first; i < last; i += batch) {
       const unsigned n = batch_size(i, last);
       Word x[batch];
-      load_words(t.key, job.keys, i, n, x);
-      for (unsigned j = 0; j < n; ++j) {
-        x[j] = search::clamp(t, x[j]);
-        if constexpr (batch > 1) team.prefetch(search::cell_of(t, x[j]));
-      }
+      load_clamped(team, t, job.keys, i, n, true, x);
       for (unsigned j = 0; j < n; ++j) job.groups[i + j] = search::group_of(t, *search::cell_of(t, x[j]), x[j]);
     }
   }
@@ -244,16 +253,9 @@ struct runner {
       const unsigned n = batch_size(i, last);
       Word x[batch];
       std::uint32_t group[batch];
-      load_words(t.key, job.keys, i, n, x);
+      load_clamped(team, t, job.keys, i, n, job.groups == nullptr, x);
       for (unsigned j = 0; j < n; ++j) {
-        x[j] = search::clamp(t, x[j]);
-        if constexpr (batch > 1) {
-          if (job.groups == nullptr) team.prefetch(search::cell_of(t, x[j]));
-        }
-      }
-      for (unsigned j = 0; j < n; ++j) {
-        group[j] =
-            job.groups != nullptr ? job.groups[i + j] : search::group_of(t, *search::cell_of(t, x[j]), x[j]);
+        group[j] = job.groups != nullptr ? job.groups[i + j] : search::group_of(t, *search::cell_of(t, x[j]), x[j]);
         if constexpr (batch > 1) team.prefetch(t.headers + group[j]);
       }
       for (unsigned j = 0; j < n; ++j)
