@@ -87,13 +87,6 @@ class index_on final : public static_index {
     job.found = found;
     answer_from(lines, keys, n, job);
   }
-  void bound_from(bound_kind kind, const std::uint32_t* lines, const void* keys, std::size_t n,
-                  std::uint64_t* ranks) const override {
-    bound_job<Word, ValueBytes> job;
-    job.upper = kind == bound_kind::upper;
-    job.ranks = ranks;
-    answer_from(lines, keys, n, job);
-  }
 
   void bound(bound_kind kind, const void* keys, std::size_t n, std::uint64_t* ranks, const query_options& options,
              const execution& ex) const override {

@@ -80,8 +80,6 @@ class static_index {
   /// CPU only: the searches start at these lines (walk_job); all memory is the host's.
   virtual void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,
                          std::uint8_t* found) const = 0;
-  virtual void bound_from(bound_kind kind, const std::uint32_t* lines, const void* keys, std::size_t n,
-                          std::uint64_t* ranks) const = 0;
   virtual void bound(bound_kind kind, const void* keys, std::size_t n, std::uint64_t* ranks,
                      const query_options& options, const execution& ex) const = 0;
   virtual void neighbour(neighbour_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
