@@ -62,6 +62,7 @@ class cpu_stream final : public stream_state {
 
   [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cpu; }
   void synchronize() override { queue_->synchronize(); }
+  [[nodiscard]] bool is_done() const override { return idle(); }
   [[nodiscard]] void* native() const noexcept override { return nullptr; }
 
   void enqueue(std::function<void()> work);

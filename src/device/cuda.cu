@@ -49,6 +49,13 @@ void cuda_stream::synchronize() {
   check_cuda(cudaStreamSynchronize(native_), "cudaStreamSynchronize");
 }
 
+bool cuda_stream::is_done() const {
+  const device_guard guard(ordinal_);
+  const cudaError_t status = cudaStreamQuery(native_);
+  if (status != cudaSuccess) (void)cudaGetLastError();
+  return status != cudaErrorNotReady;
+}
+
 namespace {
 
 /// Envelopes that are not in use, of each GPU. They stay until the process ends, which takes them along.
@@ -195,6 +202,25 @@ std::shared_ptr<stream_state> cuda_device::make_stream() const {
 
 std::shared_ptr<stream_state> cuda_device::wrap_stream(void* native) const {
   return std::make_shared<cuda_stream>(ordinal(), static_cast<cudaStream_t>(native), false);
+}
+
+std::shared_ptr<const void> cuda_device::map_host(const void* p, std::size_t bytes) const {
+  const int gpu = ordinal();
+  const device_guard guard(gpu);
+  int same_address = 0;
+  check_cuda(cudaDeviceGetAttribute(&same_address, cudaDevAttrCanUseHostPointerForRegisteredMem, gpu),
+             "cudaDeviceGetAttribute");
+  if (same_address == 0) throw error(name() + " cannot read host memory at the host's addresses.");
+  check_cuda(cudaHostRegister(const_cast<void*>(p), bytes, cudaHostRegisterPortable | cudaHostRegisterMapped),
+             "cudaHostRegister", bytes);
+  const auto unmap = [gpu](const void* mapped) {  // as for device memory: fails only when the GPU is lost
+    try {
+      const device_guard there(gpu);
+      if (cudaHostUnregister(const_cast<void*>(mapped)) != cudaSuccess) (void)cudaGetLastError();
+    } catch (const error&) {
+    }
+  };
+  return {p, unmap};
 }
 
 bool cuda_device::is_local(const void* p) const {

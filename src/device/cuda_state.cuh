@@ -19,6 +19,7 @@ class cuda_stream final : public stream_state {
   ~cuda_stream() override;
   [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cuda; }
   void synchronize() override;
+  [[nodiscard]] bool is_done() const override;
   [[nodiscard]] void* native() const noexcept override { return native_; }
 
  private:
@@ -74,6 +75,7 @@ class cuda_device final : public device_state {
   [[nodiscard]] std::shared_ptr<stream_state> make_stream() const override;
   [[nodiscard]] std::shared_ptr<stream_state> wrap_stream(void* native) const override;
   [[nodiscard]] bool is_local(const void* p) const override;
+  [[nodiscard]] std::shared_ptr<const void> map_host(const void* p, std::size_t bytes) const override;
   void copy(void* to, const void* from, std::size_t bytes, stream_state& s) const override;
   void fill(void* to, unsigned char byte, std::size_t bytes, stream_state& s) const override;
   void enqueue(stream_state& s, std::function<void()> work) const override;

@@ -30,6 +30,8 @@ void stream::synchronize() const {
   state_->synchronize();
 }
 
+bool stream::is_done() const { return state_ == nullptr || state_->is_done(); }
+
 void* stream::native() const { return state_ == nullptr ? nullptr : state_->native(); }
 
 device device::cpu(unsigned threads) { return device(detail::make_cpu_device(threads)); }
@@ -76,6 +78,9 @@ stream device::make_stream() const { return stream(state_->make_stream()); }
 stream device::wrap_stream(void* native) const { return stream(state_->wrap_stream(native)); }
 
 bool device::is_local(const void* p) const { return state_->is_local(p); }
+std::shared_ptr<const void> device::map_host(const void* p, std::size_t bytes) const {
+  return state_->map_host(p, bytes);
+}
 
 void device::copy(void* to, const void* from, std::size_t bytes, const stream& s) const {
   const auto order = stream_for(*state_, s);

@@ -26,6 +26,7 @@ class stream_state {
   [[nodiscard]] virtual device_kind kind() const noexcept = 0;
   /// Waits for the work enqueued so far; throws the first error it met, once.
   virtual void synchronize() = 0;
+  [[nodiscard]] virtual bool is_done() const = 0;
   [[nodiscard]] virtual void* native() const noexcept = 0;
 };
 
@@ -50,6 +51,7 @@ class device_state {
   [[nodiscard]] virtual std::shared_ptr<stream_state> wrap_stream(void* native) const = 0;
 
   [[nodiscard]] virtual bool is_local(const void* p) const = 0;
+  [[nodiscard]] virtual std::shared_ptr<const void> map_host(const void* p, std::size_t bytes) const = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes, stream_state& s) const = 0;
   virtual void fill(void* to, unsigned char byte, std::size_t bytes, stream_state& s) const = 0;
   virtual void enqueue(stream_state& s, std::function<void()> work) const = 0;

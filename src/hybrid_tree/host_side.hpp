@@ -23,6 +23,9 @@ class host_side {
   /// Its pointers hold until the next write.
   [[nodiscard]] virtual any_upper_image upper() const = 0;
 
+  /// The tree whose lines a device can read, or null. Until the next write.
+  [[nodiscard]] virtual const static_index* lines() const { return nullptr; }
+
   virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found) const = 0;
   /// From lines of upper() on.
   virtual void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,

@@ -19,6 +19,7 @@ class implicit_side final : public host_side {
   [[nodiscard]] std::size_t bytes() const override { return tree_->stats().bytes; }
   [[nodiscard]] validation validate() const override { return tree_->validate(); }
   [[nodiscard]] any_upper_image upper() const override { return tree_->upper(); }
+  [[nodiscard]] const static_index* lines() const override { return tree_.get(); }
 
   void find(const void* keys, std::size_t n, void* values, std::uint8_t* found) const override {
     tree_->find(keys, n, values, found, {}, now());

@@ -9,18 +9,33 @@
 #include <shared_mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hybrid_tree/balance.hpp"
 #include "hybrid_tree/bucket_walker.hpp"
+#include "hybrid_tree/device_leaves.hpp"
 #include "hybrid_tree/host_side.hpp"
 #include "hybrid_tree/inner_levels.hpp"
+#include "hybrid_tree/lanes.hpp"
 #include "hybrid_tree/pipeline.hpp"
 
 namespace espalier {
 
 std::string to_string(hybrid_layout l) { return l == hybrid_layout::implicit ? "implicit" : "regular"; }
 std::string to_string(hybrid_placement p) {
-  return p == hybrid_placement::automatic ? "automatic" : p == hybrid_placement::shared ? "shared" : "host_alone";
+  switch (p) {
+    case hybrid_placement::automatic:
+      return "automatic";
+    case hybrid_placement::host_alone:
+      return "host_alone";
+    case hybrid_placement::shared:
+      return "shared";
+    case hybrid_placement::device_alone:
+      return "device_alone";
+    case hybrid_placement::both:
+      return "both";
+  }
+  return "unknown";
 }
 std::string to_string(bucket_handling b) {
   return b == bucket_handling::sequential  ? "sequential"
@@ -55,6 +70,10 @@ class hybrid_tree_index final : public hybrid_index {
     s.inner_bytes = std::visit([](const auto& image) { return image.bytes(); }, side_->upper());
     s.device_bytes = levels_ == nullptr ? 0 : levels_->bytes();
     if (walker_ != nullptr) s.device_bytes += bucket_walker::bytes(key_bytes(), options_.bucket);
+    if (leaves_ != nullptr) {
+      s.device_bytes += leaves_->bytes();
+      s.leaf_cache_bytes = leaves_->cache_bytes();
+    }
     s.placement = chosen();
     s.balance = balance_;
     s.reason = reason_;
@@ -69,15 +88,16 @@ class hybrid_tree_index final : public hybrid_index {
             const hybrid_query& how) const override {
     const auto lock = together();
     if (n == 0) return;
-    std::size_t done = 0;
+    std::vector<query_span> rest{{0, n}};
     if (how.placement != hybrid_placement::host_alone) {
       const std::lock_guard device_lock(device_);  // the slots serve one call at a time
       const bool large = n >= 4 * options_.bucket;
-      if (how.placement == hybrid_placement::shared ? levels_ != nullptr
-                                                    : large && chosen() == hybrid_placement::shared)
-        done = find_shared(keys, n, values, found, how);
+      const hybrid_placement p = how.placement != hybrid_placement::automatic ? how.placement
+                                 : large                                      ? chosen()
+                                                                              : hybrid_placement::host_alone;
+      rest = find_with_device(p, keys, n, values, found, how);
     }
-    if (done < n) find_here(keys, done, n, values, found);
+    for (const query_span& s : rest) find_here(keys, s, values, found);
   }
   void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
             std::uint8_t* found) const override {
@@ -102,6 +122,7 @@ class hybrid_tree_index final : public hybrid_index {
   void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) override {
     if (n == 0) return;
     const auto lock = alone();
+    leaves_.reset();  // lines that it reads may go
     side_->write(op, keys, values, n, done);
     renew();
   }
@@ -109,9 +130,10 @@ class hybrid_tree_index final : public hybrid_index {
     const auto lock = together();
     const std::lock_guard device_lock(device_);
     if (levels_ == nullptr || n == 0) return;
-    const std::size_t bucket = std::min(n, options_.bucket), buckets = std::min<std::size_t>(n / bucket, 16);
-    const raw_buffer values(host_, buckets * bucket * elements_.value_bytes, host_.default_stream());
-    const buffer<std::uint8_t> found(host_, buckets * bucket);
+    const std::size_t bucket = std::min(n, options_.bucket), buckets = std::min<std::size_t>(n / bucket, 64);
+    const std::size_t all = buckets * bucket;
+    const raw_buffer values(host_, all * elements_.value_bytes, host_.default_stream());
+    const buffer<std::uint8_t> found(host_, all);
     const auto timed = [](const auto& work) {
       const auto begin = std::chrono::steady_clock::now();
       work();
@@ -126,13 +148,31 @@ class hybrid_tree_index final : public hybrid_index {
                           }),
                           timed([&] { finish_bucket(b, sample, bucket, 0, values.data(), found.data()); })};
     });
-    const double alone = timed([&] { find_here(keys, 0, buckets * bucket, values.data(), found.data()); });
-    std::size_t done = 0;
-    const double together = timed([&] { done = find_shared(keys, buckets * bucket, values.data(), found.data(), {}); });
-    if (done != buckets * bucket) return;  // the device failed, and reason_ says so
-    tuned_ = together < alone ? hybrid_placement::shared : hybrid_placement::host_alone;
-    reason_ = "measured: " + rate(buckets * bucket, alone) + " by the host alone, " + rate(buckets * bucket, together) +
-              " with inner levels on " + where_.name() + ", which are shared out as " +
+    // Twice each, since memory is touched for the first time.
+    double best = 0;
+    std::string rates;
+    for (const hybrid_placement p : {hybrid_placement::host_alone, hybrid_placement::shared,
+                                     hybrid_placement::device_alone, hybrid_placement::both}) {
+      if (needs_leaves(p) && leaves() == nullptr) continue;
+      double seconds = 0;
+      for (unsigned turn = 0; turn < 2; ++turn) {
+        std::vector<query_span> rest;
+        seconds = timed([&] {
+          if (p == hybrid_placement::host_alone) {
+            find_here(keys, {0, all}, values.data(), found.data());
+          } else {
+            rest = find_with_device(p, keys, all, values.data(), found.data(), {});
+          }
+        });
+        if (!rest.empty()) return;  // the device failed, and reason_ says so
+      }
+      if (best == 0 || seconds < best) {
+        best = seconds;
+        tuned_ = p;
+      }
+      rates += (rates.empty() ? "" : ", ") + to_string(p) + " " + rate(all, seconds);
+    }
+    reason_ = "measured: " + rates + "; inner levels on " + where_.name() + ", shared out as " +
               std::to_string(balance_.levels) + " levels for " + std::to_string(balance_.share) + " of a bucket.";
   }
 
@@ -158,12 +198,15 @@ class hybrid_tree_index final : public hybrid_index {
   [[nodiscard]] hybrid_placement chosen() const {
     if (levels_ == nullptr) return hybrid_placement::host_alone;
     if (tuned_ != hybrid_placement::automatic) return tuned_;
-    return where_.kind() == device_kind::cuda ? hybrid_placement::shared : hybrid_placement::host_alone;
+    if (where_.kind() != device_kind::cuda) return hybrid_placement::host_alone;
+    return side_->lines() == nullptr ? hybrid_placement::shared : hybrid_placement::both;
   }
 
   /// A new copy of the inner levels for the device; without one the host works alone.
   void renew() {
     levels_.reset();
+    leaves_.reset();
+    has_no_leaves_ = false;
     tuned_ = hybrid_placement::automatic;
     balance_ = {};
     const any_upper_image image = side_->upper();
@@ -189,14 +232,19 @@ class hybrid_tree_index final : public hybrid_index {
   }
   void give_up(const error& e) const {
     if (walker_ != nullptr) walker_->abandon();
+    if (leaves_ != nullptr) leaves_->abandon();
+    leaves_.reset();
     levels_.reset();
     walker_.reset();
     reason_ = std::string("the device failed, and the host works alone: ") + e.what();
   }
 
   // ---- finding -------------------------------------------------------------------------------------------
-  void find_here(const void* keys, std::size_t first, std::size_t last, void* values, std::uint8_t* found) const {
-    side_->find(at(keys, first), last - first, value_at(values, first), found == nullptr ? nullptr : found + first);
+  void find_here(const void* keys, const query_span& s, void* values, std::uint8_t* found) const {
+    side_->find(at(keys, s.first), s.size(), value_at(values, s.first), found_at(found, s.first));
+  }
+  [[nodiscard]] static std::uint8_t* found_at(std::uint8_t* found, std::size_t i) {
+    return found == nullptr ? nullptr : found + i;
   }
   [[nodiscard]] void* value_at(void* values, std::size_t i) const {
     return values == nullptr || elements_.value_bytes == 0 ? nullptr
@@ -216,11 +264,42 @@ class hybrid_tree_index final : public hybrid_index {
     const bucket_parts parts = parts_of(b, n);
     const std::size_t walked = parts.plain + parts.grouped;
     if (walked != 0) side_->find_from(walker_->wait(slot), keys, walked, values, found);
-    if (parts.local != 0) find_here(keys, walked, n, values, found);
+    if (parts.local != 0) find_here(keys, {walked, n}, values, found);
   }
-  /// How many of them were found before the device failed: all of them, if it did not.
-  [[nodiscard]] std::size_t find_shared(const void* keys, std::size_t n, void* values, std::uint8_t* found,
-                                        const hybrid_query& how) const {
+  [[nodiscard]] static bool needs_leaves(hybrid_placement p) {
+    return p == hybrid_placement::device_alone || p == hybrid_placement::both;
+  }
+  /// Queries that a device lane takes at once: few enough that it can begin, many enough that lines are near each
+  /// other.
+  [[nodiscard]] std::size_t wide_bucket() const { return 8 * options_.bucket; }
+  /// Made when first asked for: null where the layout has none, or there is no room.
+  [[nodiscard]] device_leaves* leaves() const {
+    if (leaves_ != nullptr || has_no_leaves_ || levels_ == nullptr) return leaves_.get();
+    has_no_leaves_ = true;
+    if (side_->lines() == nullptr) return nullptr;
+    const std::size_t taken = levels_->bytes() + bucket_walker::bytes(key_bytes(), options_.bucket) +
+                              device_leaves_bytes(elements_, wide_bucket());
+    if (taken > options_.device_memory) return nullptr;
+    try {
+      const bool on_gpu = where_.kind() == device_kind::cuda;
+      const std::size_t spare = std::min(options_.device_memory - taken, where_.memory().free);
+      const std::size_t cache = options_.leaf_cache.value_or(on_gpu ? spare / 4 : 0);
+      leaves_ = make_device_leaves(where_, host_, *side_->lines(), wide_bucket(), std::min(cache, spare));
+    } catch (const error& e) {
+      reason_ = std::string("the device cannot read leaves: ") + e.what();
+    }
+    return leaves_.get();
+  }
+  /// What is left to the host.
+  [[nodiscard]] std::vector<query_span> find_with_device(hybrid_placement p, const void* keys, std::size_t n,
+                                                         void* values, std::uint8_t* found,
+                                                         const hybrid_query& how) const {
+    if (levels_ == nullptr || p == hybrid_placement::host_alone) return {{0, n}};
+    return needs_leaves(p) && leaves() != nullptr ? find_in_lanes(p, keys, n, values, found)
+                                                  : find_shared(keys, n, values, found, how);
+  }
+  [[nodiscard]] std::vector<query_span> find_shared(const void* keys, std::size_t n, void* values, std::uint8_t* found,
+                                                    const hybrid_query& how) const {
     const std::size_t bucket = options_.bucket, buckets = (n + bucket - 1) / bucket;
     const auto size_of = [&](std::size_t b) { return std::min(bucket, n - b * bucket); };
     std::size_t finished = 0;
@@ -232,14 +311,40 @@ class hybrid_tree_index final : public hybrid_index {
           [&](unsigned slot) { (void)walker_->wait(slot); },
           [&](std::size_t i, unsigned slot) {
             finish_bucket(b, at(keys, i * bucket), size_of(i), slot, value_at(values, i * bucket),
-                          found == nullptr ? nullptr : found + i * bucket);
+                          found_at(found, i * bucket));
           });
       if (buckets >= 8 && how.buckets == bucket_handling::double_buffered && !how.balance)
         balance_ = rebalanced(balance_, times.waited, times.worked);
     } catch (const error& e) {
       give_up(e);
     }
-    return std::min(n, finished * bucket);
+    if (finished == buckets) return {};
+    return {{finished * bucket, n}};
+  }
+  [[nodiscard]] std::vector<query_span> find_in_lanes(hybrid_placement p, const void* keys, std::size_t n, void* values,
+                                                      std::uint8_t* found) const {
+    lane with_leaves(device_leaves::slots, wide_bucket(), [&](unsigned slot, const query_span& s) {
+      leaves_->start(slot, *levels_, at(keys, s.first), s.size());
+    });
+    lane without(
+        p == hybrid_placement::both ? bucket_walker::slots - 1 : 0, options_.bucket,
+        [&](unsigned slot, const query_span& s) { begin_bucket(balance_, at(keys, s.first), s.size(), slot); });
+    std::vector<query_span> rest;
+    try {
+      run_lanes(
+          n, with_leaves, without, [&](unsigned slot) { return leaves_->is_done(slot); },
+          [&](unsigned slot, const query_span& s) {
+            leaves_->finish(slot, value_at(values, s.first), found_at(found, s.first));
+          },
+          [&](unsigned slot, const query_span& s) {
+            finish_bucket(balance_, at(keys, s.first), s.size(), slot, value_at(values, s.first),
+                          found_at(found, s.first));
+          },
+          rest);
+    } catch (const error& e) {
+      give_up(e);
+    }
+    return rest;
   }
 
   device where_, host_;
@@ -253,6 +358,8 @@ class hybrid_tree_index final : public hybrid_index {
   std::unique_ptr<inner_levels> host_levels_;
   mutable std::unique_ptr<inner_levels> levels_;  ///< null: the host works alone
   mutable std::unique_ptr<bucket_walker> walker_;
+  mutable std::unique_ptr<device_leaves> leaves_;
+  mutable bool has_no_leaves_ = false;  ///< they were asked for, and could not be made
   mutable load_balance balance_;
   hybrid_placement tuned_ = hybrid_placement::automatic;
   mutable std::string reason_;

@@ -26,6 +26,7 @@ std::vector<hybrid_query> all_ways() {
   for (const bucket_handling b : handlings) ways.push_back({hybrid_placement::shared, b});
   for (const load_balance b : {load_balance{0, 0}, {0, 0.4}, {1, 1}, {1, 0.7}, {2, 1}})
     ways.push_back({hybrid_placement::shared, bucket_handling::double_buffered, b});
+  for (const hybrid_placement p : {hybrid_placement::device_alone, hybrid_placement::both}) ways.push_back({p});
   return ways;
 }
 

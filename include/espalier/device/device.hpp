@@ -42,6 +42,8 @@ class stream {
 
   /// Waits until all work enqueued so far is done; rethrows the first error that asynchronous work met.
   void synchronize() const;
+  /// Has all of that been done, or failed? Does not wait and does not throw; synchronize() tells of errors.
+  [[nodiscard]] bool is_done() const;
   /// cudaStream_t of a GPU stream, null on a CPU.
   [[nodiscard]] void* native() const;
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
@@ -85,6 +87,11 @@ class device {
   /// Can kernels of this device read `p` at full speed? On a CPU: true. On a GPU: true for device memory,
   /// false for host memory (pinned or not), which owners stage through device memory.
   [[nodiscard]] bool is_local(const void* p) const;
+
+  /// Lets kernels of this device read host memory that is there already, at its own address, until the result is gone;
+  /// that must be before the memory is given back. A GPU reads it over the bus, and its pages stay where they are.
+  /// Throws `error` if the device cannot.
+  [[nodiscard]] std::shared_ptr<const void> map_host(const void* p, std::size_t bytes) const;
 
   /// Stream-ordered copy between any two places (host or this device).
   void copy(void* to, const void* from, std::size_t bytes, const stream& s) const;

@@ -19,9 +19,11 @@ enum class hybrid_layout : std::uint8_t {
 
 /// Who walks what. The leaves are in host memory in any case.
 enum class hybrid_placement : std::uint8_t {
-  automatic,   ///< as measured
-  host_alone,  ///< the CPU walks all levels
-  shared,      ///< the device walks the inner levels, the CPU goes on in the leaves
+  automatic,     ///< as measured
+  host_alone,    ///< the CPU walks all levels
+  shared,        ///< the device walks the inner levels, the CPU goes on in the leaves
+  device_alone,  ///< the device walks all levels, and reads leaves in host memory itself (implicit layout)
+  both,          ///< some buckets `shared`, others `device_alone`, as each of the two has time
 };
 
 /// How buckets of queries follow each other.
@@ -45,6 +47,9 @@ struct hybrid_options {
   std::size_t bucket = 1 << 16;  ///< queries that travel together
   /// Bytes that the tree may take of the device's memory. What does not fit is walked by the CPU.
   std::size_t device_memory = std::numeric_limits<std::size_t>::max();
+  /// Of these, bytes for copies of leaves that are often asked for; less where there is less room. By default a
+  /// quarter of what a GPU has left, and nothing where the device is a CPU.
+  std::optional<std::size_t> leaf_cache = {};
   unsigned threads = 0;  ///< of the host; 0: all cores
 };
 
@@ -58,7 +63,8 @@ struct hybrid_stats {
   std::size_t size = 0;                                       ///< elements
   std::size_t host_bytes = 0;                                 ///< leaves and inner levels in host memory
   std::size_t inner_bytes = 0;                                ///< inner levels
-  std::size_t device_bytes = 0;                               ///< inner levels on the device, and buckets
+  std::size_t device_bytes = 0;                               ///< inner levels on the device, buckets, copies of leaves
+  std::size_t leaf_cache_bytes = 0;                           ///< of these, copies of leaves
   hybrid_placement placement = hybrid_placement::host_alone;  ///< of large batches
   load_balance balance;
   std::string reason;  ///< why, in one sentence

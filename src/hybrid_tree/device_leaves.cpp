@@ -1,0 +1,28 @@
+// device_leaves.cpp - which compiled code reads leaves on a device.
+#include "hybrid_tree/device_leaves_on.hpp"
+#include "static_tree/cpu_context.hpp"
+
+namespace espalier::detail {
+
+#ifdef ESPALIER_HAS_CUDA
+[[nodiscard]] std::unique_ptr<device_leaves> make_device_leaves_on_gpu(const device& where, const device& host,
+                                                                       const static_index& tree, std::size_t bucket,
+                                                                       std::size_t cache);
+#endif
+
+std::unique_ptr<device_leaves> make_device_leaves(const device& where, const device& host, const static_index& tree,
+                                                  std::size_t bucket, std::size_t cache) {
+#ifdef ESPALIER_HAS_CUDA
+  if (where.kind() == device_kind::cuda) return make_device_leaves_on_gpu(where, host, tree, bucket, cache);
+#endif
+  return make_leaves<cpu_context>(where, host, tree, bucket, cache);
+}
+
+std::size_t device_leaves_bytes(element_type elements, std::size_t bucket) {
+  const std::size_t word = bytes_of(elements.key) <= 4 ? 4 : 8, per_line = 32 / word;
+  const std::size_t line = 32 + per_line * value_slot(elements.value_bytes);
+  // Keys, answers, lines and numbers twice, places, copies of lines.
+  return device_leaves::slots * bucket * (bytes_of(elements.key) + elements.value_bytes + 1 + 5 * 4 + line);
+}
+
+}  // namespace espalier::detail

@@ -1,0 +1,279 @@
+// device_leaves_on.hpp - device_leaves on one kind of device, written once over a Context of the static tree.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "espalier/core/error.hpp"
+#include "espalier/device/buffer.hpp"
+#include "espalier/device/cpu.hpp"
+#include "espalier/static_tree/layout.hpp"
+#include "hybrid_tree/device_leaves.hpp"
+
+namespace espalier::detail {
+
+/// Elements of a bucket in the order of their lines.
+struct ordered_bucket {
+  /// In `places`: the copy has to be made first.
+  static constexpr std::uint32_t to_fetch = 0x80000000u;
+
+  const std::uint32_t* lines;  ///< ascending
+  const std::uint32_t* order;  ///< where in the bucket each one is
+  std::uint32_t* places;       ///< of a line's copy, at the first element with that line
+
+  [[nodiscard]] ESPALIER_INLINE bool is_first(std::size_t i) const { return i == 0 || lines[i - 1] != lines[i]; }
+  /// With the same line as element i.
+  [[nodiscard]] ESPALIER_INLINE std::size_t first_with(std::size_t i) const {
+    const std::uint32_t line = lines[i];
+    std::size_t step = 1;
+    for (; i >= step && lines[i - step] == line; step *= 2) i -= step;
+    for (; step > 0; step /= 2) {
+      if (i >= step && lines[i - step] == line) i -= step;
+    }
+    return i;
+  }
+};
+
+struct number_elements {
+  std::uint32_t* order;
+  ESPALIER_HD void operator()(std::size_t i) const { order[i] = static_cast<std::uint32_t>(i); }
+};
+
+struct place_lines {
+  ordered_bucket bucket;
+  leaf_cache cache;
+  std::uint32_t now;     ///< the bucket's number
+  std::uint32_t staged;  ///< first place that is this bucket's alone
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (!bucket.is_first(i)) return;
+    const leaf_cache::claim c = cache.place_of(bucket.lines[i], now);
+    bucket.places[i] = c.place == leaf_cache::no_place
+                           ? (staged + static_cast<std::uint32_t>(i)) | ordered_bucket::to_fetch
+                       : c.is_empty ? c.place | ordered_bucket::to_fetch
+                                    : c.place;
+  }
+};
+
+struct alignas(16) line_piece {
+  std::uint64_t low, high;
+};
+
+/// One step per 16 bytes, so that neighbouring threads read one line together.
+struct fetch_lines {
+  ordered_bucket bucket;
+  const line_piece* leaves;
+  line_piece* copies;
+  unsigned pieces;  ///< of a line
+  ESPALIER_HD void operator()(std::size_t t) const {
+    const std::size_t i = t / pieces, piece = t % pieces;
+    if (!bucket.is_first(i)) return;
+    const std::uint32_t place = bucket.places[i];
+    if ((place & ordered_bucket::to_fetch) == 0) return;
+    copies[std::size_t{place & ~ordered_bucket::to_fetch} * pieces + piece] =
+        leaves[std::size_t{bucket.lines[i]} * pieces + piece];
+  }
+};
+
+template <class Word, unsigned V>
+struct find_in_copies {
+  using view = tree_view<Word, V>;
+  static constexpr unsigned per_line = view::shape::keys_per_line;
+
+  view tree;  ///< its lines are the host's
+  ordered_bucket bucket;
+  const std::byte* copies;
+  const void* keys;  ///< the caller's, in the device's memory
+  void* values;
+  std::uint8_t* found;
+
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::size_t element = bucket.order[i];
+    const Word key = encode_bits(tree.key, load_bits<Word>(tree.key, keys, element));
+    const std::size_t place = bucket.places[bucket.first_with(i)] & ~ordered_bucket::to_fetch;
+    const std::byte* line = copies + place * view::shape::line_bytes;
+    const std::uint64_t lines = (tree.size + per_line - 1) / per_line;
+    unsigned at = per_line;
+    for (std::uint64_t number = bucket.lines[i];;) {
+      Word k[per_line];
+      const auto* from = reinterpret_cast<const line_piece*>(line);
+      const line_piece piece[2] = {from[0], from[1]};
+      memcpy(k, piece, sizeof(k));
+      for (unsigned s = per_line; s-- > 0;) {
+        if (k[s] == key) at = s;  // the first of them: slots behind the last element repeat its key
+      }
+      if (at < per_line || !(k[per_line - 1] < key) || ++number >= lines) break;
+      // Truncated separators could not tell the lines apart: this one is read where it is.
+      line = tree.lines + number * view::shape::line_bytes;
+    }
+    const bool there = at < per_line;
+    found[element] = there ? 1 : 0;
+    if constexpr (V != 0) {
+      using raw = typename value_raw<V>::type;
+      const raw v = there ? reinterpret_cast<const raw*>(line + 32)[at] : raw{};
+      if (tree.value_bytes == V) {
+        static_cast<raw*>(values)[element] = v;
+      } else {
+        memcpy(static_cast<std::byte*>(values) + element * tree.value_bytes, &v, tree.value_bytes);
+      }
+    }
+  }
+};
+
+template <class Context, class Word, unsigned V>
+class device_leaves_on final : public device_leaves {
+  using view = tree_view<Word, V>;
+  static constexpr std::size_t line_bytes = view::shape::line_bytes;
+  static constexpr std::size_t place_bytes = line_bytes + sizeof(std::uint64_t);
+
+ public:
+  device_leaves_on(const device& where, const device& host, const static_index& tree, std::size_t bucket,
+                   std::size_t cache)
+      : where_(where), host_(host), tree_(*static_cast<const view*>(tree.view())), bucket_(bucket) {
+    const std::uint64_t lines = (tree_.size + view::shape::keys_per_line - 1) / view::shape::keys_per_line;
+    const device pinned = where.with_pool(where.host_pool());
+    make_readable(pinned, lines * line_bytes);
+    const std::uint64_t most = ordered_bucket::to_fetch - 1 - slots * bucket;  // numbers of places have 31 bits
+    cache_.places = static_cast<std::uint32_t>(std::min({cache / place_bytes, lines, most}));
+    const stream order = where.default_stream();
+    words_ = buffer<std::uint64_t>(where, cache_.places, order);
+    cache_.words = words_.data();
+    copies_ = raw_buffer(where, (cache_.places + slots * bucket) * line_bytes, order);
+    forget();
+    for (unsigned s = 0; s < slots; ++s) slots_.emplace_back(where, pinned, bucket, key_bytes(), tree_.value_bytes);
+    order.synchronize();
+  }
+
+  [[nodiscard]] std::size_t bytes() const override {
+    return device_leaves_bytes({tree_.key, tree_.value, tree_.value_bytes}, bucket_) + cache_bytes();
+  }
+  [[nodiscard]] std::size_t cache_bytes() const override { return cache_.places * place_bytes; }
+
+  void start(unsigned s, const inner_levels& levels, const void* keys, std::size_t n) override {
+    slot& at = slots_[s];
+    at.n = n;
+    if (now_ == leaf_cache::last_bucket) {
+      for (const slot& other : slots_) other.order.synchronize();
+      forget();
+    }
+    const std::uint32_t now = now_++;
+    copy_on_host(at.host_keys.data(), keys, n * key_bytes());
+    where_.copy(at.keys.data(), at.host_keys.data(), n * key_bytes(), at.order);
+    levels.walk(at.keys.data(), nullptr, n, at.lines[0].data(), at.order);
+    const auto staged = static_cast<std::uint32_t>(cache_.places + s * bucket_);
+    where_.enqueue(at.order, [this, &at, n, now, staged] { answer(at, n, now, staged); });
+    where_.copy(at.host_found.data(), at.found.data(), n, at.order);
+    if (V != 0) where_.copy(at.host_values.data(), at.values.data(), n * tree_.value_bytes, at.order);
+  }
+  [[nodiscard]] bool is_done(unsigned s) const override { return slots_[s].order.is_done(); }
+  void finish(unsigned s, void* values, std::uint8_t* found) override {
+    const slot& at = slots_[s];
+    at.order.synchronize();
+    if (found != nullptr) copy_on_host(found, at.host_found.data(), at.n);
+    if (V != 0 && values != nullptr) copy_on_host(values, at.host_values.data(), at.n * tree_.value_bytes);
+  }
+  void abandon() noexcept override {
+    for (const slot& at : slots_) {
+      try {
+        at.order.synchronize();
+      } catch (...) {
+      }
+    }
+  }
+
+ private:
+  struct slot {
+    slot(const device& where, const device& pinned, std::size_t bucket, unsigned key_bytes, unsigned value_bytes)
+        : order(where.make_stream()),
+          keys(where, bucket * key_bytes, order),
+          host_keys(pinned, bucket * key_bytes, order),
+          values(where, bucket * value_bytes, order),
+          host_values(pinned, bucket * value_bytes, order),
+          found(where, bucket, order),
+          host_found(pinned, bucket, order),
+          places(where, bucket, order) {
+      for (auto* const both : {&lines, &numbers}) {
+        for (unsigned i = 0; i < 2; ++i) (*both)[i] = buffer<std::uint32_t>(where, bucket, order);
+      }
+    }
+    stream order;
+    raw_buffer keys, host_keys, values, host_values;
+    buffer<std::uint8_t> found, host_found;
+    buffer<std::uint32_t> lines[2], numbers[2], places;  ///< two of each: a sort goes from one to the other
+    std::size_t n = 0;
+  };
+
+  [[nodiscard]] unsigned key_bytes() const { return bytes_of(tree_.key); }
+  void copy_on_host(void* to, const void* from, std::size_t bytes) const {
+    host_.for_each_chunk(bytes, std::size_t{1} << 16, [&](std::size_t first, std::size_t last) {
+      std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, last - first);
+    });
+  }
+  /// Small blocks of memory share their pages with others, which must not be mapped: the device reads a copy.
+  void make_readable(const device& pinned, std::size_t bytes) {
+    constexpr std::size_t alone_in_pages = std::size_t{1} << 21;  // cpu_pool.cpp
+    if (bytes >= alone_in_pages) {
+      mapped_ = where_.map_host(tree_.lines, bytes);
+      return;
+    }
+    small_ = raw_buffer(pinned, bytes, where_.default_stream());
+    std::memcpy(small_.data(), tree_.lines, bytes);
+    tree_.lines = static_cast<const std::byte*>(small_.data());
+  }
+  /// All copies. Bucket 0 is `patience` ago.
+  void forget() {
+    where_.fill(words_.data(), 0, words_.bytes(), where_.default_stream());
+    where_.default_stream().synchronize();
+    now_ = leaf_cache::patience;
+  }
+  void answer(const slot& at, std::size_t n, std::uint32_t now, std::uint32_t staged) const {
+    Context context(where_, at.order);
+    context.for_each(n, number_elements{at.numbers[0].data()});
+    const bool other =
+        context.sort_pairs(at.lines[0].data(), at.lines[1].data(), at.numbers[0].data(), at.numbers[1].data(), 4, n);
+    const ordered_bucket bucket{at.lines[other].data(), at.numbers[other].data(), at.places.data()};
+    context.for_each(n, place_lines{bucket, cache_, now, staged});
+    constexpr unsigned pieces = line_bytes / sizeof(line_piece);
+    context.for_each(n * pieces, fetch_lines{bucket, reinterpret_cast<const line_piece*>(tree_.lines),
+                                             static_cast<line_piece*>(copies_.data()), pieces});
+    context.for_each(n, find_in_copies<Word, V>{tree_, bucket, static_cast<const std::byte*>(copies_.data()),
+                                                at.keys.data(), at.values.data(), at.found.data()});
+  }
+
+  device where_;
+  cpu_backend host_;
+  view tree_;
+  std::size_t bucket_;
+  std::shared_ptr<const void> mapped_;
+  raw_buffer small_;
+  leaf_cache cache_;
+  std::uint32_t now_ = 0;
+  buffer<std::uint64_t> words_;
+  raw_buffer copies_;  ///< those of the cache, then those of each slot
+  std::vector<slot> slots_;
+};
+
+template <class Context, class Word>
+[[nodiscard]] std::unique_ptr<device_leaves> make_leaves_of(const device& where, const device& host,
+                                                            const static_index& tree, std::size_t bucket,
+                                                            std::size_t cache) {
+  switch (value_slot(tree.elements().value_bytes)) {
+    case 0:
+      return std::make_unique<device_leaves_on<Context, Word, 0>>(where, host, tree, bucket, cache);
+    case 4:
+      return std::make_unique<device_leaves_on<Context, Word, 4>>(where, host, tree, bucket, cache);
+    case 8:
+      return std::make_unique<device_leaves_on<Context, Word, 8>>(where, host, tree, bucket, cache);
+    default:
+      return std::make_unique<device_leaves_on<Context, Word, 16>>(where, host, tree, bucket, cache);
+  }
+}
+template <class Context>
+[[nodiscard]] std::unique_ptr<device_leaves> make_leaves(const device& where, const device& host,
+                                                         const static_index& tree, std::size_t bucket,
+                                                         std::size_t cache) {
+  return bytes_of(tree.elements().key) <= 4 ? make_leaves_of<Context, std::uint32_t>(where, host, tree, bucket, cache)
+                                            : make_leaves_of<Context, std::uint64_t>(where, host, tree, bucket, cache);
+}
+
+}  // namespace espalier::detail

@@ -1,0 +1,216 @@
+// leaves_test.cpp - leaves that the device reads itself: its cache, the two lanes, and answers of many buckets.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "espalier/hybrid_tree/hybrid_tree.hpp"
+#include "hybrid_tree/lanes.hpp"
+#include "hybrid_tree/leaf_cache.hpp"
+#include "support/families.hpp"
+#include "support/less_work.hpp"
+#include "support/setting.hpp"
+
+namespace espalier::test {
+namespace {
+
+using detail::leaf_cache;
+using detail::query_span;
+
+// ---- the cache --------------------------------------------------------------------------------------------------
+/// One place, so that all lines want it.
+struct LeafCache : testing::Test {
+  std::uint64_t word = 0;
+  leaf_cache cache{&word, 1};
+  static constexpr std::uint32_t start = leaf_cache::patience;
+};
+
+TEST_F(LeafCache, WithoutPlacesThereIsNone) {
+  EXPECT_EQ((leaf_cache{nullptr, 0}).place_of(7, start).place, leaf_cache::no_place);
+}
+TEST_F(LeafCache, ACopyIsUsedOnlyWhenTheBucketThatMadeItIsOver) {
+  const auto made = cache.place_of(7, start);
+  EXPECT_TRUE(made.place == 0 && made.is_empty);
+  for (std::uint32_t b = start + 1; b < start + leaf_cache::in_flight; ++b)
+    EXPECT_EQ(cache.place_of(7, b).place, leaf_cache::no_place) << "bucket " << b << " may run beside it";
+  const auto used = cache.place_of(7, start + leaf_cache::in_flight);
+  EXPECT_TRUE(used.place == 0 && !used.is_empty);
+  EXPECT_EQ(cache.place_of(7, start + leaf_cache::in_flight + 1).place, 0u) << "it is whole for all that follow";
+}
+TEST_F(LeafCache, APlaceThatMayBeInUseIsNotGivenAway) {
+  (void)cache.place_of(7, start);
+  const std::uint32_t used = start + leaf_cache::in_flight;
+  ASSERT_EQ(cache.place_of(7, used).place, 0u);
+  for (std::uint32_t b = used; b < used + leaf_cache::patience; ++b)
+    ASSERT_EQ(cache.place_of(8, b).place, leaf_cache::no_place) << "bucket " << b;
+  const auto given = cache.place_of(8, used + leaf_cache::patience);
+  EXPECT_TRUE(given.place == 0 && given.is_empty);
+  EXPECT_EQ(cache.place_of(7, used + leaf_cache::patience).place, leaf_cache::no_place) << "its copy is gone";
+}
+TEST_F(LeafCache, AnOlderBucketDoesNotShortenTheUseOfALaterOne) {
+  (void)cache.place_of(7, start);
+  ASSERT_EQ(cache.place_of(7, start + 10).place, 0u);
+  ASSERT_EQ(cache.place_of(7, start + 9).place, 0u);  // its kernels come later
+  EXPECT_EQ(cache.place_of(8, start + 9 + leaf_cache::patience).place, leaf_cache::no_place);
+  EXPECT_EQ(cache.place_of(8, start + 10 + leaf_cache::patience).place, 0u);
+}
+TEST_F(LeafCache, LinesAreSpreadOverAllPlaces) {
+  std::vector<std::uint64_t> words(1000);
+  const leaf_cache many{words.data(), 1000};
+  for (std::uint32_t line = 0; line < 20000; ++line) (void)many.place_of(line, start);
+  EXPECT_EQ(std::count(words.begin(), words.end(), 0u), 0);
+}
+
+// ---- lanes ------------------------------------------------------------------------------------------------------
+/// Which lane answered each of n queries; the first lane is done every `turn`th time that it is asked.
+std::string answered_by(std::size_t n, unsigned second_slots, unsigned turn, std::size_t fail_at,
+                        std::vector<query_span>& rest) {
+  std::string who(n, '.');
+  std::vector<bool> busy(5);
+  unsigned asked = 0;
+  std::size_t finished = 0;
+  const auto start = [&busy](unsigned base) {
+    return [&busy, base](unsigned slot, const query_span&) {
+      EXPECT_FALSE(busy[base + slot]) << "two buckets in one slot";
+      busy[base + slot] = true;
+    };
+  };
+  const auto finish = [&](unsigned base, char name) {
+    return [&, base, name](unsigned slot, const query_span& s) {
+      if (finished++ == fail_at) throw std::runtime_error("lost");
+      busy[base + slot] = false;
+      for (std::size_t i = s.first; i < s.last; ++i) {
+        EXPECT_EQ(who[i], '.');
+        who[i] = name;
+      }
+    };
+  };
+  detail::lane first(2, 50, start(0));
+  detail::lane second(second_slots, 7, start(2));
+  detail::run_lanes(
+      n, first, second, [&](unsigned) { return ++asked % turn == 0; }, finish(0, 'd'), finish(2, 'h'), rest);
+  return who;
+}
+
+TEST(HybridLanes, EveryQueryIsAnsweredOnceByOneOfThem) {
+  for (const std::size_t n : {0u, 1u, 49u, 100u, 101u, 1000u}) {
+    for (const unsigned turn : {1u, 3u, 1000u}) {
+      for (const unsigned second : {0u, 2u}) {
+        std::vector<query_span> rest;
+        const std::string who = answered_by(n, second, turn, ~std::size_t{0}, rest);
+        EXPECT_EQ(who.find('.'), std::string::npos) << n;
+        EXPECT_TRUE(rest.empty());
+        if (second == 0) {
+          EXPECT_EQ(who, std::string(n, 'd'));
+        }
+        if (second != 0 && n == 1000) {
+          EXPECT_NE(who.find('h'), std::string::npos);
+          EXPECT_NE(who.find('d'), std::string::npos);
+        }
+      }
+    }
+  }
+}
+TEST(HybridLanes, AnErrorTellsWhatIsUnfinished) {
+  for (std::size_t fail = 0; fail < 20; ++fail) {
+    std::vector<query_span> rest;
+    EXPECT_THROW((void)answered_by(1000, 2, 3, fail, rest), std::runtime_error);
+    std::vector<unsigned> covered(1000);
+    for (const query_span& s : rest) {
+      for (std::size_t i = s.first; i < s.last; ++i) ++covered[i];
+    }
+    EXPECT_EQ(std::count_if(covered.begin(), covered.end(), [](unsigned c) { return c > 1; }), 0);
+    EXPECT_GE(std::count(covered.begin(), covered.end(), 1u), 50);
+    EXPECT_EQ(covered.back(), 1u) << "what never started is unfinished, too";
+  }
+}
+
+// ---- the tree ---------------------------------------------------------------------------------------------------
+class HybridLeaves : public testing::TestWithParam<const setting*> {};
+
+template <class Key, class Value>
+void ask_often(const device& where, std::size_t n, std::size_t cache) {
+  hybrid_options o;
+  o.bucket = 300;
+  o.threads = 2;
+  o.leaf_cache = cache;
+  random_words random(n);
+  std::vector<Key> keys(n);
+  std::vector<Value> values(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    keys[i] = static_cast<Key>(3 * i + 1);
+    values[i] = static_cast<Value>(i * 7 + 1);
+  }
+  const auto tree = hybrid_tree<Key, Value>::build(keys, values, o, where);
+  const std::size_t queries = 30000;
+  for (unsigned round = 0; round < 8; ++round) {
+    std::vector<Key> asked(queries);
+    for (Key& k : asked) {  // half of them from a few, which change slowly
+      const std::size_t near = random.below(2) == 0 ? (random.below(60) + 10 * round) % n : random.below(n);
+      k = static_cast<Key>(3 * near + random.below(3));
+    }
+    std::vector<Value> got(queries, Value{99});
+    std::vector<std::uint8_t> found(queries, 9);
+    tree.find(asked, got, found, {round % 3 == 0 ? hybrid_placement::both : hybrid_placement::device_alone});
+    for (std::size_t i = 0; i < queries; ++i) {
+      const bool there = asked[i] % 3 == 1;
+      ASSERT_EQ(found[i], there ? 1 : 0) << "key " << asked[i] << ", round " << round;
+      ASSERT_EQ(got[i], there ? static_cast<Value>((asked[i] - 1) / 3 * 7 + 1) : Value{});
+    }
+    std::fill(found.begin(), found.end(), std::uint8_t{9});
+    tree.contains(asked, found, {hybrid_placement::device_alone});
+    for (std::size_t i = 0; i < queries; ++i) ASSERT_EQ(found[i], asked[i] % 3 == 1 ? 1 : 0);
+  }
+  const hybrid_stats s = tree.stats();
+  EXPECT_LE(s.leaf_cache_bytes, cache);
+  EXPECT_EQ(s.leaf_cache_bytes != 0, cache >= 300);
+  EXPECT_GT(s.device_bytes, s.leaf_cache_bytes);
+}
+
+TEST_P(HybridLeaves, SmallAndLargeCachesChangeNoAnswer) {
+  for (const std::size_t cache : {std::size_t{0}, std::size_t{300}, std::size_t{20000}, std::size_t{1} << 24}) {
+    SCOPED_TRACE("cache of " + std::to_string(cache));
+    ask_often<std::uint64_t, std::uint64_t>(GetParam()->where, 40000 / less_work, cache);
+    ask_often<std::uint32_t, std::uint32_t>(GetParam()->where, 40000 / less_work, cache);
+    ask_often<std::uint32_t, std::uint16_t>(GetParam()->where, 5000, cache);
+    if (HasFatalFailure()) return;
+  }
+}
+// Lines of more than 2 MiB are read where they are.
+TEST_P(HybridLeaves, LargeTreesAreReadInPlace) {
+  ask_often<std::uint64_t, std::uint64_t>(GetParam()->where, 300000, 100000);
+}
+TEST_P(HybridLeaves, TheBudgetIsKept) {
+  std::vector<std::uint64_t> keys(100000), values(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = 3 * i;
+  for (const std::size_t budget : {std::size_t{1} << 20, std::size_t{1} << 21, std::size_t{1} << 22}) {
+    hybrid_options o;
+    o.bucket = 1000;
+    o.threads = 2;
+    o.device_memory = budget;
+    o.leaf_cache = std::size_t{1} << 30;
+    const auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->where);
+    tree.find(keys, values, {}, {hybrid_placement::both});
+    EXPECT_EQ(values, keys);
+    EXPECT_LE(tree.stats().device_bytes, budget);
+    EXPECT_EQ(tree.stats().leaf_cache_bytes != 0, budget > std::size_t{1} << 20) << tree.stats().leaf_cache_bytes;
+  }
+}
+// The regular layout has leaves that move when it is written to: there the host reads them.
+TEST_P(HybridLeaves, TheRegularLayoutIsSharedInstead) {
+  std::vector<std::uint64_t> keys(20000), values(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = 3 * i;
+  hybrid_options o;
+  o.layout = hybrid_layout::regular;
+  o.bucket = 1000;
+  auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->where);
+  tree.find(keys, values, {}, {hybrid_placement::device_alone});
+  EXPECT_EQ(values, keys);
+  EXPECT_EQ(tree.stats().leaf_cache_bytes, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(, HybridLeaves, testing::ValuesIn(host_span_settings()), setting_name{});
+
+}  // namespace
+}  // namespace espalier::test
