@@ -29,6 +29,7 @@ struct radix_storage {
   buffer<std::uint32_t> ranks[leaf_classes];
   buffer<std::uint32_t>
       stamps[leaf_classes];          ///< of leaves that have none of their own (update.hpp), and room for more
+  buffer<std::uint32_t> disputes;    ///< in each piece of a batch of updates: elements that came after another, by list
   std::uint32_t stamped_pieces = 0;  ///< of batches of updates, since stamps were cleared
   bool lost_table = false;           ///< keys came that it could not tell apart; a rebuild makes another
   bool order_is_known = true;        ///< else leaves have come or gone since (order.hpp)
@@ -53,6 +54,7 @@ struct radix_storage {
     order.tie(s);
     for (auto& of_class : ranks) of_class.tie(s);
     for (auto& of_class : stamps) of_class.tie(s);
+    disputes.tie(s);
   }
   void forget_order() {
     order = {};
@@ -70,7 +72,7 @@ struct radix_storage {
     s.table_bits = view.table_bits;
     s.table_bytes = cells.bytes();
     s.order_bytes = order.bytes();
-    s.bytes = node4.bytes() + node16.bytes() + node48.bytes() + node256.bytes() + cells.bytes();
+    s.bytes = node4.bytes() + node16.bytes() + node48.bytes() + node256.bytes() + cells.bytes() + disputes.bytes();
     (heap_pool == nullptr ? s.bytes : s.host_bytes) += heap.bytes();
     for (unsigned c = 0; c < leaf_classes; ++c) {
       s.leaves[c] = leaf_counts[c] - leaf_dead[c];

@@ -2,13 +2,15 @@
 //
 // They are written in place, in the pass that finds the leaves. Who of several elements with the same key wins is
 // settled by a stamp per leaf: the number of the batch and the highest element that came. A value of four bytes is one
-// word with its stamp, so that the highest word wins at once; for others a second pass puts right what was written out
-// of order. Batches count up, so that stamps are hardly ever cleared, and no table of them can be full. Most leaves
-// have room for their stamp (leaf.hpp), in the sector that holds the value; an array has those of the others.
+// word with its stamp, so that the highest word wins at once; for others the few that met another element are listed,
+// and a second pass over the lists puts right what was written out of order. Batches count up, so that stamps are
+// hardly ever cleared, and no table of them can be full. Most leaves have room for their stamp (leaf.hpp), in the
+// sector that holds the value; an array has those of the others.
 #pragma once
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "espalier/radix_tree/jobs.hpp"
 #include "espalier/sync/shared_memory.hpp"
@@ -29,9 +31,44 @@ static_assert(leaf_stamp_at(0, 4) == leaf_value_at(0, 4) + 4 && leaf_stamp_at(1,
               leaf_stamp_at(2, 4) == leaf_value_at(2, 4) + 4 && leaf_stamp_at(3, 4) == leaf_value_at(3, 4) + 4 &&
               std::endian::native == std::endian::little);
 
+/// An element that came to a leaf after another one of its piece.
+struct alignas(8) disputed_leaf {
+  radix_link leaf;
+  std::uint32_t element;
+};
+/// Those of a piece, in no order. Of 2^22 random elements in 2^24 leaves a tenth come second, nearly every warp has
+/// one, and one counter would be waited for; so there are several lists, and every run of elements has its own in turn.
+/// The k-th to come takes the place of the k-th element that its list is for: there is one, so no list can be full, and
+/// all of them together have as many places as the piece has elements.
+struct dispute_lists {
+  static constexpr std::uint32_t lists = 8;
+  /// Elements. Threads that ask together (fetch_one()) must ask the same counter: a warp's elements are of one run,
+  /// since all launches give neighbours to neighbours and a run is a block of threads.
+  static constexpr std::uint32_t run = 256;
+  /// Counters of one list: a piece has its own, zero until it comes, so that no batch has to clear any.
+  static constexpr std::size_t counters = most_stamped_pieces + 1;
+
+  disputed_leaf* places;
+  std::uint32_t* counts;  ///< this piece's counter of the first list; those of others are `counters` apart each
+
+  [[nodiscard]] static ESPALIER_INLINE std::uint32_t list_of(std::uint32_t i) { return i / run % lists; }
+  /// Elements before i that are of its list.
+  [[nodiscard]] static ESPALIER_INLINE std::uint32_t rank_of(std::uint32_t i) {
+    return i / (run * lists) * run + i % run;
+  }
+  [[nodiscard]] static ESPALIER_INLINE std::uint32_t element(std::uint32_t list, std::uint32_t rank) {
+    return (rank / run * lists + list) * run + rank % run;
+  }
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t* count(std::uint32_t list) const { return counts + list * counters; }
+  ESPALIER_INLINE void add(std::uint32_t i, radix_link l) const {
+    const std::uint32_t list = list_of(i);
+    places[element(list, shared_word{count(list)}.fetch_one())] = {l, i};
+  }
+};
+
 /// Element i writes if no higher one came before it. Of several that wrote to one leaf the highest must be the last:
-/// all but the one that came first know that they are not alone, and remember the leaf. If the highest came first,
-/// nobody wrote after it. (docs/design/figures.md has what else was tried.)
+/// all but the one that came first know that they are not alone, and are listed. If the highest came first, nobody
+/// wrote after it. (docs/design/figures.md has what else was tried.)
 template <unsigned V>
 struct update_leaf {
   radix_view<V> tree;
@@ -39,7 +76,7 @@ struct update_leaf {
   std::uint32_t* stamps[leaf_classes];  ///< of leaves without one
   const void* values;
   std::uint8_t* done;
-  radix_link* disputed;  ///< the leaf of each element that came after another
+  dispute_lists disputed;
   ESPALIER_HD void operator()(std::size_t i, radix_link l) const {
     if (done != nullptr) done[i] = l.is_nothing() ? 0 : 1;
     if constexpr (stamped_value<V>) {
@@ -47,9 +84,7 @@ struct update_leaf {
         shared_word{reinterpret_cast<std::uint64_t*>(tree.value_of(l))}.fetch_max(
             std::uint64_t{own(i)} << 32 | load_value<V>(tree.value_bytes, values, i));
     } else if constexpr (V != 0) {
-      radix_link again{};
-      if (!l.is_nothing() && writes(i, l)) again = l;
-      disputed[i] = again;
+      if (!l.is_nothing() && writes(i, l)) disputed.add(static_cast<std::uint32_t>(i), l);
     }
   }
   /// Was it written, and somebody before it?
@@ -74,12 +109,22 @@ struct update_listed {
   const radix_link* links;
   ESPALIER_HD void operator()(std::size_t i) const { update(i, links[i]); }
 };
+/// For t below `most` and below the number of elements: the host need not know how many are listed. Place t, and those
+/// that are a multiple of `most` behind it, which are of the same list, as far as it goes.
 template <unsigned V>
-struct settle_dispute {
+struct settle_disputes {
+  /// Half of the threads that an H200 has at once: 2^20 elements in 2^24 leaves are settled in one step, 2^22 in four.
+  static constexpr std::uint32_t most = 1u << 17;
+  static_assert(most % (dispute_lists::run * dispute_lists::lists) == 0);
   update_leaf<V> update;
-  ESPALIER_HD void operator()(std::size_t i) const {
-    const radix_link l = update.disputed[i];
-    if (!l.is_nothing() && *update.place(l) == update.own(i)) update.put(i, l);
+  ESPALIER_HD void operator()(std::size_t t) const {
+    const dispute_lists& disputed = update.disputed;
+    const auto first = static_cast<std::uint32_t>(t);
+    const std::uint32_t n = *disputed.count(dispute_lists::list_of(first));
+    for (std::uint32_t p = first; dispute_lists::rank_of(p) < n; p += most) {
+      const disputed_leaf d = disputed.places[p];
+      if (*update.place(d.leaf) == update.own(d.element)) update.put(d.element, d.leaf);
+    }
   }
 };
 
@@ -98,10 +143,15 @@ class radix_updater {
   radix_updater(Context& context, radix_storage<V>& tree, unsigned value_bytes)
       : context_(context), tree_(tree), value_bytes_(value_bytes) {}
 
-  /// Stamps for all leaves that have none, and all memory that n updates take: what follows cannot fail.
+  /// Stamps for all leaves that have none, counters, and all memory that n updates take: what follows cannot fail.
   void prepare(std::size_t n) {
     if constexpr (V != 0 && !stamped_value<V>) {
-      disputed_ = room<radix_link>(context_, std::min(n, std::size_t{stamped_piece}));
+      disputed_ = room<disputed_leaf>(context_, std::min(n, std::size_t{stamped_piece}));
+      if (tree_.disputes.size() == 0) {
+        buffer<std::uint32_t> counts = room<std::uint32_t>(context_, dispute_lists::lists * dispute_lists::counters);
+        context_.zero(counts.data(), counts.bytes());
+        tree_.disputes = std::move(counts);
+      }
       for (unsigned c = 0; c < leaf_classes; ++c) {
         const std::size_t leaves = leaf_stamp_at(c, V) == 0 ? tree_.leaf_counts[c] : 0;
         if (leaves <= tree_.stamps[c].size()) continue;
@@ -129,18 +179,22 @@ class radix_updater {
     for (std::size_t first = 0; first < n; first += stamped_piece) {
       const std::size_t m = std::min(n - first, std::size_t{stamped_piece});
       if (tree_.stamped_pieces == most_stamped_pieces) clear_stamps();
+      const std::uint32_t number = ++tree_.stamped_pieces;
       const update_leaf<V> job{
           tree_.view,
-          ++tree_.stamped_pieces << stamp_bits,
+          number << stamp_bits,
           {tree_.stamps[0].data(), tree_.stamps[1].data(), tree_.stamps[2].data(), tree_.stamps[3].data()},
           static_cast<const std::uint8_t*>(values) + (V == 0 ? 0 : first * value_bytes_),
           done == nullptr ? nullptr : done + first,
-          disputed_.data()};
+          {disputed_.data(), tree_.disputes.size() == 0 ? nullptr : tree_.disputes.data() + number}};
       work(job, first, m);
-      if constexpr (V != 0 && !stamped_value<V>) context_.for_each(m, settle_dispute<V>{job});
+      if constexpr (V != 0 && !stamped_value<V>)
+        context_.for_each(std::min(m, std::size_t{settle_disputes<V>::most}), settle_disputes<V>{job});
     }
   }
+  /// And counters: pieces are numbered from the first on again.
   void clear_stamps() {
+    if (tree_.disputes.size() != 0) context_.zero(tree_.disputes.data(), tree_.disputes.bytes());
     for (unsigned c = 0; c < leaf_classes; ++c) {
       if (tree_.stamps[c].size() != 0) context_.zero(tree_.stamps[c].data(), tree_.stamps[c].bytes());
       if (leaf_stamp_at(c, V) != 0 && tree_.leaf_counts[c] != 0)
@@ -152,7 +206,7 @@ class radix_updater {
   Context& context_;
   radix_storage<V>& tree_;
   unsigned value_bytes_;
-  buffer<radix_link> disputed_;
+  buffer<disputed_leaf> disputed_;
 };
 
 }  // namespace espalier::detail

@@ -151,6 +151,42 @@ TEST_P(RadixTreeWrites, SmallUpdatesOfEveryValueSizeHaveTheLastOneWin) {
   });
 }
 
+// More elements meet others than there are threads that settle whose value stays.
+template <class Value, class Make>
+void last_of_many_wins(const device& where, std::uint32_t keys, Make make) {
+  constexpr std::uint32_t n = 400000, length = 12;
+  random_words random(keys);
+  std::vector<char> bytes(n * length, 'k'), there(keys * length, 'k');
+  const auto name = [](std::vector<char>& of, std::size_t i, std::uint32_t key) {
+    for (unsigned b = 0; b < 4; ++b) of[i * length + b] = static_cast<char>(key >> (24 - 8 * b));
+  };
+  for (std::uint32_t k = 0; k < keys; ++k) name(there, k, k * 7919);
+  std::vector<Value> values(n), expected(keys), got(keys);
+  auto tree = radix_tree<Value>::build(keys_of_bytes(there, length), expected, {}, where);
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const auto k = static_cast<std::uint32_t>(random.below(keys));
+      name(bytes, i, k * 7919);
+      expected[k] = values[i] = make(random.below(~std::uint64_t{0}));
+    }
+    tree.update(keys_of_bytes(bytes, length), values);
+    tree.find(keys_of_bytes(there, length), got);
+    ASSERT_EQ(got, expected) << keys << " keys, round " << round;
+  }
+}
+TEST_P(RadixTreeWrites, LargeBatchesOfEqualKeysOfEveryValueSizeHaveTheLastOneWin) {
+  const device& where = GetParam()->where;
+  for (const std::uint32_t keys : {1u, 33u, 20000u}) {
+    last_of_many_wins<std::uint8_t>(where, keys, [](std::uint64_t x) { return static_cast<std::uint8_t>(x); });
+    last_of_many_wins<std::uint32_t>(where, keys, [](std::uint64_t x) { return static_cast<std::uint32_t>(x); });
+    last_of_many_wins<std::uint64_t>(where, keys, [](std::uint64_t x) { return x; });
+    last_of_many_wins<std::array<std::uint64_t, 2>>(where, keys, [](std::uint64_t x) {
+      return std::array<std::uint64_t, 2>{x, ~x};
+    });
+    if (HasFatalFailure() || less_work > 1) return;
+  }
+}
+
 // Long keys that come and go leave their bytes behind in the heap, until they are half of all.
 TEST_P(RadixTreeWrites, SmallNumbersOfLongKeysThatComeAndGoTakeNoMoreSpace) {
   strings keys;
