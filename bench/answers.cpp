@@ -13,6 +13,7 @@
 
 #include "bench/element_bits.hpp"
 #include "bench/generators.hpp"
+#include "bench/options.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -286,6 +287,35 @@ std::optional<std::string> difference(operation op, const data_spec& spec, const
     }
   }
   return {};
+}
+
+answers expected_neighbours(operation op, const workload& data, const query_set& queries) {
+  answers out;
+  out.emplace_back(data.spec.key, queries.size());
+  out.emplace_back(data.spec.value, queries.size());
+  out.emplace_back(scalar_kind::u8, queries.size());
+  for (const auto& c : out) {
+    if (c.byte_count() != 0) std::memset(c.data(), 0, c.byte_count());
+  }
+  parallel_indices(queries.size(), [&](std::uint64_t i) {
+    std::uint64_t rank = queries.ranks[i];  // of the lower bound; below 0 wraps around
+    if (op == operation::predecessor) --rank;
+    if (op == operation::successor && rank < data.sorted_keys.size() &&
+        same_element(queries.keys, i, data.sorted_keys, rank))
+      ++rank;
+    if (rank >= data.sorted_keys.size()) return;
+    copy_element(data.sorted_keys, rank, out[0], i);
+    copy_element(data.sorted_values, rank, out[1], i);
+    out[2].as<std::uint8_t>()[i] = 1;
+  });
+  return out;
+}
+
+void require_right(operation op, const data_spec& spec, const query_view& input, const answers& ours,
+                   const answers& expected) {
+  if (auto wrong = difference(op, spec, input, ours, expected, "the reference", input.size())) {
+    throw wrong_answer(*wrong);
+  }
 }
 
 }  // namespace espalier::bench

@@ -47,12 +47,19 @@ struct query_view {
 /// The right answers, computed from the sorted arrays without any index.
 [[nodiscard]] answers expected_answers(operation op, const workload& data, const query_view& queries);
 
+/// The elements at or beside the queries (asks_neighbours), as columns keys, values, found.
+[[nodiscard]] answers expected_neighbours(operation op, const workload& data, const query_set& queries);
+
 /// The first difference among the answers to the first `queries` queries, as a sentence; nothing if they agree.
 /// Sums of floats agree within a relative 1e-9, everything else bit by bit.
 [[nodiscard]] std::optional<std::string> difference(operation op, const data_spec& spec, const query_view& input,
                                                     const answers& ours, const answers& theirs,
                                                     const std::string& their_name, std::size_t queries,
                                                     const std::string& our_name = "the index");
+
+/// Throws wrong_answer if the answers to all queries are not the expected ones.
+void require_right(operation op, const data_spec& spec, const query_view& input, const answers& ours,
+                   const answers& expected);
 
 /// Sum, minimum or maximum of elements [first, last) of an array, added to a running result.
 struct running_aggregate {

@@ -1,15 +1,13 @@
-// blink_data.cpp - drawing keys until enough of them are different, and deriving values from keys.
+// blink_data.cpp - keys in the order in which they were drawn, each once, and values that follow from them.
 #include "bench/blink_data.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "bench/different_keys.hpp"
 #include "bench/generators.hpp"
-#include "bench/options.hpp"
 #include "bench/sorted_positions.hpp"
 
 namespace espalier::bench {
@@ -30,30 +28,6 @@ struct draws {
     different = static_cast<std::uint64_t>(std::count(is_first.begin(), is_first.end(), 1));
   }
 };
-
-/// Consecutive keys depend on their number, so draws start with exactly as many as are wanted.
-template <class Key>
-draws<Key> draw_different(const data_spec& spec, std::uint64_t wanted) {
-  const std::uint64_t positions = std::uint64_t{1} << (sizeof(Key) == 4 ? 32 : 40);  // see sorted_positions
-  const std::uint64_t most =
-      std::min({most_keys(spec.shape, spec.key), positions - 1, std::max<std::uint64_t>(64 * wanted, 4096)});
-  if (wanted >= positions) {
-    throw bad_arguments(fmt::format("--keys: {} keys and {} new ones are too many for {}: give fewer.", spec.keys,
-                                    wanted - spec.keys, name_of(spec.key)));
-  }
-  for (std::uint64_t n = wanted;;) {
-    draws<Key> d(spec, n);
-    if (d.different >= wanted) return d;
-    if (n >= most) {
-      throw bad_arguments(fmt::format(
-          "--keys: {} keys of distribution {} hold only {} different ones of the {} that the tree and its new keys "
-          "need: give fewer --keys, or a smaller --batch or --queries.",
-          name_of(spec.key), name_of(spec.shape), d.different, wanted));
-    }
-    const double missing = static_cast<double>(wanted - d.different) / static_cast<double>(wanted);
-    n = std::min<std::uint64_t>(most, n + static_cast<std::uint64_t>(static_cast<double>(n) * missing * 1.25) + 64);
-  }
-}
 
 /// The first `wanted` different keys, cut into those of the tree and the fresh ones.
 template <class Key>
@@ -117,7 +91,7 @@ blink_data make_blink_data(const data_spec& spec, std::uint64_t fresh) {
   data.fresh_keys = column(spec.key, fresh);
   column keys(spec.key, spec.keys);
   with_type(spec.key, [&]<class Key>() {
-    const draws<Key> drawn = draw_different<Key>(spec, spec.keys + fresh);
+    const auto drawn = draw_different<draws<Key>>(spec, spec.keys + fresh);
     fill(drawn, data, keys);
     if (spec.shape == distribution::mesh) data.arrivals = arrivals_of(drawn, spec);
   });

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bench/random.hpp"
+#include "bench/generators.hpp"
 #include "bench/workload.hpp"
 
 namespace espalier::bench {
@@ -48,6 +48,10 @@ class requester {
         return scattered_(ranks_(random_bits(seed_, i)));
       case request_order::in_order:
         return i % size_;
+      case request_order::normal:
+        return below(detail::normal_fraction(random_bits(seed_, i)), size_);
+      case request_order::gamma:
+        return below(detail::gamma_fraction(random_bits(seed_, i)), size_);
       default:
         return below(random_bits(seed_, i), size_);
     }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "bench/bytes_to_move.hpp"
@@ -14,36 +13,6 @@ namespace espalier::bench {
 namespace {
 
 constexpr std::uint64_t default_range_length = 32;
-
-/// First elements not less than the queries, as columns keys, values, found.
-answers expected_neighbours(operation op, const workload& data, const query_set& queries) {
-  answers out;
-  out.emplace_back(data.spec.key, queries.size());
-  out.emplace_back(data.spec.value, queries.size());
-  out.emplace_back(scalar_kind::u8, queries.size());
-  for (const auto& c : out) {
-    if (c.byte_count() != 0) std::memset(c.data(), 0, c.byte_count());
-  }
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    std::uint64_t rank = queries.ranks[i];  // of the lower bound; below 0 wraps around
-    if (op == operation::predecessor) --rank;
-    if (op == operation::successor && rank < data.sorted_keys.size() &&
-        same_element(queries.keys, i, data.sorted_keys, rank))
-      ++rank;
-    if (rank >= data.sorted_keys.size()) continue;
-    copy_element(data.sorted_keys, rank, out[0], i);
-    copy_element(data.sorted_values, rank, out[1], i);
-    out[2].as<std::uint8_t>()[i] = 1;
-  }
-  return out;
-}
-
-void require_right(operation op, const data_spec& spec, const query_view& view, const answers& ours,
-                   const answers& expected) {
-  if (auto wrong = difference(op, spec, view, ours, expected, "the reference", view.size())) {
-    throw wrong_answer(*wrong);
-  }
-}
 
 /// How writes of an operation are to be done, one row for each.
 std::vector<write_path> paths_of(operation op, const options& what) {

@@ -45,7 +45,7 @@ request request_for(const column& keys, const column& hi, std::size_t queries, c
 }  // namespace
 
 bool blink_peers::applies(const std::string& name, std::vector<row>& rows) const {
-  const peer_choice choice = choose_peer(what_, name, index_kind::blink, where_.kind(), data_.tree.keys.size());
+  const peer_choice choice = choose_peer(what_, name, what_.index, where_.kind(), data_.tree.keys.size());
   if (!choice.note.empty()) note(rows, choice.note);
   return choice.measured;
 }

@@ -2,6 +2,7 @@
 #include "bench/blink_subject.hpp"
 
 #include "bench/options.hpp"
+#include "bench/ordered_questions.hpp"
 
 namespace espalier::bench {
 
@@ -51,22 +52,10 @@ void blink_subject::run(const placed_step& placed, const write_options& options)
 
 void blink_subject::ask(operation op, const request& r) const {
   const espalier::detail::execution ex{where_.resolve(r.order), r.wait};
-  using espalier::detail::aggregate_op;
-  using espalier::detail::seek_kind;
-  if (asks_neighbours(op)) {
-    const seek_kind kind = op == operation::lower_bound ? seek_kind::lower_bound
-                           : op == operation::successor ? seek_kind::successor
-                                                        : seek_kind::predecessor;
-    tree_->seek(kind, r.keys, r.queries, r.out[0], r.out[1], static_cast<std::uint8_t*>(r.out[2]), ex);
-  } else if (op == operation::contains) {
+  if (op == operation::contains) {
     tree_->find(r.keys, r.queries, nullptr, static_cast<std::uint8_t*>(r.out[0]), ex);
-  } else if (op == operation::min || op == operation::max) {
-    tree_->aggregate(op == operation::min ? aggregate_op::min : aggregate_op::max, r.keys, r.hi, r.queries,
-                     interval::closed, r.out[0], static_cast<std::uint8_t*>(r.out[1]), ex);
-  } else if (op == operation::count) {
-    tree_->count(r.keys, r.hi, r.queries, {}, static_cast<std::uint64_t*>(r.out[0]), ex);
-  } else if (op == operation::sum) {
-    tree_->aggregate(aggregate_op::sum, r.keys, r.hi, r.queries, interval::closed, r.out[0], nullptr, ex);
+  } else if (asks_neighbours(op) || takes_ranges(op)) {
+    ask_in_order(*tree_, op, r, ex);
   } else {
     tree_->find(r.keys, r.queries, r.out[0], static_cast<std::uint8_t*>(r.out[1]), ex);
   }

@@ -13,12 +13,12 @@
 
 namespace espalier::bench {
 
-/// Uninitialised when made, so that the threads that fill it place its pages.
+/// Uninitialised when made, so that the threads that fill it place its pages. Copies share the elements.
 class column {
  public:
   column() = default;
   column(scalar_kind kind, std::size_t size)
-      : kind_(kind), size_(size), bytes_(std::make_unique_for_overwrite<std::uint64_t[]>((byte_count() + 7) / 8)) {}
+      : kind_(kind), size_(size), bytes_(std::make_shared_for_overwrite<std::uint64_t[]>((byte_count() + 7) / 8)) {}
 
   [[nodiscard]] scalar_kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -36,7 +36,7 @@ class column {
  private:
   scalar_kind kind_ = scalar_kind::opaque;
   std::size_t size_ = 0;
-  std::unique_ptr<std::uint64_t[]> bytes_;
+  std::shared_ptr<std::uint64_t[]> bytes_;
 };
 
 /// Element i of one column to place j of another of the same kind; nothing for columns without bytes.

@@ -16,13 +16,6 @@ std::uint64_t default_range_length(operation op, std::uint64_t keys) {
   return op == operation::range ? 100 : std::clamp<std::uint64_t>(keys / 16, 1, 1'000'000);
 }
 
-void require_right(operation op, const data_spec& spec, const query_view& input, const answers& ours,
-                   const answers& expected) {
-  if (auto wrong = difference(op, spec, input, ours, expected, "the reference", input.size())) {
-    throw wrong_answer(*wrong);
-  }
-}
-
 }  // namespace
 
 measurement::measurement(const options& what, const workload& data, device where, double copy_bandwidth)

@@ -12,12 +12,13 @@
 
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/core/scalar.hpp"
+#include "espalier/hybrid_tree/options.hpp"
 #include "espalier/radix_tree/options.hpp"
 #include "espalier/static_tree/options.hpp"
 
 namespace espalier::bench {
 
-enum class index_kind : std::uint8_t { static_tree, blink, radix };
+enum class index_kind : std::uint8_t { static_tree, blink, radix, hybrid };
 
 enum class operation : std::uint8_t {
   build,
@@ -68,11 +69,15 @@ enum class distribution : std::uint8_t {
   mesh
 };
 
-/// Which keys of an index are asked for.
-enum class request_order : std::uint8_t { uniform, zipf, in_order };
+/// Which keys of an index are asked for. normal and gamma: by rank, as the distributions of that name lie over the key
+/// range; zipf: a few keys from anywhere most often.
+enum class request_order : std::uint8_t { uniform, zipf, in_order, normal, gamma };
 
 /// Where a caller's queries and answers are: host memory means that a GPU is asked end to end.
 enum class location : std::uint8_t { device, host };
+
+/// How the inner levels of a bucket are shared out between host and device: as measured, or all of them to the device.
+enum class balancing : std::uint8_t { tuned, none };
 
 /// `none` is the value type of a set.
 inline constexpr scalar_kind no_value = scalar_kind::opaque;
@@ -87,6 +92,7 @@ inline constexpr std::array index_names{
     named<index_kind>{"static", index_kind::static_tree},
     named<index_kind>{"blink", index_kind::blink},
     named<index_kind>{"radix", index_kind::radix},
+    named<index_kind>{"hybrid", index_kind::hybrid},
 };
 inline constexpr std::array long_key_names{
     named<long_key_way>{"on-device", long_key_way::on_device},
@@ -186,6 +192,24 @@ inline constexpr std::array radix_path_names{
     named<radix_path>{"in-place", radix_path::in_place},
     named<radix_path>{"rebuild", radix_path::rebuild},
 };
+inline constexpr std::array layout_names{
+    named<hybrid_layout>{"implicit", hybrid_layout::implicit},
+    named<hybrid_layout>{"regular", hybrid_layout::regular},
+};
+inline constexpr std::array placement_names{
+    named<hybrid_placement>{"automatic", hybrid_placement::automatic},
+    named<hybrid_placement>{"host-alone", hybrid_placement::host_alone},
+    named<hybrid_placement>{"shared", hybrid_placement::shared},
+};
+inline constexpr std::array handling_names{
+    named<bucket_handling>{"sequential", bucket_handling::sequential},
+    named<bucket_handling>{"pipelined", bucket_handling::pipelined},
+    named<bucket_handling>{"double-buffered", bucket_handling::double_buffered},
+};
+inline constexpr std::array balancing_names{
+    named<balancing>{"tuned", balancing::tuned},
+    named<balancing>{"none", balancing::none},
+};
 inline constexpr std::array location_names{
     named<location>{"device", location::device},
     named<location>{"host", location::host},
@@ -194,6 +218,8 @@ inline constexpr std::array request_names{
     named<request_order>{"uniform", request_order::uniform},
     named<request_order>{"zipf", request_order::zipf},
     named<request_order>{"in-order", request_order::in_order},
+    named<request_order>{"normal", request_order::normal},
+    named<request_order>{"gamma", request_order::gamma},
 };
 
 template <class Table>
@@ -272,9 +298,16 @@ template <class Table>
            op == operation::lower_bound || op == operation::count_prefix || lists_strings(op) ||
            op == operation::insert || op == operation::update || op == operation::erase;
   }
+  if (index == index_kind::hybrid) {
+    return op == operation::build || op == operation::find || op == operation::contains || asks_neighbours(op) ||
+           (takes_ranges(op) && op != operation::range_rows) || op == operation::insert || op == operation::update ||
+           op == operation::erase;
+  }
   return op >= operation::successor || op == operation::build || op == operation::find || op == operation::contains ||
          op == operation::lower_bound || takes_ranges(op);
 }
+/// Operations of the hybrid tree that travel in buckets: how is an axis.
+[[nodiscard]] constexpr bool travels(operation op) { return op == operation::find || op == operation::contains; }
 /// The operations of one index, for help texts and error sentences.
 [[nodiscard]] inline std::string operations_of(index_kind index) {
   std::string text;

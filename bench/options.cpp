@@ -90,27 +90,33 @@ void check_operations(const options& o) {
 struct index_option {
   std::string_view name;
   const std::string raw_options::*text;
-  std::array<bool, index_names.size()> taken;  ///< by static, blink, radix
+  std::array<bool, index_names.size()> taken;  ///< by static, blink, radix, hybrid
 };
 constexpr std::array index_options{
-    index_option{"plan", &raw_options::plan, {true, false, false}},
-    index_option{"node-search", &raw_options::node_search, {true, false, false}},
-    index_option{"aggregates", &raw_options::aggregates, {true, false, false}},
-    index_option{"policy", &raw_options::policy, {false, true, false}},
-    index_option{"upper", &raw_options::upper, {false, true, false}},
-    index_option{"slots", &raw_options::slots, {false, true, false}},
-    index_option{"path", &raw_options::path, {false, true, true}},
-    index_option{"batch", &raw_options::batch, {false, true, true}},
-    index_option{"requests", &raw_options::requests, {false, true, false}},
-    index_option{"fill", &raw_options::fill, {false, true, false}},
-    index_option{"key-type", &raw_options::key_type, {true, true, false}},
-    index_option{"value-type", &raw_options::value_type, {true, true, false}},
-    index_option{"range-length", &raw_options::range_length, {true, true, true}},
-    index_option{"key-length", &raw_options::key_length, {false, false, true}},
-    index_option{"long-share", &raw_options::long_share, {false, false, true}},
-    index_option{"long-keys", &raw_options::long_keys, {false, false, true}},
-    index_option{"streams", &raw_options::streams, {false, false, true}},
-    index_option{"location", &raw_options::location, {false, false, true}},
+    index_option{"plan", &raw_options::plan, {true, false, false, false}},
+    index_option{"node-search", &raw_options::node_search, {true, false, false, false}},
+    index_option{"aggregates", &raw_options::aggregates, {true, false, false, false}},
+    index_option{"policy", &raw_options::policy, {false, true, false, false}},
+    index_option{"upper", &raw_options::upper, {false, true, false, false}},
+    index_option{"slots", &raw_options::slots, {false, true, false, false}},
+    index_option{"path", &raw_options::path, {false, true, true, false}},
+    index_option{"batch", &raw_options::batch, {false, true, true, false}},
+    index_option{"requests", &raw_options::requests, {false, true, false, true}},
+    index_option{"fill", &raw_options::fill, {false, true, false, true}},
+    index_option{"key-type", &raw_options::key_type, {true, true, false, true}},
+    index_option{"value-type", &raw_options::value_type, {true, true, false, true}},
+    index_option{"range-length", &raw_options::range_length, {true, true, true, true}},
+    index_option{"key-length", &raw_options::key_length, {false, false, true, false}},
+    index_option{"long-share", &raw_options::long_share, {false, false, true, false}},
+    index_option{"long-keys", &raw_options::long_keys, {false, false, true, false}},
+    index_option{"streams", &raw_options::streams, {false, false, true, false}},
+    index_option{"location", &raw_options::location, {false, false, true, false}},
+    index_option{"layout", &raw_options::layout, {false, false, false, true}},
+    index_option{"placement", &raw_options::placement, {false, false, false, true}},
+    index_option{"buckets", &raw_options::buckets, {false, false, false, true}},
+    index_option{"bucket", &raw_options::bucket, {false, false, false, true}},
+    index_option{"balance", &raw_options::balance, {false, false, false, true}},
+    index_option{"device-memory", &raw_options::device_memory, {false, false, false, true}},
 };
 
 /// Options of another index would be read and then do nothing.
@@ -118,8 +124,10 @@ void check_index_options(const raw_options& raw, index_kind index) {
   for (const auto& option : index_options) {
     if ((raw.*option.text).empty() || option.taken[static_cast<std::size_t>(index)]) continue;
     std::string takers;
-    for (const auto& i : index_names) {
-      if (option.taken[static_cast<std::size_t>(i.value)]) (takers += takers.empty() ? "" : " or ") += i.name;
+    for (auto i = index_names.rbegin(); i != index_names.rend(); ++i) {  // the last one follows an "or"
+      if (!option.taken[static_cast<std::size_t>(i->value)]) continue;
+      const char* const between = takers.empty() ? "" : takers.find(' ') == std::string::npos ? " or " : ", ";
+      takers = std::string(i->name) + between + takers;
     }
     throw bad_arguments(fmt::format("--{} is for --index {}.", option.name, takers));
   }
@@ -142,16 +150,45 @@ std::vector<blink_shape> parse_shapes(const raw_options& raw) {
   return shapes;
 }
 
+double parse_fill(const raw_options& raw, double otherwise) {
+  double fill = otherwise;
+  if (!raw.fill.empty() && (!parse_whole(raw.fill, fill) || !(fill >= 0.25 && fill <= 1))) {
+    throw bad_arguments(fmt::format("--fill is '{}': give a number from 0.25 to 1.", raw.fill));
+  }
+  return fill;
+}
+
 blink_choices parse_blink(const raw_options& raw) {
   blink_choices b;
   b.shapes = parse_shapes(raw);
   b.paths = parse_names("path", path_names, raw.path.empty() ? "automatic" : raw.path);
   if (!raw.batch.empty()) b.batch = parse_number("batch", raw.batch);
   if (!raw.requests.empty()) b.requests = parse_name("requests", request_names, raw.requests);
-  if (!raw.fill.empty() && (!parse_whole(raw.fill, b.fill) || !(b.fill >= 0.25 && b.fill <= 1))) {
-    throw bad_arguments(fmt::format("--fill is '{}': give a number from 0.25 to 1.", raw.fill));
+  // A B-link tree's keys come in no order, and updates go by that: there is no rank for these to be drawn by.
+  if (b.requests == request_order::normal || b.requests == request_order::gamma) {
+    throw bad_arguments(fmt::format("--requests {} is for --index hybrid.", raw.requests));
   }
+  b.fill = parse_fill(raw, b.fill);
   return b;
+}
+
+hybrid_choices parse_hybrid(const raw_options& raw) {
+  const auto or_else = [](const std::string& text, const char* otherwise) { return text.empty() ? otherwise : text; };
+  hybrid_choices h;
+  h.layouts = parse_names("layout", layout_names, or_else(raw.layout, "implicit"));
+  h.placements = parse_names("placement", placement_names, or_else(raw.placement, "automatic"));
+  h.handlings = parse_names("buckets", handling_names, or_else(raw.buckets, "double-buffered"));
+  h.buckets = parse_numbers("bucket", or_else(raw.bucket, "2^16"));
+  for (const auto b : h.buckets) {
+    if (b == 0 || b > most_bucket) {
+      throw bad_arguments(fmt::format("--bucket is '{}': give 1 to {}.", b, most_bucket));
+    }
+  }
+  h.balances = parse_names("balance", balancing_names, or_else(raw.balance, "tuned"));
+  h.requests = parse_names("requests", request_names, or_else(raw.requests, "uniform"));
+  if (!raw.device_memory.empty()) h.device_memory = parse_number("device-memory", raw.device_memory);
+  h.fill = parse_fill(raw, h.fill);
+  return h;
 }
 
 radix_choices parse_radix(const raw_options& raw) {
@@ -279,6 +316,8 @@ const char* default_operations(index_kind index) {
       return "build,insert,find,find-after-insert,update,erase,range,mixed";
     case index_kind::radix:
       return "build,find,contains,lower-bound,range,count-prefix,prefix,successor,insert,update,erase";
+    case index_kind::hybrid:
+      return "build,find,lower-bound,range,update,insert,erase";
     default:
       return "build,find,lower-bound,range,count,sum,visit";
   }
@@ -289,6 +328,7 @@ options parse_options(const raw_options& raw) {
   o.index = parse_name("index", index_names, raw.index);
   check_index_options(raw, o.index);
   if (o.index == index_kind::blink) o.blink = parse_blink(raw);
+  if (o.index == index_kind::hybrid) o.hybrid = parse_hybrid(raw);
   o.long_keys_named = !raw.long_keys.empty();
   if (o.long_keys_named) o.long_keys = parse_names("long-keys", long_key_names, raw.long_keys);
   if (o.index == index_kind::radix) o.radix = parse_radix(raw);

@@ -38,6 +38,9 @@ inline constexpr std::uint64_t most_validated_keys = std::uint64_t{1} << 20;
 /// Batches in flight at once: more threads than that only wait for each other.
 inline constexpr std::uint64_t most_streams = 256;
 
+/// Of the hybrid tree: buckets are buffers on host and device.
+inline constexpr std::uint64_t most_bucket = std::uint64_t{1} << 26;
+
 /// What only the B-link tree has.
 struct blink_choices {
   std::vector<blink_shape> shapes;
@@ -55,10 +58,23 @@ struct radix_choices {
   std::vector<location> places;        ///< of queries, answers and keys that are written; empty: the tree's own memory
 };
 
+/// What only the hybrid tree has. Lists are axes.
+struct hybrid_choices {
+  std::vector<hybrid_layout> layouts;
+  std::vector<hybrid_placement> placements;
+  std::vector<bucket_handling> handlings;
+  std::vector<std::uint64_t> buckets;  ///< queries that travel together
+  std::vector<balancing> balances;
+  std::vector<request_order> requests;
+  std::optional<std::uint64_t> device_memory;
+  double fill = 0.75;  ///< of the leaves of the regular layout
+};
+
 struct options {
   index_kind index = index_kind::static_tree;
   blink_choices blink;
   radix_choices radix;
+  hybrid_choices hybrid;
   std::vector<byte_spec> byte_data_sets;  ///< of the radix tree, which has neither key types nor distributions
   std::vector<long_key_way> long_keys{long_key_way::on_device};  ///< likewise
   bool long_keys_named = false;                                  ///< by the user: then rows tell theirs
@@ -117,6 +133,12 @@ struct raw_options {
   std::string long_keys;
   std::string streams;
   std::string location;
+  std::string layout;
+  std::string placement;
+  std::string buckets;
+  std::string bucket;
+  std::string balance;
+  std::string device_memory;
   std::string suite;
   std::string max_keys;
   std::string parts;

@@ -17,7 +17,8 @@ std::unique_ptr<peer> make_map_peer(std::string_view name, const workload& data,
 
 const std::vector<peer_entry>& known_peers() {
   constexpr auto any = std::numeric_limits<std::uint64_t>::max();
-  constexpr std::array only_static{true, false, false}, every{true, true, true}, only_radix{false, false, true};
+  constexpr std::array only_static{true, false, false, false}, every{true, true, true, true},
+      only_radix{false, false, true, false};
   static const std::vector<peer_entry> list{
       {"lower-bound", device_kind::cpu, any, only_static},
       {"std-map", device_kind::cpu, std::uint64_t{1} << 22, every},
@@ -50,9 +51,9 @@ peer_choice choose_peer(const options& what, std::string_view name, index_kind i
   const peer_entry* const entry = known_peer(name, index, where);
   if (entry == nullptr) {
     if (!what.peers_named) return {false, ""};
-    return {false,
-            fmt::format("{}: skipped, not a peer of the {} tree on a {}", name,
-                        index == index_kind::blink ? "B-link" : "radix", where == device_kind::cuda ? "gpu" : "cpu")};
+    return {false, fmt::format("{}: skipped, not a peer of the {} tree on a {}", name,
+                               index == index_kind::blink ? "B-link" : name_in(index_names, index),
+                               where == device_kind::cuda ? "gpu" : "cpu")};
   }
   if (keys > entry->most_keys && !what.force_peers) {
     return {false,

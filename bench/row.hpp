@@ -41,6 +41,23 @@ struct radix_columns {
   double share_of_enqueued_find = 0;  ///< the same where batches are enqueued one behind the other
 };
 
+/// What only rows of the hybrid tree have.
+struct hybrid_columns {
+  std::string layout;
+  std::string placement;     ///< as asked for
+  std::string ran;           ///< who walked what
+  std::string handling;      ///< of buckets; empty where there are none
+  std::uint64_t bucket = 0;  ///< 0 where there are none
+  std::string balance;
+  unsigned levels = 0;  ///< that the host walks, of `share` of a bucket, and one more of the others
+  double share = 1;
+  std::string requests;  ///< which keys are asked for
+  std::uint64_t range_length = 0;
+  std::uint64_t inner_bytes = 0;
+  std::uint64_t device_bytes = 0;
+  unsigned repeat = 0;
+};
+
 struct row {
   std::string index = "static";
   std::string device;
@@ -61,6 +78,7 @@ struct row {
   std::optional<double> bandwidth_share;
   std::optional<blink_columns> blink;
   std::optional<radix_columns> radix;
+  std::optional<hybrid_columns> hybrid;
   std::vector<peer_result> peers;
   std::vector<std::string> inapplicable_peers;  ///< asked for, but without this operation
   std::vector<std::string> notes;

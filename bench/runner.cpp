@@ -1,5 +1,5 @@
 // runner.cpp - the axes: one set of data per (key type or length, distribution, size), one index per thread count, one
-// row per (operation, number of queries), and for B-link and radix trees per shape, batch and path of writes.
+// row per (operation, number of queries), and for the other trees per shape, batch, path of writes, way of asking.
 #include "bench/runner.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "bench/blink_measurement.hpp"
+#include "bench/hybrid_data.hpp"
+#include "bench/hybrid_measurement.hpp"
 #include "bench/measurement.hpp"
 #include "bench/progress.hpp"
 #include "bench/radix_measurement.hpp"
@@ -43,6 +45,7 @@ std::vector<std::uint64_t> sizes_of(operation op, const options& what) {
 
 std::size_t rows_per_size(operation op, const options& what, device_kind where) {
   if (what.index == index_kind::radix) return radix_variants(op, what, where).size();
+  if (what.index == index_kind::hybrid) return hybrid_rows(op, what);
   if (what.index != index_kind::blink) return 1;
   return what.blink.shapes.size() * (chooses_path(op) ? what.blink.paths.size() : 1);
 }
@@ -60,7 +63,8 @@ std::size_t count_rows(const options& what, const std::vector<device>& devices) 
   }
   const std::size_t data_sets =
       what.key_types.size() * what.distributions.size() + what.byte_data_sets.size() * what.long_keys.size();
-  return per_index * what.keys.size() * data_sets * devices.size();
+  const std::size_t hosts = what.index == index_kind::hybrid ? what.threads.size() : devices.size();
+  return per_index * what.keys.size() * data_sets * hosts;
 }
 
 class bench_run {
@@ -112,7 +116,8 @@ class bench_run {
   void run_data(const data_spec& spec) {
     about_ = fmt::format("{} {} {} keys", size_text(spec.keys), name_of(spec.shape), name_of(spec.key));
     bar_->say("generating " + about_);
-    what_.index == index_kind::blink ? run_blink(spec) : run_static(spec);
+    if (what_.index == index_kind::blink) return run_blink(spec);
+    what_.index == index_kind::hybrid ? run_hybrid(spec) : run_static(spec);
   }
 
   void run_static(const data_spec& spec) {
@@ -130,6 +135,19 @@ class bench_run {
     for (const auto& where : devices_) {
       bar_->say("preparing " + about_);
       blink_measurement m(what_, data, where, result_.copy_bandwidth);
+      for_each_batch(spec.keys, [&](operation op, std::uint64_t queries) {
+        for (auto& r : m.measure(op, queries)) result_.rows.push_back(std::move(r));
+      });
+    }
+  }
+
+  void run_hybrid(const data_spec& spec) {
+    const blink_data data = make_hybrid_data(spec, fresh_for(spec.keys));
+    for (std::size_t t = 0; t < what_.threads.size(); ++t) {
+      bar_->say("preparing " + about_);
+      // A GPU stands beside hosts of every number of threads.
+      const device& where = devices_[std::min(t, devices_.size() - 1)];
+      hybrid_measurement m(what_, data, where, static_cast<unsigned>(what_.threads[t]));
       for_each_batch(spec.keys, [&](operation op, std::uint64_t queries) {
         for (auto& r : m.measure(op, queries)) result_.rows.push_back(std::move(r));
       });

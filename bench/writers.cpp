@@ -53,6 +53,21 @@ json row_json(const row& r) {
     if (r.radix->share_of_find > 0) j["share_of_find"] = r.radix->share_of_find;
     if (r.radix->share_of_enqueued_find > 0) j["share_of_enqueued_find"] = r.radix->share_of_enqueued_find;
   }
+  if (r.hybrid) {
+    j["layout"] = r.hybrid->layout;
+    j["placement"] = r.hybrid->placement;
+    j["ran"] = r.hybrid->ran;
+    if (r.hybrid->bucket != 0) {
+      j["buckets"] = r.hybrid->handling;
+      j["bucket"] = r.hybrid->bucket;
+      j["balance"] = {{"how", r.hybrid->balance}, {"levels", r.hybrid->levels}, {"share", r.hybrid->share}};
+    }
+    if (!r.hybrid->requests.empty()) j["requests"] = r.hybrid->requests;
+    if (r.hybrid->range_length != 0) j["range_length"] = r.hybrid->range_length;
+    j["inner_bytes"] = r.hybrid->inner_bytes;
+    j["device_bytes"] = r.hybrid->device_bytes;
+    j["repeat"] = r.hybrid->repeat;
+  }
   for (const auto& p : r.peers) {
     j["ratio"][p.name] = p.ratio;
     j["peers"][p.name] = {{"seconds", p.seconds}, {"queries", p.queries}};
@@ -89,11 +104,16 @@ const peer_result* peer_of(const row& r, const std::string& name) {
 
 std::string number_or_nothing(std::uint64_t n) { return n == 0 ? "" : size_text(n); }
 
-/// Columns that are shown where rows differ in them; empty where a row has none.
+/// Columns that are shown where rows differ in them, or always; empty where a row has none.
 struct row_axis {
   std::string name;
   std::string (*text)(const row&);
+  bool always = false;
 };
+/// What was asked for, and what came of it.
+std::string placement_text(const hybrid_columns& h) {
+  return h.placement == h.ran ? h.ran : fmt::format("{}: {}", h.placement, h.ran);
+}
 std::vector<row_axis> row_axes() {
   return {{"policy", [](const row& r) { return r.blink ? r.blink->policy : ""; }},
           {"upper", [](const row& r) { return r.blink ? r.blink->upper : ""; }},
@@ -103,11 +123,18 @@ std::vector<row_axis> row_axes() {
           {"location", [](const row& r) { return r.radix ? r.location : ""; }},
           {"path", [](const row& r) { return r.blink   ? r.blink->path
                                              : r.radix ? r.radix->path
-                                                       : ""; }}};
+                                                       : ""; }},
+          {"layout", [](const row& r) { return r.hybrid ? r.hybrid->layout : ""; }, true},
+          {"placement", [](const row& r) { return r.hybrid ? placement_text(*r.hybrid) : ""; }, true},
+          {"buckets", [](const row& r) { return r.hybrid ? r.hybrid->handling : ""; }, true},
+          {"of", [](const row& r) { return r.hybrid ? number_or_nothing(r.hybrid->bucket) : ""; }, true},
+          {"balance", [](const row& r) { return r.hybrid ? r.hybrid->balance : ""; }},
+          {"requests", [](const row& r) { return r.hybrid ? r.hybrid->requests : ""; }}};
 }
 std::vector<row_axis> differing_axes(const report& result) {
   std::vector<row_axis> axes = row_axes();
   std::erase_if(axes, [&](const row_axis& axis) {
+    if (axis.always) return false;  // text_table leaves out what is empty in all rows
     std::set<std::string> values;
     for (const auto& r : result.rows) {
       if (!axis.text(r).empty()) values.insert(axis.text(r));
@@ -224,6 +251,8 @@ void write_csv(const report& result, std::ostream& out) {
   if (blink) out << ",policy,upper,slots,path";
   const bool radix = std::any_of(result.rows.begin(), result.rows.end(), [](const row& r) { return r.radix; });
   if (radix) out << ",key_length,mean_key_length,long_share,batch,path,streams,share_of_find";
+  const bool hybrid = std::any_of(result.rows.begin(), result.rows.end(), [](const row& r) { return r.hybrid; });
+  if (hybrid) out << ",layout,placement,ran,buckets,bucket,balance,levels,share,requests";
   for (const auto& name : names) out << ",ratio_" << name;
   out << ",notes\n";
   for (const auto& r : result.rows) {
@@ -236,6 +265,11 @@ void write_csv(const report& result, std::ostream& out) {
     if (r.radix) {
       fmt::print(out, ",{},{},{},{},{},{},{}", r.radix->key_length, r.radix->mean_key_length, r.radix->long_share,
                  r.radix->batch, r.radix->path, r.radix->streams, r.radix->share_of_find);
+    }
+    if (r.hybrid) {
+      fmt::print(out, ",{},{},{},{},{},{},{},{},{}", r.hybrid->layout, r.hybrid->placement, r.hybrid->ran,
+                 r.hybrid->handling, r.hybrid->bucket, r.hybrid->balance, r.hybrid->levels, r.hybrid->share,
+                 r.hybrid->requests);
     }
     for (const auto& name : names) {
       out << ',';

@@ -1,6 +1,8 @@
 // bench.cpp - `espalier bench`: arguments in, table, JSON or CSV out. The harness is in bench/.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -25,14 +27,14 @@ const char* footer =
     "Options with a comma-separated list are axes: every combination is measured. Numbers: 1000000, 1e6, 2^20.\n"
     "Data come from --seed alone, whatever the number of threads. For each row the answers are checked against sorted\n"
     "arrays and against each peer; a difference ends the run with exit code 1.\n"
-    "GPU rows have queries and answers in device memory, those of the radix tree where --location says. 'plan' is how\n"
-    "the batch was answered.\n\n"
+    "GPU rows have queries and answers in device memory, those of the radix tree where --location says, those of the\n"
+    "hybrid tree in host memory. 'plan' is how the batch was answered.\n\n"
     "Peers, CPU: lower-bound (std::lower_bound on sorted arrays), std-map, absl-btree, vector-scan (no index),\n"
     "tbb-sort (build), reduce (visit). GPU: thrust-lower-bound, cub-sort (build), reduce (visit).\n"
-    "Those of the B-link tree are std-map and absl-btree on a CPU; they write in one thread. Those of the radix tree\n"
-    "are the same with std::string as key, pointer-art (an adaptive radix tree of nodes and pointers), grt-like (one\n"
-    "packed into a single buffer) and fixed-table (ours, updated as the CuART paper does), the latter two also on a\n"
-    "GPU; they find and update, in all threads.\n"
+    "Those of the B-link and the hybrid tree are std-map and absl-btree on a CPU; they write in one thread. Those of\n"
+    "the radix tree are the same with std::string as key, pointer-art (an adaptive radix tree of nodes and pointers),\n"
+    "grt-like (one packed into a single buffer) and fixed-table (ours, updated as the CuART paper does), the latter\n"
+    "two also on a GPU; they find and update, in all threads.\n"
     "A ratio of 3 means: the index is 3 times as fast. Peers may answer a prefix of the queries.\n\n"
     "B-link tree (--index blink): its keys are all different, and so are the new ones. Before each run of an "
     "operation\n"
@@ -51,6 +53,15 @@ const char* footer =
     "--location, by --streams threads with a stream each; the clock stops when all answers are there. insert, update\n"
     "and erase take --batch keys, or --queries; before each insert and erase the tree is built anew outside the timed\n"
     "part. 'of find' is the rate of updates beside that of finds of the same batch, waited for in the same way.\n\n"
+    "Hybrid tree (--index hybrid): the tree is in host memory; --device walks inner levels beside the host, whose\n"
+    "threads are --threads. Without a GPU, threads of the CPU stand in for it. Keys are all different, trees built\n"
+    "from pairs in key order. find and contains travel in buckets: --layout, --placement, --buckets, --bucket and\n"
+    "--balance are axes, and 'vs host-alone' is how fast that is beside the CPU path in the same run. For automatic\n"
+    "placement and tuned balance the tree is tuned with the first queries, before the clock starts; 'automatic:\n"
+    "shared' is what came of it, and a note says why. Other questions are answered by the host. insert (new keys) and\n"
+    "update (keys that are there) write --queries pairs at once, erase takes as many keys; the new copy of the inner\n"
+    "levels on the device is included. --requests draws keys from the key range: uniform, normal (1/2, 1/8), gamma\n"
+    "(3, 3), or a few keys often: zipf.\n\n"
     "Examples:\n"
     "  espalier bench --keys 2^20,2^24 --ops find --threads 1 --peers lower-bound,absl-btree\n"
     "  espalier bench --device gpu --keys 2^27 --queries 2^26 --distribution uniform,clustered,zipf --ops find\n"
@@ -59,6 +70,8 @@ const char* footer =
     "  espalier bench --index radix --distribution urls,triples --keys 2^20 --ops find,count-prefix\n"
     "  espalier bench --index radix --device gpu --key-length 32 --ops find --location host --batch 2^15,2^18\n"
     "  espalier bench --index radix --ops update,insert,erase --batch 2^12,2^16,2^20 --path in-place,rebuild\n"
+    "  espalier bench --index hybrid --keys 2^26 --key-type u64 --ops find --placement automatic,host-alone,shared\n"
+    "  espalier bench --index hybrid --layout regular --ops find --buckets sequential,double-buffered --requests zipf\n"
     "  espalier bench --suite btree-on-gpu --max-keys 2^20 --out results\n"
     "  espalier bench --suite cuart --parts 7,10 --max-keys 2^18 --out results";
 
@@ -78,7 +91,8 @@ void add_data_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--hit-rate", o.hit_rate, "Share of point queries that are keys of the index")->capture_default_str();
   c.add_option(
       "--range-length", o.range_length,
-      "Elements per range; default: 100 for range, for others 10^6 or keys/16, whichever is smaller; blink, radix: 32");
+      "Elements per range; default: 100 for range, for others 10^6 or keys/16, whichever is smaller; blink, radix: 32; "
+      "hybrid: 8");
   c.add_option("--seed", o.seed, "Seed of all data")->capture_default_str();
 }
 
@@ -87,12 +101,12 @@ void add_run_options(CLI::App& c, bench::raw_options& o) {
     return bench::operations_of(index) + "; default: " + bench::default_operations(index);
   };
   c.add_option("--ops", o.ops,
-               "static: " + operations(bench::index_kind::static_tree) +
-                   ". blink: " + operations(bench::index_kind::blink) +
-                   ". radix: " + operations(bench::index_kind::radix) + " (list)");
+               "static: " + operations(bench::index_kind::static_tree) + ". blink: " +
+                   operations(bench::index_kind::blink) + ". radix: " + operations(bench::index_kind::radix) +
+                   ". hybrid: " + operations(bench::index_kind::hybrid) + " (list)");
   c.add_option("--peers", o.peers,
-               "Peers to measure beside (list, or none); default: the arrays, sorts and reductions; blink, radix: "
-               "the maps");
+               "Peers to measure beside (list, or none); default: the arrays, sorts and reductions; blink, radix, "
+               "hybrid: the maps");
   c.add_flag("--force-peers", o.force_peers, "Measure peers at sizes where they take very long or much memory");
   c.add_option("--threads", o.threads, "CPU threads, 0 for all cores (list)")->capture_default_str();
   c.add_option("--repeat", o.repeat, "Timed runs, of which the median counts; default: 5, of writes 3");
@@ -116,9 +130,10 @@ void add_blink_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--batch", o.batch,
                "blink, radix: elements of a write; radix: also keys of one find (list); default: as many as --queries");
   c.add_option("--requests", o.requests,
-               "blink: which keys are asked for and updated, " + bench::choices(bench::request_names) +
-                   "; default: zipf for ycsb, else uniform");
-  c.add_option("--fill", o.fill, "blink: share of a leaf that a build fills, 0.25 to 1; default: 0.75");
+               "blink, hybrid: which keys are asked for and updated, " + bench::choices(bench::request_names) +
+                   " (hybrid: list; blink: not normal, gamma); default: zipf for ycsb, else uniform");
+  c.add_option("--fill", o.fill,
+               "blink, hybrid of regular layout: share of a leaf that a build fills, 0.25 to 1; default: 0.75");
 }
 
 void add_radix_options(CLI::App& c, bench::raw_options& o) {
@@ -142,19 +157,36 @@ void add_radix_options(CLI::App& c, bench::raw_options& o) {
                "--batch is given, else 1");
 }
 
+void add_hybrid_options(CLI::App& c, bench::raw_options& o) {
+  c.add_option(
+      "--layout", o.layout,
+      "hybrid: the tree in host memory, " + bench::choices(bench::layout_names) + " (list); default: implicit");
+  c.add_option("--placement", o.placement,
+               "hybrid: who walks what, " + bench::choices(bench::placement_names) + " (list); default: automatic");
+  c.add_option("--buckets", o.buckets,
+               "hybrid: how buckets follow each other, " + bench::choices(bench::handling_names) +
+                   " (list); default: double-buffered");
+  c.add_option("--bucket", o.bucket, "hybrid: queries that travel together (list); default: 2^16");
+  c.add_option("--balance", o.balance,
+               "hybrid: inner levels of a bucket are shared out as measured or all go to the device, " +
+                   bench::choices(bench::balancing_names) + " (list); default: tuned");
+  c.add_option("--device-memory", o.device_memory,
+               "hybrid: bytes of the device's memory that the tree may take; default: all");
+}
+
 void add_suite_options(CLI::App& c, bench::raw_options& o) {
   c.add_option(
       "--suite", o.suite,
       "btree-on-gpu: tables and plots of search and insertion beside std::map, 2^10 to 2^25 keys, for B+tree "
       "and B-link trees on the CPU and, if there is one, the GPU. cuart: tables and plots of figures 7-12 and 15-17 of "
-      "the "
-      "CuART paper, radix trees by size, batch, key length and data set, beside an adaptive radix tree of pointers and "
-      "one like GRT. Take --parts, --device, --threads, --repeat, --seed, --max-keys and --out");
+      "the CuART paper, radix trees by size, batch, key length and data set, beside an adaptive radix tree of pointers "
+      "and one like GRT. Take --parts, --device, --threads, "
+      "--repeat, --seed, --max-keys and --out");
   c.add_option("--parts", o.parts,
                "Which parts of a suite are measured (list); default: all. btree-on-gpu: shuffled, ascending, gaussian, "
-               "mesh; cuart: the figures, such as 7,8. Runs with the same --out fill one folder: each part is saved as "
-               "soon as it is measured, its rows as PART-cpu.json and PART-gpu.json, its tables as part-PART.md, and "
-               "tables.md holds those of all parts that are there");
+               "mesh; cuart: the figures, such as 8,10. Runs with the same --out fill one folder: each "
+               "part is saved as soon as it is measured, its rows as PART-cpu.json and PART-gpu.json, its tables as "
+               "part-PART.md, and tables.md holds those of all parts that are there");
   c.add_option("--max-keys", o.max_keys, "Largest size of a suite; default: the paper's, 2^25 and 144 Mi");
 }
 
@@ -183,19 +215,29 @@ writer writer_for(const std::string& format) {
   throw bad_arguments(fmt::format("--format does not know '{}': choose table, json or csv.", format));
 }
 
+struct suite {
+  const char* name;
+  std::uint64_t most_keys;  ///< of the paper
+  void (*run)(const bench::suite_options&, std::ostream&);
+};
+constexpr std::array suites{
+    suite{"btree-on-gpu", bench::most_btree_keys, bench::run_btree_suite},
+    suite{"cuart", bench::most_cuart_keys, bench::run_cuart_suite},
+};
+
 int run_suite(const bench::raw_options& raw, const std::string& command_line) {
-  const bool btree = raw.suite == "btree-on-gpu";
-  if (!btree && raw.suite != "cuart") {
+  const auto known = std::find_if(suites.begin(), suites.end(), [&](const suite& s) { return s.name == raw.suite; });
+  if (known == suites.end()) {
     throw bad_arguments(fmt::format("--suite does not know '{}': choose btree-on-gpu or cuart.", raw.suite));
   }
   bench::suite_options what;
   what.base = bench::parse_options(raw);
   what.base.command = command_line;
-  what.most_keys = btree ? bench::most_btree_keys : bench::most_cuart_keys;
+  what.most_keys = known->most_keys;
   if (!raw.max_keys.empty()) what.most_keys = bench::parse_number("max-keys", raw.max_keys);
   what.folder = raw.out.empty() ? raw.suite : raw.out;
   if (!raw.parts.empty()) what.parts = bench::split_list("parts", raw.parts);
-  btree ? bench::run_btree_suite(what, std::cout) : bench::run_cuart_suite(what, std::cout);
+  known->run(what, std::cout);
   return 0;
 }
 
@@ -226,6 +268,7 @@ void add_bench(CLI::App& app, action& chosen, const std::string& command_line) {
   add_run_options(*command, *options);
   add_blink_options(*command, *options);
   add_radix_options(*command, *options);
+  add_hybrid_options(*command, *options);
   add_suite_options(*command, *options);
   command->callback([&chosen, command, options, command_line] {
     check_suite_options(*command, *options);

@@ -78,11 +78,14 @@ TEST_F(radix_bench, options_of_other_indexes_are_refused_and_its_own_by_those) {
   for (const char* option : {"--plan small", "--node-search linear", "--aggregates sum"}) {
     expect_refused(std::string("bench --index radix ") + option, "--index static.");
   }
-  for (const char* option : {"--policy link", "--upper classic", "--slots 8", "--requests zipf", "--fill 0.5"}) {
+  for (const char* option : {"--policy link", "--upper classic", "--slots 8"}) {
     expect_refused(std::string("bench --index radix ") + option, "--index blink.");
   }
+  for (const char* option : {"--requests zipf", "--fill 0.5"}) {
+    expect_refused(std::string("bench --index radix ") + option, "--index blink or hybrid.");
+  }
   for (const char* option : {"--key-type u64", "--value-type u32"}) {
-    expect_refused(std::string("bench --index radix ") + option, "--index static or blink.");
+    expect_refused(std::string("bench --index radix ") + option, "--index static, blink or hybrid.");
   }
   for (const char* option : {"--path bulk", "--path per-key"}) {
     expect_refused(std::string("bench --index radix --keys 10 ") + option, "automatic, in-place, rebuild");

@@ -1,0 +1,332 @@
+// hybrid_measurement.cpp - see hybrid_measurement.hpp.
+#include "bench/hybrid_measurement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "bench/timing.hpp"
+
+namespace espalier::bench {
+namespace {
+
+/// As the paper's figures have it.
+constexpr std::uint64_t hybrid_range_length = 8;
+/// Buckets of the sample that a tree is tuned with.
+constexpr std::uint64_t tuning_buckets = 16;
+
+/// The host alone has no buckets: it is one way, and that of the first size.
+std::vector<hybrid_way> ways(operation op, const options& what, bool first_bucket) {
+  if (!travels(op)) return {hybrid_way{}};
+  std::vector<hybrid_way> list;
+  for (const auto placement : what.hybrid.placements) {
+    if (placement == hybrid_placement::host_alone) {
+      if (first_bucket) list.push_back({});
+      continue;
+    }
+    for (const auto handling : what.hybrid.handlings) {
+      for (const auto balance : what.hybrid.balances) list.push_back({placement, handling, balance});
+    }
+  }
+  return list;
+}
+
+/// Of an operation that draws its keys; one nothing for the others.
+std::vector<std::optional<request_order>> requests_of(operation op, const options& what) {
+  if (takes_ranges(op) || takes_no_queries(op) || (writes(op) && op != operation::update)) return {std::nullopt};
+  return {what.hybrid.requests.begin(), what.hybrid.requests.end()};
+}
+
+hybrid_query query_for(const hybrid_way& way) {
+  hybrid_query how;
+  how.placement = way.placement;
+  how.buckets = way.handling;
+  if (way.balance == balancing::none) how.balance = load_balance{};
+  return how;
+}
+
+/// Whether the device has the inner levels.
+bool takes_part(const hybrid_stats& s) { return s.device_bytes >= s.inner_bytes && s.device_bytes != 0; }
+
+}  // namespace
+
+std::size_t hybrid_rows(operation op, const options& what) {
+  std::size_t per_layout = 0;
+  for (std::size_t b = 0; b < (travels(op) ? what.hybrid.buckets.size() : 1); ++b) {
+    per_layout += ways(op, what, b == 0).size();
+  }
+  return per_layout * what.hybrid.layouts.size() * requests_of(op, what).size();
+}
+
+hybrid_measurement::hybrid_measurement(const options& what, const blink_data& data, const device& where,
+                                       unsigned threads)
+    : what_(what),
+      data_(data),
+      where_(where),
+      host_(device::cpu(threads)),
+      tree_(where, data.tree.spec),
+      peers_(what, data, host_) {}
+
+std::vector<row> hybrid_measurement::measure(operation op, std::uint64_t queries) {
+  if (op == operation::build) return measure_build();
+  return writes(op) ? measure_writes(op, queries) : measure_questions(op, queries);
+}
+
+row hybrid_measurement::empty_row(operation op, const tree_shape& shape) const {
+  row r;
+  r.index = "hybrid";
+  r.device = where_.kind() == device_kind::cuda ? "gpu" : "cpu";
+  r.op = name_of(op);
+  r.keys = data_.tree.keys.size();
+  r.key_type = name_of(spec().key);
+  r.value_type = name_of(spec().value);
+  r.distribution = name_of(spec().shape);
+  r.threads = host_.threads();
+  r.aggregates = name_in(aggregates_names, aggregates::none);
+  r.location = "host";
+  r.hybrid.emplace();
+  r.hybrid->layout = name_in(layout_names, shape.layout);
+  r.hybrid->placement = r.hybrid->ran = name_in(placement_names, hybrid_placement::host_alone);
+  r.hybrid->repeat = writes(op) && op != operation::update ? what_.write_repeat : what_.repeat;
+  return r;
+}
+
+void hybrid_measurement::finish_row(std::uint64_t work, row& r) const {
+  const hybrid_stats s = tree_.stats();
+  if (r.seconds > 0) r.rate = static_cast<double>(work) / r.seconds;
+  if (s.size != 0) r.bytes_per_key = static_cast<double>(s.host_bytes) / static_cast<double>(s.size);
+  r.hybrid->inner_bytes = s.inner_bytes;
+  r.hybrid->device_bytes = s.device_bytes;
+}
+
+/// Only operations that travel know about buckets.
+std::vector<hybrid_measurement::tree_shape> hybrid_measurement::shapes(operation op) const {
+  std::vector<tree_shape> list;
+  for (const auto layout : what_.hybrid.layouts) {
+    for (const auto bucket : what_.hybrid.buckets) {
+      if (travels(op) || bucket == what_.hybrid.buckets.front()) list.push_back({layout, bucket});
+    }
+  }
+  return list;
+}
+
+void hybrid_measurement::load(const tree_shape& shape) {
+  built_.reset();
+  hybrid_options o;
+  o.layout = shape.layout;
+  o.fill = what_.hybrid.fill;
+  o.bucket = shape.bucket;
+  o.device_memory = what_.hybrid.device_memory.value_or(std::numeric_limits<std::size_t>::max());
+  o.threads = host_.threads();
+  tree_.build(o, data_.tree.keys, data_.tree.values);
+  built_ = shape;
+}
+
+void hybrid_measurement::need_tree(const tree_shape& shape) {
+  if (built_ != shape) load(shape);
+}
+
+void hybrid_measurement::require_valid(operation op, std::uint64_t size) const {
+  if (const std::uint64_t n = tree_.stats().size; n != size)
+    throw wrong_answer(fmt::format("{}: the tree has {} keys, but must have {}.", name_of(op), n, size));
+  if (size > most_validated_keys) return;
+  if (const validation v = tree_.validate(); !v)
+    throw wrong_answer(fmt::format("{}: the tree is not valid: {}", name_of(op), v.problem));
+}
+
+/// From pairs in key order.
+std::vector<row> hybrid_measurement::measure_build() {
+  std::vector<row> rows;
+  for (const auto& shape : shapes(operation::build)) {
+    row& r = rows.emplace_back(empty_row(operation::build, shape));
+    const stopwatch watch;
+    load(shape);
+    const double first = watch.seconds();
+    require_valid(operation::build, r.keys);
+    r.seconds = median_seconds_after(first, what_.repeat, [&](std::size_t k) {
+      for (std::size_t i = 0; i < k; ++i) load(shape);
+    });
+    finish_row(r.keys, r);
+  }
+  peers_.add_build(rows);
+  return rows;
+}
+
+// ---- questions -------------------------------------------------------------------------------------------------
+
+hybrid_measurement::question hybrid_measurement::make_question(operation op, std::uint64_t queries,
+                                                               std::optional<request_order> requests) const {
+  question q{op, requests, {}, {}, {}, {}};
+  if (takes_ranges(op)) {
+    const std::uint64_t length = what_.range_length.value_or(hybrid_range_length);
+    q.ranges =
+        lists_ranges(op) ? make_fitting_ranges(data_.tree, queries, length) : make_ranges(data_.tree, queries, length);
+    if (q.ranges.size() < queries) {
+      q.notes.push_back(
+          fmt::format("range: {} of {} queries, so that the answers fit into memory", q.ranges.size(), queries));
+    }
+  } else {
+    q.points = make_requests(data_.tree, data_.tree.keys, queries, *requests, what_.hit_rate);
+  }
+  q.expected =
+      asks_neighbours(op) ? expected_neighbours(op, data_.tree, q.points) : expected_answers(op, data_.tree, q.view());
+  return q;
+}
+
+std::vector<row> hybrid_measurement::measure_questions(operation op, std::uint64_t queries) {
+  std::vector<question> asked;
+  for (const auto requests : requests_of(op, what_)) asked.push_back(make_question(op, queries, requests));
+  // Trees outside, as they take longest; peers beside all rows of a question.
+  std::vector<std::vector<row>> rows(asked.size());
+  std::vector<double> alone(asked.size());
+  for (const auto& shape : shapes(op)) {
+    const bool first_bucket = shape.bucket == what_.hybrid.buckets.front();
+    need_tree(shape);
+    for (std::size_t k = 0; k < asked.size(); ++k) {
+      if (first_bucket) alone[k] = time_question(asked[k], query_for({}));
+      for (const auto& way : ways(op, what_, first_bucket)) {
+        rows[k].push_back(measure_way(asked[k], shape, way, alone[k]));
+      }
+    }
+  }
+  std::vector<row> all;
+  for (std::size_t k = 0; k < asked.size(); ++k) {
+    peers_.add_questions(op, data_.tree, asked[k].view(), asked[k].expected, rows[k]);
+    std::move(rows[k].begin(), rows[k].end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, const hybrid_way& way, double alone) {
+  row r = empty_row(q.op, shape);
+  r.notes = q.notes;
+  r.queries = q.view().size();
+  r.range_elements = q.view().elements();
+  if (takes_ranges(q.op)) r.hybrid->range_length = what_.range_length.value_or(hybrid_range_length);
+  if (q.requests) r.hybrid->requests = name_in(request_names, *q.requests);
+  if (way.alone()) {
+    r.seconds = alone;
+    finish_row(r.queries, r);
+    return r;
+  }
+  if (way.balance == balancing::tuned || way.placement == hybrid_placement::automatic) {
+    tree_.tune(first_of(q.keys(), std::min<std::uint64_t>(q.keys().size(), tuning_buckets * shape.bucket)));
+  }
+  r.seconds = time_question(q, query_for(way));
+  finish_row(r.queries, r);
+  const hybrid_stats s = tree_.stats();
+  r.hybrid->placement = name_in(placement_names, way.placement);
+  r.hybrid->handling = name_in(handling_names, way.handling);
+  r.hybrid->bucket = shape.bucket;
+  r.hybrid->balance = name_in(balancing_names, way.balance);
+  if (way.balance == balancing::tuned) {
+    r.hybrid->levels = s.balance.levels;
+    r.hybrid->share = s.balance.share;
+  }
+  // A device without the inner levels, for want of memory or after a failure, has not walked any.
+  const hybrid_placement ran = !takes_part(s)                                 ? hybrid_placement::host_alone
+                               : way.placement == hybrid_placement::automatic ? s.placement
+                                                                              : way.placement;
+  r.hybrid->ran = name_in(placement_names, ran);
+  if (ran != way.placement) r.notes.push_back(fmt::format("{}, {}: {}", r.hybrid->layout, r.hybrid->ran, s.reason));
+  if (r.seconds > 0) r.peers.push_back({"host-alone", alone, r.queries, alone / r.seconds});
+  return r;
+}
+
+double hybrid_measurement::time_question(const question& q, const hybrid_query& how) const {
+  const query_view view = q.view();
+  request ask{q.keys().data(), q.ranges.hi.data(), view.size(), {}, 0, {}, true, {}};
+  if (q.op == operation::range) {
+    const answers ours = tree_.fetch(tree_.range(ask, how));
+    if (ours[1].size() != q.expected[1].size()) {
+      throw wrong_answer(fmt::format("range: the tree finds {} elements, but {} are in the ranges.", ours[1].size(),
+                                     q.expected[1].size()));
+    }
+    require_right(q.op, spec(), view, ours, q.expected);
+    return median_seconds(what_.repeat, [&](std::size_t k) {
+      for (std::size_t i = 0; i < k; ++i) static_cast<void>(tree_.range(ask, how));
+    });
+  }
+  const answers out = columns_like(q.expected);
+  for (std::size_t c = 0; c < out.size(); ++c) {
+    out[c].poison();
+    ask.out[c] = out[c].data();
+  }
+  tree_.ask(q.op, ask, how);
+  require_right(q.op, spec(), view, out, q.expected);
+  return median_seconds(what_.repeat, [&](std::size_t k) {
+    for (std::size_t i = 0; i < k; ++i) tree_.ask(q.op, ask, how);
+  });
+}
+
+// ---- writes ----------------------------------------------------------------------------------------------------
+
+std::vector<row> hybrid_measurement::measure_writes(operation op, std::uint64_t queries) {
+  const std::uint64_t keys = data_.tree.keys.size();
+  const bool takes_keys = op == operation::erase || (op == operation::update && keys == 0);
+  const std::uint64_t size = takes_keys ? std::min(queries, keys) : queries;
+  std::vector<row> all;
+  for (const auto requests : requests_of(op, what_)) {
+    const blink_script script = make_script(op, data_, size, requests);
+    std::vector<row> rows;
+    for (const auto& shape : shapes(op)) {
+      row& r = rows.emplace_back(empty_row(op, shape));
+      r.queries = size;
+      if (requests) r.hybrid->requests = name_in(request_names, *requests);
+      if (size < queries) {
+        r.notes.push_back(
+            fmt::format("{}: {} of {} operations, the tree has no more keys", name_of(op), size, queries));
+      }
+      load(shape);
+      static_cast<void>(write_once(op, script));  // warms memory pools up
+      require_contents(op, script);
+      r.seconds = median_of_runs(op == operation::update ? what_.repeat : what_.write_repeat, [&] {
+        if (op != operation::update) load(shape);
+        return write_once(op, script);
+      });
+      // The device gets the inner levels anew, within the call.
+      const hybrid_stats s = tree_.stats();
+      if (takes_part(s)) r.hybrid->placement = r.hybrid->ran = name_in(placement_names, hybrid_placement::shared);
+      finish_row(size, r);
+    }
+    peers_.add_script(op, script, rows);
+    std::move(rows.begin(), rows.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+double hybrid_measurement::write_once(operation op, const blink_script& script) {
+  const blink_step& step = script.steps.front();
+  const column done(scalar_kind::u8, step.size());
+  done.poison();
+  built_.reset();
+  const stopwatch watch;
+  tree_.write(op == operation::erase ? write_op::erase : write_op::insert_or_assign, step.keys, step.values, done);
+  const double seconds = watch.seconds();
+  // Updates bring no new key; inserts and erases have keys that are all different.
+  const std::uint8_t right = op == operation::update ? 0 : 1;
+  const auto marks = done.as<const std::uint8_t>();
+  if (const auto wrong = std::find_if(marks.begin(), marks.end(), [&](auto m) { return m != right; });
+      wrong != marks.end()) {
+    const auto i = static_cast<std::size_t>(wrong - marks.begin());
+    throw wrong_answer(fmt::format("{}: element {} (key {}): the tree answers {}, but {} is right.", name_of(op), i,
+                                   text_of(step.keys, i), *wrong, right));
+  }
+  return seconds;
+}
+
+void hybrid_measurement::require_contents(operation op, const blink_script& script) const {
+  require_valid(op, script.size_after);
+  const blink_step& all = script.contents;
+  const answers out = make_answers(all, spec());
+  const request ask{all.keys.data(), nullptr, all.size(), {out[0].data(), out[1].data()}, 0, {}, true, {}};
+  tree_.ask(operation::find, ask, {});
+  if (auto wrong = wrong_step(all, spec(), out, "the tree afterwards")) {
+    throw wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
+  }
+}
+
+}  // namespace espalier::bench

@@ -1,0 +1,46 @@
+// hybrid_subject.cpp - calls of the untyped tree.
+#include "bench/hybrid_subject.hpp"
+
+#include <cstring>
+
+#include "bench/ordered_questions.hpp"
+
+namespace espalier::bench {
+
+void hybrid_subject::build(const hybrid_options& options, const column& keys, const column& values) {
+  tree_.reset();
+  tree_ = espalier::detail::build_hybrid_index(where_, {spec_.key, spec_.value, bytes_of(spec_.value)}, options,
+                                               keys.data(), values.data(), keys.size());
+}
+
+void hybrid_subject::ask(operation op, const request& r, const hybrid_query& how) const {
+  if (op == operation::find) {
+    tree_->find(r.keys, r.queries, r.out[0], static_cast<std::uint8_t*>(r.out[1]), how);
+  } else if (op == operation::contains) {
+    tree_->find(r.keys, r.queries, nullptr, static_cast<std::uint8_t*>(r.out[0]), how);
+  } else {
+    ask_in_order(*tree_, op, r);
+  }
+}
+
+range_buffers hybrid_subject::range(const request& r, const hybrid_query&) const {
+  return tree_->range(r.keys, r.hi, r.queries, {});
+}
+
+answers hybrid_subject::fetch(const range_buffers& raw) const {
+  answers out;
+  const auto add = [&](scalar_kind kind, const void* from, std::size_t n) {
+    const column& to = out.emplace_back(kind, n);
+    if (to.byte_count() != 0) std::memcpy(to.data(), from, to.byte_count());
+  };
+  add(scalar_kind::u64, raw.offsets.data(), raw.offsets.size());
+  add(spec_.key, raw.keys.data(), raw.total);
+  add(spec_.value, raw.values.data(), raw.total);
+  return out;
+}
+
+void hybrid_subject::write(write_op op, const column& keys, const column& values, const column& done) {
+  tree_->write(op, keys.data(), values.data(), keys.size(), static_cast<std::uint8_t*>(done.data()));
+}
+
+}  // namespace espalier::bench

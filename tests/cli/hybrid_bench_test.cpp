@@ -1,0 +1,218 @@
+// hybrid_bench_test.cpp - `espalier bench --index hybrid` from outside: every operation and every way of asking on
+// small trees, whose answers are checked there. Threads of the CPU stand in for the GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/cli_fixture.hpp"
+
+namespace espalier::cli_test {
+namespace {
+
+const std::vector<std::string> hybrid_operations{"build",       "find",   "contains", "lower-bound", "successor",
+                                                 "predecessor", "range",  "count",    "sum",         "min",
+                                                 "max",         "insert", "update",   "erase"};
+const std::string all_hybrid_operations =
+    "build,find,contains,lower-bound,successor,predecessor,range,count,sum,min,max,insert,update,erase";
+
+class hybrid_bench : public cli {
+ protected:
+  static json hybrid(const std::string& arguments) { return bench("--index hybrid --threads 2 " + arguments); }
+};
+
+void expect_hybrid_row(const json& row) {
+  EXPECT_EQ(row["index"], "hybrid");
+  EXPECT_EQ(row["location"], "host");
+  for (const char* name : {"layout", "placement", "ran", "op", "key_type", "value_type", "distribution"}) {
+    ASSERT_TRUE(row.contains(name) && row[name].is_string()) << name << '\n' << row.dump(1);
+  }
+  for (const char* name : {"inner_bytes", "device_bytes", "repeat", "keys", "queries", "threads", "rate"}) {
+    ASSERT_TRUE(row.contains(name) && row[name].is_number()) << name << '\n' << row.dump(1);
+  }
+  EXPECT_GT(row["seconds"].get<double>(), 0) << row.dump(1);
+  EXPECT_NE(row["ran"], "?");
+}
+
+TEST_F(hybrid_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
+  const std::string small = "bench --index hybrid --device cpu --keys 100 ";
+  expect_refused(small + "--layout flat", "implicit, regular");
+  expect_refused(small + "--placement nowhere", "automatic, host-alone, shared");
+  expect_refused(small + "--buckets leaky", "sequential, pipelined, double-buffered");
+  expect_refused(small + "--bucket 0", "--bucket");
+  expect_refused(small + "--bucket 2^40", "--bucket");
+  expect_refused(small + "--balance good", "tuned, none");
+  expect_refused(small + "--requests rude", "uniform, zipf, in-order, normal, gamma");
+  expect_refused(small + "--device-memory much", "--device-memory");
+  expect_refused(small + "--fill 2", "--fill");
+  expect_refused(small + "--ops ycsb-a", "build, find, contains, lower-bound, range, count, sum, min, max, successor,");
+  expect_refused(small + "--ops update --value-type none", "--value-type");
+  expect_refused("bench --index blink --requests normal", "--index hybrid.");
+}
+
+TEST_F(hybrid_bench, options_of_other_indexes_are_refused_and_its_own_by_those) {
+  for (const char* option : {"--plan small", "--node-search linear", "--aggregates sum"}) {
+    expect_refused(std::string("bench --index hybrid ") + option, "--index static.");
+  }
+  for (const char* option : {"--path bulk", "--batch 10"}) {
+    expect_refused(std::string("bench --index hybrid ") + option, "--index blink or radix.");
+  }
+  for (const char* option : {"--layout regular", "--placement shared", "--buckets sequential", "--bucket 10",
+                             "--balance none", "--device-memory 10"}) {
+    for (const char* index : {"static", "blink", "radix"}) {
+      expect_refused(std::string("bench --index ") + index + " " + option, "--index hybrid.");
+    }
+  }
+}
+
+TEST_F(hybrid_bench, help_tells_about_it) {
+  const outcome r = run("bench --help");
+  for (const char* word : {"hybrid", "--layout", "--placement", "--buckets", "--bucket", "--balance", "--device-memory",
+                           "host-alone", "double-buffered", "gamma"}) {
+    EXPECT_NE(r.out.find(word), std::string::npos) << word;
+  }
+}
+
+class every_hybrid_type : public hybrid_bench, public testing::WithParamInterface<const char*> {};
+
+TEST_P(every_hybrid_type, does_every_operation_beside_every_peer) {
+  const json j = hybrid(std::string("--keys 20000 --queries 3000 --bucket 500 --layout implicit,regular --key-type ") +
+                        GetParam() + " --ops " + all_hybrid_operations);
+  ASSERT_EQ(j["rows"].size(), 2 * hybrid_operations.size());
+  for (std::size_t i = 0; i < j["rows"].size(); ++i) {
+    const json& row = j["rows"][i];
+    expect_hybrid_row(row);
+    EXPECT_EQ(row["op"], hybrid_operations[i / 2]);
+    EXPECT_EQ(row["layout"], i % 2 == 0 ? "implicit" : "regular");
+    EXPECT_EQ(row["threads"], 2);
+    for (const char* peer : {"std-map", "absl-btree"}) {
+      ASSERT_TRUE(row["ratio"].contains(peer)) << row.dump(1);
+      EXPECT_GT(row["ratio"][peer].get<double>(), 0);
+    }
+  }
+}
+
+TEST_P(every_hybrid_type, works_as_a_set_and_on_every_distribution) {
+  const json j = hybrid(std::string("--keys 1500 --queries 400 --bucket 64 --peers none --value-type none --placement "
+                                    "shared --ops build,find,lower-bound,range,sum,insert,erase --layout "
+                                    "implicit,regular --distribution uniform,ascending,descending,almost-sorted,"
+                                    "shuffled,gaussian,normal,gamma,zipf,clustered,adversarial,mesh --key-type ") +
+                        GetParam());
+  EXPECT_EQ(j["rows"].size(), 7u * 2u * 12u);
+}
+
+INSTANTIATE_TEST_SUITE_P(keys, every_hybrid_type, testing::Values("u32", "u64", "i64", "f32"),
+                         [](const auto& type) { return std::string(type.param); });
+
+TEST_F(hybrid_bench, ways_of_asking_are_axes) {
+  const json j = hybrid(
+      "--keys 50000 --queries 20000 --peers none --ops find --layout implicit,regular --placement "
+      "automatic,host-alone,shared --buckets sequential,pipelined,double-buffered --bucket 1000,2000 --balance "
+      "tuned,none");
+  // The host alone has no buckets; the others have three ways to handle two sizes of them in two balances.
+  ASSERT_EQ(j["rows"].size(), 2u * (1u + 2u * 3u * 2u * 2u));
+  std::set<std::string> ways;
+  for (const auto& row : j["rows"]) {
+    expect_hybrid_row(row);
+    if (row["placement"] == "host-alone") {
+      EXPECT_FALSE(row.contains("bucket")) << row.dump(1);
+      EXPECT_FALSE(row["ratio"].contains("host-alone")) << row.dump(1);
+      continue;
+    }
+    EXPECT_TRUE(row["bucket"] == 1000 || row["bucket"] == 2000);
+    EXPECT_GT(row["ratio"]["host-alone"].get<double>(), 0) << row.dump(1);
+    EXPECT_EQ(row["peers"]["host-alone"]["queries"], 20000);
+    if (row["placement"] == "shared") {
+      EXPECT_EQ(row["ran"], "shared") << row.dump(1);
+    } else {
+      EXPECT_NE(row["notes"].dump().find("measured: "), std::string::npos) << "why\n" << row.dump(1);
+    }
+    if (row["balance"]["how"] == "none") {
+      EXPECT_EQ(row["balance"]["levels"], 0);
+    }
+    ways.insert(row["buckets"].get<std::string>());
+  }
+  EXPECT_EQ(ways, (std::set<std::string>{"sequential", "pipelined", "double-buffered"}));
+}
+
+TEST_F(hybrid_bench, requests_are_an_axis_of_what_draws_keys) {
+  const json j = hybrid(
+      "--keys 3000 --queries 2000 --hit-rate 0.7 --bucket 100 --requests uniform,normal,gamma,zipf,in-order --peers "
+      "absl-btree --ops find,lower-bound,range,update,insert");
+  ASSERT_EQ(j["rows"].size(), 3u * 5u + 2u);
+  EXPECT_EQ(j["rows"][1]["requests"], "normal");
+  EXPECT_EQ(j["rows"][3]["requests"], "zipf");
+  for (const auto& row : j["rows"]) {
+    EXPECT_EQ(row.contains("requests"), row["op"] != "range" && row["op"] != "insert") << row.dump(1);
+  }
+}
+
+TEST_F(hybrid_bench, a_device_without_memory_leaves_all_to_the_host_and_the_row_says_so) {
+  const json j = hybrid("--keys 50000 --queries 5000 --bucket 100 --device-memory 1000 --placement shared --ops find");
+  ASSERT_EQ(j["rows"].size(), 1u);
+  EXPECT_EQ(j["rows"][0]["placement"], "shared");
+  EXPECT_EQ(j["rows"][0]["ran"], "host-alone");
+  EXPECT_NE(j["rows"][0]["notes"].dump().find("1000 bytes"), std::string::npos) << j["rows"][0].dump(1);
+}
+
+TEST_F(hybrid_bench, empty_trees_and_empty_batches_work) {
+  const std::string ways = " --layout implicit,regular --bucket 16 --placement shared --ops ";
+  for (const char* sizes : {"--keys 0 --queries 100", "--keys 0 --queries 0", "--keys 1 --queries 1"}) {
+    EXPECT_EQ(hybrid(sizes + ways + all_hybrid_operations)["rows"].size(), 2 * hybrid_operations.size()) << sizes;
+  }
+  EXPECT_EQ(hybrid("--keys 100 --queries 0" + ways + all_hybrid_operations)["rows"].size(),
+            2 * hybrid_operations.size());
+}
+
+TEST_F(hybrid_bench, erasing_more_than_there_is_erases_all_and_says_so) {
+  const json j = hybrid("--keys 500 --queries 800 --layout implicit,regular --ops erase");
+  for (const auto& row : j["rows"]) {
+    EXPECT_EQ(row["queries"], 500);
+    EXPECT_NE(row["notes"].dump().find("500 of 800"), std::string::npos) << row.dump(1);
+  }
+}
+
+TEST_F(hybrid_bench, sizes_and_threads_are_axes_and_questions_after_writes_see_the_data_again) {
+  const json j = bench(
+      "--index hybrid --threads 1,2 --keys 100,3000 --queries 50,60 --bucket 10 --peers none --ops insert,find,erase,"
+      "find");
+  EXPECT_EQ(j["rows"].size(), 2u * 2u * 2u * 4u);
+  EXPECT_EQ(j["rows"][0]["threads"], 1);
+}
+
+TEST_F(hybrid_bench, ranges_are_as_long_as_asked) {
+  const json j = hybrid("--keys 5000 --queries 100 --range-length 20 --ops range --peers none");
+  EXPECT_EQ(j["rows"][0]["range_length"], 20);
+  EXPECT_LE(j["rows"][0]["range_elements"], 2000);
+  EXPECT_EQ(hybrid("--keys 5000 --queries 100 --ops range --peers none")["rows"][0]["range_length"], 8);
+}
+
+TEST_F(hybrid_bench, table_and_csv_tell_the_way_of_asking) {
+  const std::string common =
+      "bench --index hybrid --device cpu --threads 2 --repeat 1 --keys 20000 --queries 9000 --bucket 1000 --peers none "
+      "--placement host-alone,shared --ops find ";
+  const outcome table = run(common), csv = run(common + "--format csv");
+  ASSERT_EQ(table.code, 0) << table.err;
+  for (const char* word : {"layout", "implicit", "placement", "host-alone", "shared", "buckets", "double-buffered",
+                           "1000", "vs host-alone"}) {
+    EXPECT_NE(table.out.find(word), std::string::npos) << word << '\n' << table.out;
+  }
+  EXPECT_EQ(table.out.find("balance"), std::string::npos) << "only where rows differ in it\n" << table.out;
+  ASSERT_EQ(csv.code, 0) << csv.err;
+  std::vector<std::string> lines;
+  std::istringstream text(csv.out);
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_NE(lines[0].find(",layout,placement,ran,buckets,bucket,balance,levels,share,requests,ratio_host-alone,notes"),
+            std::string::npos)
+      << lines[0];
+  const auto commas = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
+  EXPECT_EQ(commas(lines[0]), commas(lines[1])) << lines[1];
+  EXPECT_EQ(commas(lines[0]), commas(lines[2])) << lines[2];
+}
+
+}  // namespace
+}  // namespace espalier::cli_test
