@@ -120,6 +120,7 @@ void hybrid_measurement::load(const tree_shape& shape) {
   o.fill = what_.hybrid.fill;
   o.bucket = shape.bucket;
   o.device_memory = what_.hybrid.device_memory.value_or(std::numeric_limits<std::size_t>::max());
+  o.leaf_cache = what_.hybrid.leaf_cache;
   o.threads = host_.threads();
   tree_.build(o, data_.tree.keys, data_.tree.values);
   built_ = shape;
@@ -221,14 +222,18 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
   r.hybrid->placement = name_in(placement_names, way.placement);
   r.hybrid->handling = name_in(handling_names, way.handling);
   r.hybrid->bucket = shape.bucket;
+  if (s.reads_leaves) r.hybrid->leaf_cache = s.leaf_cache_bytes;
   r.hybrid->balance = name_in(balancing_names, way.balance);
   if (way.balance == balancing::tuned) {
     r.hybrid->levels = s.balance.levels;
     r.hybrid->share = s.balance.share;
   }
   // A device without the inner levels, for want of memory or after a failure, has not walked any.
+  // A device that cannot read leaves leaves them to the host.
+  const bool leaves = way.placement == hybrid_placement::device_alone || way.placement == hybrid_placement::both;
   const hybrid_placement ran = !takes_part(s)                                 ? hybrid_placement::host_alone
                                : way.placement == hybrid_placement::automatic ? s.placement
+                               : leaves && !s.reads_leaves                    ? hybrid_placement::shared
                                                                               : way.placement;
   r.hybrid->ran = name_in(placement_names, ran);
   if (ran != way.placement) r.notes.push_back(fmt::format("{}, {}: {}", r.hybrid->layout, r.hybrid->ran, s.reason));

@@ -200,6 +200,8 @@ inline constexpr std::array placement_names{
     named<hybrid_placement>{"automatic", hybrid_placement::automatic},
     named<hybrid_placement>{"host-alone", hybrid_placement::host_alone},
     named<hybrid_placement>{"shared", hybrid_placement::shared},
+    named<hybrid_placement>{"device-alone", hybrid_placement::device_alone},
+    named<hybrid_placement>{"both", hybrid_placement::both},
 };
 inline constexpr std::array handling_names{
     named<bucket_handling>{"sequential", bucket_handling::sequential},

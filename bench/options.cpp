@@ -117,6 +117,7 @@ constexpr std::array index_options{
     index_option{"bucket", &raw_options::bucket, {false, false, false, true}},
     index_option{"balance", &raw_options::balance, {false, false, false, true}},
     index_option{"device-memory", &raw_options::device_memory, {false, false, false, true}},
+    index_option{"leaf-cache", &raw_options::leaf_cache, {false, false, false, true}},
 };
 
 /// Options of another index would be read and then do nothing.
@@ -187,6 +188,7 @@ hybrid_choices parse_hybrid(const raw_options& raw) {
   h.balances = parse_names("balance", balancing_names, or_else(raw.balance, "tuned"));
   h.requests = parse_names("requests", request_names, or_else(raw.requests, "uniform"));
   if (!raw.device_memory.empty()) h.device_memory = parse_number("device-memory", raw.device_memory);
+  if (!raw.leaf_cache.empty()) h.leaf_cache = parse_number("leaf-cache", raw.leaf_cache);
   h.fill = parse_fill(raw, h.fill);
   return h;
 }

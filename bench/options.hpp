@@ -67,6 +67,7 @@ struct hybrid_choices {
   std::vector<balancing> balances;
   std::vector<request_order> requests;
   std::optional<std::uint64_t> device_memory;
+  std::optional<std::uint64_t> leaf_cache;
   double fill = 0.75;  ///< of the leaves of the regular layout
 };
 
@@ -139,6 +140,7 @@ struct raw_options {
   std::string bucket;
   std::string balance;
   std::string device_memory;
+  std::string leaf_cache;
   std::string suite;
   std::string max_keys;
   std::string parts;

@@ -55,6 +55,7 @@ struct hybrid_columns {
   std::uint64_t range_length = 0;
   std::uint64_t inner_bytes = 0;
   std::uint64_t device_bytes = 0;
+  std::optional<std::uint64_t> leaf_cache;  ///< bytes, if the device reads leaves
   unsigned repeat = 0;
 };
 

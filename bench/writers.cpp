@@ -66,6 +66,7 @@ json row_json(const row& r) {
     if (r.hybrid->range_length != 0) j["range_length"] = r.hybrid->range_length;
     j["inner_bytes"] = r.hybrid->inner_bytes;
     j["device_bytes"] = r.hybrid->device_bytes;
+    if (r.hybrid->leaf_cache) j["leaf_cache_bytes"] = *r.hybrid->leaf_cache;
     j["repeat"] = r.hybrid->repeat;
   }
   for (const auto& p : r.peers) {

@@ -58,7 +58,10 @@ const char* footer =
     "from pairs in key order. find and contains travel in buckets: --layout, --placement, --buckets, --bucket and\n"
     "--balance are axes, and 'vs host-alone' is how fast that is beside the CPU path in the same run. For automatic\n"
     "placement and tuned balance the tree is tuned with the first queries, before the clock starts; 'automatic:\n"
-    "shared' is what came of it, and a note says why. Other questions are answered by the host. insert (new keys) and\n"
+    "shared' is what came of it, and a note says why. Timed runs ask for the same keys, so with a --leaf-cache as "
+    "large\n"
+    "as the leaves that they touch the device has them all; give 0 to see leaves read from host memory. Other "
+    "questions are answered by the host. insert (new keys) and\n"
     "update (keys that are there) write --queries pairs at once, erase takes as many keys; the new copy of the inner\n"
     "levels on the device is included. --requests draws keys from the key range: uniform, normal (1/2, 1/8), gamma\n"
     "(3, 3), or a few keys often: zipf.\n\n"
@@ -172,6 +175,9 @@ void add_hybrid_options(CLI::App& c, bench::raw_options& o) {
                    bench::choices(bench::balancing_names) + " (list); default: tuned");
   c.add_option("--device-memory", o.device_memory,
                "hybrid: bytes of the device's memory that the tree may take; default: all");
+  c.add_option("--leaf-cache", o.leaf_cache,
+               "hybrid: of these, bytes for copies of leaves where the device reads them (placements device-alone and "
+               "both); default: a quarter of what a GPU has left");
 }
 
 void add_suite_options(CLI::App& c, bench::raw_options& o) {

@@ -60,11 +60,11 @@ struct alignas(16) line_piece {
 };
 
 /// One step per 16 bytes, so that neighbouring threads read one line together.
+template <unsigned pieces>  // of a line
 struct fetch_lines {
   ordered_bucket bucket;
   const line_piece* leaves;
   line_piece* copies;
-  unsigned pieces;  ///< of a line
   ESPALIER_HD void operator()(std::size_t t) const {
     const std::size_t i = t / pieces, piece = t % pieces;
     if (!bucket.is_first(i)) return;
@@ -234,8 +234,8 @@ class device_leaves_on final : public device_leaves {
     const ordered_bucket bucket{at.lines[other].data(), at.numbers[other].data(), at.places.data()};
     context.for_each(n, place_lines{bucket, cache_, now, staged});
     constexpr unsigned pieces = line_bytes / sizeof(line_piece);
-    context.for_each(n * pieces, fetch_lines{bucket, reinterpret_cast<const line_piece*>(tree_.lines),
-                                             static_cast<line_piece*>(copies_.data()), pieces});
+    context.for_each(n * pieces, fetch_lines<pieces>{bucket, reinterpret_cast<const line_piece*>(tree_.lines),
+                                                     static_cast<line_piece*>(copies_.data())});
     context.for_each(n, find_in_copies<Word, V>{tree_, bucket, static_cast<const std::byte*>(copies_.data()),
                                                 at.keys.data(), at.values.data(), at.found.data()});
   }

@@ -72,6 +72,7 @@ class hybrid_tree_index final : public hybrid_index {
     if (walker_ != nullptr) s.device_bytes += bucket_walker::bytes(key_bytes(), options_.bucket);
     if (leaves_ != nullptr) {
       s.device_bytes += leaves_->bytes();
+      s.reads_leaves = true;
       s.leaf_cache_bytes = leaves_->cache_bytes();
     }
     s.placement = chosen();

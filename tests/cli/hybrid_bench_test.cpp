@@ -40,13 +40,14 @@ void expect_hybrid_row(const json& row) {
 TEST_F(hybrid_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
   const std::string small = "bench --index hybrid --device cpu --keys 100 ";
   expect_refused(small + "--layout flat", "implicit, regular");
-  expect_refused(small + "--placement nowhere", "automatic, host-alone, shared");
+  expect_refused(small + "--placement nowhere", "automatic, host-alone, shared, device-alone, both");
   expect_refused(small + "--buckets leaky", "sequential, pipelined, double-buffered");
   expect_refused(small + "--bucket 0", "--bucket");
   expect_refused(small + "--bucket 2^40", "--bucket");
   expect_refused(small + "--balance good", "tuned, none");
   expect_refused(small + "--requests rude", "uniform, zipf, in-order, normal, gamma");
   expect_refused(small + "--device-memory much", "--device-memory");
+  expect_refused(small + "--leaf-cache little", "--leaf-cache");
   expect_refused(small + "--fill 2", "--fill");
   expect_refused(small + "--ops ycsb-a", "build, find, contains, lower-bound, range, count, sum, min, max, successor,");
   expect_refused(small + "--ops update --value-type none", "--value-type");
@@ -61,7 +62,7 @@ TEST_F(hybrid_bench, options_of_other_indexes_are_refused_and_its_own_by_those) 
     expect_refused(std::string("bench --index hybrid ") + option, "--index blink or radix.");
   }
   for (const char* option : {"--layout regular", "--placement shared", "--buckets sequential", "--bucket 10",
-                             "--balance none", "--device-memory 10"}) {
+                             "--balance none", "--device-memory 10", "--leaf-cache 10"}) {
     for (const char* index : {"static", "blink", "radix"}) {
       expect_refused(std::string("bench --index ") + index + " " + option, "--index hybrid.");
     }
@@ -71,7 +72,7 @@ TEST_F(hybrid_bench, options_of_other_indexes_are_refused_and_its_own_by_those) 
 TEST_F(hybrid_bench, help_tells_about_it) {
   const outcome r = run("bench --help");
   for (const char* word : {"hybrid", "--layout", "--placement", "--buckets", "--bucket", "--balance", "--device-memory",
-                           "host-alone", "double-buffered", "gamma"}) {
+                           "--leaf-cache", "host-alone", "double-buffered", "gamma"}) {
     EXPECT_NE(r.out.find(word), std::string::npos) << word;
   }
 }

@@ -64,6 +64,7 @@ struct hybrid_stats {
   std::size_t host_bytes = 0;                                 ///< leaves and inner levels in host memory
   std::size_t inner_bytes = 0;                                ///< inner levels
   std::size_t device_bytes = 0;                               ///< inner levels on the device, buckets, copies of leaves
+  bool reads_leaves = false;                                  ///< the device has been asked to, and can
   std::size_t leaf_cache_bytes = 0;                           ///< of these, copies of leaves
   hybrid_placement placement = hybrid_placement::host_alone;  ///< of large batches
   load_balance balance;
