@@ -4,29 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/cuart_figures.hpp"
+#include "bench/figure_curves.hpp"
 #include "bench/runner.hpp"
-#include "bench/svg_plot.hpp"
 
 namespace espalier::bench {
 namespace {
-
-/// Rates of one figure: by place on the x axis, then by curve, which come in the order in which they were measured.
-struct curves {
-  std::vector<std::string> names;
-  std::map<double, std::map<std::string, double>> rates;
-  std::map<double, std::string> places;  ///< how x is written
-  void add(double x, const std::string& place, const std::string& name, double rate) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    rates[x][name] = rate;
-    places[x] = place;
-  }
-};
 
 constexpr const char* cuart_introduction =
     "# Radix trees: figures of the CuART paper\n\nMillions of operations per second: on a GPU end to end from "
@@ -60,7 +47,7 @@ class cuart_suite {
  private:
   [[nodiscard]] suite_part measure(const cuart_figure& figure) const {
     suite_part part;
-    curves measured;
+    figure_curves measured;
     for (const auto& run : figure.runs) {
       const spoken_time spoken(
           fmt::format("figure {} on the {}", figure.number, run.where == device_choice::gpu ? "GPU" : "CPU"));
@@ -68,8 +55,10 @@ class cuart_suite {
       for (const auto& r : result.rows) collect(figure, r, measured);
     }
     const std::string file = fmt::format("figure-{}.svg", figure.number);
-    part.plots.emplace_back(file, to_svg(plot(figure, measured)));
-    part.tables = fmt::format("## {}\n\nThe paper: {}\n\n", figure.title, figure.paper) + table(figure, measured) +
+    const std::string x = x_label(figure.x);
+    const bool named = figure.x == figure_axis::data_set;
+    part.plots.emplace_back(file, to_svg(measured.plot(figure.title, x, "operations per second", named)));
+    part.tables = fmt::format("## {}\n\nThe paper: {}\n\n", figure.title, figure.paper) + measured.table(x, 1e6) +
                   markdown_image(figure.title, file) + conditions(figure);
     return part;
   }
@@ -105,7 +94,7 @@ class cuart_suite {
     return {at, r.distribution};
   }
 
-  static void collect(const cuart_figure& figure, const row& r, curves& into) {
+  static void collect(const cuart_figure& figure, const row& r, figure_curves& into) {
     const auto [x, text] = place(figure.x, r);
     // What a curve stands for besides its tree: where it was measured, and what else the figure varies.
     std::string more = r.device == "gpu" ? fmt::format(", GPU, {}", r.location) : ", CPU";
@@ -130,36 +119,6 @@ class cuart_suite {
       default:
         return "data set";
     }
-  }
-
-  [[nodiscard]] static std::string table(const cuart_figure& figure, const curves& measured) {
-    std::vector<std::string> head{x_label(figure.x)};
-    head.insert(head.end(), measured.names.begin(), measured.names.end());
-    std::vector<std::vector<std::string>> lines;
-    for (const auto& [x, rates] : measured.rates) {
-      auto& cells = lines.emplace_back();
-      cells.push_back(measured.places.at(x));
-      for (const auto& name : measured.names) {
-        const auto at = rates.find(name);
-        cells.push_back(at == rates.end() ? "" : fmt::format("{:.2f}", at->second / 1e6));
-      }
-    }
-    return markdown_table(head, lines);
-  }
-
-  [[nodiscard]] static svg_plot plot(const cuart_figure& figure, const curves& measured) {
-    svg_plot p{figure.title, x_label(figure.x), "operations per second", {}, {}};
-    for (const auto& name : measured.names) {
-      svg_series s{name, {}};
-      for (const auto& [x, rates] : measured.rates) {
-        if (const auto at = rates.find(name); at != rates.end()) s.points.emplace_back(x, at->second);
-      }
-      p.series.push_back(std::move(s));
-    }
-    if (figure.x == figure_axis::data_set) {
-      for (const auto& [x, text] : measured.places) p.places.push_back(text);
-    }
-    return p;
   }
 
   const suite_options& what_;

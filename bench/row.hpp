@@ -68,8 +68,9 @@ struct row {
   std::string key_type;
   std::string value_type;
   std::string distribution;
-  unsigned threads = 0;  ///< 0 on a GPU
-  std::string plan;      ///< empty where there is nothing to plan
+  unsigned threads = 0;   ///< 0 on a GPU
+  unsigned pipeline = 0;  ///< queries that a CPU thread has under way at once; 0: as many as the library takes
+  std::string plan;       ///< empty where there is nothing to plan
   std::string aggregates;
   std::string location;              ///< of queries and answers: "host" or "device"
   std::uint64_t range_elements = 0;  ///< in all ranges together

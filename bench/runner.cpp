@@ -79,11 +79,7 @@ class bench_run {
     }
     if (what.index == index_kind::blink) require_shapes();
     bar_.emplace(count_rows(what, devices_));
-    result_.where = describe_machine();
-    result_.command = what.command;
-    result_.date = utc_now();
-    result_.seed = what.seed;
-    result_.repeat = what.repeat;
+    result_ = begin_report(what);
     bar_->say("copy bandwidth");
     result_.copy_bandwidth = measure_copy_bandwidth(devices_.front(), what.repeat);
   }
@@ -259,5 +255,15 @@ class bench_run {
 }  // namespace
 
 report run_benchmarks(const options& what) { return bench_run(what).run(); }
+
+report begin_report(const options& what) {
+  report r;
+  r.where = describe_machine();
+  r.command = what.command;
+  r.date = utc_now();
+  r.seed = what.seed;
+  r.repeat = what.repeat;
+  return r;
+}
 
 }  // namespace espalier::bench

@@ -9,4 +9,7 @@ namespace espalier::bench {
 /// Throws bad_arguments if the device is not there, wrong_answer if an answer is wrong.
 [[nodiscard]] report run_benchmarks(const options& what);
 
+/// Without rows: where, when and by which command.
+[[nodiscard]] report begin_report(const options& what);
+
 }  // namespace espalier::bench

@@ -35,6 +35,7 @@ json row_json(const row& r) {
          {"rate", r.rate},
          {"ratio", json::object()},
          {"bytes_per_key", r.bytes_per_key}};
+  if (r.pipeline != 0) j["pipeline"] = r.pipeline;
   if (r.blink) {
     j["policy"] = r.blink->policy;
     j["upper"] = r.blink->upper;

@@ -13,6 +13,8 @@
 #include "bench/byte_generators.hpp"
 #include "bench/cuart_figures.hpp"
 #include "bench/cuart_suite.hpp"
+#include "bench/hb_figures.hpp"
+#include "bench/hb_suite.hpp"
 #include "bench/options.hpp"
 #include "bench/row.hpp"
 #include "bench/runner.hpp"
@@ -76,7 +78,8 @@ const char* footer =
     "  espalier bench --index hybrid --keys 2^26 --key-type u64 --ops find --placement automatic,host-alone,shared\n"
     "  espalier bench --index hybrid --layout regular --ops find --buckets sequential,double-buffered --requests zipf\n"
     "  espalier bench --suite btree-on-gpu --max-keys 2^20 --out results\n"
-    "  espalier bench --suite cuart --parts 7,10 --max-keys 2^18 --out results";
+    "  espalier bench --suite cuart --parts 7,10 --max-keys 2^18 --out results\n"
+    "  espalier bench --suite hb-plus-tree --parts 10,16 --max-keys 2^26 --out results";
 
 void add_data_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--index", o.index, "Which index: " + bench::choices(bench::index_names))->capture_default_str();
@@ -186,14 +189,15 @@ void add_suite_options(CLI::App& c, bench::raw_options& o) {
       "btree-on-gpu: tables and plots of search and insertion beside std::map, 2^10 to 2^25 keys, for B+tree "
       "and B-link trees on the CPU and, if there is one, the GPU. cuart: tables and plots of figures 7-12 and 15-17 of "
       "the CuART paper, radix trees by size, batch, key length and data set, beside an adaptive radix tree of pointers "
-      "and one like GRT. Take --parts, --device, --threads, "
-      "--repeat, --seed, --max-keys and --out");
+      "and one like GRT. hb-plus-tree: tables and plots of figures 8-18 and 20 of the HB+-tree paper, hybrid trees by "
+      "size, bucket, distribution of queries and batch of updates, beside the CPU alone. Take --parts, --device, "
+      "--threads, --repeat, --seed, --max-keys and --out");
   c.add_option("--parts", o.parts,
                "Which parts of a suite are measured (list); default: all. btree-on-gpu: shuffled, ascending, gaussian, "
-               "mesh; cuart: the figures, such as 8,10. Runs with the same --out fill one folder: each "
+               "mesh; cuart, hb-plus-tree: the figures, such as 8,10. Runs with the same --out fill one folder: each "
                "part is saved as soon as it is measured, its rows as PART-cpu.json and PART-gpu.json, its tables as "
                "part-PART.md, and tables.md holds those of all parts that are there");
-  c.add_option("--max-keys", o.max_keys, "Largest size of a suite; default: the paper's, 2^25 and 144 Mi");
+  c.add_option("--max-keys", o.max_keys, "Largest size of a suite; default: the paper's, 2^25, 144 Mi and 2^30");
 }
 
 /// A suite decides itself what is measured: options that it would not read are refused.
@@ -229,12 +233,14 @@ struct suite {
 constexpr std::array suites{
     suite{"btree-on-gpu", bench::most_btree_keys, bench::run_btree_suite},
     suite{"cuart", bench::most_cuart_keys, bench::run_cuart_suite},
+    suite{"hb-plus-tree", bench::most_hb_keys, bench::run_hb_suite},
 };
 
 int run_suite(const bench::raw_options& raw, const std::string& command_line) {
   const auto known = std::find_if(suites.begin(), suites.end(), [&](const suite& s) { return s.name == raw.suite; });
   if (known == suites.end()) {
-    throw bad_arguments(fmt::format("--suite does not know '{}': choose btree-on-gpu or cuart.", raw.suite));
+    throw bad_arguments(
+        fmt::format("--suite does not know '{}': choose btree-on-gpu, cuart or hb-plus-tree.", raw.suite));
   }
   bench::suite_options what;
   what.base = bench::parse_options(raw);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <sstream>
 #include <string>
@@ -213,6 +214,49 @@ TEST_F(hybrid_bench, table_and_csv_tell_the_way_of_asking) {
   const auto commas = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
   EXPECT_EQ(commas(lines[0]), commas(lines[1])) << lines[1];
   EXPECT_EQ(commas(lines[0]), commas(lines[2])) << lines[2];
+}
+
+TEST_F(hybrid_bench, suite_writes_tables_and_plots_for_each_figure) {
+  const auto folder = scratch_file("hb");
+  const outcome r = run("bench --suite hb-plus-tree --device cpu --max-keys 2^13 --repeat 1 --threads 2 --out '" +
+                        folder.string() + "'");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("figure 16c on the CPU: "), std::string::npos) << "long work says where it is\n" << r.err;
+  for (const char* figure : {"8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18", "20"}) {
+    const json results = json::parse(contents(folder / (std::string(figure) + "-cpu.json")), nullptr, false);
+    ASSERT_TRUE(results.contains("rows")) << figure;
+    EXPECT_FALSE(results["rows"].empty()) << figure;
+    for (const auto& row : results["rows"]) {
+      EXPECT_LE(row["keys"], 8192);
+      EXPECT_GT(row["seconds"].get<double>(), 0) << row.dump(1);
+    }
+  }
+  const std::string tables = contents(folder / "tables.md");
+  for (const char* word : {"No GPU was measured", "The paper:", "hierarchical", "no software pipeline", "lower-bound",
+                           "implicit, double-buffered", "regular, CPU and stand-in", "zipf", "one thread, no device",
+                           "not balanced", "implicit, automatic", "| 2^13 |", "| 128 |", "Command:"}) {
+    EXPECT_NE(tables.find(word), std::string::npos) << word;
+  }
+  for (const char* plot :
+       {"8", "9", "10", "11a", "11b", "12", "13", "14", "15", "16a", "16b", "16c", "17", "18", "20a", "20b"}) {
+    const std::string name = std::string("figure-") + plot + ".svg";
+    const std::string svg = contents(folder / name);
+    EXPECT_EQ(svg.rfind("<svg ", 0), 0u) << name;
+    EXPECT_NE(svg.find("</svg>"), std::string::npos) << name;
+    EXPECT_EQ(svg.find("nan"), std::string::npos) << name;
+    EXPECT_NE(r.out.find(name), std::string::npos) << r.out;
+    EXPECT_NE(tables.find(name), std::string::npos) << name;
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(hybrid_bench, suite_refuses_what_it_does_not_take) {
+  expect_refused("bench --suite hb-plus-tree --keys 100", "--keys");
+  expect_refused("bench --suite hb-plus-tree --max-keys 100", "--max-keys");
+  expect_refused("bench --suite hb-plus-tree --max-keys 2^31", "--max-keys");
+  expect_refused("bench --suite hb-plus-tree --device cpu --threads 1,2", "--threads");
+  expect_refused("bench --suite hb-plus-tree --parts 8,19",
+                 "'19': choose from 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20.");
 }
 
 }  // namespace
