@@ -97,6 +97,7 @@ class blink_index_on final : public blink_index {
     alone({tree_.where.default_stream(), true}, [&](Context& context) {
       if (inserts != 0) {
         tree_.leaf_nodes.ensure(context, tree_.most_new_leaves(inserts), !tree_.lent);
+        tree_.adopt_pools();  // nodes may have moved, and what follows may fail
         tree_.inner_nodes.ensure(context, tree_.most_new_inners(inserts), !tree_.lent);
       }
       tree_.adopt_pools();
@@ -134,6 +135,10 @@ class blink_index_on final : public blink_index {
       tree_.lent = false;
       tree_.tidy(context, true);
     });
+  }
+  [[nodiscard]] bool is_behind() const override {
+    const auto lock = beside_.together();
+    return tree_.is_behind() || tree_.looks_now();
   }
   void clear(const stream& order) override {
     alone({order, true}, [&](Context& context) {

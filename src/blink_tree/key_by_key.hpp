@@ -111,6 +111,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     beside.after_others(context.order(), true);
     if (leaves == 0) return;
     tree.leaf_nodes.ensure(context, leaves, !tree.lent);
+    tree.adopt_pools();  // nodes may have moved, and what follows may fail
     // Beside a lane only every few leaves of a chain are posted; without room for them ascending keys walk the whole chain.
     tree.inner_nodes.ensure(context, leaves / (U == upper::classic ? N / 4 : N) + 64, !tree.lent);
     tree.adopt_pools();

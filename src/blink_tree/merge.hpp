@@ -138,6 +138,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     leaf_list after;
     if (wanted != 0) {
       tree.leaf_nodes.ensure_alone(context, wanted);
+      tree.adopt_pools();  // nodes may have moved, and what follows may fail
       after = {buffer<Word>(tree.where, b.leaves + wanted, context.order()),
                buffer<node_id>(tree.where, b.leaves + wanted, context.order())};
       b.numbers = tree.leaf_nodes.take(context, static_cast<std::uint32_t>(wanted));

@@ -333,10 +333,10 @@ struct blink_storage {
   [[nodiscard]] leaf_ranks known_ranks() const {
     return ranks_are_known && !lent ? leaf_ranks{rank_bases.data(), ranks_beyond.data()} : leaf_ranks{};
   }
+  /// Does the lane not know a good part of the leaves?
+  [[nodiscard]] bool is_behind() const { return U == upper::express && stale * 8 > known_leaves && stale > 64; }
   /// Do n reads pay for new upper levels?
-  [[nodiscard]] bool is_stale_for(std::size_t n) const {
-    return U == upper::express && !lent && stale * 8 > known_leaves && n * 4 >= known_leaves && stale > 64;
-  }
+  [[nodiscard]] bool is_stale_for(std::size_t n) const { return !lent && n * 4 >= known_leaves && is_behind(); }
 
   [[nodiscard]] std::uint64_t count_elements(Context& context, const leaf_list& list) {
     return context.read(leaf_offsets(context, list).data() + list.highs.size());

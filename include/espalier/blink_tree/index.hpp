@@ -54,6 +54,9 @@ class blink_index {
                      std::uint8_t* done, const write_options& options, const execution& ex) = 0;
   /// Gives back what merges freed and makes the upper levels anew.
   virtual void maintain(const stream& order) = 0;
+  /// Are the upper levels so far behind, or leaves so empty, that it is time for maintain()? Reads and writes of many
+  /// keys see to it themselves, unless a ref is in use.
+  [[nodiscard]] virtual bool is_behind() const = 0;
   virtual void clear(const stream& order) = 0;
 
   // ---- reads ---------------------------------------------------------------------------------------------

@@ -43,13 +43,26 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     return {node, id, version, seen, reader::head(team, node, seen)};
   }
   static ESPALIER_INLINE bool covers(const position& p, Word x) { return !p.head.dead && x <= p.head.high; }
-  /// From a leaf at or to the left of x to the one that covers it.
+  /// So many right links are followed from where the lane led before the inner nodes are asked.
+  static constexpr unsigned far = 4;
+  /// From a leaf at or to the left of x to the one that covers it. Threads of a CPU that had to go far ask the inner
+  /// nodes, where writers post leaves of long chains, so that a lane that is left behind costs a few steps. Kernels do
+  /// not: their owner makes the lane anew in time, and registers are scarce.
   static ESPALIER_INLINE position arrive(Team team, const view& t, node_id id, Word x) {
-    for (;;) {
+    for ([[maybe_unused]] unsigned links = 0;;) {
       const position p = look(team, t, id);
       if (covers(p, x)) return p;  // the caller validates, together with what it reads
-      if (valid(team, p)) id = p.head.right;
+      if (!valid(team, p)) continue;
+      id = p.head.right;
+      if constexpr (Team::batch > 1) {
+        if (++links == far && t.lane.size != 0) id = further(team, t, p, x);
+      }
     }
+  }
+  /// Right of p, at or to the left of x: where the inner nodes lead, if that is further on than the next leaf.
+  static ESPALIER_COLD node_id further(Team team, const view& t, const position& p, Word x) {
+    const auto start = descent::by_nodes(team, t, x, 0);
+    return start.low > p.head.high ? start.id : p.head.right;
   }
 
   // ---- find ------------------------------------------------------------------------------------------------

@@ -226,9 +226,9 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   using descent = descender<Team, Reads, view>;
   using latch = typename Reads::latch;
 
-  /// So many right links are followed from where the lane led before the inner nodes are asked; and of a longer way than
-  /// that every so many-th leaf is posted to them: a chain of n leaves costs n links once, not each time.
-  static constexpr unsigned far = 4;
+  /// As for reads; and of a longer way than that every so many-th leaf is posted to the inner nodes: a chain of n leaves
+  /// costs n links once, not each time.
+  static constexpr unsigned far = reader::far;
 
   // ---- the leaf of a key, latched ------------------------------------------------------------------------------
   struct held {
