@@ -51,10 +51,11 @@ class node_pool {
 
   /// Room for `nodes`, of which the first `used` are taken.
   template <class Context>
-  node_pool(Context& context, std::size_t node_bytes, std::uint64_t nodes, std::uint32_t used)
-      : node_bytes_(node_bytes) {
+  node_pool(Context& context, std::size_t node_bytes, std::uint64_t nodes, std::uint32_t used,
+            memory_use use = memory_use::any)
+      : node_bytes_(node_bytes), use_(use) {
     check(nodes);
-    first_ = raw_buffer(context.where(), nodes * node_bytes, context.order());
+    first_ = room_for(context, nodes);
     table_ = buffer<std::uint64_t>(context.where(), pool_view::most_segments, context.order());
     counters_ = buffer<pool_state>(context.where(), 1, context.order());
     view_.first = static_cast<std::byte*>(first_.data());
@@ -157,6 +158,10 @@ class node_pool {
   static void check(std::uint64_t nodes) {
     if (nodes >= no_node - (1u << 24)) throw error("blink_tree: more nodes than it can number; split the data over several trees.");
   }
+  template <class Context>
+  [[nodiscard]] raw_buffer room_for(Context& context, std::uint64_t nodes) const {
+    return raw_buffer(context.where(), nodes * node_bytes_, context.order(), use_);
+  }
   /// A sixteenth of the first block at a time; small pools grow in steps of 256 nodes.
   void set_segment_size(std::uint64_t nodes) {
     for (view_.shift = 8; (std::uint64_t{16} << view_.shift) < nodes; ++view_.shift) {
@@ -175,7 +180,7 @@ class node_pool {
         throw error("blink_tree: it has outgrown the memory it was made with; ask for more room before its refs are in use.");
       return move(context, capacity_ + wanted);
     }
-    raw_buffer added(context.where(), more * segment * node_bytes_, context.order());
+    raw_buffer added = room_for(context, more * segment);
     context.for_each(more, set_segment{table_.data() + entries_, static_cast<std::byte*>(added.data()), segment * node_bytes_});
     segments_.push_back(std::move(added));
     entries_ += static_cast<std::uint32_t>(more);
@@ -187,7 +192,7 @@ class node_pool {
   template <class Context>
   void move(Context& context, std::uint64_t nodes) {
     check(nodes);
-    raw_buffer block(context.where(), nodes * node_bytes_, context.order());
+    raw_buffer block = room_for(context, nodes);
     auto* to = static_cast<std::byte*>(block.data());
     context.copy(to, first_.data(), first_.bytes());
     to += first_.bytes();
@@ -219,6 +224,7 @@ class node_pool {
   }
 
   std::size_t node_bytes_ = 0;
+  memory_use use_ = memory_use::any;
   raw_buffer first_;
   std::vector<raw_buffer> segments_;  ///< each one or more entries of the table long
   std::uint32_t entries_ = 0;

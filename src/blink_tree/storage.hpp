@@ -130,7 +130,7 @@ struct blink_storage {
   void make_tree(Context& context, const Word* words, const value* values, std::size_t n) {
     const std::uint64_t count = std::max<std::uint64_t>(1, (n + per_leaf() - 1) / per_leaf());
     node_pool leaves(context, shape_type::bytes, std::max<std::uint64_t>(count + count / 16, 64),
-                     static_cast<std::uint32_t>(count));
+                     static_cast<std::uint32_t>(count), memory_use::leaves);
     view_type t = view;
     t.leaves = leaves.view();
     leaf_list list;

@@ -29,7 +29,7 @@ constexpr std::size_t cache_line = 64;
 constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 // `size` bytes at a 2 MiB boundary, or null. mmap aligns to 4 KiB only, so map more and cut the ends off.
-void* map_aligned(std::size_t size) {
+void* map_aligned(std::size_t size, page_kind pages) {
   const std::size_t mapped = size + huge_page;
   void* const raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
@@ -39,7 +39,8 @@ void* map_aligned(std::size_t size) {
   const std::size_t tail = first + mapped - (aligned + size);
   if (tail != 0) munmap(reinterpret_cast<void*>(aligned + size), tail);
   auto* const block = reinterpret_cast<void*>(aligned);
-  madvise(block, size, MADV_HUGEPAGE);  // advice: a system without huge pages says no, and 4 KiB pages serve
+  // Advice: a system without huge pages says no, and 4 KiB pages serve.
+  madvise(block, size, pages == page_kind::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   return block;
 }
 
@@ -50,7 +51,8 @@ void unmap(void* block, std::size_t size) noexcept {
 
 }  // namespace
 
-cpu_pool::cpu_pool(std::string name) : name_(std::move(name)), cache_limit_(system_memory().total / 4) {}
+cpu_pool::cpu_pool(std::string name, page_kind pages)
+    : name_(std::move(name)), pages_(pages), cache_limit_(system_memory().total / 4) {}
 
 cpu_pool::~cpu_pool() { trim(); }
 
@@ -78,10 +80,10 @@ void* cpu_pool::allocate_large(std::size_t bytes) {
 // A fresh block, or null if the system, which has `free` left without what is cached, does not give it.
 void* cpu_pool::map_new(std::size_t size, std::size_t free) {
   if (size > free) trim();
-  void* block = map_aligned(size);
+  void* block = map_aligned(size, pages_);
   if (block == nullptr && !cached_.empty()) {
     trim();
-    block = map_aligned(size);
+    block = map_aligned(size, pages_);
   }
   if (block == nullptr) return nullptr;
   try {

@@ -1,8 +1,8 @@
 // cpu_pool.hpp - main memory for indexes: huge pages for large blocks, kept for reuse.
 //
-// Blocks from 2 MiB on are mapped at 2 MiB boundaries with huge pages asked for, and go to a free list when
-// given back: a bulk call that takes the same scratch memory each time does not fault its pages in again
-// (about 0.25 s per GiB with 4 KiB pages). Smaller blocks come from aligned_alloc. No block is zeroed.
+// Blocks from 2 MiB on are mapped at 2 MiB boundaries with huge pages asked for (or small ones, where that is wanted),
+// and go to a free list when given back: a bulk call that takes the same scratch memory each time does not fault its
+// pages in again (about 0.25 s per GiB with 4 KiB pages). Smaller blocks come from aligned_alloc. No block is zeroed.
 //
 // Invariants:
 //   - Memory given back in the order of a stream is reused only after the work queued there is done: on a
@@ -23,9 +23,12 @@
 
 namespace espalier::detail {
 
+/// Pages of large blocks, as far as the system follows advice.
+enum class page_kind : unsigned char { huge, small };
+
 class cpu_pool final : public memory_pool, public std::enable_shared_from_this<cpu_pool> {
  public:
-  explicit cpu_pool(std::string name);
+  explicit cpu_pool(std::string name, page_kind pages = page_kind::huge);
   ~cpu_pool() override;
   cpu_pool(const cpu_pool&) = delete;
   cpu_pool& operator=(const cpu_pool&) = delete;
@@ -44,6 +47,7 @@ class cpu_pool final : public memory_pool, public std::enable_shared_from_this<c
   [[nodiscard]] std::size_t spare(const memory_info& system) const;
 
   const std::string name_;
+  const page_kind pages_;
   const std::size_t cache_limit_;
 
   mutable std::mutex mutex_;

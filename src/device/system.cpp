@@ -128,6 +128,33 @@ std::size_t resident_anonymous_bytes() {
   return (resident - std::min(resident, shared)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
+std::vector<mapped_stretch> mapped_stretches() {
+  constexpr std::size_t kib = 1024;
+  std::vector<mapped_stretch> found;
+  std::ifstream file("/proc/self/smaps");
+  for (std::string line; std::getline(file, line);) {
+    std::uintptr_t first = 0, last = 0;
+    char dash = 0;
+    std::istringstream fields(line);
+    if (line.starts_with("AnonHugePages:")) {
+      std::string name;
+      std::size_t size = 0;
+      if (!found.empty() && fields >> name >> size) found.back().huge = size * kib;
+    } else if (line.find('-') < line.find(' ') && fields >> std::hex >> first >> dash >> last && dash == '-') {
+      found.push_back({first, last, 0});  // a stretch begins with its addresses
+    }
+  }
+  return found;
+}
+
+std::string huge_page_policy() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  for (std::string word; file >> word;) {  // the one in brackets
+    if (word.front() == '[' && word.back() == ']') return word.substr(1, word.size() - 2);
+  }
+  return {};
+}
+
 unsigned usable_processors() {
   unsigned processors = std::max(1u, std::thread::hardware_concurrency());
   cpu_set_t mask;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "espalier/device/memory_pool.hpp"
 
@@ -14,6 +16,18 @@ namespace espalier::detail {
 
 /// Anonymous memory of this process that is resident now.
 [[nodiscard]] std::size_t resident_anonymous_bytes();
+
+/// A stretch of this process's addresses, and how much of it is on huge pages now.
+struct mapped_stretch {
+  std::uintptr_t first = 0, last = 0;
+  std::size_t huge = 0;
+};
+/// In order of addresses; empty where the system does not tell. Takes milliseconds where there are thousands.
+[[nodiscard]] std::vector<mapped_stretch> mapped_stretches();
+
+/// To whom the system gives huge pages unasked, on advice or not at all: "always", "madvise", "never", or "" if it does
+/// not tell.
+[[nodiscard]] std::string huge_page_policy();
 
 /// Processors this process may use: affinity mask and control-group quota. At least 1.
 [[nodiscard]] unsigned usable_processors();

@@ -149,7 +149,7 @@ class builder {
   void write_lines(storage& tree) {
     const std::size_t n = tree.view.size;
     const std::size_t lines = (n + shape::keys_per_line - 1) / shape::keys_per_line;
-    tree.lines = room(lines * shape::line_bytes);
+    tree.lines = raw_buffer(context_.where(), lines * shape::line_bytes, context_.order(), memory_use::leaves);
     context_.for_each(lines * shape::line_bytes / 16,
                       write_unit<Word, ValueBytes>{words_, values_, static_cast<std::byte*>(tree.lines.data()), n});
     tree.view.lines = static_cast<const std::byte*>(tree.lines.data());

@@ -17,9 +17,9 @@ namespace espalier {
 class raw_buffer {
  public:
   raw_buffer() = default;
-  raw_buffer(device d, std::size_t bytes, stream s)
+  raw_buffer(device d, std::size_t bytes, stream s, memory_use use = memory_use::any)
       : device_(std::move(d)), stream_(device_->resolve(s)), bytes_(bytes) {
-    if (bytes_ != 0) data_ = device_->pool()->allocate(bytes_, stream_);
+    if (bytes_ != 0) data_ = device_->pool()->allocate_for(use, bytes_, stream_);
   }
   raw_buffer(raw_buffer&& other) noexcept { swap(other); }
   raw_buffer& operator=(raw_buffer&& other) noexcept {
