@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "espalier/hybrid_tree/index.hpp"
+#include "hybrid_tree/update.hpp"
 
 namespace espalier::detail {
 
@@ -38,7 +39,9 @@ class host_side {
                                             const range_options& options) const = 0;
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                          std::uint8_t* found) const = 0;
-  virtual void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) = 0;
+  /// Strong guarantee; if it throws, upper() is what it was, too. Nobody reads meanwhile.
+  virtual inner_update write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
+                             update_way way) = 0;
 };
 
 [[nodiscard]] std::unique_ptr<host_side> make_implicit_side(const device& host, element_type elements, const void* keys,

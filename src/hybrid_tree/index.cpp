@@ -67,7 +67,7 @@ class hybrid_tree_index final : public hybrid_index {
     hybrid_stats s;
     s.size = side_->size();
     s.host_bytes = side_->bytes();
-    s.inner_bytes = std::visit([](const auto& image) { return image.bytes(); }, side_->upper());
+    s.inner_bytes = bytes_of_upper(side_->upper());
     s.device_bytes = levels_ == nullptr ? 0 : levels_->bytes();
     if (walker_ != nullptr) s.device_bytes += bucket_walker::bytes(key_bytes(), options_.bucket);
     if (leaves_ != nullptr) {
@@ -78,6 +78,7 @@ class hybrid_tree_index final : public hybrid_index {
     s.placement = chosen();
     s.balance = balance_;
     s.reason = reason_;
+    s.update = update_;
     return s;
   }
   [[nodiscard]] validation validate() const override {
@@ -120,12 +121,14 @@ class hybrid_tree_index final : public hybrid_index {
     const auto lock = together();
     if (n != 0) side_->aggregate(op, lo, hi, n, ends, out, found);
   }
-  void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) override {
+  void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
+             update_way way) override {
     if (n == 0) return;
     const auto lock = alone();
     leaves_.reset();  // lines that it reads may go
-    side_->write(op, keys, values, n, done);
-    renew();
+    inner_update update = side_->write(op, keys, values, n, done, way);
+    update_ = {update.way, 0, std::move(update.reason)};
+    follow(update);
   }
   void tune(const void* keys, std::size_t n) override {
     const auto lock = together();
@@ -211,25 +214,44 @@ class hybrid_tree_index final : public hybrid_index {
     tuned_ = hybrid_placement::automatic;
     balance_ = {};
     const any_upper_image image = side_->upper();
-    const auto [elements, bytes] = std::visit([](const auto& i) { return std::pair{i.view.size, i.bytes()}; }, image);
+    const std::size_t bytes = bytes_of_upper(image), buckets = bucket_walker::bytes(key_bytes(), options_.bucket);
     host_levels_ = borrow_inner_levels(host_, image);
-    if (elements == 0) {
+    if (bytes == 0) {
       reason_ = "the tree is too small to share.";
       return;
     }
-    if (bytes + bucket_walker::bytes(key_bytes(), options_.bucket) > options_.device_memory) {
+    if (bytes + buckets > options_.device_memory) {
       reason_ = "inner levels and buckets take more than the " + std::to_string(options_.device_memory) +
                 " bytes of the device's memory that the tree may have.";
       return;
     }
     try {
       if (walker_ == nullptr) walker_ = std::make_unique<bucket_walker>(where_, host_, key_bytes(), options_.bucket);
-      levels_ = copy_inner_levels(where_, image);
+      const bool may_grow = options_.layout == hybrid_layout::regular &&
+                            bytes_with(inner_room::growing, bytes) + buckets <= options_.device_memory;
+      levels_ = copy_inner_levels(where_, image, may_grow ? inner_room::growing : inner_room::exact);
       reason_ =
           where_.kind() == device_kind::cuda ? "there is a GPU; tune() measures." : "there is no GPU; tune() measures.";
     } catch (const error& e) {
       give_up(e);
     }
+  }
+  /// After a write: inner levels that are the same stay, with what was measured; a device that failed is tried again.
+  void follow(const inner_update& update) {
+    if (!update.anew && levels_ != nullptr) return;
+    if (update.before != nullptr && levels_ != nullptr && bytes_of_upper(side_->upper()) != 0) {
+      host_levels_ = borrow_inner_levels(host_, side_->upper());
+      try {
+        if (const auto sent = levels_->follow(update.before->image(), side_->upper(), cpu_backend(host_))) {
+          update_.sent = *sent;
+          return;
+        }
+      } catch (const error& e) {
+        return give_up(e);
+      }
+    }
+    renew();
+    if (levels_ != nullptr) update_.sent = bytes_of_upper(side_->upper());
   }
   void give_up(const error& e) const {
     if (walker_ != nullptr) walker_->abandon();
@@ -364,6 +386,7 @@ class hybrid_tree_index final : public hybrid_index {
   mutable load_balance balance_;
   hybrid_placement tuned_ = hybrid_placement::automatic;
   mutable std::string reason_;
+  hybrid_update update_;
 };
 
 }  // namespace

@@ -1,40 +1,75 @@
 // inner_levels_on.hpp - inner levels on one kind of device, written once over a Context of the static tree.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "espalier/device/buffer.hpp"
 #include "espalier/static_tree/jobs.hpp"
 #include "hybrid_tree/inner_levels.hpp"
+#include "hybrid_tree/update.hpp"
 
 namespace espalier::detail {
 
 template <class Context, class Word>
 class inner_levels_on final : public inner_levels {
  public:
-  inner_levels_on(const device& where, const upper_image<Word>& image, bool copy) : where_(where), view_(image.view) {
-    if (!copy) return;
+  /// Where they are.
+  inner_levels_on(const device& where, const upper_image<Word>& image) : where_(where), image_(image) {}
+  /// A copy.
+  inner_levels_on(const device& where, const upper_image<Word>& image, inner_room room) : where_(where) {
     const stream order = where.default_stream();
-    const auto take = [&](raw_buffer& own, auto*& pointer, std::size_t bytes) {
-      own = raw_buffer(where, bytes, order);
-      if (bytes == 0) return;
-      where.copy(own.data(), pointer, bytes, order);
-      pointer = static_cast<std::remove_reference_t<decltype(pointer)>>(own.data());
-    };
-    take(headers_, view_.headers, image.header_bytes);
-    take(cells_, view_.cells, image.cell_bytes);
-    take(subtables_, view_.subtables, image.subtable_bytes);
-    order.synchronize();  // whoever walks does so on streams of its own
+    headers_ = raw_buffer(where, bytes_with(room, image.header_bytes), order);
+    cells_ = raw_buffer(where, bytes_with(room, image.cell_bytes), order);
+    subtables_ = raw_buffer(where, bytes_with(room, image.subtable_bytes), order);
+    (void)take(image, nullptr, nullptr);
   }
 
   [[nodiscard]] std::size_t bytes() const override { return headers_.bytes() + cells_.bytes() + subtables_.bytes(); }
   void walk(const void* keys, const std::uint32_t* groups, std::size_t n, std::uint32_t* lines,
             const stream& order) const override {
-    launch(walk_job<Word>{view_, keys, groups, lines}, n, order);
+    launch(walk_job<Word>{image_.view, keys, groups, lines}, n, order);
   }
   void table(const void* keys, std::size_t n, std::uint32_t* groups, const stream& order) const override {
-    launch(table_job<Word>{view_, keys, groups}, n, order);
+    launch(table_job<Word>{image_.view, keys, groups}, n, order);
+  }
+  [[nodiscard]] any_upper_image image() const override { return image_; }
+  [[nodiscard]] std::optional<std::size_t> follow(const any_upper_image& before, const any_upper_image& now,
+                                                  const cpu_backend& host) override {
+    const auto& old = std::get<upper_image<Word>>(before);
+    const auto& next = std::get<upper_image<Word>>(now);
+    if (next.header_bytes > headers_.bytes() || next.cell_bytes > cells_.bytes() ||
+        next.subtable_bytes > subtables_.bytes())
+      return std::nullopt;
+    return take(next, &old, &host);
   }
 
  private:
+  /// Copies what differs from `old`, or without one everything; how many bytes that was.
+  std::size_t take(const upper_image<Word>& from, const upper_image<Word>* old, const cpu_backend* host) {
+    const upper_image<Word> none;
+    const upper_image<Word>& known = old == nullptr ? none : *old;
+    const stream order = where_.default_stream();
+    std::size_t sent = 0;
+    image_ = from;
+    const auto part = [&](const raw_buffer& own, auto*& pointer, std::size_t bytes, const void* known_part,
+                          std::size_t known_bytes) {
+      if (bytes == 0) return;
+      const std::vector<byte_range> ranges = old == nullptr ? std::vector<byte_range>{{0, bytes}}
+                                                            : differing(*host, known_part, known_bytes, pointer, bytes);
+      for (const byte_range& r : ranges) {
+        where_.copy(static_cast<char*>(own.data()) + r.first, reinterpret_cast<const char*>(pointer) + r.first,
+                    r.last - r.first, order);
+        sent += r.last - r.first;
+      }
+      pointer = static_cast<std::remove_reference_t<decltype(pointer)>>(own.data());
+    };
+    part(headers_, image_.view.headers, from.header_bytes, known.view.headers, known.header_bytes);
+    part(cells_, image_.view.cells, from.cell_bytes, known.view.cells, known.cell_bytes);
+    part(subtables_, image_.view.subtables, from.subtable_bytes, known.view.subtables, known.subtable_bytes);
+    order.synchronize();  // whoever walks does so on streams of its own
+    return sent;
+  }
   template <class Job>
   void launch(const Job& job, std::size_t n, const stream& order) const {
     if (n == 0) return;
@@ -45,16 +80,18 @@ class inner_levels_on final : public inner_levels {
   }
 
   device where_;
-  tree_view<Word, lines_elsewhere> view_;
+  upper_image<Word> image_;  ///< of what is in the buffers, or elsewhere on this device
   raw_buffer headers_, cells_, subtables_;
 };
 
+/// A copy, or if `room` says nothing those that are there.
 template <class Context>
 [[nodiscard]] std::unique_ptr<inner_levels> make_inner_levels(const device& where, const any_upper_image& image,
-                                                              bool copy) {
+                                                              std::optional<inner_room> room) {
   return std::visit(
       [&]<class Word>(const upper_image<Word>& of_word) -> std::unique_ptr<inner_levels> {
-        return std::make_unique<inner_levels_on<Context, Word>>(where, of_word, copy);
+        using levels = inner_levels_on<Context, Word>;
+        return room ? std::make_unique<levels>(where, of_word, *room) : std::make_unique<levels>(where, of_word);
       },
       image);
 }

@@ -1,4 +1,8 @@
 // regular_side.cpp - the regular layout: a B-link tree in host memory.
+//
+// Its inner levels are the tree's express lane. Invariant: between two writes the lane does not change, so that
+// pointers into it and lines of it hold. Reads would make a lane anew that is far behind the leaves; one that is left
+// so is therefore lent out (blink_index::view), until maintain() or a merge ends that.
 #include "espalier/blink_tree/index.hpp"
 #include "hybrid_tree/host_side.hpp"
 
@@ -9,12 +13,17 @@ class regular_side final : public host_side {
  public:
   regular_side(const device& host, element_type elements, double fill, const void* keys, const void* values,
                std::size_t n)
-      : order_(host.default_stream()), tree_(build_blink_index(host, elements, {}, keys, values, n, {fill}, order_)) {}
+      : order_(host.default_stream()), tree_(build_blink_index(host, elements, {}, keys, values, n, {fill}, order_)) {
+    (void)notes_lane();
+  }
 
   [[nodiscard]] std::size_t size() const override { return tree_->stats().size; }
   [[nodiscard]] std::size_t bytes() const override { return tree_->stats().bytes; }
   [[nodiscard]] validation validate() const override { return tree_->validate(); }
-  [[nodiscard]] any_upper_image upper() const override { return tree_->upper(builds_); }
+  [[nodiscard]] any_upper_image upper() const override {
+    std::size_t builds = 0;
+    return tree_->upper(builds);
+  }
 
   void find(const void* keys, std::size_t n, void* values, std::uint8_t* found) const override {
     tree_->find(keys, n, values, found, now());
@@ -39,21 +48,63 @@ class regular_side final : public host_side {
                  std::uint8_t* found) const override {
     tree_->aggregate(op, lo, hi, n, ends, out, found, now());
   }
-  /// In batch order where keys are equal. Upper levels are made anew at once: the copy on the device follows.
-  void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) override {
-    tree_->write(op, keys, values, n, done, {batch_semantics::ordered, write_path::bulk}, now());
-    try {
-      tree_->maintain(order_);
-    } catch (const out_of_memory&) {  // the write is done; older upper levels lead there, too
-    }
+  /// In batch order where keys are equal.
+  inner_update write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
+                     update_way wish) override {
+    inner_update update;
+    way_choice choice = choose_way(wish, tree_->explain(op, n, {}), bytes_of_upper(upper()));
+    if (choice.way == update_way::synchronised && !makes_room(op == write_op::erase ? 0 : n))
+      choice = {update_way::asynchronous, "there is no room for as many leaves as key by key might make."};
+    const bool by_key = choice.way == update_way::synchronised;
+    tree_->write(op, keys, values, n, done, {batch_semantics::ordered, by_key ? write_path::per_key : write_path::bulk},
+                 now());
+    update.way = choice.way;
+    update.reason = std::move(choice.reason);
+    update.anew = notes_lane();
+    if (tree_->is_behind()) make_lane(update);
+    return update;
   }
 
  private:
   [[nodiscard]] execution now() const { return {order_, true}; }
 
+  /// For the worst that n inserts can do, so that none of them fails half way. From now on nothing moves unasked.
+  [[nodiscard]] bool makes_room(std::size_t n) {
+    try {
+      (void)tree_->view(n);
+      return true;
+    } catch (const error&) {
+      return false;
+    }
+  }
+  /// If there is no memory for a new one, the lane that there is leads to every leaf, too.
+  void make_lane(inner_update& update) {
+    try {  // to be compared, if it is the one that the device has
+      if (!update.anew) update.before = copy_inner_levels(tree_->where(), upper(), inner_room::exact);
+    } catch (const out_of_memory&) {  // then the new one is sent as a whole
+    }
+    try {
+      tree_->maintain(order_);
+    } catch (const out_of_memory&) {
+      (void)tree_->view(0);
+    }
+    if (notes_lane()) update.anew = true;
+  }
+  /// Is the lane another one than at the last call? One that was given up, since the tree is small, counts as no build.
+  bool notes_lane() {
+    std::size_t builds = 0;
+    const any_upper_image image = tree_->upper(builds);
+    const std::size_t lines = std::visit([](const auto& i) { return std::size_t{i.view.size}; }, image);
+    const bool other = builds != builds_ || lines != lines_;
+    builds_ = builds;
+    lines_ = lines;
+    return other;
+  }
+
   stream order_;
   std::unique_ptr<blink_index> tree_;
-  mutable std::size_t builds_ = 0;  ///< of the lane that upper() told of last; asked for by one thread at a time
+  // Of the lane as the last write left it: lines of another one are not followed.
+  std::size_t builds_ = 0, lines_ = 0;
 };
 
 }  // namespace

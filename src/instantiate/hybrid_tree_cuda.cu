@@ -5,8 +5,9 @@
 
 namespace espalier::detail {
 
-std::unique_ptr<inner_levels> copy_inner_levels_to_gpu(const device& where, const any_upper_image& image) {
-  return make_inner_levels<cuda_context>(where, image, true);
+std::unique_ptr<inner_levels> copy_inner_levels_to_gpu(const device& where, const any_upper_image& image,
+                                                       inner_room room) {
+  return make_inner_levels<cuda_context>(where, image, room);
 }
 std::unique_ptr<device_leaves> make_device_leaves_on_gpu(const device& where, const device& host,
                                                          const static_index& tree, std::size_t bucket,

@@ -107,14 +107,20 @@ class hybrid_tree {
 
   // ---- writes -----------------------------------------------------------------------------------------------------
   // done (may be empty): 1 where the element brought a new key, or took one. Of equal keys in a batch the last one
-  // wins. If it throws, nothing has changed. The implicit layout is built anew, so its writes cost like a build.
+  // wins. If it throws, nothing has changed. The implicit layout is built anew, so its writes cost like a build; `way`
+  // is for the regular one.
 
-  void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {}) requires(!is_set) {
+  void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {},
+                        update_way way = update_way::automatic) requires(!is_set) {
     detail::require_equal("values to write", keys.size(), values.size());
-    write(write_op::insert_or_assign, keys, values, done);
+    write(write_op::insert_or_assign, keys, values, done, way);
   }
-  void insert(keys_in keys, mask_out done = {}) requires(is_set) { write(write_op::insert_or_assign, keys, {}, done); }
-  void erase(keys_in keys, mask_out done = {}) { write(write_op::erase, keys, {}, done); }
+  void insert(keys_in keys, mask_out done = {}, update_way way = update_way::automatic) requires(is_set) {
+    write(write_op::insert_or_assign, keys, {}, done, way);
+  }
+  void erase(keys_in keys, mask_out done = {}, update_way way = update_way::automatic) {
+    write(write_op::erase, keys, {}, done, way);
+  }
 
   // ---- about the index --------------------------------------------------------------------------------------------
 
@@ -123,10 +129,12 @@ class hybrid_tree {
   [[nodiscard]] const device& where() const { return index_->where(); }
   [[nodiscard]] hybrid_stats stats() const { return index_->stats(); }
   [[nodiscard]] validation validate() const { return index_->validate(); }
-  /// Who walks what in large batches, and why.
+  /// Who walks what in large batches, and why; how the last write was done, and why.
   [[nodiscard]] std::string explain() const {
     const hybrid_stats s = stats();
-    return to_string(s.placement) + ": " + s.reason;
+    const std::string walks = to_string(s.placement) + ": " + s.reason;
+    if (s.update.reason.empty()) return walks;
+    return walks + " Last write, " + to_string(s.update.way) + ": " + s.update.reason;
   }
   /// Measures, with queries like those to come, who should walk what. Without it a GPU walks all inner levels.
   void tune(keys_in keys) { index_->tune(keys.data(), keys.size()); }
@@ -153,9 +161,9 @@ class hybrid_tree {
     index_->aggregate(op, lo.data(), hi.data(), lo.size(), ends, results.data(),
                       found.empty() ? nullptr : found.data());
   }
-  void write(write_op op, keys_in keys, in<slot> values, mask_out done) {
+  void write(write_op op, keys_in keys, in<slot> values, mask_out done, update_way way) {
     detail::require_optional("write mask", keys.size(), done.size());
-    index_->write(op, keys.data(), values.data(), keys.size(), done.empty() ? nullptr : done.data());
+    index_->write(op, keys.data(), values.data(), keys.size(), done.empty() ? nullptr : done.data(), way);
   }
 
   std::unique_ptr<detail::hybrid_index> index_;

@@ -34,7 +34,8 @@ class hybrid_index {
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                          std::uint8_t* found) const = 0;
   /// Strong guarantee: if it throws, the tree is as it was.
-  virtual void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) = 0;
+  virtual void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
+                     update_way way) = 0;
 };
 
 /// Of equal keys the last one wins. n = 0 makes an empty tree.

@@ -26,6 +26,13 @@ enum class hybrid_placement : std::uint8_t {
   both,          ///< some buckets `shared`, others `device_alone`, as each of the two has time
 };
 
+/// How a write to the regular layout brings the inner levels up to date (paper 003). The implicit layout is built anew.
+enum class update_way : std::uint8_t {
+  automatic,     ///< by what both would cost for the batch
+  asynchronous,  ///< the batch is sorted and merged by all threads; then inner levels that changed are sent as a whole
+  synchronised,  ///< key by key; inner levels stay while few steps lead on to all leaves, then what differs is sent
+};
+
 /// How buckets of queries follow each other.
 enum class bucket_handling : std::uint8_t {
   sequential,       ///< up, walk, down, leaves: one bucket after the other
@@ -59,6 +66,13 @@ struct hybrid_query {
   std::optional<load_balance> balance = {};  ///< else as tuned, and as the load shifts
 };
 
+/// What the last write did.
+struct hybrid_update {
+  update_way way = update_way::automatic;  ///< automatic: there was none, or all was built anew
+  std::size_t sent = 0;                    ///< bytes of inner levels that went to the device
+  std::string reason;                      ///< why, in one sentence
+};
+
 struct hybrid_stats {
   std::size_t size = 0;                                       ///< elements
   std::size_t host_bytes = 0;                                 ///< leaves and inner levels in host memory
@@ -69,9 +83,11 @@ struct hybrid_stats {
   hybrid_placement placement = hybrid_placement::host_alone;  ///< of large batches
   load_balance balance;
   std::string reason;  ///< why, in one sentence
+  hybrid_update update;
 };
 
 [[nodiscard]] std::string to_string(hybrid_layout l);
+[[nodiscard]] std::string to_string(update_way w);
 [[nodiscard]] std::string to_string(hybrid_placement p);
 [[nodiscard]] std::string to_string(bucket_handling b);
 
