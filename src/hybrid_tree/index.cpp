@@ -17,6 +17,7 @@
 #include "hybrid_tree/host_side.hpp"
 #include "hybrid_tree/inner_levels.hpp"
 #include "hybrid_tree/lanes.hpp"
+#include "hybrid_tree/pages.hpp"
 #include "hybrid_tree/pipeline.hpp"
 
 namespace espalier {
@@ -50,11 +51,15 @@ class hybrid_tree_index final : public hybrid_index {
  public:
   hybrid_tree_index(const device& where, element_type elements, const hybrid_options& options, const void* keys,
                     const void* values, std::size_t n)
-      : where_(where), host_(device::cpu(options.threads)), elements_(elements), options_(options) {
+      : where_(where),
+        host_(device::cpu(options.threads)),
+        elements_(elements),
+        options_(options),
+        memory_(host_, options.pages) {
     if (options.bucket == 0) throw error("hybrid_tree: a bucket has at least one query.");
     side_ = options.layout == hybrid_layout::implicit
-                ? make_implicit_side(host_, elements, keys, values, n)
-                : make_regular_side(host_, elements, options.fill, keys, values, n);
+                ? make_implicit_side(memory_.host(), elements, keys, values, n)
+                : make_regular_side(memory_.host(), elements, options.fill, keys, values, n);
     renew();
   }
 
@@ -79,6 +84,7 @@ class hybrid_tree_index final : public hybrid_index {
     s.balance = balance_;
     s.reason = reason_;
     s.update = update_;
+    s.pages = memory_.given();
     return s;
   }
   [[nodiscard]] validation validate() const override {
@@ -373,6 +379,7 @@ class hybrid_tree_index final : public hybrid_index {
   device where_, host_;
   element_type elements_;
   hybrid_options options_;
+  segment_memory memory_;
   std::unique_ptr<host_side> side_;
   mutable std::mutex door_;
   mutable std::shared_mutex gate_;

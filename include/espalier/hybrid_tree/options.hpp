@@ -33,6 +33,14 @@ enum class update_way : std::uint8_t {
   synchronised,  ///< key by key; inner levels stay while few steps lead on to all leaves, then what differs is sent
 };
 
+/// Pages of the two segments in host memory (paper 003, figure 7), as far as the system gives them. Blocks below 2 MiB
+/// come from the heap in any case.
+enum class page_configuration : std::uint8_t {
+  huge,        ///< for leaves and inner levels
+  huge_inner,  ///< for inner levels; small ones for leaves
+  small,       ///< for neither
+};
+
 /// How buckets of queries follow each other.
 enum class bucket_handling : std::uint8_t {
   sequential,       ///< up, walk, down, leaves: one bucket after the other
@@ -58,6 +66,7 @@ struct hybrid_options {
   /// quarter of what a GPU has left, and nothing where the device is a CPU.
   std::optional<std::size_t> leaf_cache = {};
   unsigned threads = 0;  ///< of the host; 0: all cores
+  page_configuration pages = page_configuration::huge;
 };
 
 struct hybrid_query {
@@ -73,6 +82,16 @@ struct hybrid_update {
   std::string reason;                      ///< why, in one sentence
 };
 
+/// Pages of the host memory, as the system counts them now.
+struct hybrid_pages {
+  page_configuration asked = page_configuration::huge;
+  std::size_t inner_bytes = 0;       ///< all but the leaves
+  std::size_t huge_inner_bytes = 0;  ///< of those on huge pages
+  std::size_t leaf_bytes = 0;
+  std::size_t huge_leaf_bytes = 0;
+  std::string reason;  ///< if the system gives none of those that were asked for: why, in one sentence
+};
+
 struct hybrid_stats {
   std::size_t size = 0;                                       ///< elements
   std::size_t host_bytes = 0;                                 ///< leaves and inner levels in host memory
@@ -84,10 +103,12 @@ struct hybrid_stats {
   load_balance balance;
   std::string reason;  ///< why, in one sentence
   hybrid_update update;
+  hybrid_pages pages;
 };
 
 [[nodiscard]] std::string to_string(hybrid_layout l);
 [[nodiscard]] std::string to_string(update_way w);
+[[nodiscard]] std::string to_string(page_configuration p);
 [[nodiscard]] std::string to_string(hybrid_placement p);
 [[nodiscard]] std::string to_string(bucket_handling b);
 

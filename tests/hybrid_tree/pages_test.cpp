@@ -1,0 +1,127 @@
+// pages_test.cpp - whatever pages the segments have, answers are the same; stats() tells what was asked for and given.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "device/cpu_pool.hpp"
+#include "device/paged_pool.hpp"
+#include "device/system.hpp"
+#include "espalier/device/buffer.hpp"
+#include "espalier/hybrid_tree/hybrid_tree.hpp"
+#include "support/failing_pool.hpp"
+#include "support/families.hpp"
+
+namespace espalier::test {
+namespace {
+
+using detail::cpu_pool;
+using detail::page_kind;
+using detail::paged_pool;
+
+constexpr hybrid_layout layouts[] = {hybrid_layout::implicit, hybrid_layout::regular};
+constexpr page_configuration configurations[] = {page_configuration::huge, page_configuration::huge_inner,
+                                                 page_configuration::small};
+constexpr std::size_t block = std::size_t{8} << 20;
+
+/// What a pool with two sources says of 8 MiB that were written to, as leaves or not.
+paged_pool::census census_of(page_kind pages, memory_use use) {
+  const auto source = std::make_shared<cpu_pool>("test", pages);
+  const auto pool = std::make_shared<paged_pool>(source, source);
+  const device host = device::cpu(1).with_pool(pool);
+  const raw_buffer memory(host, block, {}, use);
+  std::memset(memory.data(), 1, block);
+  return pool->count();
+}
+/// Does the system give huge pages here and now? Memory may be too fragmented, whatever it promises.
+bool system_has_huge_pages() { return census_of(page_kind::huge, memory_use::any).others.huge >= block / 2; }
+
+TEST(HybridPages, EveryConfigurationGivesTheSameAnswers) {
+  const std::size_t n = 600000;
+  std::vector<std::uint64_t> keys(n), queries;
+  random_words random(4);
+  for (std::uint64_t& k : keys) k = random() | 1;
+  for (std::size_t i = 0; i < 20000; ++i) queries.push_back(i % 2 == 0 ? keys[random.below(n)] : random());
+  const bool given = system_has_huge_pages();
+  for (const hybrid_layout layout : layouts) {
+    std::vector<std::uint64_t> expected;
+    for (const page_configuration pages : configurations) {
+      SCOPED_TRACE(to_string(layout) + ", " + to_string(pages));
+      hybrid_options o;
+      o.layout = layout;
+      o.bucket = 1000;
+      o.threads = 2;
+      o.pages = pages;
+      auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, device::cpu(2));
+      tree.erase(std::vector<std::uint64_t>{keys[0]});
+      tree.insert_or_assign(std::vector<std::uint64_t>{queries[1], 2}, std::vector<std::uint64_t>{7, 8});
+      std::vector<std::uint64_t> values(queries.size());
+      tree.find(queries, values, {}, {hybrid_placement::shared});
+      if (expected.empty()) expected = values;
+      EXPECT_EQ(values, expected);
+      EXPECT_TRUE(tree.validate().ok);
+
+      const hybrid_pages p = tree.stats().pages;
+      EXPECT_EQ(p.asked, pages);
+      EXPECT_GT(p.leaf_bytes, n * 16);
+      EXPECT_LT(p.leaf_bytes, n * 48);
+      EXPECT_GT(p.inner_bytes, 0u);
+      EXPECT_LT(p.inner_bytes, p.leaf_bytes);
+      EXPECT_LE(p.huge_inner_bytes, p.inner_bytes + (std::size_t{2} << 20));
+      if (pages != page_configuration::huge) {
+        EXPECT_EQ(p.huge_leaf_bytes, 0u);
+      } else if (given) {
+        EXPECT_GT(p.huge_leaf_bytes, p.leaf_bytes / 4);
+      }
+    }
+    EXPECT_GT(*std::max_element(expected.begin(), expected.end()), 0u);
+  }
+}
+
+TEST(PagedPool, LeavesAndOthersComeFromTheirSources) {
+  const auto leaves = std::make_shared<failing_pool>(device::cpu(1).pool());
+  const auto others = std::make_shared<failing_pool>(device::cpu(1).pool());
+  const auto pool = std::make_shared<paged_pool>(leaves, others);
+  const device host = device::cpu(1).with_pool(pool);
+  {
+    const raw_buffer a(host, 1000, {}, memory_use::leaves), b(host, 300, {}), c(host, 50, {}, memory_use::any);
+    EXPECT_EQ(leaves->live_bytes(), 1000u);
+    EXPECT_EQ(others->live_bytes(), 350u);
+    EXPECT_EQ(pool->count().leaves.bytes, 1000u);
+    EXPECT_EQ(pool->count().others.bytes, 350u);
+    leaves->fail_at(1);
+    EXPECT_THROW(raw_buffer(host, 10, {}, memory_use::leaves), out_of_memory);
+    EXPECT_EQ(pool->count().leaves.bytes, 1000u);
+  }
+  EXPECT_EQ(leaves->live_blocks(), 0u);
+  EXPECT_EQ(others->live_blocks(), 0u);
+  EXPECT_EQ(pool->count().leaves.bytes + pool->count().others.bytes, 0u);
+}
+
+TEST(PagedPool, CountsHugePagesAsTheSystemDoes) {
+  const paged_pool::census small = census_of(page_kind::small, memory_use::leaves);
+  EXPECT_EQ(small.leaves.bytes, block);
+  EXPECT_EQ(small.leaves.huge, 0u);
+  const paged_pool::census huge = census_of(page_kind::huge, memory_use::leaves);
+  EXPECT_EQ(huge.leaves.bytes, block);
+  EXPECT_LE(huge.leaves.huge, block);
+  EXPECT_EQ(huge.others.bytes, 0u);
+  if (detail::huge_page_policy() == "never") {
+    EXPECT_EQ(huge.leaves.huge, 0u);
+  } else if (system_has_huge_pages()) {
+    EXPECT_GE(huge.leaves.huge, block / 2);
+  }
+}
+
+TEST(System, KnowsItsAddresses) {
+  const auto stretches = detail::mapped_stretches();
+  if (stretches.empty()) GTEST_SKIP() << "there is no /proc/self/smaps";
+  const auto here = reinterpret_cast<std::uintptr_t>(&stretches);
+  EXPECT_TRUE(
+      std::any_of(stretches.begin(), stretches.end(), [&](const auto& s) { return s.first <= here && here < s.last; }));
+  for (std::size_t i = 1; i < stretches.size(); ++i) EXPECT_LE(stretches[i - 1].last, stretches[i].first);
+}
+
+}  // namespace
+}  // namespace espalier::test
