@@ -31,8 +31,9 @@ class hb_figure_maker {
       : base_(base), most_keys_(most_keys), best_(devices.back()) {}
 
   [[nodiscard]] std::vector<hb_figure> all() const {
-    return {node_searches(),  binary_search(), handlings(),  bucket_sizes(), distributions(), update_sizes(),
-            update_batches(), rebuilds(),      throughput(), ranges(),       balances(),      software_pipelines()};
+    return {page_configurations(), node_searches(),  binary_search(), handlings(),  bucket_sizes(), distributions(),
+            update_sizes(),        update_batches(), rebuilds(),      throughput(), ranges(),       balances(),
+            software_pipelines()};
   }
 
  private:
@@ -77,6 +78,8 @@ class hb_figure_maker {
     o.hybrid.handlings = {bucket_handling::double_buffered};
     o.hybrid.buckets = {std::uint64_t{1} << 16};
     o.hybrid.balances = {balancing::tuned};
+    o.hybrid.pages = {page_configuration::huge};
+    o.hybrid.ways = {update_way::automatic};
     o.hybrid.requests = {request_order::uniform};
     return o;
   }
@@ -86,8 +89,22 @@ class hb_figure_maker {
     return o;
   }
 
-  // ---- figures 8 and 9: on the CPU ------------------------------------------------------------------------------
+  // ---- figures 7 to 9: on the CPU -------------------------------------------------------------------------------
 
+  [[nodiscard]] hb_figure page_configurations() const {
+    options o = hybrid(operation::find, fitting(doublings(23, 27)), {hybrid_placement::host_alone});
+    o.where = device_choice::cpu;
+    o.hybrid.pages = {page_configuration::small, page_configuration::huge_inner, page_configuration::huge};
+    return {
+        7,
+        "Figure 7: pages of inner levels and leaves",
+        "(a) TLB misses, (b) throughput with pages of 4 KB for both, of 1 GB for inner nodes, of 1 GB for both: the "
+        "last is best.",
+        "(b) alone; huge pages are of 2 MB, as far as the system gives them: the results tell which share.",
+        {{"", "Figure 7: pages of inner levels and leaves", hb_axis::keys, hb_value::rate}},
+        {{std::move(o), ""}},
+        [](const row& r) { return fmt::format("{}, {}", r.hybrid->layout, r.hybrid->pages); }};
+  }
   [[nodiscard]] hb_figure node_searches() const {
     hb_figure f{
         8,
@@ -166,14 +183,19 @@ class hb_figure_maker {
 
   // ---- figures 13 to 15: updates --------------------------------------------------------------------------------
 
-  [[nodiscard]] options updates(std::vector<std::uint64_t> keys, std::vector<std::uint64_t> batches) const {
-    options o = hybrid(operation::update, std::move(keys));
+  /// New keys, as those change inner levels; a tree is built anew for each run, so there is one.
+  [[nodiscard]] options updates(std::vector<std::uint64_t> keys, std::vector<std::uint64_t> batches,
+                                update_way way) const {
+    options o = hybrid(operation::insert, std::move(keys));
     o.hybrid.layouts = {hybrid_layout::regular};
+    o.hybrid.ways = {way};
     o.queries = std::move(batches);
+    o.write_repeat = 1;
     return o;
   }
   [[nodiscard]] hb_figure update_sizes() const {
-    const options all = updates(fitting(doublings(23, 27)), one_size(20));
+    const auto keys = fitting(doublings(23, 26));
+    const options all = updates(keys, one_size(20), update_way::asynchronous);
     options one = without_device(all);
     one.threads = {1};
     return {
@@ -181,21 +203,24 @@ class hb_figure_maker {
         "Figure 13: updates of the regular tree",
         "(a) asynchronous updates without the transfer of inner nodes, by one and by many threads (3 times as fast), "
         "and synchronised ones; (b) time of the transfer.",
-        "Batches of up to 2^20 keys that are there. For (b) look at the two curves with and without a device.",
+        "Batches of up to 2^20 new keys. For (b) look at the curves with and without a device.",
         {{"", "Figure 13: updates of the regular tree", hb_axis::keys, hb_value::rate}},
-        {{all, "all threads, inner levels sent"},
-         {without_device(all), "all threads, no device"},
-         {std::move(one), "one thread, no device"}},
+        {{all, "asynchronous, inner levels sent"},
+         {without_device(all), "asynchronous, no device"},
+         {std::move(one), "asynchronous, one thread, no device"},
+         {updates(keys, one_size(20), update_way::synchronised), "synchronised"}},
         no_more};
   }
   [[nodiscard]] hb_figure update_batches() const {
-    const options all = updates(one_size(26), fitting(doublings(12, 20, 2)));
+    const auto batches = fitting(doublings(10, 20, 2));
     return {14,
             "Figure 14: updates by size of the batch",
             "64 M keys: up to 64 K updates the synchronised way is faster, from 128 K on the asynchronous one.",
-            "The time of one call.",
+            "The time of one call with new keys. The tree chooses between the ways itself.",
             {{"", "Figure 14: updates by size of the batch", hb_axis::batch, hb_value::seconds}},
-            {{all, "inner levels sent"}, {without_device(all), "no device"}},
+            {{updates(one_size(26), batches, update_way::asynchronous), "asynchronous"},
+             {updates(one_size(26), batches, update_way::synchronised), "synchronised"},
+             {updates(one_size(26), batches, update_way::automatic), "automatic"}},
             no_more};
   }
   [[nodiscard]] hb_figure rebuilds() const {

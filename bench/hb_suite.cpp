@@ -19,8 +19,8 @@ namespace {
 constexpr const char* hb_introduction =
     "# Hybrid trees: figures of the HB+-tree paper\n\nKeys and values of 64 bits unless said otherwise, trees, queries "
     "and answers in host memory, answers checked. The paper's machines (GTX 780, GTX 770M) are not this one, and their "
-    "trees not ours: inner levels are a table and headers of groups, two steps instead of eight or nine. Figure 7 "
-    "(pages), 19 and 21 are left out.\n\n";
+    "trees not ours: inner levels are a table and headers of groups, two steps instead of eight or nine. Figures "
+    "19 and 21 are left out.\n\n";
 
 std::vector<std::string> part_names(const std::vector<hb_figure>& figures) {
   std::vector<std::string> names;

@@ -40,6 +40,12 @@ std::vector<std::optional<request_order>> requests_of(operation op, const option
   return {what.hybrid.requests.begin(), what.hybrid.requests.end()};
 }
 
+/// The implicit layout is built anew, whatever the way.
+std::vector<update_way> update_ways(operation op, const options& what, hybrid_layout layout) {
+  if (!writes(op) || layout == hybrid_layout::implicit) return {update_way::automatic};
+  return what.hybrid.ways;
+}
+
 hybrid_query query_for(const hybrid_way& way) {
   hybrid_query how;
   how.placement = way.placement;
@@ -58,7 +64,9 @@ std::size_t hybrid_rows(operation op, const options& what) {
   for (std::size_t b = 0; b < (travels(op) ? what.hybrid.buckets.size() : 1); ++b) {
     per_layout += ways(op, what, b == 0).size();
   }
-  return per_layout * what.hybrid.layouts.size() * requests_of(op, what).size();
+  std::size_t rows = 0;
+  for (const auto layout : what.hybrid.layouts) rows += per_layout * update_ways(op, what, layout).size();
+  return rows * what.hybrid.pages.size() * requests_of(op, what).size();
 }
 
 hybrid_measurement::hybrid_measurement(const options& what, const blink_data& data, const device& where,
@@ -89,6 +97,7 @@ row hybrid_measurement::empty_row(operation op, const tree_shape& shape) const {
   r.location = "host";
   r.hybrid.emplace();
   r.hybrid->layout = name_in(layout_names, shape.layout);
+  r.hybrid->pages = name_in(pages_names, shape.pages);
   r.hybrid->placement = r.hybrid->ran = name_in(placement_names, hybrid_placement::host_alone);
   r.hybrid->repeat = writes(op) && op != operation::update ? what_.write_repeat : what_.repeat;
   return r;
@@ -100,14 +109,22 @@ void hybrid_measurement::finish_row(std::uint64_t work, row& r) const {
   if (s.size != 0) r.bytes_per_key = static_cast<double>(s.host_bytes) / static_cast<double>(s.size);
   r.hybrid->inner_bytes = s.inner_bytes;
   r.hybrid->device_bytes = s.device_bytes;
+  const auto share = [](std::size_t part, std::size_t all) {
+    return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+  };
+  r.hybrid->huge_inner = share(s.pages.huge_inner_bytes, s.pages.inner_bytes);
+  r.hybrid->huge_leaves = share(s.pages.huge_leaf_bytes, s.pages.leaf_bytes);
+  if (!s.pages.reason.empty()) r.notes.push_back(fmt::format("pages {}: {}", r.hybrid->pages, s.pages.reason));
 }
 
 /// Only operations that travel know about buckets.
 std::vector<hybrid_measurement::tree_shape> hybrid_measurement::shapes(operation op) const {
   std::vector<tree_shape> list;
   for (const auto layout : what_.hybrid.layouts) {
-    for (const auto bucket : what_.hybrid.buckets) {
-      if (travels(op) || bucket == what_.hybrid.buckets.front()) list.push_back({layout, bucket});
+    for (const auto pages : what_.hybrid.pages) {
+      for (const auto bucket : what_.hybrid.buckets) {
+        if (travels(op) || bucket == what_.hybrid.buckets.front()) list.push_back({layout, bucket, pages});
+      }
     }
   }
   return list;
@@ -117,6 +134,7 @@ void hybrid_measurement::load(const tree_shape& shape) {
   built_.reset();
   hybrid_options o;
   o.layout = shape.layout;
+  o.pages = shape.pages;
   o.fill = what_.hybrid.fill;
   o.bucket = shape.bucket;
   o.device_memory = what_.hybrid.device_memory.value_or(std::numeric_limits<std::size_t>::max());
@@ -278,24 +296,14 @@ std::vector<row> hybrid_measurement::measure_writes(operation op, std::uint64_t 
     const blink_script script = make_script(op, data_, size, requests);
     std::vector<row> rows;
     for (const auto& shape : shapes(op)) {
-      row& r = rows.emplace_back(empty_row(op, shape));
-      r.queries = size;
-      if (requests) r.hybrid->requests = name_in(request_names, *requests);
-      if (size < queries) {
-        r.notes.push_back(
-            fmt::format("{}: {} of {} operations, the tree has no more keys", name_of(op), size, queries));
+      for (const auto way : update_ways(op, what_, shape.layout)) {
+        row& r = rows.emplace_back(measure_write(op, script, shape, way));
+        if (requests) r.hybrid->requests = name_in(request_names, *requests);
+        if (size < queries) {
+          r.notes.push_back(
+              fmt::format("{}: {} of {} operations, the tree has no more keys", name_of(op), size, queries));
+        }
       }
-      load(shape);
-      static_cast<void>(write_once(op, script));  // warms memory pools up
-      require_contents(op, script);
-      r.seconds = median_of_runs(op == operation::update ? what_.repeat : what_.write_repeat, [&] {
-        if (op != operation::update) load(shape);
-        return write_once(op, script);
-      });
-      // The device gets the inner levels anew, within the call.
-      const hybrid_stats s = tree_.stats();
-      if (takes_part(s)) r.hybrid->placement = r.hybrid->ran = name_in(placement_names, hybrid_placement::shared);
-      finish_row(size, r);
     }
     peers_.add_script(op, script, rows);
     std::move(rows.begin(), rows.end(), std::back_inserter(all));
@@ -303,13 +311,36 @@ std::vector<row> hybrid_measurement::measure_writes(operation op, std::uint64_t 
   return all;
 }
 
-double hybrid_measurement::write_once(operation op, const blink_script& script) {
+row hybrid_measurement::measure_write(operation op, const blink_script& script, const tree_shape& shape,
+                                      update_way way) {
+  row r = empty_row(op, shape);
+  r.queries = script.operations;
+  load(shape);
+  static_cast<void>(write_once(op, script, way));  // warms memory pools up
+  require_contents(op, script);
+  r.seconds = median_of_runs(op == operation::update ? what_.repeat : what_.write_repeat, [&] {
+    if (op != operation::update) load(shape);
+    return write_once(op, script, way);
+  });
+  // Inner levels on the device are brought up to date within the call.
+  const hybrid_stats s = tree_.stats();
+  if (takes_part(s)) r.hybrid->placement = r.hybrid->ran = name_in(placement_names, hybrid_placement::shared);
+  if (shape.layout == hybrid_layout::regular) {
+    r.hybrid->way = name_in(update_way_names, s.update.way);
+    r.hybrid->sent = s.update.sent;
+    if (way == update_way::automatic) r.notes.push_back(fmt::format("{}: {}", r.hybrid->way, s.update.reason));
+  }
+  finish_row(r.queries, r);
+  return r;
+}
+
+double hybrid_measurement::write_once(operation op, const blink_script& script, update_way way) {
   const blink_step& step = script.steps.front();
   const column done(scalar_kind::u8, step.size());
   done.poison();
   built_.reset();
   const stopwatch watch;
-  tree_.write(op == operation::erase ? write_op::erase : write_op::insert_or_assign, step.keys, step.values, done);
+  tree_.write(op == operation::erase ? write_op::erase : write_op::insert_or_assign, step.keys, step.values, done, way);
   const double seconds = watch.seconds();
   // Updates bring no new key; inserts and erases have keys that are all different.
   const std::uint8_t right = op == operation::update ? 0 : 1;

@@ -36,7 +36,8 @@ class hybrid_measurement {
   /// `threads`: of the host, 0 for all cores.
   hybrid_measurement(const options& what, const blink_data& data, const device& where, unsigned threads);
 
-  /// One row for each layout, size of bucket, order of requests and way, as far as the operation has them.
+  /// One row for each layout, page configuration, size of bucket, order of requests and way of asking or writing, as
+  /// far as the operation has them.
   [[nodiscard]] std::vector<row> measure(operation op, std::uint64_t queries);
 
  private:
@@ -56,6 +57,7 @@ class hybrid_measurement {
   struct tree_shape {
     hybrid_layout layout = hybrid_layout::implicit;
     std::uint64_t bucket = 0;
+    page_configuration pages = page_configuration::huge;
     friend bool operator==(const tree_shape&, const tree_shape&) = default;
   };
 
@@ -79,7 +81,8 @@ class hybrid_measurement {
   /// `alone`: seconds of the host alone.
   [[nodiscard]] row measure_way(const question& q, const tree_shape& shape, const hybrid_way& way, double alone);
 
-  [[nodiscard]] double write_once(operation op, const blink_script& script);
+  [[nodiscard]] row measure_write(operation op, const blink_script& script, const tree_shape& shape, update_way way);
+  [[nodiscard]] double write_once(operation op, const blink_script& script, update_way way);
   void require_contents(operation op, const blink_script& script) const;
 
   const options& what_;

@@ -39,8 +39,8 @@ answers hybrid_subject::fetch(const range_buffers& raw) const {
   return out;
 }
 
-void hybrid_subject::write(write_op op, const column& keys, const column& values, const column& done) {
-  tree_->write(op, keys.data(), values.data(), keys.size(), static_cast<std::uint8_t*>(done.data()));
+void hybrid_subject::write(write_op op, const column& keys, const column& values, const column& done, update_way way) {
+  tree_->write(op, keys.data(), values.data(), keys.size(), static_cast<std::uint8_t*>(done.data()), way);
 }
 
 }  // namespace espalier::bench

@@ -27,7 +27,7 @@ class hybrid_subject {
   /// Ranges, as columns offsets, keys, values.
   [[nodiscard]] answers fetch(const range_buffers& raw) const;
   [[nodiscard]] range_buffers range(const request& what, const hybrid_query& how) const;
-  void write(write_op op, const column& keys, const column& values, const column& done);
+  void write(write_op op, const column& keys, const column& values, const column& done, update_way way);
   void tune(const column& keys) { tree_->tune(keys.data(), keys.size()); }
 
   [[nodiscard]] hybrid_stats stats() const { return tree_->stats(); }

@@ -208,6 +208,16 @@ inline constexpr std::array handling_names{
     named<bucket_handling>{"pipelined", bucket_handling::pipelined},
     named<bucket_handling>{"double-buffered", bucket_handling::double_buffered},
 };
+inline constexpr std::array pages_names{
+    named<page_configuration>{"huge", page_configuration::huge},
+    named<page_configuration>{"huge-inner", page_configuration::huge_inner},
+    named<page_configuration>{"small", page_configuration::small},
+};
+inline constexpr std::array update_way_names{
+    named<update_way>{"automatic", update_way::automatic},
+    named<update_way>{"asynchronous", update_way::asynchronous},
+    named<update_way>{"synchronised", update_way::synchronised},
+};
 inline constexpr std::array balancing_names{
     named<balancing>{"tuned", balancing::tuned},
     named<balancing>{"none", balancing::none},

@@ -116,6 +116,8 @@ constexpr std::array index_options{
     index_option{"buckets", &raw_options::buckets, {false, false, false, true}},
     index_option{"bucket", &raw_options::bucket, {false, false, false, true}},
     index_option{"balance", &raw_options::balance, {false, false, false, true}},
+    index_option{"pages", &raw_options::pages, {false, false, false, true}},
+    index_option{"way", &raw_options::way, {false, false, false, true}},
     index_option{"device-memory", &raw_options::device_memory, {false, false, false, true}},
     index_option{"leaf-cache", &raw_options::leaf_cache, {false, false, false, true}},
 };
@@ -186,6 +188,8 @@ hybrid_choices parse_hybrid(const raw_options& raw) {
     }
   }
   h.balances = parse_names("balance", balancing_names, or_else(raw.balance, "tuned"));
+  h.pages = parse_names("pages", pages_names, or_else(raw.pages, "huge"));
+  h.ways = parse_names("way", update_way_names, or_else(raw.way, "automatic"));
   h.requests = parse_names("requests", request_names, or_else(raw.requests, "uniform"));
   if (!raw.device_memory.empty()) h.device_memory = parse_number("device-memory", raw.device_memory);
   if (!raw.leaf_cache.empty()) h.leaf_cache = parse_number("leaf-cache", raw.leaf_cache);

@@ -65,6 +65,8 @@ struct hybrid_choices {
   std::vector<bucket_handling> handlings;
   std::vector<std::uint64_t> buckets;  ///< queries that travel together
   std::vector<balancing> balances;
+  std::vector<page_configuration> pages;
+  std::vector<update_way> ways;  ///< of writes to the regular layout
   std::vector<request_order> requests;
   std::optional<std::uint64_t> device_memory;
   std::optional<std::uint64_t> leaf_cache;
@@ -139,6 +141,8 @@ struct raw_options {
   std::string buckets;
   std::string bucket;
   std::string balance;
+  std::string pages;
+  std::string way;
   std::string device_memory;
   std::string leaf_cache;
   std::string suite;

@@ -51,7 +51,11 @@ struct hybrid_columns {
   std::string balance;
   unsigned levels = 0;  ///< that the host walks, of `share` of a bucket, and one more of the others
   double share = 1;
-  std::string requests;  ///< which keys are asked for
+  std::string requests;                    ///< which keys are asked for
+  std::string pages;                       ///< as asked for
+  double huge_inner = 0, huge_leaves = 0;  ///< shares that the system gave
+  std::string way;                         ///< of a write to the regular layout; empty elsewhere
+  std::uint64_t sent = 0;                  ///< bytes of inner levels that the last write sent
   std::uint64_t range_length = 0;
   std::uint64_t inner_bytes = 0;
   std::uint64_t device_bytes = 0;

@@ -63,6 +63,12 @@ json row_json(const row& r) {
       j["bucket"] = r.hybrid->bucket;
       j["balance"] = {{"how", r.hybrid->balance}, {"levels", r.hybrid->levels}, {"share", r.hybrid->share}};
     }
+    j["pages"] = r.hybrid->pages;
+    j["huge_pages"] = {{"inner", r.hybrid->huge_inner}, {"leaves", r.hybrid->huge_leaves}};
+    if (!r.hybrid->way.empty()) {
+      j["way"] = r.hybrid->way;
+      j["sent_bytes"] = r.hybrid->sent;
+    }
     if (!r.hybrid->requests.empty()) j["requests"] = r.hybrid->requests;
     if (r.hybrid->range_length != 0) j["range_length"] = r.hybrid->range_length;
     j["inner_bytes"] = r.hybrid->inner_bytes;
@@ -131,7 +137,9 @@ std::vector<row_axis> row_axes() {
           {"buckets", [](const row& r) { return r.hybrid ? r.hybrid->handling : ""; }, true},
           {"of", [](const row& r) { return r.hybrid ? number_or_nothing(r.hybrid->bucket) : ""; }, true},
           {"balance", [](const row& r) { return r.hybrid ? r.hybrid->balance : ""; }},
-          {"requests", [](const row& r) { return r.hybrid ? r.hybrid->requests : ""; }}};
+          {"requests", [](const row& r) { return r.hybrid ? r.hybrid->requests : ""; }},
+          {"pages", [](const row& r) { return r.hybrid ? r.hybrid->pages : ""; }},
+          {"way", [](const row& r) { return r.hybrid ? r.hybrid->way : ""; }}};
 }
 std::vector<row_axis> differing_axes(const report& result) {
   std::vector<row_axis> axes = row_axes();
@@ -254,7 +262,7 @@ void write_csv(const report& result, std::ostream& out) {
   const bool radix = std::any_of(result.rows.begin(), result.rows.end(), [](const row& r) { return r.radix; });
   if (radix) out << ",key_length,mean_key_length,long_share,batch,path,streams,share_of_find";
   const bool hybrid = std::any_of(result.rows.begin(), result.rows.end(), [](const row& r) { return r.hybrid; });
-  if (hybrid) out << ",layout,placement,ran,buckets,bucket,balance,levels,share,requests";
+  if (hybrid) out << ",layout,placement,ran,buckets,bucket,balance,levels,share,requests,pages,way";
   for (const auto& name : names) out << ",ratio_" << name;
   out << ",notes\n";
   for (const auto& r : result.rows) {
@@ -269,9 +277,9 @@ void write_csv(const report& result, std::ostream& out) {
                  r.radix->batch, r.radix->path, r.radix->streams, r.radix->share_of_find);
     }
     if (r.hybrid) {
-      fmt::print(out, ",{},{},{},{},{},{},{},{},{}", r.hybrid->layout, r.hybrid->placement, r.hybrid->ran,
+      fmt::print(out, ",{},{},{},{},{},{},{},{},{},{},{}", r.hybrid->layout, r.hybrid->placement, r.hybrid->ran,
                  r.hybrid->handling, r.hybrid->bucket, r.hybrid->balance, r.hybrid->levels, r.hybrid->share,
-                 r.hybrid->requests);
+                 r.hybrid->requests, r.hybrid->pages, r.hybrid->way);
     }
     for (const auto& name : names) {
       out << ',';

@@ -60,13 +60,11 @@ const char* footer =
     "from pairs in key order. find and contains travel in buckets: --layout, --placement, --buckets, --bucket and\n"
     "--balance are axes, and 'vs host-alone' is how fast that is beside the CPU path in the same run. For automatic\n"
     "placement and tuned balance the tree is tuned with the first queries, before the clock starts; 'automatic:\n"
-    "shared' is what came of it, and a note says why. Timed runs ask for the same keys, so with a --leaf-cache as "
-    "large\n"
-    "as the leaves that they touch the device has them all; give 0 to see leaves read from host memory. Other "
-    "questions are answered by the host. insert (new keys) and\n"
-    "update (keys that are there) write --queries pairs at once, erase takes as many keys; the new copy of the inner\n"
-    "levels on the device is included. --requests draws keys from the key range: uniform, normal (1/2, 1/8), gamma\n"
-    "(3, 3), or a few keys often: zipf.\n\n"
+    "shared' is what came of it, and a note says why. Timed runs ask for the same keys, so with a --leaf-cache as\n"
+    "large as the leaves that they touch the device has them all; give 0 to see leaves read from host memory. Other\n"
+    "questions are answered by the host. insert (new keys) and update (keys that are there) write --queries pairs at\n"
+    "once, erase takes as many keys; what goes to the device is included, for the regular layout in the way of --way.\n"
+    "--requests draws keys from the key range: uniform, normal (1/2, 1/8), gamma (3, 3), or a few keys often: zipf.\n\n"
     "Examples:\n"
     "  espalier bench --keys 2^20,2^24 --ops find --threads 1 --peers lower-bound,absl-btree\n"
     "  espalier bench --device gpu --keys 2^27 --queries 2^26 --distribution uniform,clustered,zipf --ops find\n"
@@ -176,6 +174,12 @@ void add_hybrid_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--balance", o.balance,
                "hybrid: inner levels of a bucket are shared out as measured or all go to the device, " +
                    bench::choices(bench::balancing_names) + " (list); default: tuned");
+  c.add_option(
+      "--pages", o.pages,
+      "hybrid: pages of leaves and inner levels, " + bench::choices(bench::pages_names) + " (list); default: huge");
+  c.add_option("--way", o.way,
+               "hybrid of regular layout: how a write brings the inner levels up to date, " +
+                   bench::choices(bench::update_way_names) + " (list); default: automatic");
   c.add_option("--device-memory", o.device_memory,
                "hybrid: bytes of the device's memory that the tree may take; default: all");
   c.add_option("--leaf-cache", o.leaf_cache,
@@ -189,7 +193,7 @@ void add_suite_options(CLI::App& c, bench::raw_options& o) {
       "btree-on-gpu: tables and plots of search and insertion beside std::map, 2^10 to 2^25 keys, for B+tree "
       "and B-link trees on the CPU and, if there is one, the GPU. cuart: tables and plots of figures 7-12 and 15-17 of "
       "the CuART paper, radix trees by size, batch, key length and data set, beside an adaptive radix tree of pointers "
-      "and one like GRT. hb-plus-tree: tables and plots of figures 8-18 and 20 of the HB+-tree paper, hybrid trees by "
+      "and one like GRT. hb-plus-tree: tables and plots of figures 7-18 and 20 of the HB+-tree paper, hybrid trees by "
       "size, bucket, distribution of queries and batch of updates, beside the CPU alone. Take --parts, --device, "
       "--threads, --repeat, --seed, --max-keys and --out");
   c.add_option("--parts", o.parts,
