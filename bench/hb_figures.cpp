@@ -144,7 +144,7 @@ class hb_figure_maker {
     return {10,
             "Figure 10: how buckets are handled",
             "pipelining is 56 % (implicit) and 20 % (regular) above sequential, double buffering 110 %.",
-            "Buckets of 2^16 queries.",
+            "Buckets of 2^18 queries.",
             {{"", "Figure 10: how buckets are handled", hb_axis::keys, hb_value::rate}},
             {{std::move(o), ""}},
             [](const row& r) { return fmt::format("{}, {}", r.hybrid->layout, r.hybrid->handling); }};

@@ -131,7 +131,7 @@ std::string markdown_image(const std::string& title, const std::string& file) {
 std::string provenance(const options& base) {
   const machine m = describe_machine();
   const unsigned threads = device::cpu(static_cast<unsigned>(base.threads.front())).threads();
-  return fmt::format("CPU: {}, {} threads. GPU: {}. Commit {}, {}.\nCommand: `{}`.\n\n", m.cpu, threads,
+  return fmt::format("CPU: {}, {} threads, {}. GPU: {}. Commit {}, {}.\nCommand: `{}`.\n\n", m.cpu, threads, m.simd,
                      m.gpus.empty() ? "none" : m.gpus.front().name, m.commit, m.compiler, base.command);
 }
 

@@ -352,7 +352,9 @@ class hybrid_tree_index final : public hybrid_index {
   }
   [[nodiscard]] std::vector<query_span> find_in_lanes(hybrid_placement p, const void* keys, std::size_t n, void* values,
                                                       std::uint8_t* found) const {
-    lane with_leaves(device_leaves::slots, wide_bucket(), [&](unsigned slot, const query_span& s) {
+    // Of a batch of few buckets the device must not take all at once.
+    const std::size_t wide = std::min(wide_bucket(), std::max(options_.bucket, n / 16));
+    lane with_leaves(device_leaves::slots, wide, [&](unsigned slot, const query_span& s) {
       leaves_->start(slot, *levels_, at(keys, s.first), s.size());
     });
     lane without(

@@ -59,7 +59,7 @@ struct load_balance {
 struct hybrid_options {
   hybrid_layout layout = hybrid_layout::implicit;
   double fill = 0.75;            ///< of the leaves of the regular layout
-  std::size_t bucket = 1 << 16;  ///< queries that travel together
+  std::size_t bucket = 1 << 18;  ///< queries that travel together
   /// Bytes that the tree may take of the device's memory. What does not fit is walked by the CPU.
   std::size_t device_memory = std::numeric_limits<std::size_t>::max();
   /// Of these, bytes for copies of leaves that are often asked for; less where there is less room. By default a

@@ -148,7 +148,8 @@ struct runner {
         if (team.template get<search::slots - 1>(k) >= x) {
           const unsigned slot = team.template rank<0>(k, x);
           const bool hit = team.get(k, slot) == key;
-          if (V != 0 && job.values != nullptr) store_value<V>(t.value_bytes, job.values, i, hit ? t.line_values(line)[slot] : raw{});
+          if (V != 0 && job.values != nullptr)
+            store_value<V>(t.value_bytes, job.values, i, hit ? t.line_values(line)[slot] : raw{});
           if (job.found != nullptr) store_once(job.found + i, std::uint8_t{hit});
           return;
         }
@@ -171,6 +172,7 @@ struct runner {
       }
       for (unsigned j = 0; j < n; ++j) x[j] = searcher<Team, Word, V>::clamp(job.tree, key[j]);
       find_lines(team, job, i, x, n, line);
+      prefetch_undecided(team, job, x, n, line);
       for (unsigned j = 0; j < n; ++j) answer(team, job, line[j], x[j], key[j], place_of(job, i + j));
     }
   }
@@ -189,6 +191,18 @@ struct runner {
       }
     }
     descend(team, job, x, n, line);
+  }
+
+  /// Where separators could not tell a line from the next one, that one is needed, too: asked for before anybody waits.
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void prefetch_undecided([[maybe_unused]] Team team, const query_job<Word, V>& job,
+                                                 const Word* x, unsigned n, const std::uint64_t* line) {
+    if constexpr (batch > 1) {
+      using search = searcher<Team, Word, V>;
+      for (unsigned j = 0; j < n; ++j) {
+        if (job.tree.line_keys(line[j])[search::slots - 1] < x[j]) search::prefetch_line(team, job.tree, line[j] + 1);
+      }
+    }
   }
 
   /// Stages 1 to 3. Where a batch is said to ascend and its queries turn out to lie close together, the lines between
