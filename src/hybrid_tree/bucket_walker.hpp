@@ -7,12 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "espalier/device/buffer.hpp"
 #include "espalier/device/cpu.hpp"
 #include "hybrid_tree/inner_levels.hpp"
+#include "hybrid_tree/slots.hpp"
 
 namespace espalier::detail {
 
@@ -44,10 +44,8 @@ class bucket_walker {
     const slot& at = slots_[s];
     const std::size_t n = plain + grouped, bytes = n * key_bytes_;
     if (n == 0) return;
-    auto* const staged = static_cast<char*>(at.host_keys.data());
-    host_.for_each_chunk(bytes, std::size_t{1} << 16, [&](std::size_t first, std::size_t last) {
-      std::memcpy(staged + first, static_cast<const char*>(keys) + first, last - first);
-    });
+    void* const staged = at.host_keys.data();
+    copy_on_host(host_, staged, keys, bytes);
     at.where.copy(at.keys.data(), staged, bytes, at.order);
     levels.walk(at.keys.data(), nullptr, plain, at.lines.data(), at.order);
     if (grouped != 0) {
@@ -63,14 +61,7 @@ class bucket_walker {
     return slots_[s].host_lines.data();
   }
   /// After an error: nothing of ours is in use any more.
-  void abandon() const noexcept {
-    for (const slot& at : slots_) {
-      try {
-        at.order.synchronize();
-      } catch (...) {
-      }
-    }
-  }
+  void abandon() const noexcept { let_end(slots_); }
 
  private:
   struct slot {

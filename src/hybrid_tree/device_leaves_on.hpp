@@ -10,6 +10,7 @@
 #include "espalier/device/cpu.hpp"
 #include "espalier/static_tree/layout.hpp"
 #include "hybrid_tree/device_leaves.hpp"
+#include "hybrid_tree/slots.hpp"
 
 namespace espalier::detail {
 
@@ -157,7 +158,7 @@ class device_leaves_on final : public device_leaves {
       forget();
     }
     const std::uint32_t now = now_++;
-    copy_on_host(at.host_keys.data(), keys, n * key_bytes());
+    copy_on_host(host_, at.host_keys.data(), keys, n * key_bytes());
     where_.copy(at.keys.data(), at.host_keys.data(), n * key_bytes(), at.order);
     levels.walk(at.keys.data(), nullptr, n, at.lines[0].data(), at.order);
     const auto staged = static_cast<std::uint32_t>(cache_.places + s * bucket_);
@@ -169,17 +170,10 @@ class device_leaves_on final : public device_leaves {
   void finish(unsigned s, void* values, std::uint8_t* found) override {
     const slot& at = slots_[s];
     at.order.synchronize();
-    if (found != nullptr) copy_on_host(found, at.host_found.data(), at.n);
-    if (V != 0 && values != nullptr) copy_on_host(values, at.host_values.data(), at.n * tree_.value_bytes);
+    if (found != nullptr) copy_on_host(host_, found, at.host_found.data(), at.n);
+    if (V != 0 && values != nullptr) copy_on_host(host_, values, at.host_values.data(), at.n * tree_.value_bytes);
   }
-  void abandon() noexcept override {
-    for (const slot& at : slots_) {
-      try {
-        at.order.synchronize();
-      } catch (...) {
-      }
-    }
-  }
+  void abandon() noexcept override { let_end(slots_); }
 
  private:
   struct slot {
@@ -204,11 +198,6 @@ class device_leaves_on final : public device_leaves {
   };
 
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(tree_.key); }
-  void copy_on_host(void* to, const void* from, std::size_t bytes) const {
-    host_.for_each_chunk(bytes, std::size_t{1} << 16, [&](std::size_t first, std::size_t last) {
-      std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, last - first);
-    });
-  }
   /// Small blocks of memory share their pages with others, which must not be mapped: the device reads a copy.
   void make_readable(const device& pinned, std::size_t bytes) {
     constexpr std::size_t alone_in_pages = std::size_t{1} << 21;  // cpu_pool.cpp

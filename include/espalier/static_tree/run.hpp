@@ -172,7 +172,6 @@ struct runner {
       }
       for (unsigned j = 0; j < n; ++j) x[j] = searcher<Team, Word, V>::clamp(job.tree, key[j]);
       find_lines(team, job, i, x, n, line);
-      prefetch_undecided(team, job, x, n, line);
       for (unsigned j = 0; j < n; ++j) answer(team, job, line[j], x[j], key[j], place_of(job, i + j));
     }
   }
@@ -191,18 +190,6 @@ struct runner {
       }
     }
     descend(team, job, x, n, line);
-  }
-
-  /// Where separators could not tell a line from the next one, that one is needed, too: asked for before anybody waits.
-  template <class Word, unsigned V>
-  static ESPALIER_INLINE void prefetch_undecided([[maybe_unused]] Team team, const query_job<Word, V>& job,
-                                                 const Word* x, unsigned n, const std::uint64_t* line) {
-    if constexpr (batch > 1) {
-      using search = searcher<Team, Word, V>;
-      for (unsigned j = 0; j < n; ++j) {
-        if (job.tree.line_keys(line[j])[search::slots - 1] < x[j]) search::prefetch_line(team, job.tree, line[j] + 1);
-      }
-    }
   }
 
   /// Stages 1 to 3. Where a batch is said to ascend and its queries turn out to lie close together, the lines between
@@ -369,7 +356,7 @@ struct runner {
   }
 
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void run(Team, const fill_job<Word, V>& job, std::size_t first, std::size_t last) {
+  static ESPALIER_INLINE void run(Team team, const fill_job<Word, V>& job, std::size_t first, std::size_t last) {
     if (job.queries == 0) return;
     const std::uint64_t total = job.offsets[job.queries];  // the caller's memory may be larger or smaller
     if (last > total) last = total;
@@ -390,10 +377,25 @@ struct runner {
       if constexpr (batch == 1) {
         for (; i < stop; ++i, ++rank) store_element(job.tree, rank, true, i, job.out_keys, job.out_values, nullptr);
       } else {
+        prefetch_range(team, job, query + ranges_ahead);
         copy_elements(job, rank, stop - i, i);
         i = stop;
       }
     }
+  }
+
+  /// Short ranges are anywhere in the tree: their lines are asked for so many ranges before they are copied. Of longer
+  /// ones the first lines; a CPU's prefetcher finds the others by itself.
+  static constexpr std::uint64_t ranges_ahead = 24;
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void prefetch_range(Team team, const fill_job<Word, V>& job, std::uint64_t query) {
+    if (query >= job.queries) return;
+    constexpr unsigned slots = tree_shape<Word, V>::keys_per_line;
+    const std::uint64_t count = job.offsets[query + 1] - job.offsets[query];
+    if (count == 0) return;
+    const std::uint64_t line = job.starts[query] / slots, last = (job.starts[query] + count - 1) / slots;
+    for (std::uint64_t l = line; l <= last && l < line + 4; ++l)
+      searcher<Team, Word, V>::prefetch_line(team, job.tree, l);
   }
 
   /// Elements [rank, rank + count) to places from i on, line by line: on a CPU a line is one or two vector copies.
