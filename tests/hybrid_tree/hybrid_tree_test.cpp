@@ -10,13 +10,13 @@
 
 #include "support/failing_pool.hpp"
 #include "support/families.hpp"
+#include "support/hybrid_layouts.hpp"
 #include "support/less_work.hpp"
 #include "support/setting.hpp"
 
 namespace espalier::test {
 namespace {
 
-constexpr hybrid_layout layouts[] = {hybrid_layout::implicit, hybrid_layout::regular};
 constexpr bucket_handling handlings[] = {bucket_handling::sequential, bucket_handling::pipelined,
                                          bucket_handling::double_buffered};
 

@@ -12,6 +12,7 @@
 #include "espalier/hybrid_tree/hybrid_tree.hpp"
 #include "support/failing_pool.hpp"
 #include "support/families.hpp"
+#include "support/hybrid_layouts.hpp"
 
 namespace espalier::test {
 namespace {
@@ -20,7 +21,6 @@ using detail::cpu_pool;
 using detail::page_kind;
 using detail::paged_pool;
 
-constexpr hybrid_layout layouts[] = {hybrid_layout::implicit, hybrid_layout::regular};
 constexpr page_configuration configurations[] = {page_configuration::huge, page_configuration::huge_inner,
                                                  page_configuration::small};
 constexpr std::size_t block = std::size_t{8} << 20;
