@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/cuart_figures.hpp"
 #include "bench/figure_curves.hpp"
+#include "bench/figure_parts.hpp"
 #include "bench/runner.hpp"
 
 namespace espalier::bench {
@@ -22,12 +22,6 @@ constexpr const char* cuart_introduction =
     "`grt-like` are our own trees of the kinds that the paper compares with, not their authors' code; answers of all "
     "are checked.\n\n";
 
-std::vector<std::string> part_names(const std::vector<cuart_figure>& figures) {
-  std::vector<std::string> names;
-  for (const auto& figure : figures) names.push_back(std::to_string(figure.number));
-  return names;
-}
-
 class cuart_suite {
  public:
   cuart_suite(const suite_options& what, std::ostream& out)
@@ -38,10 +32,7 @@ class cuart_suite {
         folder_(what.folder, cuart_introduction, part_names(figures_), out) {}
 
   void run() const {
-    for (const auto& figure : figures_) {
-      const std::string name = std::to_string(figure.number);
-      if (std::find(chosen_.begin(), chosen_.end(), name) != chosen_.end()) folder_.save(name, measure(figure));
-    }
+    save_parts(figures_, chosen_, folder_, [this](const cuart_figure& figure) { return measure(figure); });
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/figure_curves.hpp"
+#include "bench/figure_parts.hpp"
 #include "bench/hb_figures.hpp"
 #include "bench/runner.hpp"
 
@@ -22,12 +23,6 @@ constexpr const char* hb_introduction =
     "trees not ours: inner levels are a table and headers of groups, two steps instead of eight or nine. Figures "
     "19 and 21 are left out.\n\n";
 
-std::vector<std::string> part_names(const std::vector<hb_figure>& figures) {
-  std::vector<std::string> names;
-  for (const auto& figure : figures) names.push_back(std::to_string(figure.number));
-  return names;
-}
-
 class hb_suite {
  public:
   hb_suite(const suite_options& what, std::ostream& out)
@@ -38,10 +33,7 @@ class hb_suite {
         folder_(what.folder, hb_introduction, part_names(figures_), out) {}
 
   void run() const {
-    for (const auto& figure : figures_) {
-      const std::string name = std::to_string(figure.number);
-      if (std::find(chosen_.begin(), chosen_.end(), name) != chosen_.end()) folder_.save(name, measure(figure));
-    }
+    save_parts(figures_, chosen_, folder_, [this](const hb_figure& figure) { return measure(figure); });
   }
 
  private:

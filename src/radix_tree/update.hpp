@@ -45,6 +45,7 @@ struct dispute_lists {
   /// Elements. Threads that ask together (fetch_one()) must ask the same counter: a warp's elements are of one run,
   /// since all launches give neighbours to neighbours and a run is a block of threads.
   static constexpr std::uint32_t run = 256;
+  static_assert(run % 32 == 0);  // so that no warp, of 32 neighbours, has elements of two runs
   /// Counters of one list: a piece has its own, zero until it comes, so that no batch has to clear any.
   static constexpr std::size_t counters = most_stamped_pieces + 1;
 
