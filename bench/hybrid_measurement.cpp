@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -94,7 +95,7 @@ row hybrid_measurement::empty_row(operation op, const tree_shape& shape) const {
   r.distribution = name_of(spec().shape);
   r.threads = host_.threads();
   r.aggregates = name_in(aggregates_names, aggregates::none);
-  r.location = "host";
+  r.location = is_pinned() ? "host, pinned" : "host";
   r.hybrid.emplace();
   r.hybrid->layout = name_in(layout_names, shape.layout);
   r.hybrid->pages = name_in(pages_names, shape.pages);
@@ -139,6 +140,7 @@ void hybrid_measurement::load(const tree_shape& shape) {
   o.bucket = shape.bucket;
   o.device_memory = what_.hybrid.device_memory.value_or(std::numeric_limits<std::size_t>::max());
   o.leaf_cache = what_.hybrid.leaf_cache;
+  o.window = what_.hybrid.window.value_or(o.window);
   o.threads = host_.threads();
   tree_.build(o, data_.tree.keys, data_.tree.values);
   built_ = shape;
@@ -259,9 +261,16 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
   return r;
 }
 
+host_memory hybrid_measurement::copy_of(const column& c) const {
+  host_memory m(c.byte_count(), is_pinned() ? where_ : host_);
+  if (m.bytes() != 0) std::memcpy(m.data(), c.data(), m.bytes());
+  return m;
+}
+
 double hybrid_measurement::time_question(const question& q, const hybrid_query& how) const {
   const query_view view = q.view();
-  request ask{q.keys().data(), q.ranges.hi.data(), view.size(), {}, 0, {}, true, {}};
+  const host_memory keys = copy_of(q.keys()), hi = copy_of(q.ranges.hi);
+  request ask{keys.data(), hi.data(), view.size(), {}, 0, {}, true, {}};
   if (q.op == operation::range) {
     const answers ours = tree_.fetch(tree_.range(ask, how));
     if (ours[1].size() != q.expected[1].size()) {
@@ -274,11 +283,16 @@ double hybrid_measurement::time_question(const question& q, const hybrid_query& 
     });
   }
   const answers out = columns_like(q.expected);
+  std::vector<host_memory> written;
   for (std::size_t c = 0; c < out.size(); ++c) {
     out[c].poison();
-    ask.out[c] = out[c].data();
+    written.push_back(copy_of(out[c]));
+    ask.out[c] = written[c].data();
   }
   tree_.ask(q.op, ask, how);
+  for (std::size_t c = 0; c < out.size(); ++c) {
+    if (out[c].byte_count() != 0) std::memcpy(out[c].data(), ask.out[c], out[c].byte_count());
+  }
   require_right(q.op, spec(), view, out, q.expected);
   return median_seconds(what_.repeat, [&](std::size_t k) {
     for (std::size_t i = 0; i < k; ++i) tree_.ask(q.op, ask, how);

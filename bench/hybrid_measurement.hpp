@@ -15,6 +15,7 @@
 #include "bench/answers.hpp"
 #include "bench/blink_data.hpp"
 #include "bench/blink_peers.hpp"
+#include "bench/host_memory.hpp"
 #include "bench/hybrid_subject.hpp"
 #include "bench/options.hpp"
 #include "bench/row.hpp"
@@ -76,6 +77,11 @@ class hybrid_measurement {
 
   [[nodiscard]] question make_question(operation op, std::uint64_t queries,
                                        std::optional<request_order> requests) const;
+  [[nodiscard]] bool is_pinned() const {
+    return where_.kind() == device_kind::cuda && what_.hybrid.memory == host_memory_kind::pinned;
+  }
+  /// Memory of a caller.
+  [[nodiscard]] host_memory copy_of(const column& c) const;
   /// Seconds of one call, after one whose answers were right.
   [[nodiscard]] double time_question(const question& q, const hybrid_query& how) const;
   /// `alone`: seconds of the host alone.

@@ -19,6 +19,8 @@
 namespace espalier::bench {
 
 enum class index_kind : std::uint8_t { static_tree, blink, radix, hybrid };
+/// Of a caller's queries and answers, beside a GPU.
+enum class host_memory_kind : std::uint8_t { pinned, ordinary };
 
 enum class operation : std::uint8_t {
   build,
@@ -203,6 +205,10 @@ inline constexpr std::array placement_names{
     named<hybrid_placement>{"device-alone", hybrid_placement::device_alone},
     named<hybrid_placement>{"both", hybrid_placement::both},
 };
+inline constexpr std::array host_memory_names{
+    named<host_memory_kind>{"pinned", host_memory_kind::pinned},
+    named<host_memory_kind>{"ordinary", host_memory_kind::ordinary},
+};
 inline constexpr std::array handling_names{
     named<bucket_handling>{"sequential", bucket_handling::sequential},
     named<bucket_handling>{"pipelined", bucket_handling::pipelined},
@@ -227,10 +233,8 @@ inline constexpr std::array location_names{
     named<location>{"host", location::host},
 };
 inline constexpr std::array request_names{
-    named<request_order>{"uniform", request_order::uniform},
-    named<request_order>{"zipf", request_order::zipf},
-    named<request_order>{"in-order", request_order::in_order},
-    named<request_order>{"normal", request_order::normal},
+    named<request_order>{"uniform", request_order::uniform},   named<request_order>{"zipf", request_order::zipf},
+    named<request_order>{"in-order", request_order::in_order}, named<request_order>{"normal", request_order::normal},
     named<request_order>{"gamma", request_order::gamma},
 };
 
@@ -269,7 +273,9 @@ template <class Table>
          op == operation::min || op == operation::max;
 }
 /// Operations that give the elements of ranges.
-[[nodiscard]] constexpr bool lists_ranges(operation op) { return op == operation::range || op == operation::range_rows; }
+[[nodiscard]] constexpr bool lists_ranges(operation op) {
+  return op == operation::range || op == operation::range_rows;
+}
 /// Operations without queries: their rate counts keys.
 [[nodiscard]] constexpr bool takes_no_queries(operation op) {
   return op == operation::build || op == operation::visit || op == operation::snapshot;

@@ -120,6 +120,8 @@ constexpr std::array index_options{
     index_option{"way", &raw_options::way, {false, false, false, true}},
     index_option{"device-memory", &raw_options::device_memory, {false, false, false, true}},
     index_option{"leaf-cache", &raw_options::leaf_cache, {false, false, false, true}},
+    index_option{"window", &raw_options::window, {false, false, false, true}},
+    index_option{"host-memory", &raw_options::host_memory, {false, false, false, true}},
 };
 
 /// Options of another index would be read and then do nothing.
@@ -193,6 +195,8 @@ hybrid_choices parse_hybrid(const raw_options& raw) {
   h.requests = parse_names("requests", request_names, or_else(raw.requests, "uniform"));
   if (!raw.device_memory.empty()) h.device_memory = parse_number("device-memory", raw.device_memory);
   if (!raw.leaf_cache.empty()) h.leaf_cache = parse_number("leaf-cache", raw.leaf_cache);
+  if (!raw.window.empty()) h.window = parse_number("window", raw.window);
+  if (!raw.host_memory.empty()) h.memory = parse_name("host-memory", host_memory_names, raw.host_memory);
   h.fill = parse_fill(raw, h.fill);
   return h;
 }

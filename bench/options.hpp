@@ -70,7 +70,9 @@ struct hybrid_choices {
   std::vector<request_order> requests;
   std::optional<std::uint64_t> device_memory;
   std::optional<std::uint64_t> leaf_cache;
-  double fill = 0.75;  ///< of the leaves of the regular layout
+  std::optional<std::uint64_t> window;
+  host_memory_kind memory = host_memory_kind::pinned;  ///< of queries and answers
+  double fill = 0.75;                                  ///< of the leaves of the regular layout
 };
 
 struct options {
@@ -145,6 +147,8 @@ struct raw_options {
   std::string way;
   std::string device_memory;
   std::string leaf_cache;
+  std::string window;
+  std::string host_memory;
   std::string suite;
   std::string max_keys;
   std::string parts;

@@ -44,6 +44,7 @@ class cpu_device final : public device_state {
   [[nodiscard]] std::shared_ptr<stream_state> make_stream() const override { return std::make_shared<cpu_stream>(); }
   [[nodiscard]] std::shared_ptr<stream_state> wrap_stream(void* native) const override;
   [[nodiscard]] bool is_local(const void*) const override { return true; }
+  [[nodiscard]] bool is_pinned(const void*) const override { return true; }
   [[nodiscard]] std::shared_ptr<const void> map_host(const void*, std::size_t) const override { return nullptr; }
   /// Copies and fills wait for the stream and run in the calling thread (and the device's): as with a copy of pageable
   /// memory in CUDA, both ends may be touched again when the call returns.

@@ -230,6 +230,12 @@ bool cuda_device::is_local(const void* p) const {
   return on_gpu && attributes.device == ordinal();
 }
 
+bool cuda_device::is_pinned(const void* p) const {
+  cudaPointerAttributes attributes{};
+  check_cuda(cudaPointerGetAttributes(&attributes, p), "cudaPointerGetAttributes");
+  return attributes.type == cudaMemoryTypeHost;
+}
+
 void cuda_device::copy(void* to, const void* from, std::size_t bytes, stream_state& s) const {
   const device_guard guard(ordinal());
   const auto native = static_cast<cudaStream_t>(s.native());

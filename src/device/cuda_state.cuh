@@ -75,6 +75,7 @@ class cuda_device final : public device_state {
   [[nodiscard]] std::shared_ptr<stream_state> make_stream() const override;
   [[nodiscard]] std::shared_ptr<stream_state> wrap_stream(void* native) const override;
   [[nodiscard]] bool is_local(const void* p) const override;
+  [[nodiscard]] bool is_pinned(const void* p) const override;
   [[nodiscard]] std::shared_ptr<const void> map_host(const void* p, std::size_t bytes) const override;
   void copy(void* to, const void* from, std::size_t bytes, stream_state& s) const override;
   void fill(void* to, unsigned char byte, std::size_t bytes, stream_state& s) const override;

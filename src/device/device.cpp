@@ -78,6 +78,7 @@ stream device::make_stream() const { return stream(state_->make_stream()); }
 stream device::wrap_stream(void* native) const { return stream(state_->wrap_stream(native)); }
 
 bool device::is_local(const void* p) const { return state_->is_local(p); }
+bool device::is_pinned(const void* p) const { return state_->is_pinned(p); }
 std::shared_ptr<const void> device::map_host(const void* p, std::size_t bytes) const {
   return state_->map_host(p, bytes);
 }

@@ -51,6 +51,7 @@ class device_state {
   [[nodiscard]] virtual std::shared_ptr<stream_state> wrap_stream(void* native) const = 0;
 
   [[nodiscard]] virtual bool is_local(const void* p) const = 0;
+  [[nodiscard]] virtual bool is_pinned(const void* p) const = 0;
   [[nodiscard]] virtual std::shared_ptr<const void> map_host(const void* p, std::size_t bytes) const = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes, stream_state& s) const = 0;
   virtual void fill(void* to, unsigned char byte, std::size_t bytes, stream_state& s) const = 0;

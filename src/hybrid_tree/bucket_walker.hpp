@@ -25,10 +25,9 @@ class bucket_walker {
     const device pinned = where.with_pool(where.host_pool());
     for (unsigned s = 0; s < slots; ++s) {
       const stream order = where.make_stream();
-      slots_.push_back({where, order, raw_buffer(where, bucket * key_bytes, order),
-                        raw_buffer(pinned, bucket * key_bytes, order), buffer<std::uint32_t>(where, bucket, order),
-                        buffer<std::uint32_t>(pinned, bucket, order), buffer<std::uint32_t>(where, bucket, order),
-                        buffer<std::uint32_t>(pinned, bucket, order)});
+      slots_.push_back({where, order, passage(where, order), raw_buffer(where, bucket * key_bytes, order),
+                        buffer<std::uint32_t>(where, bucket, order), buffer<std::uint32_t>(pinned, bucket, order),
+                        buffer<std::uint32_t>(where, bucket, order), buffer<std::uint32_t>(pinned, bucket, order)});
     }
   }
   /// Of the device's memory.
@@ -39,14 +38,14 @@ class bucket_walker {
   /// Groups of the queries [plain, plain + grouped) of the slot's next bucket, to be written before start().
   [[nodiscard]] std::uint32_t* groups(unsigned s) const { return slots_[s].host_groups.data(); }
 
-  /// The first `plain` keys are walked from the table on, the next `grouped` ones from their groups on.
-  void start(unsigned s, const inner_levels& levels, const void* keys, std::size_t plain, std::size_t grouped) {
-    const slot& at = slots_[s];
+  /// The first `plain` keys are walked from the table on, the next `grouped` ones from their groups on. `keys` must
+  /// stay until wait().
+  void start(unsigned s, const inner_levels& levels, const void* keys, std::size_t plain, std::size_t grouped,
+             host_copies copies) {
+    slot& at = slots_[s];
     const std::size_t n = plain + grouped, bytes = n * key_bytes_;
     if (n == 0) return;
-    void* const staged = at.host_keys.data();
-    copy_on_host(host_, staged, keys, bytes);
-    at.where.copy(at.keys.data(), staged, bytes, at.order);
+    at.on_their_way.up(host_, at.keys.data(), keys, bytes, copies);
     levels.walk(at.keys.data(), nullptr, plain, at.lines.data(), at.order);
     if (grouped != 0) {
       at.where.copy(at.groups.data(), at.host_groups.data(), grouped * 4, at.order);
@@ -67,7 +66,8 @@ class bucket_walker {
   struct slot {
     device where;
     stream order;
-    raw_buffer keys, host_keys;
+    passage on_their_way;
+    raw_buffer keys;
     buffer<std::uint32_t> groups, host_groups, lines, host_lines;
   };
   cpu_backend host_;

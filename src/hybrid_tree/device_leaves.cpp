@@ -1,4 +1,6 @@
 // device_leaves.cpp - which compiled code reads leaves on a device.
+#include <algorithm>
+
 #include "hybrid_tree/device_leaves_on.hpp"
 #include "static_tree/cpu_context.hpp"
 
@@ -6,23 +8,25 @@ namespace espalier::detail {
 
 #ifdef ESPALIER_HAS_CUDA
 [[nodiscard]] std::unique_ptr<device_leaves> make_device_leaves_on_gpu(const device& where, const device& host,
-                                                                       const static_index& tree, std::size_t bucket,
+                                                                       const static_index& tree, std::size_t part,
                                                                        std::size_t cache);
 #endif
 
 std::unique_ptr<device_leaves> make_device_leaves(const device& where, const device& host, const static_index& tree,
-                                                  std::size_t bucket, std::size_t cache) {
+                                                  std::size_t part, std::size_t cache) {
 #ifdef ESPALIER_HAS_CUDA
-  if (where.kind() == device_kind::cuda) return make_device_leaves_on_gpu(where, host, tree, bucket, cache);
+  if (where.kind() == device_kind::cuda) return make_device_leaves_on_gpu(where, host, tree, part, cache);
 #endif
-  return make_leaves<cpu_context>(where, host, tree, bucket, cache);
+  return make_leaves<cpu_context>(where, host, tree, part, cache);
 }
 
-std::size_t device_leaves_bytes(element_type elements, std::size_t bucket) {
+std::size_t window_bytes_per_query(element_type elements) {
+  return bytes_of(elements.key) + elements.value_bytes + 1 + 5 * 4;  // lines and numbers twice, places
+}
+std::size_t window_bytes(element_type elements, std::size_t window) {
   const std::size_t word = bytes_of(elements.key) <= 4 ? 4 : 8, per_line = 32 / word;
   const std::size_t line = 32 + per_line * value_slot(elements.value_bytes);
-  // Keys, answers, lines and numbers twice, places, copies of lines.
-  return device_leaves::slots * bucket * (bytes_of(elements.key) + elements.value_bytes + 1 + 5 * 4 + line);
+  return device_leaves::slots * (window * window_bytes_per_query(elements) + std::min(window, largest_part) * line);
 }
 
 }  // namespace espalier::detail

@@ -1,6 +1,6 @@
-// device_leaves.hpp - buckets of queries that the device answers alone, with leaves that stay in host memory.
+// device_leaves.hpp - windows of queries that the device answers alone, with leaves that stay in host memory.
 //
-// The device walks the inner levels, orders the bucket by line, reads each line of host memory once and in ascending
+// The device walks the inner levels, orders the window by line, reads each line of host memory once and in ascending
 // order (at random a GPU reads host memory fourteen times more slowly, docs/design/hybrid-tree.md), looks for the keys,
 // and the answers come back in the caller's order. What is left of the device's memory keeps copies of lines that are
 // often asked for (leaf_cache.hpp).
@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "espalier/device/device.hpp"
+#include "espalier/hybrid_tree/options.hpp"
 #include "espalier/static_tree/index.hpp"
 #include "hybrid_tree/inner_levels.hpp"
 #include "hybrid_tree/leaf_cache.hpp"
@@ -25,21 +26,35 @@ class device_leaves {
   [[nodiscard]] virtual std::size_t bytes() const = 0;        ///< of the device's memory
   [[nodiscard]] virtual std::size_t cache_bytes() const = 0;  ///< of these, copies of lines
 
-  /// Returns at once. n is at most the bucket's size; the slot is free again after finish().
-  virtual void start(unsigned slot, const inner_levels& levels, const void* keys, std::size_t n) = 0;
+  /// Queries of the caller's, and where the answers go (null: not wanted), all in host memory.
+  struct window {
+    const void* keys;
+    std::size_t n;
+    void* values;
+    std::uint8_t* found;
+    host_copies copies;
+  };
+  /// Returns at once where that memory is pinned. The slot is free again, and the answers are there, after finish().
+  virtual void start(unsigned slot, const inner_levels& levels, const window& w) = 0;
   [[nodiscard]] virtual bool is_done(unsigned slot) const = 0;
-  /// Waits, and copies the answers to the caller's memory (null: not wanted). Throws what the device met.
-  virtual void finish(unsigned slot, void* values, std::uint8_t* found) = 0;
+  /// Waits. Throws what the device met.
+  virtual void finish(unsigned slot) = 0;
   /// After an error: nothing of ours is in use any more.
   virtual void abandon() noexcept = 0;
 };
 
-/// Bytes of the device's memory without the cache.
-[[nodiscard]] std::size_t device_leaves_bytes(element_type elements, std::size_t bucket);
+/// Elements of a window whose lines are fetched together, at most.
+inline constexpr std::size_t largest_part = std::size_t{1} << 20;
 
-/// `tree`: a static tree in host memory, which must outlive this. `cache`: bytes for copies of lines.
+/// Of the device's memory, without copies of lines.
+[[nodiscard]] std::size_t window_bytes_per_query(element_type elements);
+/// Of the device's memory for windows of this size in all slots, without the cache.
+[[nodiscard]] std::size_t window_bytes(element_type elements, std::size_t window);
+
+/// `tree`: a static tree in host memory, which must outlive this. `part`: elements of a window whose lines are fetched
+/// together. `cache`: bytes for copies of lines that are kept.
 [[nodiscard]] std::unique_ptr<device_leaves> make_device_leaves(const device& where, const device& host,
-                                                                const static_index& tree, std::size_t bucket,
+                                                                const static_index& tree, std::size_t part,
                                                                 std::size_t cache);
 
 }  // namespace espalier::detail

@@ -14,13 +14,14 @@
 
 namespace espalier::detail {
 
-/// Elements of a bucket in the order of their lines.
+/// Elements of a part of a window, in the order of their lines. The window is worked off in parts, so that copies of
+/// lines take little memory; a line that two parts ask for is fetched by both.
 struct ordered_bucket {
   /// In `places`: the copy has to be made first.
   static constexpr std::uint32_t to_fetch = 0x80000000u;
 
   const std::uint32_t* lines;  ///< ascending
-  const std::uint32_t* order;  ///< where in the bucket each one is
+  const std::uint32_t* order;  ///< where in the window each one is
   std::uint32_t* places;       ///< of a line's copy, at the first element with that line
 
   [[nodiscard]] ESPALIER_INLINE bool is_first(std::size_t i) const { return i == 0 || lines[i - 1] != lines[i]; }
@@ -128,73 +129,78 @@ class device_leaves_on final : public device_leaves {
   static constexpr std::size_t place_bytes = line_bytes + sizeof(std::uint64_t);
 
  public:
-  device_leaves_on(const device& where, const device& host, const static_index& tree, std::size_t bucket,
+  device_leaves_on(const device& where, const device& host, const static_index& tree, std::size_t part,
                    std::size_t cache)
-      : where_(where), host_(host), tree_(*static_cast<const view*>(tree.view())), bucket_(bucket) {
+      : where_(where), host_(host), tree_(*static_cast<const view*>(tree.view())), part_(part) {
     const std::uint64_t lines = (tree_.size + view::shape::keys_per_line - 1) / view::shape::keys_per_line;
-    const device pinned = where.with_pool(where.host_pool());
-    make_readable(pinned, lines * line_bytes);
-    const std::uint64_t most = ordered_bucket::to_fetch - 1 - slots * bucket;  // numbers of places have 31 bits
+    make_readable(where.with_pool(where.host_pool()), lines * line_bytes);
+    const std::uint64_t most = ordered_bucket::to_fetch - 1 - slots * part_;  // numbers of places have 31 bits
     cache_.places = static_cast<std::uint32_t>(std::min({cache / place_bytes, lines, most}));
     const stream order = where.default_stream();
     words_ = buffer<std::uint64_t>(where, cache_.places, order);
     cache_.words = words_.data();
-    copies_ = raw_buffer(where, (cache_.places + slots * bucket) * line_bytes, order);
+    copies_ = raw_buffer(where, (cache_.places + slots * part_) * line_bytes, order);
     forget();
-    for (unsigned s = 0; s < slots; ++s) slots_.emplace_back(where, pinned, bucket, key_bytes(), tree_.value_bytes);
+    for (unsigned s = 0; s < slots; ++s) slots_.emplace_back(where);
     order.synchronize();
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    return device_leaves_bytes({tree_.key, tree_.value, tree_.value_bytes}, bucket_) + cache_bytes();
+    std::size_t sum = cache_bytes() + slots * part_ * line_bytes;
+    for (const slot& s : slots_) sum += s.room * window_bytes_per_query({tree_.key, tree_.value, tree_.value_bytes});
+    return sum;
   }
   [[nodiscard]] std::size_t cache_bytes() const override { return cache_.places * place_bytes; }
 
-  void start(unsigned s, const inner_levels& levels, const void* keys, std::size_t n) override {
+  void start(unsigned s, const inner_levels& levels, const window& w) override {
     slot& at = slots_[s];
-    at.n = n;
+    if (at.room < w.n) at.make_room(where_, w.n, key_bytes(), tree_.value_bytes);
     if (now_ == leaf_cache::last_bucket) {
       for (const slot& other : slots_) other.order.synchronize();
       forget();
     }
     const std::uint32_t now = now_++;
-    copy_on_host(host_, at.host_keys.data(), keys, n * key_bytes());
-    where_.copy(at.keys.data(), at.host_keys.data(), n * key_bytes(), at.order);
-    levels.walk(at.keys.data(), nullptr, n, at.lines[0].data(), at.order);
-    const auto staged = static_cast<std::uint32_t>(cache_.places + s * bucket_);
-    where_.enqueue(at.order, [this, &at, n, now, staged] { answer(at, n, now, staged); });
-    where_.copy(at.host_found.data(), at.found.data(), n, at.order);
-    if (V != 0) where_.copy(at.host_values.data(), at.values.data(), n * tree_.value_bytes, at.order);
+    at.key_passage.up(host_, at.keys.data(), w.keys, w.n * key_bytes(), w.copies);
+    levels.walk(at.keys.data(), nullptr, w.n, at.lines[0].data(), at.order);
+    const auto staged = static_cast<std::uint32_t>(cache_.places + s * part_);
+    where_.enqueue(at.order, [this, &at, n = w.n, now, staged] { answer(at, n, now, staged); });
+    at.found_passage.down(w.found, at.found.data(), w.n, w.copies);
+    at.value_passage.down(w.values, at.values.data(), w.n * tree_.value_bytes, w.copies);
   }
   [[nodiscard]] bool is_done(unsigned s) const override { return slots_[s].order.is_done(); }
-  void finish(unsigned s, void* values, std::uint8_t* found) override {
+  void finish(unsigned s) override {
     const slot& at = slots_[s];
     at.order.synchronize();
-    if (found != nullptr) copy_on_host(host_, found, at.host_found.data(), at.n);
-    if (V != 0 && values != nullptr) copy_on_host(host_, values, at.host_values.data(), at.n * tree_.value_bytes);
+    at.found_passage.arrive(host_);
+    at.value_passage.arrive(host_);
   }
   void abandon() noexcept override { let_end(slots_); }
 
  private:
   struct slot {
-    slot(const device& where, const device& pinned, std::size_t bucket, unsigned key_bytes, unsigned value_bytes)
+    explicit slot(const device& where)
         : order(where.make_stream()),
-          keys(where, bucket * key_bytes, order),
-          host_keys(pinned, bucket * key_bytes, order),
-          values(where, bucket * value_bytes, order),
-          host_values(pinned, bucket * value_bytes, order),
-          found(where, bucket, order),
-          host_found(pinned, bucket, order),
-          places(where, bucket, order) {
+          key_passage(where, order),
+          value_passage(where, order),
+          found_passage(where, order) {}
+    void make_room(const device& where, std::size_t n, unsigned key_bytes, unsigned value_bytes) {
+      room = 0;
+      keys = raw_buffer(where, n * key_bytes, order);
+      values = raw_buffer(where, n * value_bytes, order);
+      found = buffer<std::uint8_t>(where, n, order);
+      places = buffer<std::uint32_t>(where, n, order);
       for (auto* const both : {&lines, &numbers}) {
-        for (unsigned i = 0; i < 2; ++i) (*both)[i] = buffer<std::uint32_t>(where, bucket, order);
+        for (unsigned i = 0; i < 2; ++i) (*both)[i] = buffer<std::uint32_t>(where, n, order);
       }
+      room = n;
     }
     stream order;
-    raw_buffer keys, host_keys, values, host_values;
-    buffer<std::uint8_t> found, host_found;
-    buffer<std::uint32_t> lines[2], numbers[2], places;  ///< two of each: a sort goes from one to the other
-    std::size_t n = 0;
+    passage key_passage, value_passage, found_passage;
+    std::size_t room = 0;
+    raw_buffer keys, values;
+    buffer<std::uint8_t> found;
+    buffer<std::uint32_t> places;
+    buffer<std::uint32_t> lines[2], numbers[2];  ///< two of each: a sort goes from one to the other
   };
 
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(tree_.key); }
@@ -220,19 +226,22 @@ class device_leaves_on final : public device_leaves {
     context.for_each(n, number_elements{at.numbers[0].data()});
     const bool other =
         context.sort_pairs(at.lines[0].data(), at.lines[1].data(), at.numbers[0].data(), at.numbers[1].data(), 4, n);
-    const ordered_bucket bucket{at.lines[other].data(), at.numbers[other].data(), at.places.data()};
-    context.for_each(n, place_lines{bucket, cache_, now, staged});
     constexpr unsigned pieces = line_bytes / sizeof(line_piece);
-    context.for_each(n * pieces, fetch_lines<pieces>{bucket, reinterpret_cast<const line_piece*>(tree_.lines),
-                                                     static_cast<line_piece*>(copies_.data())});
-    context.for_each(n, find_in_copies<Word, V>{tree_, bucket, static_cast<const std::byte*>(copies_.data()),
-                                                at.keys.data(), at.values.data(), at.found.data()});
+    for (std::size_t first = 0; first < n; first += part_) {
+      const std::size_t part = std::min(part_, n - first);
+      const ordered_bucket bucket{at.lines[other].data() + first, at.numbers[other].data() + first, at.places.data()};
+      context.for_each(part, place_lines{bucket, cache_, now, staged});
+      context.for_each(part * pieces, fetch_lines<pieces>{bucket, reinterpret_cast<const line_piece*>(tree_.lines),
+                                                          static_cast<line_piece*>(copies_.data())});
+      context.for_each(part, find_in_copies<Word, V>{tree_, bucket, static_cast<const std::byte*>(copies_.data()),
+                                                     at.keys.data(), at.values.data(), at.found.data()});
+    }
   }
 
   device where_;
   cpu_backend host_;
   view tree_;
-  std::size_t bucket_;
+  std::size_t part_;  ///< elements of a window whose lines are fetched together
   std::shared_ptr<const void> mapped_;
   raw_buffer small_;
   leaf_cache cache_;
@@ -244,25 +253,25 @@ class device_leaves_on final : public device_leaves {
 
 template <class Context, class Word>
 [[nodiscard]] std::unique_ptr<device_leaves> make_leaves_of(const device& where, const device& host,
-                                                            const static_index& tree, std::size_t bucket,
+                                                            const static_index& tree, std::size_t part,
                                                             std::size_t cache) {
   switch (value_slot(tree.elements().value_bytes)) {
     case 0:
-      return std::make_unique<device_leaves_on<Context, Word, 0>>(where, host, tree, bucket, cache);
+      return std::make_unique<device_leaves_on<Context, Word, 0>>(where, host, tree, part, cache);
     case 4:
-      return std::make_unique<device_leaves_on<Context, Word, 4>>(where, host, tree, bucket, cache);
+      return std::make_unique<device_leaves_on<Context, Word, 4>>(where, host, tree, part, cache);
     case 8:
-      return std::make_unique<device_leaves_on<Context, Word, 8>>(where, host, tree, bucket, cache);
+      return std::make_unique<device_leaves_on<Context, Word, 8>>(where, host, tree, part, cache);
     default:
-      return std::make_unique<device_leaves_on<Context, Word, 16>>(where, host, tree, bucket, cache);
+      return std::make_unique<device_leaves_on<Context, Word, 16>>(where, host, tree, part, cache);
   }
 }
 template <class Context>
 [[nodiscard]] std::unique_ptr<device_leaves> make_leaves(const device& where, const device& host,
-                                                         const static_index& tree, std::size_t bucket,
+                                                         const static_index& tree, std::size_t part,
                                                          std::size_t cache) {
-  return bytes_of(tree.elements().key) <= 4 ? make_leaves_of<Context, std::uint32_t>(where, host, tree, bucket, cache)
-                                            : make_leaves_of<Context, std::uint64_t>(where, host, tree, bucket, cache);
+  return bytes_of(tree.elements().key) <= 4 ? make_leaves_of<Context, std::uint32_t>(where, host, tree, part, cache)
+                                            : make_leaves_of<Context, std::uint64_t>(where, host, tree, part, cache);
 }
 
 }  // namespace espalier::detail

@@ -43,6 +43,7 @@ std::string to_string(bucket_handling b) {
          : b == bucket_handling::pipelined ? "pipelined"
                                            : "double_buffered";
 }
+std::string to_string(host_copies c) { return c == host_copies::automatic ? "automatic" : "staged"; }
 
 namespace detail {
 namespace {
@@ -153,7 +154,7 @@ class hybrid_tree_index final : public hybrid_index {
     balance_ = discover_balance([&](const load_balance& b) {
       const void* const sample = at(keys, next++ % buckets * bucket);
       return sample_times{timed([&] {
-                            begin_bucket(b, sample, bucket, 0);
+                            begin_bucket(b, sample, bucket, 0, host_copies::automatic);
                             (void)walker_->wait(0);
                           }),
                           timed([&] { finish_bucket(b, sample, bucket, 0, values.data(), found.data()); })};
@@ -260,8 +261,7 @@ class hybrid_tree_index final : public hybrid_index {
     if (levels_ != nullptr) update_.sent = bytes_of_upper(side_->upper());
   }
   void give_up(const error& e) const {
-    if (walker_ != nullptr) walker_->abandon();
-    if (leaves_ != nullptr) leaves_->abandon();
+    let_device_end();
     leaves_.reset();
     levels_.reset();
     walker_.reset();
@@ -279,14 +279,14 @@ class hybrid_tree_index final : public hybrid_index {
     return values == nullptr || elements_.value_bytes == 0 ? nullptr
                                                            : static_cast<char*>(values) + i * elements_.value_bytes;
   }
-  void begin_bucket(const load_balance& b, const void* keys, std::size_t n, unsigned slot) const {
+  void begin_bucket(const load_balance& b, const void* keys, std::size_t n, unsigned slot, host_copies copies) const {
     const bucket_parts parts = parts_of(b, n);
     if (parts.grouped != 0) {
       const stream order = host_.default_stream();
       host_levels_->table(at(keys, parts.plain), parts.grouped, walker_->groups(slot), order);
       order.synchronize();
     }
-    walker_->start(slot, *levels_, keys, parts.plain, parts.grouped);
+    walker_->start(slot, *levels_, keys, parts.plain, parts.grouped, copies);
   }
   void finish_bucket(const load_balance& b, const void* keys, std::size_t n, unsigned slot, void* values,
                      std::uint8_t* found) const {
@@ -298,22 +298,29 @@ class hybrid_tree_index final : public hybrid_index {
   [[nodiscard]] static bool needs_leaves(hybrid_placement p) {
     return p == hybrid_placement::device_alone || p == hybrid_placement::both;
   }
-  /// Queries that a device lane takes at once: few enough that it can begin, many enough that lines are near each
-  /// other.
-  [[nodiscard]] std::size_t wide_bucket() const { return 8 * options_.bucket; }
+  /// Queries that a device lane orders at most, in half of the room: none if an ordinary bucket does not fit.
+  [[nodiscard]] std::size_t largest_window(std::size_t room) const {
+    std::size_t window = std::max(options_.window, options_.bucket);
+    while (window > options_.bucket && window_bytes(elements_, window) > room / 2)
+      window = std::max(window / 2, options_.bucket);
+    return window_bytes(elements_, window) > room / 2 ? 0 : window;
+  }
   /// Made when first asked for: null where the layout has none, or there is no room.
   [[nodiscard]] device_leaves* leaves() const {
     if (leaves_ != nullptr || has_no_leaves_ || levels_ == nullptr) return leaves_.get();
     has_no_leaves_ = true;
     if (side_->lines() == nullptr) return nullptr;
-    const std::size_t taken = levels_->bytes() + bucket_walker::bytes(key_bytes(), options_.bucket) +
-                              device_leaves_bytes(elements_, wide_bucket());
+    const std::size_t taken = levels_->bytes() + bucket_walker::bytes(key_bytes(), options_.bucket);
     if (taken > options_.device_memory) return nullptr;
     try {
       const bool on_gpu = where_.kind() == device_kind::cuda;
-      const std::size_t spare = std::min(options_.device_memory - taken, where_.memory().free);
+      const std::size_t room = std::min(options_.device_memory - taken, where_.memory().free);
+      window_ = largest_window(room);
+      if (window_ == 0) return nullptr;
+      const std::size_t spare = room - window_bytes(elements_, window_);
       const std::size_t cache = options_.leaf_cache.value_or(on_gpu ? spare / 4 : 0);
-      leaves_ = make_device_leaves(where_, host_, *side_->lines(), wide_bucket(), std::min(cache, spare));
+      leaves_ =
+          make_device_leaves(where_, host_, *side_->lines(), std::min(window_, largest_part), std::min(cache, spare));
     } catch (const error& e) {
       reason_ = std::string("the device cannot read leaves: ") + e.what();
     }
@@ -324,7 +331,7 @@ class hybrid_tree_index final : public hybrid_index {
                                                          void* values, std::uint8_t* found,
                                                          const hybrid_query& how) const {
     if (levels_ == nullptr || p == hybrid_placement::host_alone) return {{0, n}};
-    return needs_leaves(p) && leaves() != nullptr ? find_in_lanes(p, keys, n, values, found)
+    return needs_leaves(p) && leaves() != nullptr ? find_in_lanes(p, keys, n, values, found, how)
                                                   : find_shared(keys, n, values, found, how);
   }
   [[nodiscard]] std::vector<query_span> find_shared(const void* keys, std::size_t n, void* values, std::uint8_t* found,
@@ -336,7 +343,7 @@ class hybrid_tree_index final : public hybrid_index {
     try {
       const pipeline_times times = run_pipeline(
           how.buckets, buckets, bucket_walker::slots, finished,
-          [&](std::size_t i, unsigned slot) { begin_bucket(b, at(keys, i * bucket), size_of(i), slot); },
+          [&](std::size_t i, unsigned slot) { begin_bucket(b, at(keys, i * bucket), size_of(i), slot, how.copies); },
           [&](unsigned slot) { (void)walker_->wait(slot); },
           [&](std::size_t i, unsigned slot) {
             finish_bucket(b, at(keys, i * bucket), size_of(i), slot, value_at(values, i * bucket),
@@ -346,36 +353,53 @@ class hybrid_tree_index final : public hybrid_index {
         balance_ = rebalanced(balance_, times.waited, times.worked);
     } catch (const error& e) {
       give_up(e);
+    } catch (...) {
+      let_device_end();
+      throw;
     }
     if (finished == buckets) return {};
     return {{finished * bucket, n}};
   }
   [[nodiscard]] std::vector<query_span> find_in_lanes(hybrid_placement p, const void* keys, std::size_t n, void* values,
-                                                      std::uint8_t* found) const {
-    // Of a batch of few buckets the device must not take all at once.
-    const std::size_t wide = std::min(wide_bucket(), std::max(options_.bucket, n / 16));
-    lane with_leaves(device_leaves::slots, wide, [&](unsigned slot, const query_span& s) {
-      leaves_->start(slot, *levels_, at(keys, s.first), s.size());
-    });
+                                                      std::uint8_t* found, const hybrid_query& how) const {
+    const load_balance b = how.balance.value_or(balance_);
+    lane with_leaves(
+        device_leaves::slots, [&](std::size_t left) { return window_of(p, n, left); },
+        [&](unsigned slot, const query_span& s) {
+          leaves_->start(
+              slot, *levels_,
+              {at(keys, s.first), s.size(), value_at(values, s.first), found_at(found, s.first), how.copies});
+        });
     lane without(
-        p == hybrid_placement::both ? bucket_walker::slots - 1 : 0, options_.bucket,
-        [&](unsigned slot, const query_span& s) { begin_bucket(balance_, at(keys, s.first), s.size(), slot); });
+        p == hybrid_placement::both ? bucket_walker::slots - 1 : 0, [&](std::size_t) { return options_.bucket; },
+        [&](unsigned slot, const query_span& s) { begin_bucket(b, at(keys, s.first), s.size(), slot, how.copies); });
     std::vector<query_span> rest;
     try {
       run_lanes(
           n, with_leaves, without, [&](unsigned slot) { return leaves_->is_done(slot); },
+          [&](unsigned slot, const query_span&) { leaves_->finish(slot); },
           [&](unsigned slot, const query_span& s) {
-            leaves_->finish(slot, value_at(values, s.first), found_at(found, s.first));
-          },
-          [&](unsigned slot, const query_span& s) {
-            finish_bucket(balance_, at(keys, s.first), s.size(), slot, value_at(values, s.first),
-                          found_at(found, s.first));
+            finish_bucket(b, at(keys, s.first), s.size(), slot, value_at(values, s.first), found_at(found, s.first));
           },
           rest);
     } catch (const error& e) {
       give_up(e);
+    } catch (...) {
+      let_device_end();
+      throw;
     }
     return rest;
+  }
+  /// Of n queries, `left` are not taken yet. The host must find some to do beside the device, and at the end both
+  /// should be ready at about the same time.
+  [[nodiscard]] std::size_t window_of(hybrid_placement p, std::size_t n, std::size_t left) const {
+    const std::size_t wanted = (p == hybrid_placement::both ? left : n) / 4;
+    return std::clamp(wanted, std::min(options_.bucket, window_), window_);
+  }
+  /// It reads and writes the caller's memory.
+  void let_device_end() const noexcept {
+    if (walker_ != nullptr) walker_->abandon();
+    if (leaves_ != nullptr) leaves_->abandon();
   }
 
   device where_, host_;
@@ -392,6 +416,7 @@ class hybrid_tree_index final : public hybrid_index {
   mutable std::unique_ptr<bucket_walker> walker_;
   mutable std::unique_ptr<device_leaves> leaves_;
   mutable bool has_no_leaves_ = false;  ///< they were asked for, and could not be made
+  mutable std::size_t window_ = 0;      ///< of leaves_, at most
   mutable load_balance balance_;
   hybrid_placement tuned_ = hybrid_placement::automatic;
   mutable std::string reason_;

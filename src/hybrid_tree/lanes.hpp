@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <vector>
 
 namespace espalier::detail {
@@ -22,12 +23,13 @@ struct query_span {
 template <class Start>
 class lane {
  public:
-  /// start(slot, span) for each bucket of up to `bucket` queries.
-  lane(unsigned slots, std::size_t bucket, Start start) : slots_(slots), bucket_(bucket), start_(std::move(start)) {}
+  /// start(slot, span) for each bucket of up to size(queries that are left) queries, which is not 0.
+  lane(unsigned slots, std::function<std::size_t(std::size_t)> size, Start start)
+      : slots_(slots), size_(std::move(size)), start_(std::move(start)) {}
 
   void take(std::size_t& next, std::size_t n) {
     while (ways_.size() < slots_ && next < n) {
-      const query_span span{next, std::min(n, next + bucket_)};
+      const query_span span{next, std::min(n, next + size_(n - next))};
       const unsigned slot = next_slot_++ % slots_;
       ways_.push_back({slot, span});  // before it starts: if that fails, it is unfinished
       next = span.last;
@@ -51,7 +53,7 @@ class lane {
     query_span span;
   };
   unsigned slots_;
-  std::size_t bucket_;
+  std::function<std::size_t(std::size_t)> size_;
   Start start_;
   unsigned next_slot_ = 0;
   std::deque<way> ways_;

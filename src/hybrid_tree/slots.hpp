@@ -1,10 +1,13 @@
-// slots.hpp - what both kinds of buckets do with their slots.
+// slots.hpp - what both kinds of buckets do with their slots, and how a caller's memory gets to a device and back.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
+#include "espalier/device/buffer.hpp"
 #include "espalier/device/cpu.hpp"
+#include "espalier/hybrid_tree/options.hpp"
 
 namespace espalier::detail {
 
@@ -14,6 +17,54 @@ inline void copy_on_host(const cpu_backend& host, void* to, const void* from, st
     std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, last - first);
   });
 }
+
+/// An array of the caller's on its way: straight where copies run beside everything else, else by way of pinned memory,
+/// which is made when first needed and then kept.
+class passage {
+ public:
+  passage(const device& where, const stream& order) : where_(where), order_(order) {}
+
+  void up(const cpu_backend& host, void* to, const void* from, std::size_t bytes, host_copies how) {
+    if (goes_straight(from, how)) return where_.copy(to, from, bytes, order_);
+    make_room(bytes);
+    // The first piece travels while the next one is copied.
+    for (std::size_t at = 0; at < bytes; at += piece) {
+      const std::size_t part = std::min(piece, bytes - at);
+      copy_on_host(host, staged(at), static_cast<const char*>(from) + at, part);
+      where_.copy(static_cast<char*>(to) + at, staged(at), part, order_);
+    }
+  }
+  /// `to` may be null: nobody wants it. It is there after the stream was waited for and arrive() called.
+  void down(void* to, const void* from, std::size_t bytes, host_copies how) {
+    to_ = nullptr;
+    if (to == nullptr || bytes == 0) return;
+    if (goes_straight(to, how)) return where_.copy(to, from, bytes, order_);
+    make_room(bytes);
+    where_.copy(staged(0), from, bytes, order_);
+    to_ = to;
+    bytes_ = bytes;
+  }
+  void arrive(const cpu_backend& host) const {
+    if (to_ != nullptr) copy_on_host(host, to_, staged(0), bytes_);
+  }
+
+ private:
+  static constexpr std::size_t piece = std::size_t{1} << 23;
+
+  [[nodiscard]] bool goes_straight(const void* p, host_copies how) const {
+    return how == host_copies::automatic && where_.is_pinned(p);
+  }
+  [[nodiscard]] char* staged(std::size_t at) const { return static_cast<char*>(pinned_.data()) + at; }
+  void make_room(std::size_t bytes) {
+    if (pinned_.bytes() < bytes) pinned_ = raw_buffer(where_.with_pool(where_.host_pool()), bytes, order_);
+  }
+
+  device where_;
+  stream order_;
+  raw_buffer pinned_;
+  void* to_ = nullptr;  ///< where what is staged has to go in the end
+  std::size_t bytes_ = 0;
+};
 
 /// After an error, which is known already: what is enqueued for these slots comes to an end, well or not.
 template <class Slots>

@@ -10,9 +10,9 @@ std::unique_ptr<inner_levels> copy_inner_levels_to_gpu(const device& where, cons
   return make_inner_levels<cuda_context>(where, image, room);
 }
 std::unique_ptr<device_leaves> make_device_leaves_on_gpu(const device& where, const device& host,
-                                                         const static_index& tree, std::size_t bucket,
+                                                         const static_index& tree, std::size_t part,
                                                          std::size_t cache) {
-  return make_leaves<cuda_context>(where, host, tree, bucket, cache);
+  return make_leaves<cuda_context>(where, host, tree, part, cache);
 }
 
 }  // namespace espalier::detail

@@ -87,6 +87,9 @@ class device {
   /// Can kernels of this device read `p` at full speed? On a CPU: true. On a GPU: true for device memory,
   /// false for host memory (pinned or not), which owners stage through device memory.
   [[nodiscard]] bool is_local(const void* p) const;
+  /// Do copies between host memory `p` and this device run beside its kernels and the caller? On a CPU: true. On a GPU:
+  /// true for pinned memory (host_pool(), cudaHostAlloc, cudaHostRegister).
+  [[nodiscard]] bool is_pinned(const void* p) const;
 
   /// Lets kernels of this device read host memory that is there already, at its own address, until the result is gone;
   /// that must be before the memory is given back. A GPU reads it over the bus, and its pages stay where they are.

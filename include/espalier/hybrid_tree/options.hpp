@@ -48,6 +48,12 @@ enum class bucket_handling : std::uint8_t {
   double_buffered,  ///< the device always has a second bucket waiting
 };
 
+/// How keys get from the caller's memory to the device, and answers back.
+enum class host_copies : std::uint8_t {
+  automatic,  ///< straight where that memory is pinned (device::host_pool()), which spares the CPU two copies
+  staged,     ///< by way of pinned memory of the tree
+};
+
 /// How the inner levels of a bucket are shared out (paper 003): the CPU walks `levels` of them for the first `share` of
 /// the queries, and one more for the others. There are two: the table, and the headers of groups.
 struct load_balance {
@@ -60,6 +66,9 @@ struct hybrid_options {
   hybrid_layout layout = hybrid_layout::implicit;
   double fill = 0.75;            ///< of the leaves of the regular layout
   std::size_t bucket = 1 << 18;  ///< queries that travel together
+  /// Queries at most that a device orders by leaf before it reads leaves itself; less where there is less room. The more
+  /// of them, the nearer to each other are the leaves, and the more queries share one.
+  std::size_t window = 1 << 24;
   /// Bytes that the tree may take of the device's memory. What does not fit is walked by the CPU.
   std::size_t device_memory = std::numeric_limits<std::size_t>::max();
   /// Of these, bytes for copies of leaves that are often asked for; less where there is less room. By default a
@@ -73,6 +82,7 @@ struct hybrid_query {
   hybrid_placement placement = hybrid_placement::automatic;
   bucket_handling buckets = bucket_handling::double_buffered;
   std::optional<load_balance> balance = {};  ///< else as tuned, and as the load shifts
+  host_copies copies = host_copies::automatic;
 };
 
 /// What the last write did.
@@ -111,5 +121,6 @@ struct hybrid_stats {
 [[nodiscard]] std::string to_string(page_configuration p);
 [[nodiscard]] std::string to_string(hybrid_placement p);
 [[nodiscard]] std::string to_string(bucket_handling b);
+[[nodiscard]] std::string to_string(host_copies c);
 
 }  // namespace espalier
