@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bench/bytes_to_move.hpp"
+#include "bench/range_rows.hpp"
 #include "bench/timing.hpp"
 
 namespace espalier::bench {
@@ -197,26 +198,6 @@ void blink_measurement::time_question(operation op, const question& q, const bli
   });
 }
 
-/// Rows as ranges one behind the other.
-static answers without_gaps(const answers& rows, std::uint64_t length) {
-  const auto counts = rows[0].as<std::uint64_t>();
-  answers out;
-  const auto offsets = out.emplace_back(scalar_kind::u64, counts.size() + 1).as<std::uint64_t>();
-  offsets[0] = 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > length) throw wrong_answer(fmt::format("range-rows: row {} has {} elements.", i, counts[i]));
-    offsets[i + 1] = offsets[i] + counts[i];
-  }
-  for (std::size_t c = 1; c < rows.size(); ++c) {
-    const column& to = out.emplace_back(rows[c].kind(), offsets[counts.size()]);
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      for (std::uint64_t j = offsets[i]; j < offsets[i + 1]; ++j)
-        copy_element(rows[c], i * length + (j - offsets[i]), to, j);
-    }
-  }
-  return out;
-}
-
 void blink_measurement::require_right_ranges(const question& q, const answers& ours) const {
   if (ours[1].size() != q.expected[1].size()) {
     throw wrong_answer(fmt::format("range: the tree finds {} elements, but {} are in the ranges.", ours[1].size(),
@@ -226,13 +207,8 @@ void blink_measurement::require_right_ranges(const question& q, const answers& o
 }
 
 void blink_measurement::time_rows(const question& q, const blink_subject& tree, request ask, row& r) const {
-  std::uint64_t length = 0;
-  for (std::size_t i = 0; i < q.ranges.size(); ++i) length = std::max(length, q.ranges.last[i] - q.ranges.first[i]);
-  answers columns;
-  columns.emplace_back(scalar_kind::u64, q.ranges.size());
-  columns.emplace_back(spec().key, q.ranges.size() * length);
-  columns.emplace_back(spec().value, q.ranges.size() * length);
-  const placed_answers out(std::move(columns), where_);
+  const std::uint64_t length = longest(q.ranges);
+  const placed_answers out(make_rows(q.ranges, spec(), length), where_);
   ask.out = out.pointers();
   out.poison();
   tree.ask_rows(ask, length);

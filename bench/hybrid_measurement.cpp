@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "bench/range_rows.hpp"
 #include "bench/timing.hpp"
 
 namespace espalier::bench {
@@ -192,8 +193,8 @@ hybrid_measurement::question hybrid_measurement::make_question(operation op, std
   } else {
     q.points = make_requests(data_.tree, data_.tree.keys, queries, *requests, what_.hit_rate);
   }
-  q.expected =
-      asks_neighbours(op) ? expected_neighbours(op, data_.tree, q.points) : expected_answers(op, data_.tree, q.view());
+  q.expected = asks_neighbours(op) ? expected_neighbours(op, data_.tree, q.points)
+                                   : expected_answers(lists_ranges(op) ? operation::range : op, data_.tree, q.view());
   return q;
 }
 
@@ -215,7 +216,8 @@ std::vector<row> hybrid_measurement::measure_questions(operation op, std::uint64
   }
   std::vector<row> all;
   for (std::size_t k = 0; k < asked.size(); ++k) {
-    peers_.add_questions(op, data_.tree, asked[k].view(), asked[k].expected, rows[k]);
+    peers_.add_questions(lists_ranges(op) ? operation::range : op, data_.tree, asked[k].view(), asked[k].expected,
+                         rows[k]);
     std::move(rows[k].begin(), rows[k].end(), std::back_inserter(all));
   }
   return all;
@@ -272,31 +274,41 @@ double hybrid_measurement::time_question(const question& q, const hybrid_query& 
   const host_memory keys = copy_of(q.keys()), hi = copy_of(q.ranges.hi);
   request ask{keys.data(), hi.data(), view.size(), {}, 0, {}, true, {}};
   if (q.op == operation::range) {
-    const answers ours = tree_.fetch(tree_.range(ask, how));
-    if (ours[1].size() != q.expected[1].size()) {
-      throw wrong_answer(fmt::format("range: the tree finds {} elements, but {} are in the ranges.", ours[1].size(),
-                                     q.expected[1].size()));
-    }
-    require_right(q.op, spec(), view, ours, q.expected);
+    require_right_ranges(q, tree_.fetch(tree_.range(ask, how)));
     return median_seconds(what_.repeat, [&](std::size_t k) {
       for (std::size_t i = 0; i < k; ++i) static_cast<void>(tree_.range(ask, how));
     });
   }
-  const answers out = columns_like(q.expected);
+  const bool rows = q.op == operation::range_rows;
+  const std::uint64_t length = rows ? longest(q.ranges) : 0;
+  const answers out = rows ? make_rows(q.ranges, spec(), length) : columns_like(q.expected);
   std::vector<host_memory> written;
   for (std::size_t c = 0; c < out.size(); ++c) {
     out[c].poison();
     written.push_back(copy_of(out[c]));
     ask.out[c] = written[c].data();
   }
-  tree_.ask(q.op, ask, how);
+  const auto ask_once = [&] { rows ? tree_.ask_rows(ask, length, how) : tree_.ask(q.op, ask, how); };
+  ask_once();
   for (std::size_t c = 0; c < out.size(); ++c) {
     if (out[c].byte_count() != 0) std::memcpy(out[c].data(), ask.out[c], out[c].byte_count());
   }
-  require_right(q.op, spec(), view, out, q.expected);
+  if (rows) {
+    require_right_ranges(q, without_gaps(out, length));
+  } else {
+    require_right(q.op, spec(), view, out, q.expected);
+  }
   return median_seconds(what_.repeat, [&](std::size_t k) {
-    for (std::size_t i = 0; i < k; ++i) tree_.ask(q.op, ask, how);
+    for (std::size_t i = 0; i < k; ++i) ask_once();
   });
+}
+
+void hybrid_measurement::require_right_ranges(const question& q, const answers& ours) const {
+  if (ours[1].size() != q.expected[1].size()) {
+    throw wrong_answer(fmt::format("range: the tree finds {} elements, but {} are in the ranges.", ours[1].size(),
+                                   q.expected[1].size()));
+  }
+  require_right(operation::range, spec(), q.view(), ours, q.expected);
 }
 
 // ---- writes ----------------------------------------------------------------------------------------------------

@@ -23,6 +23,11 @@ void hybrid_subject::ask(operation op, const request& r, const hybrid_query& how
   }
 }
 
+void hybrid_subject::ask_rows(const request& r, std::uint64_t row, const hybrid_query& how) const {
+  tree_->rows(r.keys, r.hi, r.queries, {interval::closed, row}, r.out[1], r.out[2],
+              static_cast<std::uint64_t*>(r.out[0]), how);
+}
+
 range_buffers hybrid_subject::range(const request& r, const hybrid_query&) const {
   return tree_->range(r.keys, r.hi, r.queries, {});
 }

@@ -24,6 +24,8 @@ class hybrid_subject {
   void build(const hybrid_options& options, const column& keys, const column& values);
   /// find, contains, lower-bound, successor, predecessor, count, sum, min, max; `how`: of those that travel.
   void ask(operation op, const request& what, const hybrid_query& how) const;
+  /// range-rows: counts, keys and values of rows with `row` places.
+  void ask_rows(const request& what, std::uint64_t row, const hybrid_query& how) const;
   /// Ranges, as columns offsets, keys, values.
   [[nodiscard]] answers fetch(const range_buffers& raw) const;
   [[nodiscard]] range_buffers range(const request& what, const hybrid_query& how) const;

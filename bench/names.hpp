@@ -318,14 +318,15 @@ template <class Table>
   }
   if (index == index_kind::hybrid) {
     return op == operation::build || op == operation::find || op == operation::contains || asks_neighbours(op) ||
-           (takes_ranges(op) && op != operation::range_rows) || op == operation::insert || op == operation::update ||
-           op == operation::erase;
+           takes_ranges(op) || op == operation::insert || op == operation::update || op == operation::erase;
   }
   return op >= operation::successor || op == operation::build || op == operation::find || op == operation::contains ||
          op == operation::lower_bound || takes_ranges(op);
 }
 /// Operations of the hybrid tree that travel in buckets: how is an axis.
-[[nodiscard]] constexpr bool travels(operation op) { return op == operation::find || op == operation::contains; }
+[[nodiscard]] constexpr bool travels(operation op) {
+  return op == operation::find || op == operation::contains || op == operation::range_rows;
+}
 /// The operations of one index, for help texts and error sentences.
 [[nodiscard]] inline std::string operations_of(index_kind index) {
   std::string text;

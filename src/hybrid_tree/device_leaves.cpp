@@ -29,4 +29,12 @@ std::size_t window_bytes(element_type elements, std::size_t window) {
   return device_leaves::slots * (window * window_bytes_per_query(elements) + std::min(window, largest_part) * line);
 }
 
+std::size_t row_window_bytes(element_type elements, std::uint64_t limit) {
+  const std::size_t key = bytes_of(elements.key);
+  // Upper ends, counts, where lines are, and the row.
+  const std::size_t fixed = key + 8 + 8, element = key + elements.value_bytes;
+  constexpr std::size_t most = std::size_t{1} << 40;  // a row that fits no device; no product below overflows
+  return device_leaves::slots * (fixed + (limit < most ? limit * element : most * element));
+}
+
 }  // namespace espalier::detail

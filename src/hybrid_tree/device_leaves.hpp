@@ -15,6 +15,7 @@
 #include "espalier/static_tree/index.hpp"
 #include "hybrid_tree/inner_levels.hpp"
 #include "hybrid_tree/leaf_cache.hpp"
+#include "hybrid_tree/row_question.hpp"
 
 namespace espalier::detail {
 
@@ -36,6 +37,9 @@ class device_leaves {
   };
   /// Returns at once where that memory is pinned. The slot is free again, and the answers are there, after finish().
   virtual void start(unsigned slot, const inner_levels& levels, const window& w) = 0;
+  /// The same for n ranges, row by row.
+  virtual void start_rows(unsigned slot, const inner_levels& levels, const row_question& rows, std::size_t n,
+                          host_copies copies) = 0;
   [[nodiscard]] virtual bool is_done(unsigned slot) const = 0;
   /// Waits. Throws what the device met.
   virtual void finish(unsigned slot) = 0;
@@ -50,6 +54,9 @@ inline constexpr std::size_t largest_part = std::size_t{1} << 20;
 [[nodiscard]] std::size_t window_bytes_per_query(element_type elements);
 /// Of the device's memory for windows of this size in all slots, without the cache.
 [[nodiscard]] std::size_t window_bytes(element_type elements, std::size_t window);
+
+/// Of the device's memory for one range in each slot's window of rows, beside what a query has.
+[[nodiscard]] std::size_t row_window_bytes(element_type elements, std::uint64_t limit);
 
 /// `tree`: a static tree in host memory, which must outlive this. `part`: elements of a window whose lines are fetched
 /// together. `cache`: bytes for copies of lines that are kept.

@@ -10,6 +10,7 @@
 #include "espalier/device/cpu.hpp"
 #include "espalier/static_tree/layout.hpp"
 #include "hybrid_tree/device_leaves.hpp"
+#include "hybrid_tree/device_rows_on.hpp"
 #include "hybrid_tree/slots.hpp"
 
 namespace espalier::detail {
@@ -127,6 +128,8 @@ class device_leaves_on final : public device_leaves {
   using view = tree_view<Word, V>;
   static constexpr std::size_t line_bytes = view::shape::line_bytes;
   static constexpr std::size_t place_bytes = line_bytes + sizeof(std::uint64_t);
+  static constexpr std::uint64_t most_row_lines =
+      64;  ///< that are fetched together for one row; others are read in place
 
  public:
   device_leaves_on(const device& where, const device& host, const static_index& tree, std::size_t part,
@@ -147,7 +150,9 @@ class device_leaves_on final : public device_leaves {
 
   [[nodiscard]] std::size_t bytes() const override {
     std::size_t sum = cache_bytes() + slots * part_ * line_bytes;
-    for (const slot& s : slots_) sum += s.room * window_bytes_per_query({tree_.key, tree_.value, tree_.value_bytes});
+    for (const slot& s : slots_) {
+      sum += s.room * window_bytes_per_query({tree_.key, tree_.value, tree_.value_bytes}) + s.row_bytes();
+    }
     return sum;
   }
   [[nodiscard]] std::size_t cache_bytes() const override { return cache_.places * place_bytes; }
@@ -164,15 +169,39 @@ class device_leaves_on final : public device_leaves {
     levels.walk(at.keys.data(), nullptr, w.n, at.lines[0].data(), at.order);
     const auto staged = static_cast<std::uint32_t>(cache_.places + s * part_);
     where_.enqueue(at.order, [this, &at, n = w.n, now, staged] { answer(at, n, now, staged); });
+    at.row_key_passage.down(nullptr, nullptr, 0, w.copies);
     at.found_passage.down(w.found, at.found.data(), w.n, w.copies);
     at.value_passage.down(w.values, at.values.data(), w.n * tree_.value_bytes, w.copies);
+  }
+  void start_rows(unsigned s, const inner_levels& levels, const row_question& rows, std::size_t n,
+                  host_copies copies) override {
+    slot& at = slots_[s];
+    const std::size_t places = n * rows.options.limit;
+    const unsigned value_bytes = tree_.value_bytes;
+    if (at.room < n) at.make_room(where_, n, key_bytes(), value_bytes);
+    if (at.row_room < n || at.row_places < places) at.make_row_room(where_, n, places, key_bytes(), value_bytes);
+    at.key_passage.up(host_, at.keys.data(), rows.lo, n * key_bytes(), copies);
+    at.hi_passage.up(host_, at.hi.data(), rows.hi, n * key_bytes(), copies);
+    levels.walk(at.keys.data(), nullptr, n, at.lines[0].data(), at.order);
+    rows_job<Word, V> job;
+    job.tree = tree_;
+    job.keys = at.keys.data();
+    job.hi = at.hi.data();
+    job.ends = rows.options.ends;
+    job.limit = rows.options.limit;
+    job.out_keys = rows.keys == nullptr ? nullptr : at.row_keys.data();
+    job.out_values = rows.values == nullptr ? nullptr : at.row_values.data();
+    job.counts = at.counts.data();
+    where_.enqueue(at.order, [this, &at, job, n, s] { list(at, job, n, s); });
+    at.found_passage.down(rows.counts, at.counts.data(), n * 8, copies);
+    at.value_passage.down(rows.values, at.row_values.data(), places * value_bytes, copies);
+    at.row_key_passage.down(rows.keys, at.row_keys.data(), places * key_bytes(), copies);
   }
   [[nodiscard]] bool is_done(unsigned s) const override { return slots_[s].order.is_done(); }
   void finish(unsigned s) override {
     const slot& at = slots_[s];
     at.order.synchronize();
-    at.found_passage.arrive(host_);
-    at.value_passage.arrive(host_);
+    for (const passage* p : {&at.found_passage, &at.value_passage, &at.row_key_passage}) p->arrive(host_);
   }
   void abandon() noexcept override { let_end(slots_); }
 
@@ -182,7 +211,9 @@ class device_leaves_on final : public device_leaves {
         : order(where.make_stream()),
           key_passage(where, order),
           value_passage(where, order),
-          found_passage(where, order) {}
+          found_passage(where, order),
+          hi_passage(where, order),
+          row_key_passage(where, order) {}
     void make_room(const device& where, std::size_t n, unsigned key_bytes, unsigned value_bytes) {
       room = 0;
       keys = raw_buffer(where, n * key_bytes, order);
@@ -194,13 +225,30 @@ class device_leaves_on final : public device_leaves {
       }
       room = n;
     }
+    void make_row_room(const device& where, std::size_t n, std::size_t elements, unsigned key_bytes,
+                       unsigned value_bytes) {
+      row_room = row_places = 0;
+      hi = raw_buffer(where, n * key_bytes, order);
+      counts = buffer<std::uint64_t>(where, n, order);
+      placed = buffer<std::uint64_t>(where, n, order);
+      row_keys = raw_buffer(where, elements * key_bytes, order);
+      row_values = raw_buffer(where, elements * value_bytes, order);
+      row_room = n;
+      row_places = elements;
+    }
+    [[nodiscard]] std::size_t row_bytes() const {
+      return hi.bytes() + counts.bytes() + placed.bytes() + row_keys.bytes() + row_values.bytes();
+    }
     stream order;
-    passage key_passage, value_passage, found_passage;
+    passage key_passage, value_passage, found_passage, hi_passage, row_key_passage;
     std::size_t room = 0;
     raw_buffer keys, values;
     buffer<std::uint8_t> found;
     buffer<std::uint32_t> places;
     buffer<std::uint32_t> lines[2], numbers[2];  ///< two of each: a sort goes from one to the other
+    std::size_t row_room = 0, row_places = 0;    ///< what follows is for rows
+    raw_buffer hi, row_keys, row_values;
+    buffer<std::uint64_t> counts, placed;
   };
 
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(tree_.key); }
@@ -221,11 +269,33 @@ class device_leaves_on final : public device_leaves {
     where_.default_stream().synchronize();
     now_ = leaf_cache::patience;
   }
+  /// Which of the two pairs of arrays has lines and numbers then.
+  [[nodiscard]] bool order_by_line(Context& context, const slot& at, std::size_t n) const {
+    context.for_each(n, number_elements{at.numbers[0].data()});
+    return context.sort_pairs(at.lines[0].data(), at.lines[1].data(), at.numbers[0].data(), at.numbers[1].data(), 4, n);
+  }
+  void list(const slot& at, const rows_job<Word, V>& job, std::size_t n, unsigned s) const {
+    Context context(where_, at.order);
+    const bool other = order_by_line(context, at, n);
+    constexpr unsigned pieces = line_bytes / sizeof(line_piece), per_line = view::shape::keys_per_line;
+    const std::uint64_t lines = (tree_.size + per_line - 1) / per_line;
+    const std::uint64_t most = std::min<std::uint64_t>((job.limit + 2 * per_line - 2) / per_line, most_row_lines);
+    const std::size_t step = std::max<std::size_t>(1, part_ / most);
+    auto* const copies = static_cast<std::byte*>(copies_.data()) + (cache_.places + s * part_) * line_bytes;
+    for (std::size_t first = 0; first < n; first += step) {
+      const std::size_t part = std::min(step, n - first);
+      const row_lines of{at.lines[other].data() + first, at.placed.data(), std::min<std::uint64_t>(most, part_), lines};
+      context.for_each(part, count_row_lines{of, at.placed.data()});
+      context.exclusive_scan(at.placed.data(), at.placed.data(), part);
+      context.for_each(part * of.most * pieces,
+                       fetch_row_lines<line_piece, pieces>{of, reinterpret_cast<const line_piece*>(tree_.lines),
+                                                           reinterpret_cast<line_piece*>(copies)});
+      context.for_each(part, list_rows<Word, V>{job, of, at.numbers[other].data() + first, copies});
+    }
+  }
   void answer(const slot& at, std::size_t n, std::uint32_t now, std::uint32_t staged) const {
     Context context(where_, at.order);
-    context.for_each(n, number_elements{at.numbers[0].data()});
-    const bool other =
-        context.sort_pairs(at.lines[0].data(), at.lines[1].data(), at.numbers[0].data(), at.numbers[1].data(), 4, n);
+    const bool other = order_by_line(context, at, n);
     constexpr unsigned pieces = line_bytes / sizeof(line_piece);
     for (std::size_t first = 0; first < n; first += part_) {
       const std::size_t part = std::min(part_, n - first);

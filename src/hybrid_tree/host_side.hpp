@@ -35,6 +35,13 @@ class host_side {
                     std::uint8_t* found) const = 0;
   virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
                      std::uint64_t* counts) const = 0;
+  /// As static_index::rows. rows_from() is there where lines() is.
+  virtual void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
+                    void* out_values, std::uint64_t* counts) const = 0;
+  virtual void rows_from(const std::uint32_t*, const void* lo, const void* hi, std::size_t n,
+                         const range_options& options, void* out_keys, void* out_values, std::uint64_t* counts) const {
+    rows(lo, hi, n, options, out_keys, out_values, counts);
+  }
   [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n,
                                             const range_options& options) const = 0;
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,

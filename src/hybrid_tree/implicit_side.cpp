@@ -42,6 +42,14 @@ class implicit_side final : public host_side {
              std::uint64_t* counts) const override {
     tree_->count(lo, hi, n, options, counts, now());
   }
+  void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
+            void* out_values, std::uint64_t* counts) const override {
+    tree_->rows(lo, hi, n, options, out_keys, out_values, counts, now());
+  }
+  void rows_from(const std::uint32_t* lines, const void* lo, const void* hi, std::size_t n,
+                 const range_options& options, void* out_keys, void* out_values, std::uint64_t* counts) const override {
+    tree_->rows_from(lines, lo, hi, n, options, out_keys, out_values, counts);
+  }
   [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n,
                                     const range_options& options) const override {
     return tree_->range(lo, hi, n, options, now());

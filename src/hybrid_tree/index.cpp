@@ -5,6 +5,7 @@
 #include "espalier/hybrid_tree/index.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
@@ -96,17 +97,17 @@ class hybrid_tree_index final : public hybrid_index {
   void find(const void* keys, std::size_t n, void* values, std::uint8_t* found,
             const hybrid_query& how) const override {
     const auto lock = together();
-    if (n == 0) return;
-    std::vector<query_span> rest{{0, n}};
-    if (how.placement != hybrid_placement::host_alone) {
-      const std::lock_guard device_lock(device_);  // the slots serve one call at a time
-      const bool large = n >= 4 * options_.bucket;
-      const hybrid_placement p = how.placement != hybrid_placement::automatic ? how.placement
-                                 : large                                      ? chosen()
-                                                                              : hybrid_placement::host_alone;
-      rest = find_with_device(p, keys, n, values, found, how);
+    ask(finding(keys, n, values, found, how.copies), how);
+  }
+  void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
+            void* out_values, std::uint64_t* counts, const hybrid_query& how) const override {
+    const auto lock = together();
+    const row_question rows{lo, hi, options, out_keys, elements_.value_bytes == 0 ? nullptr : out_values, counts};
+    if (side_->lines() == nullptr) {
+      if (n != 0) side_->rows(lo, hi, n, options, rows.keys, rows.values, counts);
+    } else {
+      ask(listing(rows, n, how.copies), how);
     }
-    for (const query_span& s : rest) find_here(keys, s, values, found);
   }
   void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
             std::uint8_t* found) const override {
@@ -145,6 +146,7 @@ class hybrid_tree_index final : public hybrid_index {
     const std::size_t all = buckets * bucket;
     const raw_buffer values(host_, all * elements_.value_bytes, host_.default_stream());
     const buffer<std::uint8_t> found(host_, all);
+    const call question = finding(keys, all, values.data(), found.data(), host_copies::automatic);
     const auto timed = [](const auto& work) {
       const auto begin = std::chrono::steady_clock::now();
       work();
@@ -152,12 +154,13 @@ class hybrid_tree_index final : public hybrid_index {
     };
     std::size_t next = 0;
     balance_ = discover_balance([&](const load_balance& b) {
-      const void* const sample = at(keys, next++ % buckets * bucket);
+      const std::size_t first = next++ % buckets * bucket;
+      const query_span sample{first, first + bucket};
       return sample_times{timed([&] {
-                            begin_bucket(b, sample, bucket, 0, host_copies::automatic);
+                            begin_bucket(b, question, sample, 0, host_copies::automatic);
                             (void)walker_->wait(0);
                           }),
-                          timed([&] { finish_bucket(b, sample, bucket, 0, values.data(), found.data()); })};
+                          timed([&] { finish_bucket(b, question, sample, 0); })};
     });
     // Twice each, since memory is touched for the first time.
     double best = 0;
@@ -170,9 +173,9 @@ class hybrid_tree_index final : public hybrid_index {
         std::vector<query_span> rest;
         seconds = timed([&] {
           if (p == hybrid_placement::host_alone) {
-            find_here(keys, {0, all}, values.data(), found.data());
+            question.here({0, all});
           } else {
-            rest = find_with_device(p, keys, all, values.data(), found.data(), {});
+            rest = with_device(p, question, {});
           }
         });
         if (!rest.empty()) return;  // the device failed, and reason_ says so
@@ -268,32 +271,81 @@ class hybrid_tree_index final : public hybrid_index {
     reason_ = std::string("the device failed, and the host works alone: ") + e.what();
   }
 
-  // ---- finding -------------------------------------------------------------------------------------------
-  void find_here(const void* keys, const query_span& s, void* values, std::uint8_t* found) const {
-    side_->find(at(keys, s.first), s.size(), value_at(values, s.first), found_at(found, s.first));
+  // ---- questions that travel -----------------------------------------------------------------------------
+  /// Queries of one call, and who answers some of them how.
+  struct call {
+    const void* keys;
+    std::size_t n;
+    std::function<void(const query_span&)> here;                              ///< the host, all levels
+    std::function<void(const std::uint32_t* lines, const query_span&)> from;  ///< the host, from lines on
+    std::function<void(unsigned slot, const query_span&)> start;              ///< the device, with leaves
+    std::function<std::size_t()> window;                                      ///< queries that it takes at most
+  };
+  [[nodiscard]] call finding(const void* keys, std::size_t n, void* values, std::uint8_t* found,
+                             host_copies copies) const {
+    const auto value_at = [=, this](std::size_t i) -> void* {
+      const unsigned bytes = elements_.value_bytes;
+      return values == nullptr || bytes == 0 ? nullptr : static_cast<char*>(values) + i * bytes;
+    };
+    const auto found_at = [=](std::size_t i) { return found == nullptr ? nullptr : found + i; };
+    return {
+        keys,
+        n,
+        [=, this](const query_span& s) {
+          side_->find(at(keys, s.first), s.size(), value_at(s.first), found_at(s.first));
+        },
+        [=, this](const std::uint32_t* lines, const query_span& s) {
+          side_->find_from(lines, at(keys, s.first), s.size(), value_at(s.first), found_at(s.first));
+        },
+        [=, this](unsigned slot, const query_span& s) {
+          leaves_->start(slot, *levels_, {at(keys, s.first), s.size(), value_at(s.first), found_at(s.first), copies});
+        },
+        [this] { return window_; }};
   }
-  [[nodiscard]] static std::uint8_t* found_at(std::uint8_t* found, std::size_t i) {
-    return found == nullptr ? nullptr : found + i;
+  [[nodiscard]] call listing(const row_question& rows, std::size_t n, host_copies copies) const {
+    return {rows.lo,
+            n,
+            [=, this](const query_span& s) {
+              const row_question r = rows.from(s.first, elements_);
+              side_->rows(r.lo, r.hi, s.size(), r.options, r.keys, r.values, r.counts);
+            },
+            [=, this](const std::uint32_t* lines, const query_span& s) {
+              const row_question r = rows.from(s.first, elements_);
+              side_->rows_from(lines, r.lo, r.hi, s.size(), r.options, r.keys, r.values, r.counts);
+            },
+            [=, this](unsigned slot, const query_span& s) {
+              leaves_->start_rows(slot, *levels_, rows.from(s.first, elements_), s.size(), copies);
+            },
+            [=, this] { return std::min(window_, spare_ / row_window_bytes(elements_, rows.options.limit)); }};
   }
-  [[nodiscard]] void* value_at(void* values, std::size_t i) const {
-    return values == nullptr || elements_.value_bytes == 0 ? nullptr
-                                                           : static_cast<char*>(values) + i * elements_.value_bytes;
+  void ask(const call& c, const hybrid_query& how) const {
+    if (c.n == 0) return;
+    std::vector<query_span> rest{{0, c.n}};
+    if (how.placement != hybrid_placement::host_alone) {
+      const std::lock_guard device_lock(device_);  // the slots serve one call at a time
+      const bool large = c.n >= 4 * options_.bucket;
+      const hybrid_placement p = how.placement != hybrid_placement::automatic ? how.placement
+                                 : large                                      ? chosen()
+                                                                              : hybrid_placement::host_alone;
+      rest = with_device(p, c, how);
+    }
+    for (const query_span& s : rest) c.here(s);
   }
-  void begin_bucket(const load_balance& b, const void* keys, std::size_t n, unsigned slot, host_copies copies) const {
-    const bucket_parts parts = parts_of(b, n);
+  void begin_bucket(const load_balance& b, const call& c, const query_span& s, unsigned slot,
+                    host_copies copies) const {
+    const bucket_parts parts = parts_of(b, s.size());
     if (parts.grouped != 0) {
       const stream order = host_.default_stream();
-      host_levels_->table(at(keys, parts.plain), parts.grouped, walker_->groups(slot), order);
+      host_levels_->table(at(c.keys, s.first + parts.plain), parts.grouped, walker_->groups(slot), order);
       order.synchronize();
     }
-    walker_->start(slot, *levels_, keys, parts.plain, parts.grouped, copies);
+    walker_->start(slot, *levels_, at(c.keys, s.first), parts.plain, parts.grouped, copies);
   }
-  void finish_bucket(const load_balance& b, const void* keys, std::size_t n, unsigned slot, void* values,
-                     std::uint8_t* found) const {
-    const bucket_parts parts = parts_of(b, n);
-    const std::size_t walked = parts.plain + parts.grouped;
-    if (walked != 0) side_->find_from(walker_->wait(slot), keys, walked, values, found);
-    if (parts.local != 0) find_here(keys, {walked, n}, values, found);
+  void finish_bucket(const load_balance& b, const call& c, const query_span& s, unsigned slot) const {
+    const bucket_parts parts = parts_of(b, s.size());
+    const std::size_t walked = s.first + parts.plain + parts.grouped;
+    if (walked != s.first) c.from(walker_->wait(slot), {s.first, walked});
+    if (walked != s.last) c.here({walked, s.last});
   }
   [[nodiscard]] static bool needs_leaves(hybrid_placement p) {
     return p == hybrid_placement::device_alone || p == hybrid_placement::both;
@@ -318,70 +370,21 @@ class hybrid_tree_index final : public hybrid_index {
       window_ = largest_window(room);
       if (window_ == 0) return nullptr;
       const std::size_t spare = room - window_bytes(elements_, window_);
-      const std::size_t cache = options_.leaf_cache.value_or(on_gpu ? spare / 4 : 0);
-      leaves_ =
-          make_device_leaves(where_, host_, *side_->lines(), std::min(window_, largest_part), std::min(cache, spare));
+      const std::size_t cache = std::min(options_.leaf_cache.value_or(on_gpu ? spare / 4 : 0), spare);
+      spare_ = spare - cache;
+      leaves_ = make_device_leaves(where_, host_, *side_->lines(), std::min(window_, largest_part), cache);
     } catch (const error& e) {
       reason_ = std::string("the device cannot read leaves: ") + e.what();
     }
     return leaves_.get();
   }
   /// What is left to the host.
-  [[nodiscard]] std::vector<query_span> find_with_device(hybrid_placement p, const void* keys, std::size_t n,
-                                                         void* values, std::uint8_t* found,
-                                                         const hybrid_query& how) const {
-    if (levels_ == nullptr || p == hybrid_placement::host_alone) return {{0, n}};
-    return needs_leaves(p) && leaves() != nullptr ? find_in_lanes(p, keys, n, values, found, how)
-                                                  : find_shared(keys, n, values, found, how);
-  }
-  [[nodiscard]] std::vector<query_span> find_shared(const void* keys, std::size_t n, void* values, std::uint8_t* found,
-                                                    const hybrid_query& how) const {
-    const std::size_t bucket = options_.bucket, buckets = (n + bucket - 1) / bucket;
-    const auto size_of = [&](std::size_t b) { return std::min(bucket, n - b * bucket); };
-    std::size_t finished = 0;
-    const load_balance b = how.balance.value_or(balance_);
-    try {
-      const pipeline_times times = run_pipeline(
-          how.buckets, buckets, bucket_walker::slots, finished,
-          [&](std::size_t i, unsigned slot) { begin_bucket(b, at(keys, i * bucket), size_of(i), slot, how.copies); },
-          [&](unsigned slot) { (void)walker_->wait(slot); },
-          [&](std::size_t i, unsigned slot) {
-            finish_bucket(b, at(keys, i * bucket), size_of(i), slot, value_at(values, i * bucket),
-                          found_at(found, i * bucket));
-          });
-      if (buckets >= 8 && how.buckets == bucket_handling::double_buffered && !how.balance)
-        balance_ = rebalanced(balance_, times.waited, times.worked);
-    } catch (const error& e) {
-      give_up(e);
-    } catch (...) {
-      let_device_end();
-      throw;
-    }
-    if (finished == buckets) return {};
-    return {{finished * bucket, n}};
-  }
-  [[nodiscard]] std::vector<query_span> find_in_lanes(hybrid_placement p, const void* keys, std::size_t n, void* values,
-                                                      std::uint8_t* found, const hybrid_query& how) const {
-    const load_balance b = how.balance.value_or(balance_);
-    lane with_leaves(
-        device_leaves::slots, [&](std::size_t left) { return window_of(p, n, left); },
-        [&](unsigned slot, const query_span& s) {
-          leaves_->start(
-              slot, *levels_,
-              {at(keys, s.first), s.size(), value_at(values, s.first), found_at(found, s.first), how.copies});
-        });
-    lane without(
-        p == hybrid_placement::both ? bucket_walker::slots - 1 : 0, [&](std::size_t) { return options_.bucket; },
-        [&](unsigned slot, const query_span& s) { begin_bucket(b, at(keys, s.first), s.size(), slot, how.copies); });
+  [[nodiscard]] std::vector<query_span> with_device(hybrid_placement p, const call& c, const hybrid_query& how) const {
+    if (levels_ == nullptr || p == hybrid_placement::host_alone) return {{0, c.n}};
+    const bool lanes = needs_leaves(p) && leaves() != nullptr && c.window() != 0;
     std::vector<query_span> rest;
     try {
-      run_lanes(
-          n, with_leaves, without, [&](unsigned slot) { return leaves_->is_done(slot); },
-          [&](unsigned slot, const query_span&) { leaves_->finish(slot); },
-          [&](unsigned slot, const query_span& s) {
-            finish_bucket(b, at(keys, s.first), s.size(), slot, value_at(values, s.first), found_at(found, s.first));
-          },
-          rest);
+      lanes ? in_lanes(p, c, how, rest) : shared(c, how, rest);
     } catch (const error& e) {
       give_up(e);
     } catch (...) {
@@ -390,11 +393,42 @@ class hybrid_tree_index final : public hybrid_index {
     }
     return rest;
   }
+  void shared(const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
+    const std::size_t bucket = options_.bucket, buckets = (c.n + bucket - 1) / bucket;
+    const auto span = [&](std::size_t i) { return query_span{i * bucket, std::min(c.n, (i + 1) * bucket)}; };
+    const load_balance b = how.balance.value_or(balance_);
+    std::size_t finished = 0;
+    try {
+      const pipeline_times times = run_pipeline(
+          how.buckets, buckets, bucket_walker::slots, finished,
+          [&](std::size_t i, unsigned slot) { begin_bucket(b, c, span(i), slot, how.copies); },
+          [&](unsigned slot) { (void)walker_->wait(slot); },
+          [&](std::size_t i, unsigned slot) { finish_bucket(b, c, span(i), slot); });
+      if (buckets >= 8 && how.buckets == bucket_handling::double_buffered && !how.balance)
+        balance_ = rebalanced(balance_, times.waited, times.worked);
+    } catch (...) {
+      rest.push_back({finished * bucket, c.n});
+      throw;
+    }
+  }
+  void in_lanes(hybrid_placement p, const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
+    const load_balance b = how.balance.value_or(balance_);
+    const std::size_t window = c.window(), bucket = options_.bucket;
+    lane with_leaves(
+        device_leaves::slots, [&](std::size_t left) { return window_of(p, window, c.n, left); }, c.start);
+    lane without(
+        p == hybrid_placement::both ? bucket_walker::slots - 1 : 0, [&](std::size_t) { return bucket; },
+        [&](unsigned slot, const query_span& s) { begin_bucket(b, c, s, slot, how.copies); });
+    run_lanes(
+        c.n, with_leaves, without, [&](unsigned slot) { return leaves_->is_done(slot); },
+        [&](unsigned slot, const query_span&) { leaves_->finish(slot); },
+        [&](unsigned slot, const query_span& s) { finish_bucket(b, c, s, slot); }, rest);
+  }
   /// Of n queries, `left` are not taken yet. The host must find some to do beside the device, and at the end both
   /// should be ready at about the same time.
-  [[nodiscard]] std::size_t window_of(hybrid_placement p, std::size_t n, std::size_t left) const {
+  [[nodiscard]] std::size_t window_of(hybrid_placement p, std::size_t most, std::size_t n, std::size_t left) const {
     const std::size_t wanted = (p == hybrid_placement::both ? left : n) / 4;
-    return std::clamp(wanted, std::min(options_.bucket, window_), window_);
+    return std::clamp(wanted, std::min(options_.bucket, most), most);
   }
   /// It reads and writes the caller's memory.
   void let_device_end() const noexcept {
@@ -417,6 +451,7 @@ class hybrid_tree_index final : public hybrid_index {
   mutable std::unique_ptr<device_leaves> leaves_;
   mutable bool has_no_leaves_ = false;  ///< they were asked for, and could not be made
   mutable std::size_t window_ = 0;      ///< of leaves_, at most
+  mutable std::size_t spare_ = 0;       ///< of the device's memory beside leaves_ and its windows
   mutable load_balance balance_;
   hybrid_placement tuned_ = hybrid_placement::automatic;
   mutable std::string reason_;

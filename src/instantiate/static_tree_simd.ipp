@@ -23,6 +23,7 @@ const void* kernels_of() {
   static constexpr detail::cpu_kernels<W, V> table{
       run_piece<Team, find_job<W, V>>, run_piece<Team, bound_job<W, V>>,  run_piece<plain, neighbour_job<W, V>>,
       run_piece<plain, at_job<W, V>>,  run_piece<plain, count_job<W, V>>, run_piece<plain, fill_job<W, V>>,
+      run_piece<plain, rows_job<W, V>>,
       run_piece<plain, aggregate_job<W, V>>, run_piece<plain, walk_job<W>>, run_piece<plain, table_job<W>>, HWY_TARGET};
   return &table;
 }

@@ -21,6 +21,7 @@ struct cpu_kernels {
   cpu_piece<at_job<Word, ValueBytes>> at;
   cpu_piece<count_job<Word, ValueBytes>> count;
   cpu_piece<fill_job<Word, ValueBytes>> fill;
+  cpu_piece<rows_job<Word, ValueBytes>> rows;
   cpu_piece<aggregate_job<Word, ValueBytes>> aggregate;
   cpu_piece<walk_job<Word>> walk;
   cpu_piece<table_job<Word>> table;
@@ -61,6 +62,10 @@ auto cpu_kernel(const count_job<W, V>&, node_search s) {
 template <class W, unsigned V>
 auto cpu_kernel(const fill_job<W, V>&, node_search s) {
   return best_cpu_kernels<W, V>(s).fill;
+}
+template <class W, unsigned V>
+auto cpu_kernel(const rows_job<W, V>&, node_search s) {
+  return best_cpu_kernels<W, V>(s).rows;
 }
 template <class W, unsigned V>
 auto cpu_kernel(const aggregate_job<W, V>&, node_search s) {

@@ -195,6 +195,24 @@ class index_on final : public static_index {
     return result;
   }
 
+  void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
+            void* out_values, std::uint64_t* counts, const execution& ex) const override {
+    const std::size_t limit = options.limit;
+    pieces(n,
+           {input(lo, key_bytes()), input(hi, key_bytes()), output(out_keys, limit * key_bytes()),
+            output(out_values, limit * elements_.value_bytes), output(counts, 8)},
+           ex, [this, options](Context& context, const pointers& p, std::size_t count) {
+             rows_job<Word, ValueBytes> job = row_wise(p[1], options, p[2], p[3], static_cast<std::uint64_t*>(p[4]));
+             job.keys = p[0];
+             launch(context, job, count);
+           });
+  }
+  void rows_from(const std::uint32_t* lines, const void* lo, const void* hi, std::size_t n,
+                 const range_options& options, void* out_keys, void* out_values, std::uint64_t* counts) const override {
+    answer_from(lines, lo, n,
+                row_wise(hi, options, out_keys, elements_.value_bytes == 0 ? nullptr : out_values, counts));
+  }
+
   void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                  std::uint8_t* found, const execution& ex) const override {
     const scalar_kind kind = ValueBytes == 0 ? elements_.key : elements_.value;
@@ -226,7 +244,8 @@ class index_on final : public static_index {
   }
 
  private:
-  using pointers = std::array<void*, 4>;
+  static constexpr std::size_t most_operands = 5;
+  using pointers = std::array<void*, most_operands>;
 
   /// One array of a bulk call.
   struct operand {
@@ -240,7 +259,8 @@ class index_on final : public static_index {
 
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements_.key); }
 
-  /// On a CPU without taking the stream's errors away from whoever synchronises it; on a GPU errors stay with the device.
+  /// On a CPU without taking the stream's errors away from whoever synchronises it; on a GPU errors stay with the
+  /// device.
   void wait_for_build() const {
     if constexpr (Context::on_gpu) {
       built_on_.synchronize();
@@ -291,25 +311,28 @@ class index_on final : public static_index {
   template <class Body>
   void pieces(std::size_t n, std::initializer_list<operand> list, const execution& ex, Body body) const {
     if (n == 0) return;
-    std::array<operand, 4> operands{};
+    std::array<operand, most_operands> operands{};
     std::copy(list.begin(), list.end(), operands.begin());
     submit(ex, [this, n, operands, body, order = ex.order] {
       Context context(where_, order);
       const bool local = std::all_of(operands.begin(), operands.end(), [&](const operand& o) {
         return o.memory() == nullptr || where_.is_local(o.memory());
       });
-      constexpr std::size_t piece = std::size_t{1} << 24;
-      const std::size_t step = local ? n : piece;
+      constexpr std::size_t piece = std::size_t{1} << 24,
+                            widest = 64;  // queries, and bytes of each that this is meant for
+      std::size_t wide = 0;
+      for (const operand& o : operands) wide += o.element_bytes;
+      const std::size_t step = local ? n : std::max<std::size_t>(1, wide <= widest ? piece : piece * widest / wide);
       for (std::size_t first = 0; first < n; first += step)
         run_piece(context, operands, first, std::min(step, n - first), body);
     });
   }
 
   template <class Body>
-  void run_piece(Context& context, const std::array<operand, 4>& operands, std::size_t first, std::size_t count,
-                 const Body& body) const {
-    std::array<std::optional<staged_input>, 4> in;
-    std::array<std::optional<staged_output>, 4> out;
+  void run_piece(Context& context, const std::array<operand, most_operands>& operands, std::size_t first,
+                 std::size_t count, const Body& body) const {
+    std::array<std::optional<staged_input>, most_operands> in;
+    std::array<std::optional<staged_output>, most_operands> out;
     pointers p{};
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const operand& o = operands[i];
@@ -398,6 +421,17 @@ class index_on final : public static_index {
     job.limit = options.limit;
     job.counts = counts;
     job.starts = starts;
+    return job;
+  }
+  [[nodiscard]] static rows_job<Word, ValueBytes> row_wise(const void* hi, const range_options& options, void* out_keys,
+                                                           void* out_values, std::uint64_t* counts) {
+    rows_job<Word, ValueBytes> job;
+    job.hi = hi;
+    job.ends = options.ends;
+    job.limit = options.limit;
+    job.out_keys = out_keys;
+    job.out_values = out_values;
+    job.counts = counts;
     return job;
   }
   void fill(Context& context, std::size_t queries, const std::uint64_t* offsets, const std::uint64_t* starts,

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "blink_conformance/point_suite.hpp"
+#include "support/rows.hpp"
 
 namespace espalier::test {
 
@@ -90,41 +91,7 @@ class blink_range_suite : public blink_point_suite<Key, Value, Policy> {
     const auto later_ranges = s.tree().range_async(lo.in(), hi.in(), options, here().own);
     here().own.synchronize();
     expect_ranges(later_ranges);
-    if (options.limit <= 30) check_rows(s, b, options, offsets, keys, values);
-  }
-
-  /// `offsets`, `keys` and `values`: the ranges one behind the other.
-  static void check_rows(const subject_type& s, const bounds& b, const range_options& options, const ranks& offsets,
-                         const std::vector<Key>& keys, const std::vector<slot>& values) {
-    const std::size_t row = options.limit;
-    lent<Key> lo(here(), b.lo), hi(here(), b.hi);
-    for (const bool async : {false, true}) {
-      lent<Key> row_keys(here(), b.size() * row);
-      lent<slot> row_values(here(), is_set ? 0 : b.size() * row);
-      lent<std::uint64_t> counts(here(), b.size()), alone(here(), b.size());
-      if (async) {
-        s.tree().range_rows_async(lo.in(), hi.in(), row_keys.span(), row_values.span(), counts.span(), options,
-                                  here().own);
-        s.tree().range_rows_async(lo.in(), hi.in(), {}, {}, alone.span(), options, here().own);
-        here().own.synchronize();
-      } else {
-        s.tree().range_rows(lo.in(), hi.in(), row_keys.span(), row_values.span(), counts.span(), options);
-        s.tree().range_rows(lo.in(), hi.in(), {}, {}, alone.span(), options);
-      }
-      const ranks got = counts.get();
-      expect_same("counts of rows without outputs", alone.get(), got);
-      const array<Key>& got_keys = row_keys.get();
-      const array<slot>& got_values = row_values.get();
-      for (std::size_t i = 0; i < b.size(); ++i) {
-        ASSERT_EQ(got[i], offsets[i + 1] - offsets[i]) << "elements of row " << i;
-        for (std::size_t j = 0; j < got[i]; ++j) {
-          ASSERT_TRUE(same(got_keys[i * row + j], keys[offsets[i] + j])) << "key " << j << " of row " << i;
-          if constexpr (!is_set) {
-            ASSERT_TRUE(same(got_values[i * row + j], values[offsets[i] + j])) << "value " << j << " of row " << i;
-          }
-        }
-      }
-    }
+    if (options.limit <= 30) expect_rows<slot>(here(), s.tree(), lo, hi, options, offsets, keys, values);
   }
 
   // ---- aggregates ----------------------------------------------------------------------------------------

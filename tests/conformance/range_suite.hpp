@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "conformance/point_suite.hpp"
+#include "support/rows.hpp"
 
 namespace espalier::test {
 
@@ -71,6 +72,10 @@ class range_suite : public point_suite<Key, Value> {
     check_count(s, b, options, counts);
     check_range(s, b, options, offsets, keys, values);
     check_range_in_two_steps(s, b, options, offsets, keys, values);
+    if (options.limit <= 30) {
+      lent<Key> lo(here(), b.lo), hi(here(), b.hi);
+      expect_rows<slot>(here(), s.tree(), lo, hi, options, offsets, keys, values);
+    }
   }
 
   static void check_count(const subject_type& s, const bounds& b, range_options options, const ranks& want) {

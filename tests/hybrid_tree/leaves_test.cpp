@@ -9,6 +9,7 @@
 #include "hybrid_tree/lanes.hpp"
 #include "hybrid_tree/leaf_cache.hpp"
 #include "support/families.hpp"
+#include "support/hybrid_layouts.hpp"
 #include "support/less_work.hpp"
 #include "support/setting.hpp"
 
@@ -202,6 +203,76 @@ TEST_P(HybridLeaves, TheBudgetIsKept) {
     EXPECT_EQ(tree.stats().leaf_cache_bytes != 0, budget > std::size_t{1} << 18) << tree.stats().leaf_cache_bytes;
   }
 }
+/// Rows of ranges that overlap and lie apart, over keys that separators cannot tell apart, too.
+template <class Key, class Value>
+void list_rows(const device& where, std::size_t n, std::uint64_t limit) {
+  hybrid_options o;
+  o.bucket = 300;
+  o.window = 2500;
+  o.threads = 2;
+  random_words random(n + limit);
+  std::vector<Key> keys(n);
+  std::vector<Value> values(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    keys[i] = static_cast<Key>(i < n / 2 ? 3 * i + 1 : 3 * i + 1 + (std::uint64_t{1} << 28));
+    values[i] = static_cast<Value>(i * 7 + 1);
+  }
+  for (const hybrid_layout layout : layouts) {
+    o.layout = layout;
+    const auto tree = hybrid_tree<Key, Value>::build(keys, values, o, where);
+    const std::size_t ranges = 10000;
+    std::vector<Key> lo(ranges), hi(ranges);
+    for (std::size_t i = 0; i < ranges; ++i) {
+      lo[i] = i % 7 == 0 ? static_cast<Key>(random.below(~std::uint64_t{0})) : keys[random.below(n)];
+      hi[i] = static_cast<Key>(lo[i] + random.below(3 * limit + 3));  // now and then around the end
+    }
+    for (const hybrid_placement p : {hybrid_placement::host_alone, hybrid_placement::shared,
+                                     hybrid_placement::device_alone, hybrid_placement::both}) {
+      for (const interval ends : {interval::closed, interval::open}) {
+        SCOPED_TRACE(to_string(layout) + ", " + to_string(p) + ", " + to_string(ends));
+        const range_options options{ends, limit};
+        hybrid_query how{p};
+        how.copies = ends == interval::open ? host_copies::automatic : host_copies::staged;
+        std::vector<Key> out_keys(ranges * limit);
+        std::vector<Value> out_values(ranges * limit);
+        std::vector<std::uint64_t> counts(ranges, 99), alone(ranges, 99);
+        tree.range_rows(lo, hi, out_keys, out_values, counts, options, how);
+        tree.range_rows(lo, hi, {}, {}, alone, options, how);
+        ASSERT_EQ(counts, alone);
+        for (std::size_t i = 0; i < ranges; ++i) {
+          const bool open = ends == interval::open;
+          auto first = open ? std::upper_bound(keys.begin(), keys.end(), lo[i])
+                            : std::lower_bound(keys.begin(), keys.end(), lo[i]);
+          const auto last = open ? std::lower_bound(keys.begin(), keys.end(), hi[i])
+                                 : std::upper_bound(keys.begin(), keys.end(), hi[i]);
+          const auto size = first < last ? static_cast<std::uint64_t>(last - first) : 0;
+          ASSERT_EQ(counts[i], std::min(size, limit)) << "range " << i << " from " << lo[i] << " to " << hi[i];
+          for (std::uint64_t j = 0; j < counts[i]; ++j, ++first) {
+            ASSERT_EQ(out_keys[i * limit + j], *first) << "range " << i;
+            ASSERT_EQ(out_values[i * limit + j], values[static_cast<std::size_t>(first - keys.begin())]);
+          }
+        }
+      }
+    }
+  }
+}
+TEST_P(HybridLeaves, RowsAreListedInEveryWay) {
+  for (const std::uint64_t limit : {1u, 8u, 40u}) {
+    SCOPED_TRACE("rows of " + std::to_string(limit));
+    list_rows<std::uint64_t, std::uint64_t>(GetParam()->where, 20000 / less_work, limit);
+    list_rows<std::uint32_t, std::uint32_t>(GetParam()->where, 20000 / less_work, limit);
+    list_rows<std::uint32_t, std::uint16_t>(GetParam()->where, 3000, limit);
+    if (HasFatalFailure()) return;
+  }
+}
+TEST_P(HybridLeaves, RowsWithoutAnEndAreRefused) {
+  const std::vector<std::uint64_t> one{1};
+  std::vector<std::uint64_t> counts(1);
+  const auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(one, one, {}, GetParam()->where);
+  EXPECT_THROW(tree.range_rows(one, one, {}, {}, counts, {}), error);
+  tree.range_rows({}, {}, {}, {}, {}, {interval::closed, 3});
+}
+
 // The regular layout has leaves that move when it is written to: there the host reads them.
 TEST_P(HybridLeaves, TheRegularLayoutIsSharedInstead) {
   std::vector<std::uint64_t> keys(20000), values(keys.size());

@@ -336,11 +336,7 @@ class blink_tree {
   }
   void rows_on(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
                const range_options& options, const detail::execution& ex) const {
-    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
-    detail::require_equal("counts of range rows", lo.size(), counts.size());
-    const std::size_t places = detail::row_places(lo.size(), options.limit);
-    detail::require_optional("keys of range rows", places, out_keys.size());
-    detail::require_optional("values of range rows", places, values.size());
+    detail::require_rows(lo.size(), hi.size(), counts.size(), options.limit, out_keys.size(), values.size());
     index_->rows(lo.data(), hi.data(), lo.size(), options, out_keys.empty() ? nullptr : out_keys.data(),
                  values.empty() ? nullptr : values.data(), counts.data(), ex);
   }

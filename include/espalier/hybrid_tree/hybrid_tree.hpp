@@ -80,7 +80,7 @@ class hybrid_tree {
     seek(detail::seek_kind::predecessor, keys, out_keys, values, found);
   }
 
-  // ---- ranges: by the CPU -----------------------------------------------------------------------------------------
+  // ---- ranges: by the CPU, except for range_rows() ----------------------------------------------------------------
   // A range whose lower end is above its upper end is empty.
 
   void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {}) const {
@@ -92,6 +92,15 @@ class hybrid_tree {
   [[nodiscard]] range_result<Key, Value> range(keys_in lo, keys_in hi, const range_options& options = {}) const {
     detail::require_equal("upper ends of ranges", lo.size(), hi.size());
     return range_result<Key, Value>(index_->range(lo.data(), hi.data(), lo.size(), options));
+  }
+  /// The first options.limit elements of every range, those of range i in places i * limit to (i + 1) * limit of
+  /// outputs that have that many for each; counts[i] of them are written, and what is in the others then is not
+  /// specified. In buckets, as find(): the way for many short ranges. `out_keys` and `values` may be empty.
+  void range_rows(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
+                  const range_options& options, const hybrid_query& how = {}) const {
+    detail::require_rows(lo.size(), hi.size(), counts.size(), options.limit, out_keys.size(), values.size());
+    index_->rows(lo.data(), hi.data(), lo.size(), options, out_keys.empty() ? nullptr : out_keys.data(),
+                 values.empty() ? nullptr : values.data(), counts.data(), how);
   }
   /// Sums of integers are exact; floats are added up in double.
   void sum(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed) const {

@@ -31,6 +31,9 @@ class hybrid_index {
                      std::uint64_t* counts) const = 0;
   [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n,
                                             const range_options& options) const = 0;
+  /// As static_index::rows, in host memory.
+  virtual void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
+                    void* out_values, std::uint64_t* counts, const hybrid_query& how) const = 0;
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                          std::uint8_t* found) const = 0;
   /// Strong guarantee: if it throws, the tree is as it was.

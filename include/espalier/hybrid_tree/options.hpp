@@ -66,8 +66,8 @@ struct hybrid_options {
   hybrid_layout layout = hybrid_layout::implicit;
   double fill = 0.75;            ///< of the leaves of the regular layout
   std::size_t bucket = 1 << 18;  ///< queries that travel together
-  /// Queries at most that a device orders by leaf before it reads leaves itself; less where there is less room. The more
-  /// of them, the nearer to each other are the leaves, and the more queries share one.
+  /// Queries at most that a device orders by leaf before it reads leaves itself; less where there is less room. The
+  /// more of them, the nearer to each other are the leaves, and the more queries share one.
   std::size_t window = 1 << 24;
   /// Bytes that the tree may take of the device's memory. What does not fit is walked by the CPU.
   std::size_t device_memory = std::numeric_limits<std::size_t>::max();

@@ -97,6 +97,13 @@ class static_index {
   /// Waits for the total in any case; on a CPU for everything.
   [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
                                             const execution& ex) const = 0;
+  /// The first options.limit elements of range i in places i * limit and up. Null outputs are skipped.
+  virtual void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
+                    void* out_values, std::uint64_t* counts, const execution& ex) const = 0;
+  /// CPU only, as find_from: lines of the lower ends.
+  virtual void rows_from(const std::uint32_t* lines, const void* lo, const void* hi, std::size_t n,
+                         const range_options& options, void* out_keys, void* out_values,
+                         std::uint64_t* counts) const = 0;
   /// out: sum_of<Value> for sum, the value type for min and max (found says which ranges held anything),
   /// double for avg (NaN where the range is empty).
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,

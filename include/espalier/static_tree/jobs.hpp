@@ -97,6 +97,17 @@ struct fill_job {
   void* out_values = nullptr;
 };
 
+/// The first `limit` elements of each range [keys[i], hi[i]], in places i * limit and up: one pass, without offsets.
+template <class Word, unsigned ValueBytes>
+struct rows_job : query_job<Word, ValueBytes> {
+  const void* hi = nullptr;
+  interval ends = interval::closed;
+  std::uint64_t limit = 0;
+  void* out_keys = nullptr;
+  void* out_values = nullptr;
+  std::uint64_t* counts = nullptr;
+};
+
 enum class aggregate_kind : std::uint8_t { sum, min, max, avg };
 
 template <class Word, unsigned ValueBytes>

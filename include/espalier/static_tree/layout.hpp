@@ -158,7 +158,9 @@ struct tree_view {
   unsigned value_bytes = 0;  ///< of the caller's type, at most ValueBytes
   aggregate_view aggregate;
 
+  using word = Word;
   using shape = tree_shape<Word, ValueBytes>;
+  static constexpr unsigned slot_bytes = ValueBytes;
 
   [[nodiscard]] ESPALIER_HD const Word* line_keys(std::uint64_t line) const {
     return reinterpret_cast<const Word*>(lines + line * shape::line_bytes);

@@ -64,6 +64,15 @@ inline std::size_t row_places(std::size_t n, std::uint64_t limit) {
   }
   return n * limit;
 }
+/// Spans of range_rows().
+inline void require_rows(std::size_t lo, std::size_t hi, std::size_t counts, std::uint64_t limit, std::size_t keys,
+                         std::size_t values) {
+  require_equal("upper ends of ranges", lo, hi);
+  require_equal("counts of range rows", lo, counts);
+  const std::size_t places = row_places(lo, limit);
+  require_optional("keys of range rows", places, keys);
+  require_optional("values of range rows", places, values);
+}
 
 }  // namespace detail
 

@@ -5,10 +5,10 @@
 //
 // Every bulk call takes host or device memory, takes a stream last (the device's default stream if left out),
 // and has an _async twin that returns once the work is enqueued: results are there, and errors are thrown, at
-// stream::synchronize(). The tree, and memory handed to an _async call, must live until then. On a GPU, copies from and to
-// ordinary host memory make the caller wait all the same: use device memory or pinned memory to overlap.
-// Calls on one stream run one after the other; threads that ask at the same time use a stream each (device::make_stream).
-// Equal keys keep the order in which they were given. No key and no value is reserved.
+// stream::synchronize(). The tree, and memory handed to an _async call, must live until then. On a GPU, copies from and
+// to ordinary host memory make the caller wait all the same: use device memory or pinned memory to overlap. Calls on
+// one stream run one after the other; threads that ask at the same time use a stream each (device::make_stream). Equal
+// keys keep the order in which they were given. No key and no value is reserved.
 #pragma once
 
 #include <cstdint>
@@ -169,6 +169,18 @@ class static_tree {
     index_->range_fill(lo.data(), lo.size(), options, offsets.data(), room, keys.data(), values.data(), enqueue(s));
   }
 
+  /// The first options.limit elements of every range, those of range i in places i * limit to (i + 1) * limit of
+  /// outputs that have that many for each; counts[i] of them are written, and what is in the others then is not
+  /// specified. One pass, into memory of yours, without waiting for a total. `out_keys` and `values` may be empty.
+  void range_rows(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
+                  const range_options& options, const stream& s = {}) const {
+    rows_on(lo, hi, out_keys, values, counts, options, wait(s));
+  }
+  void range_rows_async(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
+                        const range_options& options, const stream& s = {}) const {
+    rows_on(lo, hi, out_keys, values, counts, options, enqueue(s));
+  }
+
   // ---- aggregates over ranges: O(log n) whatever the length; the index must have been built to keep them -
   // Sums of integers are exact. Sums of floats add block sums in double, never differences of prefix sums.
 
@@ -287,6 +299,12 @@ class static_tree {
     detail::require_equal("upper ends of ranges", lo.size(), hi.size());
     detail::require_equal("count answers", lo.size(), counts.size());
     index_->count(lo.data(), hi.data(), lo.size(), options, counts.data(), ex);
+  }
+  void rows_on(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
+               const range_options& options, const detail::execution& ex) const {
+    detail::require_rows(lo.size(), hi.size(), counts.size(), options.limit, out_keys.size(), values.size());
+    index_->rows(lo.data(), hi.data(), lo.size(), options, out_keys.empty() ? nullptr : out_keys.data(),
+                 values.empty() ? nullptr : values.data(), counts.data(), ex);
   }
   template <class T>
   void aggregate_on(detail::aggregate_op op, keys_in lo, keys_in hi, out<T> results, mask_out found, interval ends,

@@ -1,0 +1,103 @@
+// device_rows_on.hpp - rows of ranges by a device that reads leaves in host memory: the steps after the window's lower
+// ends were walked and ordered by line.
+//
+// A row needs up to `most` lines from the one of its lower end on. Lines of neighbours overlap, and each is fetched
+// once: the lines of a part lie in the order of their numbers, and element i brings those that its left neighbour has
+// not brought.
+#pragma once
+
+#include "espalier/core/config.hpp"
+#include "espalier/static_tree/jobs.hpp"
+
+namespace espalier::detail {
+
+/// Lines of a part of a window.
+struct row_lines {
+  const std::uint32_t* first;   ///< of each element, ascending
+  const std::uint64_t* placed;  ///< lines that the elements before it have brought
+  std::uint64_t most;           ///< for one element
+  std::uint64_t lines;          ///< of the tree
+
+  [[nodiscard]] ESPALIER_INLINE std::uint64_t end(std::size_t i) const {
+    const std::uint64_t e = first[i] + most;
+    return e < lines ? e : lines;
+  }
+  /// First line that element i brings, if that is before its end.
+  [[nodiscard]] ESPALIER_INLINE std::uint64_t brought(std::size_t i) const {
+    const std::uint64_t known = i == 0 ? 0 : end(i - 1);
+    return known > first[i] ? known : first[i];
+  }
+  /// Where the copy of the element's first line is.
+  [[nodiscard]] ESPALIER_INLINE std::uint64_t place(std::size_t i) const { return placed[i] - (brought(i) - first[i]); }
+};
+
+struct count_row_lines {
+  row_lines of;
+  std::uint64_t* counts;
+  ESPALIER_HD void operator()(std::size_t i) const { counts[i] = of.end(i) - of.brought(i); }
+};
+
+/// One step per piece of each line that an element may need.
+template <class Piece, unsigned pieces>
+struct fetch_row_lines {
+  row_lines of;
+  const Piece* leaves;
+  Piece* copies;
+  ESPALIER_HD void operator()(std::size_t t) const {
+    const std::size_t i = t / (pieces * of.most), k = t / pieces % of.most, piece = t % pieces;
+    const std::uint64_t line = of.first[i] + k;
+    if (line < of.brought(i) || line >= of.end(i)) return;
+    copies[(of.place(i) + k) * pieces + piece] = leaves[line * pieces + piece];
+  }
+};
+
+template <class Word, unsigned V>
+struct list_rows {
+  using view = tree_view<Word, V>;
+  static constexpr unsigned per_line = view::shape::keys_per_line;
+
+  rows_job<Word, V> job;  ///< its tree's lines are the host's, all else is the device's
+  row_lines of;
+  const std::uint32_t* order;  ///< where in the window each element is
+  const std::byte* copies;
+
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::size_t element = order[i];
+    const bool above = job.ends == interval::left_open || job.ends == interval::open;
+    const bool below = job.ends == interval::right_open || job.ends == interval::open;
+    const Word lo = encode_bits(job.tree.key, load_bits<Word>(job.tree.key, job.keys, element));
+    const Word hi = encode_bits(job.tree.key, load_bits<Word>(job.tree.key, job.hi, element));
+    const std::uint64_t place = of.place(i), copied = of.end(i);
+    std::uint64_t count = 0;
+    bool more = true;
+    for (std::uint64_t line = of.first[i]; more && line < of.lines; ++line) {
+      // Beyond its copies only where truncated separators could not tell lines apart.
+      const std::byte* at = line < copied ? copies + (place + (line - of.first[i])) * view::shape::line_bytes
+                                          : job.tree.lines + line * view::shape::line_bytes;
+      for (unsigned s = 0; s < per_line && more; ++s) {
+        const Word key = reinterpret_cast<const Word*>(at)[s];
+        if (key < lo || (above && key == lo)) continue;
+        more = count < job.limit && line * per_line + s < job.tree.size && (below ? key < hi : key <= hi);
+        if (more) store(at, s, key, element * job.limit + count++);
+      }
+    }
+    job.counts[element] = count;
+  }
+
+ private:
+  ESPALIER_HD void store(const std::byte* line, unsigned s, Word key, std::size_t to) const {
+    if (job.out_keys != nullptr) store_bits(job.tree.key, job.out_keys, to, decode_bits(job.tree.key, key));
+    if constexpr (V != 0) {
+      if (job.out_values == nullptr) return;
+      using raw = typename value_raw<V>::type;
+      const raw v = reinterpret_cast<const raw*>(line + 32)[s];
+      if (job.tree.value_bytes == V) {
+        static_cast<raw*>(job.out_values)[to] = v;
+      } else {
+        memcpy(static_cast<std::byte*>(job.out_values) + to * job.tree.value_bytes, &v, job.tree.value_bytes);
+      }
+    }
+  }
+};
+
+}  // namespace espalier::detail

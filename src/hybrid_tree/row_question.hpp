@@ -1,0 +1,34 @@
+// row_question.hpp - ranges of one call whose elements are listed row by row (range_rows), and where they go.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "espalier/static_tree/index.hpp"
+
+namespace espalier::detail {
+
+struct row_question {
+  const void* lo;
+  const void* hi;
+  range_options options;  ///< limit: places of a row
+  void* keys;             ///< null: not wanted; so is `values`
+  void* values;
+  std::uint64_t* counts;
+
+  /// The same without the first ranges.
+  [[nodiscard]] row_question from(std::size_t first, element_type elements) const {
+    const std::size_t key = bytes_of(elements.key), row = first * options.limit;
+    const auto moved = [](void* p, std::size_t bytes) -> void* {
+      return p == nullptr ? nullptr : static_cast<char*>(p) + bytes;
+    };
+    return {static_cast<const char*>(lo) + first * key,
+            static_cast<const char*>(hi) + first * key,
+            options,
+            moved(keys, row * key),
+            moved(values, row * elements.value_bytes),
+            counts + first};
+  }
+};
+
+}  // namespace espalier::detail
