@@ -22,20 +22,20 @@ namespace {
 constexpr std::uint64_t block = 4096;
 
 void merge(operation op, const running_aggregate& part, running_aggregate& into) {
-  if (!part.any) return;
+  if (part.count == 0) return;
   into.exact += part.exact;
   into.real += part.real;
-  const bool take = !into.any || (op == operation::min ? part.best < into.best : part.best > into.best);
+  const bool take = into.count == 0 || (op == operation::min ? part.best < into.best : part.best > into.best);
   if (take) into.best = part.best;
-  into.any = true;
+  into.count += part.count;
 }
 
 template <class T>
 void accumulate_typed(operation op, std::span<const T> values, running_aggregate& into) {
   if (values.empty()) return;
   running_aggregate part;
-  part.any = true;
-  if (op == operation::sum) {
+  part.count = values.size();
+  if (adds_up(op)) {
     if constexpr (std::is_floating_point_v<T>) {
       for (const T v : values) part.real += static_cast<double>(v);
     } else if constexpr (sizeof(T) == 4) {
@@ -71,7 +71,7 @@ void expect_aggregates(operation op, const workload& data, const range_set& rang
     accumulate(op, values, at, head, total);
     for (at = head; at + block <= last; at += block) merge(op, blocks[at / block], total);
     accumulate(op, values, at, last, total);
-    store(op, values.kind(), total, out[0].data(), op == operation::sum ? nullptr : out[1].data(), i);
+    store(op, values.kind(), total, out[0].data(), out.size() > 1 ? out[1].data() : nullptr, i);
   });
 }
 
@@ -116,7 +116,7 @@ std::uint64_t checksum(const column& values) {
 }
 
 bool same(scalar_kind kind, operation op, const column& a, const column& b, std::uint64_t i) {
-  if (op == operation::sum && kind == scalar_kind::f64) {
+  if (adds_up(op) && kind == scalar_kind::f64) {
     const double x = a.as<double>()[i], y = b.as<double>()[i];
     return x == y || std::abs(x - y) <= 1e-9 * std::max(std::abs(x), std::abs(y)) || (std::isnan(x) && std::isnan(y));
   }
@@ -211,6 +211,9 @@ answers make_answers(operation op, const data_spec& spec, std::size_t queries, s
       add(summand, queries);
       add(scalar_kind::u8, queries);
       break;
+    case operation::avg:
+      add(scalar_kind::f64, queries);
+      break;
     case operation::visit:
       add(scalar_kind::u64, 1);
       break;
@@ -247,13 +250,20 @@ void store(operation op, scalar_kind summand, const running_aggregate& result, v
     std::memcpy(static_cast<std::byte*>(out) + i * bytes, from, bytes);
     return;
   }
+  if (op == operation::avg) {
+    const bool floats = sum_kind(summand) == scalar_kind::f64;
+    const double total = floats ? result.real : static_cast<double>(result.exact);
+    static_cast<double*>(out)[i] = result.count == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                                     : total / static_cast<double>(result.count);
+    return;
+  }
   std::uint64_t raw = 0;
-  if (result.any) {
+  if (result.count != 0) {
     raw = bytes_of(summand) == 4 ? decode_bits(summand, static_cast<std::uint32_t>(result.best))
                                  : decode_bits(summand, result.best);
   }
   store_bits<std::uint64_t>(summand, out, i, raw);
-  static_cast<std::uint8_t*>(found)[i] = result.any ? 1 : 0;
+  static_cast<std::uint8_t*>(found)[i] = result.count != 0 ? 1 : 0;
 }
 
 answers expected_answers(operation op, const workload& data, const query_view& queries) {

@@ -3,7 +3,8 @@
 //   find, find-sorted   values, found      range          offsets, keys, values
 //   contains            found              sum            sums (128-bit sums are two u64 each)
 //   lower-bound         ranks              min, max       values, found
-//   count, count-prefix counts             visit          one checksum
+//   count, count-prefix counts             avg            means (NaN where a range is empty)
+//   visit               one checksum
 // A B-link tree has no ranks: its lower-bound writes keys, values, found.
 #pragma once
 
@@ -51,7 +52,7 @@ struct query_view {
 [[nodiscard]] answers expected_neighbours(operation op, const workload& data, const query_set& queries);
 
 /// The first difference among the answers to the first `queries` queries, as a sentence; nothing if they agree.
-/// Sums of floats agree within a relative 1e-9, everything else bit by bit.
+/// Sums of floats and means agree within a relative 1e-9, everything else bit by bit.
 [[nodiscard]] std::optional<std::string> difference(operation op, const data_spec& spec, const query_view& input,
                                                     const answers& ours, const answers& theirs,
                                                     const std::string& their_name, std::size_t queries,
@@ -61,12 +62,12 @@ struct query_view {
 void require_right(operation op, const data_spec& spec, const query_view& input, const answers& ours,
                    const answers& expected);
 
-/// Sum, minimum or maximum of elements [first, last) of an array, added to a running result.
+/// Sum, mean, minimum or maximum of elements [first, last) of an array, added to a running result.
 struct running_aggregate {
   int128 exact = 0;        ///< sum of integers
   double real = 0;         ///< sum of floats
   std::uint64_t best = 0;  ///< order-preserving word of the minimum or maximum
-  bool any = false;
+  std::uint64_t count = 0;
 };
 void accumulate(operation op, const column& values, std::uint64_t first, std::uint64_t last, running_aggregate& into);
 /// The same for one scalar, given as its bits.

@@ -47,7 +47,7 @@ class blink_subject {
   [[nodiscard]] answers fetch(const range_buffers& raw) const;
   /// Elements of a snapshot.
   [[nodiscard]] std::uint64_t snapshot() const;
-  /// find, contains, lower-bound, successor, predecessor, count, sum, min, max.
+  /// find, contains, lower-bound, successor, predecessor, count, sum, min, max, avg.
   void ask(operation op, const request& what) const;
   [[nodiscard]] range_buffers range(const request& what) const;
   /// Ranges into rows; columns of the answers: counts, keys, values.

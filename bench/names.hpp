@@ -33,6 +33,7 @@ enum class operation : std::uint8_t {
   sum,
   min,
   max,
+  avg,
   visit,
   count_prefix,
   range_rows,
@@ -112,6 +113,7 @@ inline constexpr std::array operation_names{
     named<operation>{"sum", operation::sum},
     named<operation>{"min", operation::min},
     named<operation>{"max", operation::max},
+    named<operation>{"avg", operation::avg},
     named<operation>{"visit", operation::visit},
     named<operation>{"count-prefix", operation::count_prefix},
     named<operation>{"range-rows", operation::range_rows},
@@ -270,8 +272,10 @@ template <class Table>
 /// Operations whose queries are pairs (lo, hi).
 [[nodiscard]] constexpr bool takes_ranges(operation op) {
   return op == operation::range || op == operation::range_rows || op == operation::count || op == operation::sum ||
-         op == operation::min || op == operation::max;
+         op == operation::min || op == operation::max || op == operation::avg;
 }
+/// Operations that add up what lies in ranges.
+[[nodiscard]] constexpr bool adds_up(operation op) { return op == operation::sum || op == operation::avg; }
 /// Operations that give the elements of ranges.
 [[nodiscard]] constexpr bool lists_ranges(operation op) {
   return op == operation::range || op == operation::range_rows;
@@ -318,7 +322,8 @@ template <class Table>
   }
   if (index == index_kind::hybrid) {
     return op == operation::build || op == operation::find || op == operation::contains || asks_neighbours(op) ||
-           takes_ranges(op) || op == operation::insert || op == operation::update || op == operation::erase;
+           (takes_ranges(op) && op != operation::avg) || op == operation::insert || op == operation::update ||
+           op == operation::erase;
   }
   return op >= operation::successor || op == operation::build || op == operation::find || op == operation::contains ||
          op == operation::lower_bound || takes_ranges(op);
@@ -338,7 +343,7 @@ template <class Table>
 
 /// What an index must keep for an operation.
 [[nodiscard]] constexpr aggregates needed_by(operation op) {
-  if (op == operation::sum) return aggregates::sum;
+  if (adds_up(op)) return aggregates::sum;
   return op == operation::min || op == operation::max ? aggregates::min_max : aggregates::none;
 }
 

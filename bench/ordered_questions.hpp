@@ -9,7 +9,7 @@
 
 namespace espalier::bench {
 
-/// lower-bound, successor, predecessor, count, sum, min, max; `how` is what the index wants to know besides.
+/// lower-bound, successor, predecessor, count, sum, min, max, avg; `how` is what the index wants to know besides.
 template <class Index, class... How>
 void ask_in_order(const Index& tree, operation op, const request& r, const How&... how) {
   using espalier::detail::aggregate_op;
@@ -26,7 +26,8 @@ void ask_in_order(const Index& tree, operation op, const request& r, const How&.
   } else if (op == operation::count) {
     tree.count(r.keys, r.hi, r.queries, {}, static_cast<std::uint64_t*>(r.out[0]), how...);
   } else {
-    tree.aggregate(aggregate_op::sum, r.keys, r.hi, r.queries, interval::closed, r.out[0], nullptr, how...);
+    tree.aggregate(op == operation::avg ? aggregate_op::avg : aggregate_op::sum, r.keys, r.hi, r.queries,
+                   interval::closed, r.out[0], nullptr, how...);
   }
 }
 

@@ -35,7 +35,7 @@ class binary_search_peer final : public peer {
   [[nodiscard]] bool answers(operation op) const override { return !takes_no_queries(op); }
   [[nodiscard]] std::size_t sample(operation op, std::size_t queries, double mean_length) const override {
     const std::size_t most = std::min(queries, most_peer_queries);
-    const bool walks = op == operation::sum || op == operation::min || op == operation::max || op == operation::range;
+    const bool walks = takes_ranges(op) && op != operation::count;
     return walks ? limited_sample(most, mean_length, 0x1p28) : most;
   }
   void run(operation op, const request& r) override {

@@ -109,6 +109,8 @@ class typed_subject final : public subject {
       tree_->count_async(lo, hi, out<std::uint64_t>(r.out[0], n), {}, r.order);
     } else if (op == operation::sum) {
       tree_->sum_async(lo, hi, out<sum_type>(r.out[0], n), interval::closed, r.order);
+    } else if (op == operation::avg) {
+      tree_->avg_async(lo, hi, out<double>(r.out[0], n), interval::closed, r.order);
     } else if (op == operation::min) {
       tree_->min_async(lo, hi, out<summand>(r.out[0], n), out<std::uint8_t>(r.out[1], n), interval::closed, r.order);
     } else {

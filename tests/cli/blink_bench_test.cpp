@@ -13,13 +13,35 @@
 namespace espalier::cli_test {
 namespace {
 
-const std::vector<std::string> questions{"find",  "contains", "lower-bound", "successor", "predecessor",
-                                         "range", "count",    "sum",         "min",       "max"};
-const std::vector<std::string> blink_operations{
-    "build",  "find",  "lower-bound", "range", "count",  "contains",     "successor",   "predecessor",
-    "min",    "max",   "snapshot",    "sum",   "insert", "insert-empty", "insert-bulk", "find-after-insert",
-    "update", "erase", "erase-bulk",  "mixed", "ycsb-a", "ycsb-b",       "ycsb-c",      "ycsb-d",
-    "ycsb-e", "ycsb-f"};
+const std::vector<std::string> questions{"find",  "contains", "lower-bound", "successor", "predecessor", "range",
+                                         "count", "sum",      "min",         "max",       "avg"};
+const std::vector<std::string> blink_operations{"build",
+                                                "find",
+                                                "lower-bound",
+                                                "range",
+                                                "count",
+                                                "contains",
+                                                "successor",
+                                                "predecessor",
+                                                "min",
+                                                "max",
+                                                "avg",
+                                                "snapshot",
+                                                "sum",
+                                                "insert",
+                                                "insert-empty",
+                                                "insert-bulk",
+                                                "find-after-insert",
+                                                "update",
+                                                "erase",
+                                                "erase-bulk",
+                                                "mixed",
+                                                "ycsb-a",
+                                                "ycsb-b",
+                                                "ycsb-c",
+                                                "ycsb-d",
+                                                "ycsb-e",
+                                                "ycsb-f"};
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;

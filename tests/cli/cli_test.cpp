@@ -12,8 +12,8 @@ namespace espalier::cli_test {
 namespace {
 
 const std::vector<std::string> operations{"build", "find", "find-sorted", "contains", "lower-bound", "range",
-                                          "count", "sum",  "min",         "max",      "visit"};
-const std::string all_operations = "build,find,find-sorted,contains,lower-bound,range,count,sum,min,max,visit";
+                                          "count", "sum",  "min",         "max",      "avg",         "visit"};
+const std::string all_operations = "build,find,find-sorted,contains,lower-bound,range,count,sum,min,max,avg,visit";
 const std::vector<std::string> distributions{"uniform",  "ascending", "descending",  "almost-sorted",
                                              "shuffled", "gaussian",  "normal",      "gamma",
                                              "zipf",     "clustered", "adversarial", "mesh"};
@@ -56,6 +56,7 @@ TEST_F(cli, bad_arguments_get_one_sentence_and_exit_code_2) {
   expect_refused("bench --hit-rate 2", "--hit-rate");
   expect_refused("bench --threads 100000", "--threads");
   expect_refused("bench --ops sum --aggregates none", "--aggregates");
+  expect_refused("bench --ops avg --aggregates min_max", "--aggregates sum");
   expect_refused("bench --format xml", "xml");
   expect_refused("bench --keys 10 --out /no/such/folder/file", "/no/such/folder/file");
   expect_refused("info --format xml", "xml");
