@@ -106,7 +106,7 @@ void expect_ranges(const workload& data, const range_set& ranges, const answers&
   });
 }
 
-std::uint64_t checksum(const column& values) {
+std::uint64_t checksum_of_column(const column& values) {
   if (values.data() == nullptr) return 0;
   return with_type(values.kind(), [&]<class T>() {
     std::uint64_t total = 0;
@@ -127,7 +127,7 @@ bool same(scalar_kind kind, operation op, const column& a, const column& b, std:
 std::uint64_t answered(operation op, const data_spec& spec, const answers& a, std::size_t c, std::size_t queries) {
   if (op == operation::range) return c == 0 ? queries + 1 : a[0].as<std::uint64_t>()[queries];
   if (op == operation::sum) return queries * sum_words(spec.value == no_value ? spec.key : spec.value);
-  return op == operation::visit ? 1 : queries;
+  return queries;
 }
 
 /// The query that element `at` of column `c` belongs to.
@@ -214,11 +214,8 @@ answers make_answers(operation op, const data_spec& spec, std::size_t queries, s
     case operation::avg:
       add(scalar_kind::f64, queries);
       break;
-    case operation::visit:
-      add(scalar_kind::u64, 1);
-      break;
     default:
-      break;  // build, and writes: blink_script.hpp
+      break;  // build, visit, and writes: blink_script.hpp
   }
   return out;
 }
@@ -253,8 +250,8 @@ void store(operation op, scalar_kind summand, const running_aggregate& result, v
   if (op == operation::avg) {
     const bool floats = sum_kind(summand) == scalar_kind::f64;
     const double total = floats ? result.real : static_cast<double>(result.exact);
-    static_cast<double*>(out)[i] = result.count == 0 ? std::numeric_limits<double>::quiet_NaN()
-                                                     : total / static_cast<double>(result.count);
+    static_cast<double*>(out)[i] =
+        result.count == 0 ? std::numeric_limits<double>::quiet_NaN() : total / static_cast<double>(result.count);
     return;
   }
   std::uint64_t raw = 0;
@@ -268,9 +265,7 @@ void store(operation op, scalar_kind summand, const running_aggregate& result, v
 
 answers expected_answers(operation op, const workload& data, const query_view& queries) {
   answers out = make_answers(op, data.spec, queries.size(), op == operation::range ? queries.elements() : 0);
-  if (op == operation::visit) {
-    out[0].as<std::uint64_t>()[0] = checksum(data.keys) + checksum(data.values);
-  } else if (op == operation::count) {
+  if (op == operation::count) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
       out[0].as<std::uint64_t>()[i] = queries.ranges->last[i] - queries.ranges->first[i];
     }
@@ -297,6 +292,10 @@ std::optional<std::string> difference(operation op, const data_spec& spec, const
     }
   }
   return {};
+}
+
+std::uint64_t checksum_of(const workload& data) {
+  return checksum_of_column(data.keys) + checksum_of_column(data.values);
 }
 
 answers expected_neighbours(operation op, const workload& data, const query_set& queries) {

@@ -4,7 +4,6 @@
 //   contains            found              sum            sums (128-bit sums are two u64 each)
 //   lower-bound         ranks              min, max       values, found
 //   count, count-prefix counts             avg            means (NaN where a range is empty)
-//   visit               one checksum
 // A B-link tree has no ranks: its lower-bound writes keys, values, found.
 #pragma once
 
@@ -47,6 +46,9 @@ struct query_view {
 
 /// The right answers, computed from the sorted arrays without any index.
 [[nodiscard]] answers expected_answers(operation op, const workload& data, const query_view& queries);
+
+/// What a visit of all elements computes (element_bits.hpp).
+[[nodiscard]] std::uint64_t checksum_of(const workload& data);
 
 /// The elements at or beside the queries (asks_neighbours), as columns keys, values, found.
 [[nodiscard]] answers expected_neighbours(operation op, const workload& data, const query_set& queries);

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "bench/blink_visitor.hpp"
 #include "bench/bytes_to_move.hpp"
 #include "bench/range_rows.hpp"
 #include "bench/timing.hpp"
+#include "bench/visit_timing.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -36,6 +38,7 @@ blink_measurement::blink_measurement(const options& what, const blink_data& data
 std::vector<row> blink_measurement::measure(operation op, std::uint64_t queries) {
   if (op == operation::build) return measure_build();
   if (op == operation::snapshot) return measure_snapshot();
+  if (op == operation::visit) return measure_visit();
   return writes(op) ? measure_writes(op, queries) : measure_questions(op, queries);
 }
 
@@ -67,11 +70,10 @@ void blink_measurement::load(blink_subject& tree) const {
   tree.build(keys_.data(), values_.data(), data_.tree.keys.size());
 }
 
-void blink_measurement::finish_row(operation op, std::uint64_t work, const blink_subject& tree, row& r) const {
-  const blink_stats s = tree.stats();
+void blink_measurement::finish_row(operation op, std::uint64_t work, const blink_stats& tree, row& r) const {
   if (r.seconds > 0) r.rate = static_cast<double>(work) / r.seconds;
-  if (s.size != 0) r.bytes_per_key = static_cast<double>(s.bytes) / static_cast<double>(s.size);
-  const auto bytes = bytes_to_move(op, r, spec().key, spec().value, s.leaves * s.node_bytes);
+  if (tree.size != 0) r.bytes_per_key = static_cast<double>(tree.bytes) / static_cast<double>(tree.size);
+  const auto bytes = bytes_to_move(op, r, spec().key, spec().value, tree.leaves * tree.node_bytes);
   if (bytes && copy_bandwidth_ > 0 && r.seconds > 0) r.bandwidth_share = *bytes / r.seconds / copy_bandwidth_;
 }
 
@@ -88,7 +90,7 @@ std::vector<row> blink_measurement::measure_build() const {
     r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
       for (std::size_t i = 0; i < k; ++i) load(tree);
     });
-    finish_row(operation::build, r.keys, tree, r);
+    finish_row(operation::build, r.keys, tree.stats(), r);
   }
   peers_.add_build(rows);
   return rows;
@@ -106,8 +108,27 @@ std::vector<row> blink_measurement::measure_snapshot() const {
     r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
       for (std::size_t i = 0; i < k; ++i) static_cast<void>(tree.snapshot());
     });
-    finish_row(operation::snapshot, r.keys, tree, r);
+    finish_row(operation::snapshot, r.keys, tree.stats(), r);
   }
+  return rows;
+}
+
+std::vector<row> blink_measurement::measure_visit() const {
+  const blink_pairs pairs{where_, {what_.blink.fill}, keys_.data(), values_.data(), data_.tree.keys.size()};
+  const std::uint64_t right = checksum_of(data_.tree);
+  std::vector<row> rows;
+  for (const auto& shape : what_.blink.shapes) {
+    row& r = rows.emplace_back(empty_row(operation::visit, make_tree(shape)));
+    const auto tree = make_blink_visitor(spec(), shape, pairs);
+    if (tree == nullptr) {
+      r.notes.push_back(fmt::format("visit: skipped, not compiled for these types and this shape on a {} ({})",
+                                    r.device, visited_blink_trees(where_.kind())));
+      continue;
+    }
+    r.seconds = seconds_of_visit("the tree", right, what_.repeat, [&] { return tree->visit(); });
+    finish_row(operation::visit, r.keys, tree->stats(), r);
+  }
+  peers_.add_visit(rows);
   return rows;
 }
 
@@ -174,7 +195,7 @@ std::vector<row> blink_measurement::measure_questions(operation op, std::uint64_
         tree.run(placed, options);
       }
       time_question(op, q, tree, r);
-      finish_row(op, r.queries, tree, r);
+      finish_row(op, r.queries, tree.stats(), r);
     }
   }
   peers_.add_questions(lists_ranges(op) ? operation::range : op, *q.elements, q.view(op), q.expected, rows);
@@ -312,7 +333,7 @@ std::vector<row> blink_measurement::measure_writes(operation op, std::uint64_t q
         seconds.push_back(run_once(op, script, steps, contents, options, tree));
       }
       r.seconds = median(std::move(seconds));
-      finish_row(op, script.operations, tree, r);
+      finish_row(op, script.operations, tree.stats(), r);
     }
   }
   peers_.add_script(op, script, rows);

@@ -47,10 +47,11 @@ class blink_measurement {
   [[nodiscard]] row empty_row(operation op, const blink_subject& tree) const;
   [[nodiscard]] blink_subject make_tree(const blink_shape& shape) const;
   void load(blink_subject& tree) const;
-  void finish_row(operation op, std::uint64_t work, const blink_subject& tree, row& r) const;
+  void finish_row(operation op, std::uint64_t work, const blink_stats& tree, row& r) const;
 
   [[nodiscard]] std::vector<row> measure_build() const;
   [[nodiscard]] std::vector<row> measure_snapshot() const;
+  [[nodiscard]] std::vector<row> measure_visit() const;
   [[nodiscard]] std::vector<row> measure_questions(operation op, std::uint64_t queries);
   [[nodiscard]] std::vector<row> measure_writes(operation op, std::uint64_t size) const;
 

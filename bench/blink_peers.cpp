@@ -44,15 +44,20 @@ request request_for(const column& keys, const column& hi, std::size_t queries, c
 
 }  // namespace
 
-bool blink_peers::applies(const std::string& name, std::vector<row>& rows) const {
+bool blink_peers::applies(operation op, const std::string& name, std::vector<row>& rows) const {
   const peer_choice choice = choose_peer(what_, name, what_.index, where_.kind(), data_.tree.keys.size());
   if (!choice.note.empty()) note(rows, choice.note);
-  return choice.measured;
+  const bool answers_it = name != "reduce" || op == operation::visit;
+  if (choice.measured && !answers_it && what_.peers_named) {
+    for (auto& r : rows) r.inapplicable_peers.push_back(name);
+  }
+  return choice.measured && answers_it;
 }
 
-void blink_peers::add_each(std::uint64_t work, bool one_thread, std::vector<row>& rows, const measure& f) const {
+void blink_peers::add_each(operation op, std::uint64_t work, bool one_thread, std::vector<row>& rows,
+                           const measure& f) const {
   for (const auto& name : what_.peers) {
-    if (rows.empty() || !applies(name, rows)) continue;
+    if (rows.empty() || !applies(op, name, rows)) continue;
     const auto map = make_ordered_map(name, data_.tree.spec, one_thread ? 1 : where_.threads());
     const timing t = f(*map, name);
     const double per_unit = t.work == 0 ? 0 : t.seconds / static_cast<double>(t.work);
@@ -70,7 +75,7 @@ void blink_peers::add_each(std::uint64_t work, bool one_thread, std::vector<row>
 
 void blink_peers::add_build(std::vector<row>& rows) const {
   const std::uint64_t n = data_.tree.keys.size();
-  add_each(n, true, rows, [&](ordered_map& map, const std::string&) {
+  add_each(operation::build, n, true, rows, [&](ordered_map& map, const std::string&) {
     const double seconds = median_of_runs(what_.write_repeat, [&] {
       map.load({}, {});
       const stopwatch watch;
@@ -88,7 +93,7 @@ void blink_peers::add_questions(operation op, const workload& elements, const qu
       takes_ranges(op) ? limited_sample(view.size(), mean, 0x1p24) : std::min(view.size(), most_peer_queries);
   const std::uint64_t selected = op == operation::range ? expected[0].as<std::uint64_t>()[queries] : 0;
   const column nothing;
-  add_each(view.size(), false, rows, [&](ordered_map& map, const std::string& name) {
+  add_each(op, view.size(), false, rows, [&](ordered_map& map, const std::string& name) {
     map.load(elements.keys, elements.values);
     const answers out = columns_like(op, expected, queries, selected);
     const request r = view.ranges != nullptr ? request_for(view.ranges->lo, view.ranges->hi, queries, out)
@@ -102,6 +107,30 @@ void blink_peers::add_questions(operation op, const workload& elements, const qu
     });
     return timing{seconds, queries};
   });
+}
+
+void blink_peers::add_visit(std::vector<row>& rows) const {
+  const bool gpu = where_.kind() == device_kind::cuda;
+  const workload& elements = data_.tree;
+  const std::uint64_t right = checksum_of(elements);
+  if (std::none_of(rows.begin(), rows.end(), [](const row& r) { return r.seconds > 0; })) return;
+  for (const auto& name : what_.peers) {
+    if (!applies(operation::visit, name, rows)) continue;
+    // Keys are all different, so that the static tree's multimaps hold what maps do.
+    const auto by = gpu ? make_gpu_peer(name, elements, where_) : make_cpu_peer(name, elements, where_.threads());
+    if (by == nullptr) {
+      note(rows, fmt::format("{}: skipped, not compiled for {}/{}", name, rows[0].key_type, rows[0].value_type));
+      continue;
+    }
+    by->prepare();
+    const double seconds = seconds_of_visit(*by, name, right, what_.repeat, where_.default_stream());
+    if (const std::string text = note_of_one_thread(operation::visit, name, where_.threads()); !text.empty()) {
+      note(rows, text);
+    }
+    for (auto& r : rows) {
+      if (r.seconds > 0) r.peers.push_back({name, seconds, r.keys, seconds / r.seconds});
+    }
+  }
 }
 
 double blink_peers::run_script(operation op, const blink_script& script, ordered_map& map,
@@ -136,7 +165,7 @@ double blink_peers::run_script(operation op, const blink_script& script, ordered
 }
 
 void blink_peers::add_script(operation op, const blink_script& script, std::vector<row>& rows) const {
-  add_each(script.operations, true, rows, [&](ordered_map& map, const std::string& name) {
+  add_each(op, script.operations, true, rows, [&](ordered_map& map, const std::string& name) {
     const double seconds = median_of_runs(what_.write_repeat, [&] { return run_script(op, script, map, name); });
     return timing{seconds, script.operations};
   });

@@ -1,5 +1,5 @@
-// blink_peers.hpp - std::map and absl::btree_map doing what the B-link tree did, checked alike and timed once for all
-// kinds of tree that were measured on the same data.
+// blink_peers.hpp - std::map and absl::btree_map doing what the B-link tree did, and an array that is visited as it
+// was, checked alike and timed once for all kinds of tree that were measured on the same data.
 #pragma once
 
 #include <functional>
@@ -25,6 +25,7 @@ class blink_peers {
   void add_build(std::vector<row>& rows) const;
   void add_questions(operation op, const workload& elements, const query_view& queries, const answers& expected,
                      std::vector<row>& rows) const;
+  void add_visit(std::vector<row>& rows) const;
   void add_script(operation op, const blink_script& script, std::vector<row>& rows) const;
 
  private:
@@ -35,8 +36,8 @@ class blink_peers {
   };
   using measure = std::function<timing(ordered_map&, const std::string& name)>;
 
-  void add_each(std::uint64_t work, bool one_thread, std::vector<row>& rows, const measure& f) const;
-  [[nodiscard]] bool applies(const std::string& name, std::vector<row>& rows) const;
+  void add_each(operation op, std::uint64_t work, bool one_thread, std::vector<row>& rows, const measure& f) const;
+  [[nodiscard]] bool applies(operation op, const std::string& name, std::vector<row>& rows) const;
   [[nodiscard]] double run_script(operation op, const blink_script& script, ordered_map& map,
                                   const std::string& name) const;
 

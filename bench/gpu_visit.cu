@@ -1,22 +1,39 @@
 // gpu_visit.cu - reduce() over all elements of an index on a GPU.
 #include "bench/gpu_visit.hpp"
 
-#include "bench/element_bits.hpp"
+#include "bench/visit_all.hpp"
+#include "espalier/blink_tree/visit.hpp"
 #include "espalier/static_tree/visit.hpp"
 
 namespace espalier::bench {
-namespace {
-
-template <class Tree>
-std::uint64_t visit_all(const Tree& tree) {
-  return reduce(tree, std::uint64_t{0}, element_bits{}, add_bits{}, visit_options{.first = 0, .last = tree.size()});
-}
-
-}  // namespace
 
 std::uint64_t visit_on_gpu(const static_tree<std::uint32_t, std::uint32_t>& tree) { return visit_all(tree); }
 std::uint64_t visit_on_gpu(const static_tree<std::uint64_t, std::uint64_t>& tree) { return visit_all(tree); }
 std::uint64_t visit_on_gpu(const static_tree<float, float>& tree) { return visit_all(tree); }
 std::uint64_t visit_on_gpu(const static_tree<double, double>& tree) { return visit_all(tree); }
+
+template <class Key, class Value, class Policy>
+std::uint64_t visit_on_gpu(const blink_tree<Key, Value, Policy>& tree) {
+  static_assert(visits_on_gpu<Key, Value, Policy>());
+  return visit_all(tree);
+}
+
+template <unsigned Slots>
+using nodes_of = blink_policy<protocol::link, upper::express, Slots>;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+template u64 visit_on_gpu(const blink_tree<float, u32>& tree);
+template u64 visit_on_gpu(const blink_tree<double, u64>& tree);
+template u64 visit_on_gpu(const blink_tree<u32, u32>& tree);
+template u64 visit_on_gpu(const blink_tree<u32, u32, nodes_of<8>>& tree);
+template u64 visit_on_gpu(const blink_tree<u32, u32, nodes_of<32>>& tree);
+template u64 visit_on_gpu(const blink_tree<u32, u32, nodes_of<128>>& tree);
+template u64 visit_on_gpu(const blink_tree<u32, u32, nodes_of<4096>>& tree);
+template u64 visit_on_gpu(const blink_tree<u64, u64>& tree);
+template u64 visit_on_gpu(const blink_tree<u64, u64, nodes_of<8>>& tree);
+template u64 visit_on_gpu(const blink_tree<u64, u64, nodes_of<32>>& tree);
+template u64 visit_on_gpu(const blink_tree<u64, u64, nodes_of<128>>& tree);
+template u64 visit_on_gpu(const blink_tree<u64, u64, nodes_of<4096>>& tree);
 
 }  // namespace espalier::bench

@@ -55,8 +55,8 @@ class measurement {
   void measure_queries(operation op, row& r, const inputs& in);
 
   void add_peers(operation op, row& r, const inputs& in, const answers& ours);
-  void add_peer(operation op, row& r, const inputs& in, const answers& ours, const std::string& name,
-                prepared_peer& entry);
+  void add_visitor(row& r, const std::string& name, peer& p) const;
+  void add_peer(operation op, row& r, const inputs& in, const answers& ours, const std::string& name, peer& p) const;
   [[nodiscard]] prepared_peer* peer_named(const std::string& name, row& r);
 
   const options& what_;

@@ -326,7 +326,7 @@ template <class Table>
            op == operation::erase;
   }
   return op >= operation::successor || op == operation::build || op == operation::find || op == operation::contains ||
-         op == operation::lower_bound || takes_ranges(op);
+         op == operation::lower_bound || takes_ranges(op) || op == operation::visit;
 }
 /// Operations of the hybrid tree that travel in buckets: how is an axis.
 [[nodiscard]] constexpr bool travels(operation op) {

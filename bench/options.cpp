@@ -62,8 +62,8 @@ void check_peers(const std::vector<std::string>& peers) {
 /// Peers that tell most: binary search or its parallel, and the floor of build and visit; maps for a tree that changes
 /// and for strings.
 const char* default_peers(index_kind index) {
-  return index == index_kind::static_tree ? "lower-bound,tbb-sort,thrust-lower-bound,cub-sort,reduce"
-                                          : "std-map,absl-btree";
+  if (index == index_kind::static_tree) return "lower-bound,tbb-sort,thrust-lower-bound,cub-sort,reduce";
+  return index == index_kind::blink ? "std-map,absl-btree,reduce" : "std-map,absl-btree";
 }
 
 std::vector<std::uint64_t> parse_queries(const std::string& text) {

@@ -9,6 +9,7 @@
 #include "bench/options.hpp"
 #include "bench/peer_arrays.hpp"
 #include "bench/row.hpp"
+#include "bench/visit_timing.hpp"
 
 namespace espalier::bench {
 
@@ -17,21 +18,21 @@ std::unique_ptr<peer> make_map_peer(std::string_view name, const workload& data,
 
 const std::vector<peer_entry>& known_peers() {
   constexpr auto any = std::numeric_limits<std::uint64_t>::max();
-  constexpr std::array only_static{true, false, false, false}, every{true, true, true, true},
-      only_radix{false, false, true, false};
+  constexpr std::array only_static{true, false, false, false}, visited{true, true, false, false},
+      every{true, true, true, true}, only_radix{false, false, true, false};
   static const std::vector<peer_entry> list{
       {"lower-bound", device_kind::cpu, any, only_static},
       {"std-map", device_kind::cpu, std::uint64_t{1} << 22, every},
       {"absl-btree", device_kind::cpu, std::uint64_t{1} << 26, every},
       {"vector-scan", device_kind::cpu, any, only_static},
       {"tbb-sort", device_kind::cpu, any, only_static},
-      {"reduce", device_kind::cpu, any, only_static},
+      {"reduce", device_kind::cpu, any, visited},
       {"pointer-art", device_kind::cpu, std::uint64_t{1} << 26, only_radix},
       {"grt-like", device_kind::cpu, any, only_radix},
       {"fixed-table", device_kind::cpu, any, only_radix},
       {"thrust-lower-bound", device_kind::cuda, any, only_static},
       {"cub-sort", device_kind::cuda, any, only_static},
-      {"reduce", device_kind::cuda, any, only_static},
+      {"reduce", device_kind::cuda, any, visited},
       {"grt-like", device_kind::cuda, any, only_radix},
       {"fixed-table", device_kind::cuda, any, only_radix},
   };
@@ -60,6 +61,23 @@ peer_choice choose_peer(const options& what, std::string_view name, index_kind i
             fmt::format("{}: skipped above {} keys (--force-peers measures it)", name, size_text(entry->most_keys))};
   }
   return {};
+}
+
+double seconds_of_visit(peer& by, std::string_view name, std::uint64_t right, unsigned repeat, const stream& order) {
+  request all;
+  std::uint64_t checksum = 0;
+  all.out[0] = &checksum;
+  all.order = order;
+  return seconds_of_visit(name, right, repeat, [&] {
+    checksum = ~right;
+    by.run(operation::visit, all);
+    return checksum;
+  });
+}
+
+std::string note_of_one_thread(operation op, std::string_view name, unsigned threads) {
+  if (threads <= 1 || !takes_no_queries(op) || (name != "std-map" && name != "absl-btree")) return {};
+  return fmt::format("{}: {} runs in one thread, the index uses {}", name, name_of(op), threads);
 }
 
 std::unique_ptr<peer> make_cpu_peer(std::string_view name, const workload& data, unsigned threads) {

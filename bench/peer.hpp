@@ -5,11 +5,11 @@
 //        absl-btree    absl::btree_multimap, likewise
 //        vector-scan   no index at all: every range query reads all pairs
 //        tbb-sort      build: sorting an array of the same pairs
-//        reduce        visit: adding up an array of the same pairs
+//        reduce        visit: adding up an array of the same pairs; also beside the B-link tree
 //        pointer-art, grt-like, fixed-table   of strings only: radix_peers.hpp
 //   GPU  thrust-lower-bound   the vectorised thrust::lower_bound over the sorted keys, then a gather of values
 //        cub-sort             build: cub::DeviceRadixSort::SortPairs
-//        reduce               visit: cub::DeviceReduce over an array of the same pairs
+//        reduce               visit: cub::DeviceReduce over an array of the same pairs; also beside the B-link tree
 #pragma once
 
 #include <array>
@@ -40,6 +40,12 @@ class peer {
   /// How many of the queries to answer: peers without aggregates walk their ranges, so that a few tell the rate.
   [[nodiscard]] virtual std::size_t sample(operation op, std::size_t queries, double mean_length) const = 0;
 };
+
+/// Seconds in which a peer visits all elements, prepared and checked (visit_timing.hpp).
+[[nodiscard]] double seconds_of_visit(peer& by, std::string_view name, std::uint64_t right, unsigned repeat,
+                                      const stream& order);
+/// A map is filled and walked by one thread, whatever the index uses: the ratio must not hide that. Else empty.
+[[nodiscard]] std::string note_of_one_thread(operation op, std::string_view name, unsigned threads);
 
 struct peer_entry {
   std::string_view name;

@@ -39,7 +39,7 @@ class subject {
   virtual void build(const build_request& what, const device& where) = 0;
   virtual void clear() = 0;
   virtual void run(operation op, const request& what) const = 0;
-  /// Checksum over all elements (answers.hpp); nothing where this device has no code for these types.
+  /// Checksum over all elements (element_bits.hpp); nothing where this device has no code for these types.
   [[nodiscard]] virtual std::optional<std::uint64_t> visit() const = 0;
   [[nodiscard]] virtual tree_stats stats() const = 0;
   [[nodiscard]] virtual validation validate() const = 0;

@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "bench/element_bits.hpp"
 #include "bench/gpu_visit.hpp"
 #include "bench/subject.hpp"
+#include "bench/visit_all.hpp"
 #include "espalier/static_tree/static_tree.hpp"
 #include "espalier/static_tree/visit.hpp"
 
@@ -58,10 +58,7 @@ class typed_subject final : public subject {
   }
 
   [[nodiscard]] std::optional<std::uint64_t> visit() const override {
-    if (tree_->where().kind() == device_kind::cpu) {
-      return reduce(*tree_, std::uint64_t{0}, element_bits{}, add_bits{},
-                    visit_options{.first = 0, .last = tree_->size()});
-    }
+    if (tree_->where().kind() == device_kind::cpu) return visit_all(*tree_);
 #ifdef ESPALIER_HAS_CUDA
     if constexpr (requires { visit_on_gpu(*tree_); }) return visit_on_gpu(*tree_);
 #endif

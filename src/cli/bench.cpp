@@ -33,16 +33,17 @@ const char* footer =
     "hybrid tree in host memory. 'plan' is how the batch was answered.\n\n"
     "Peers, CPU: lower-bound (std::lower_bound on sorted arrays), std-map, absl-btree, vector-scan (no index),\n"
     "tbb-sort (build), reduce (visit). GPU: thrust-lower-bound, cub-sort (build), reduce (visit).\n"
-    "Those of the B-link and the hybrid tree are std-map and absl-btree on a CPU; they write in one thread. Those of\n"
-    "the radix tree are the same with std::string as key, pointer-art (an adaptive radix tree of nodes and pointers),\n"
-    "grt-like (one packed into a single buffer) and fixed-table (ours, updated as the CuART paper does), the latter\n"
-    "two also on a GPU; they find and update, in all threads.\n"
+    "Those of the B-link and the hybrid tree are std-map and absl-btree on a CPU; they write in one thread. Visits of\n"
+    "the B-link tree have reduce, too, also on a GPU. Those of the radix tree are maps with std::string as key,\n"
+    "pointer-art (an adaptive radix tree of nodes and pointers), grt-like (one packed into a single buffer) and\n"
+    "fixed-table (ours, updated as the CuART paper does), the latter two also on a GPU; they find and update, in all\n"
+    "threads.\n"
     "A ratio of 3 means: the index is 3 times as fast. Peers may answer a prefix of the queries.\n\n"
     "B-link tree (--index blink): its keys are all different, and so are the new ones. Before each run of an "
     "operation\n"
     "that writes, the tree is built anew outside the timed part; afterwards every key is looked up. insert, update "
     "and\n"
-    "erase take --batch elements, insert-empty all keys, snapshot all elements; mixed and ycsb-* --queries\n"
+    "erase take --batch elements, insert-empty all keys, snapshot and visit all elements; mixed and ycsb-* --queries\n"
     "operations: mixed 50 % insert;\n"
     "ycsb-a 50 % update, b 5 % update, c finds alone, d 5 % insert and finds of the latest, e 5 % insert and ranges "
     "of\n"
@@ -110,7 +111,7 @@ void add_run_options(CLI::App& c, bench::raw_options& o) {
                    ". hybrid: " + operations(bench::index_kind::hybrid) + " (list)");
   c.add_option("--peers", o.peers,
                "Peers to measure beside (list, or none); default: the arrays, sorts and reductions; blink, radix, "
-               "hybrid: the maps");
+               "hybrid: the maps, for visit also reduce");
   c.add_flag("--force-peers", o.force_peers, "Measure peers at sizes where they take very long or much memory");
   c.add_option("--threads", o.threads, "CPU threads, 0 for all cores (list)")->capture_default_str();
   c.add_option("--repeat", o.repeat, "Timed runs, of which the median counts; default: 5, of writes 3");

@@ -15,33 +15,11 @@ namespace {
 
 const std::vector<std::string> questions{"find",  "contains", "lower-bound", "successor", "predecessor", "range",
                                          "count", "sum",      "min",         "max",       "avg"};
-const std::vector<std::string> blink_operations{"build",
-                                                "find",
-                                                "lower-bound",
-                                                "range",
-                                                "count",
-                                                "contains",
-                                                "successor",
-                                                "predecessor",
-                                                "min",
-                                                "max",
-                                                "avg",
-                                                "snapshot",
-                                                "sum",
-                                                "insert",
-                                                "insert-empty",
-                                                "insert-bulk",
-                                                "find-after-insert",
-                                                "update",
-                                                "erase",
-                                                "erase-bulk",
-                                                "mixed",
-                                                "ycsb-a",
-                                                "ycsb-b",
-                                                "ycsb-c",
-                                                "ycsb-d",
-                                                "ycsb-e",
-                                                "ycsb-f"};
+const std::vector<std::string> blink_operations{
+    "build",  "find",  "lower-bound", "range", "count",  "contains", "successor",    "predecessor", "min",
+    "max",    "avg",   "snapshot",    "visit", "sum",    "insert",   "insert-empty", "insert-bulk", "find-after-insert",
+    "update", "erase", "erase-bulk",  "mixed", "ycsb-a", "ycsb-b",   "ycsb-c",       "ycsb-d",      "ycsb-e",
+    "ycsb-f"};
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -83,7 +61,6 @@ TEST_F(blink_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
   expect_refused("bench --index blink --batch -1", "--batch");
   expect_refused("bench --index blink --fill 0.1", "--fill");
   expect_refused("bench --index blink --fill full", "--fill");
-  expect_refused("bench --index blink --ops visit", "visit");
   expect_refused("bench --index blink --ops find-sorted", "find-sorted");
   expect_refused("bench --index blink --plan small", "--plan");
   expect_refused("bench --index blink --aggregates sum", "--aggregates");
@@ -138,12 +115,12 @@ TEST_P(every_blink_type, does_every_operation_beside_both_maps) {
 
 TEST_P(every_blink_type, works_as_a_set_and_on_every_distribution) {
   const json j = blink(std::string("--keys 1500 --queries 400 --peers none --value-type none --ops "
-                                   "build,find,lower-bound,range,sum,insert,insert-empty,insert-bulk,"
+                                   "build,find,lower-bound,range,avg,visit,insert,insert-empty,insert-bulk,"
                                    "find-after-insert,erase,erase-bulk,mixed,ycsb-c,ycsb-d,ycsb-e --distribution "
                                    "uniform,ascending,descending,almost-sorted,shuffled,gaussian,normal,gamma,zipf,"
                                    "clustered,adversarial,mesh --key-type ") +
                        GetParam());
-  EXPECT_EQ(j["rows"].size(), 15u * 12u);
+  EXPECT_EQ(j["rows"].size(), 16u * 12u);
 }
 
 INSTANTIATE_TEST_SUITE_P(keys, every_blink_type, testing::Values("u32", "i32", "u64", "i64", "f32", "f64"),
@@ -180,6 +157,44 @@ TEST_F(blink_bench, upper_levels_and_widths_are_axes) {
   EXPECT_EQ(slots.count(0), 0u) << "the default shows as what it is";
 }
 
+TEST_F(blink_bench, all_elements_are_visited_in_every_shape) {
+  for (const char* key : {"u32", "u64"}) {
+    const std::string common = std::string("--keys 20000 --threads 2 --ops visit --key-type ") + key;
+    const json widths = blink(common + " --slots 0,8,32,128,4096");
+    ASSERT_EQ(widths["rows"].size(), 5u);
+    for (const auto& row : widths["rows"]) {
+      expect_blink_row(row);
+      EXPECT_GT(row["bandwidth_share"].get<double>(), 0);
+      EXPECT_GT(row["bytes_per_key"].get<double>(), 0);
+      for (const char* peer : {"std-map", "absl-btree", "reduce"}) {
+        ASSERT_TRUE(row["ratio"].contains(peer)) << row.dump(1);
+        EXPECT_EQ(row["peers"][peer]["queries"], 20000);
+      }
+      EXPECT_NE(row["notes"].dump().find("absl-btree: visit runs in one thread"), std::string::npos) << row.dump(1);
+    }
+    EXPECT_EQ(blink(common + " --policy link,none --upper express,classic --peers reduce")["rows"].size(), 4u);
+  }
+}
+
+TEST_F(blink_bench, shapes_that_are_not_compiled_for_a_visit_are_skipped_with_a_note) {
+  const json j = blink("--keys 1000 --key-type f64 --slots 0,128 --ops visit --peers reduce");
+  ASSERT_EQ(j["rows"].size(), 2u);
+  EXPECT_TRUE(j["rows"][0]["ratio"].contains("reduce")) << j["rows"][0].dump(1);
+  EXPECT_EQ(j["rows"][1]["seconds"], 0);
+  EXPECT_TRUE(j["rows"][1]["ratio"].empty()) << "nothing to compare with\n" << j["rows"][1].dump(1);
+  EXPECT_NE(j["rows"][1]["notes"].dump().find("visit: skipped"), std::string::npos) << j["rows"][1].dump(1);
+}
+
+TEST_F(blink_bench, an_array_is_a_peer_of_visits_alone) {
+  const json j = blink("--keys 1000 --queries 100 --ops build,find,insert,visit --peers reduce");
+  ASSERT_EQ(j["rows"].size(), 4u);
+  for (const auto& row : j["rows"]) {
+    const bool visit = row["op"] == "visit";
+    EXPECT_EQ(row["ratio"].contains("reduce"), visit) << row.dump(1);
+    EXPECT_EQ(row.contains("inapplicable_peers"), !visit) << row.dump(1);
+  }
+}
+
 TEST_F(blink_bench, writes_go_the_way_that_was_asked_for) {
   const json j =
       blink("--keys 5000 --queries 100 --peers none --path per-key,bulk --ops insert,find,erase,insert-bulk");
@@ -213,9 +228,9 @@ TEST_F(blink_bench, erasing_more_than_there_is_erases_all_and_says_so) {
 
 TEST_F(blink_bench, empty_trees_and_empty_batches_work) {
   const std::string ops =
-      "build,insert,insert-empty,insert-bulk,find-after-insert,update,erase,erase-bulk," + joined(questions);
+      "build,visit,insert,insert-empty,insert-bulk,find-after-insert,update,erase,erase-bulk," + joined(questions);
   for (const char* sizes : {"--keys 0 --queries 100", "--keys 0 --queries 0", "--keys 1 --queries 1"}) {
-    EXPECT_EQ(blink(std::string(sizes) + " --ops " + ops)["rows"].size(), 8 + questions.size()) << sizes;
+    EXPECT_EQ(blink(std::string(sizes) + " --ops " + ops)["rows"].size(), 9 + questions.size()) << sizes;
   }
   EXPECT_EQ(blink("--keys 100 --queries 0 --ops " + all_blink_operations)["rows"].size(), blink_operations.size());
 }

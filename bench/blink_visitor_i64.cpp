@@ -1,0 +1,10 @@
+// blink_visitor_i64.cpp - B-link trees with i64 keys, of every value size.
+#include "bench/typed_blink_visitor.hpp"
+
+namespace espalier::bench {
+
+template std::unique_ptr<blink_visitor> make_typed_blink_visitor<std::int64_t>(scalar_kind value,
+                                                                               const blink_shape& shape,
+                                                                               const blink_pairs& pairs);
+
+}  // namespace espalier::bench
