@@ -19,7 +19,7 @@ namespace espalier::bench {
 namespace {
 
 /// Long ranges are added up from sums of blocks, which keeps the check of a million long ranges below a second.
-constexpr std::uint64_t block = 4096;
+constexpr std::uint64_t summed_block = 4096;
 
 void merge(operation op, const running_aggregate& part, running_aggregate& into) {
   if (part.count == 0) return;
@@ -53,9 +53,9 @@ void accumulate_typed(operation op, std::span<const T> values, running_aggregate
 }
 
 std::vector<running_aggregate> block_aggregates(operation op, const column& values) {
-  std::vector<running_aggregate> blocks((values.size() + block - 1) / block);
+  std::vector<running_aggregate> blocks((values.size() + summed_block - 1) / summed_block);
   tbb::parallel_for(std::size_t{0}, blocks.size(), [&](std::size_t b) {
-    accumulate(op, values, b * block, std::min<std::uint64_t>((b + 1) * block, values.size()), blocks[b]);
+    accumulate(op, values, b * summed_block, std::min<std::uint64_t>((b + 1) * summed_block, values.size()), blocks[b]);
   });
   return blocks;
 }
@@ -67,9 +67,9 @@ void expect_aggregates(operation op, const workload& data, const range_set& rang
     running_aggregate total;
     std::uint64_t at = ranges.first[i];
     const std::uint64_t last = ranges.last[i];
-    const std::uint64_t head = std::min(last, (at + block - 1) / block * block);
+    const std::uint64_t head = std::min(last, (at + summed_block - 1) / summed_block * summed_block);
     accumulate(op, values, at, head, total);
-    for (at = head; at + block <= last; at += block) merge(op, blocks[at / block], total);
+    for (at = head; at + summed_block <= last; at += summed_block) merge(op, blocks[at / summed_block], total);
     accumulate(op, values, at, last, total);
     store(op, values.kind(), total, out[0].data(), out.size() > 1 ? out[1].data() : nullptr, i);
   });

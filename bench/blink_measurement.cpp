@@ -15,7 +15,7 @@
 namespace espalier::bench {
 namespace {
 
-constexpr std::uint64_t default_range_length = 32;
+constexpr std::uint64_t blink_range_length = 32;
 
 /// How writes of an operation are to be done, one row for each.
 std::vector<write_path> paths_of(operation op, const options& what) {
@@ -135,7 +135,7 @@ std::vector<row> blink_measurement::measure_visit() const {
 // ---- questions -------------------------------------------------------------------------------------------------
 
 void blink_measurement::make_ranges_for(operation op, std::uint64_t queries, question& q) const {
-  const std::uint64_t length = what_.range_length.value_or(default_range_length);
+  const std::uint64_t length = what_.range_length.value_or(blink_range_length);
   q.ranges =
       lists_ranges(op) ? make_fitting_ranges(*q.elements, queries, length) : make_ranges(*q.elements, queries, length);
   if (q.ranges.size() < queries) {

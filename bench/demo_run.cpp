@@ -20,7 +20,7 @@
 namespace espalier::bench {
 namespace {
 
-constexpr unsigned repeat = 3;
+constexpr unsigned demo_repeat = 3;
 /// A std::map takes microseconds per key it looks up and a third of one per key it walks over: what a peer is given
 /// takes it about a second.
 constexpr std::size_t most_lookups = std::size_t{1} << 17;
@@ -116,7 +116,7 @@ class demo {
     index_->run(q.op, ask_index);
     const answers& ours = out.fetch();
     check(q.op, view, ours, expected_answers(q.op, data_, view), "the reference", q.queries);
-    const double rate = static_cast<double>(q.queries) / timed(repeat, [&] { index_->run(q.op, ask_index); });
+    const double rate = static_cast<double>(q.queries) / timed(demo_repeat, [&] { index_->run(q.op, ask_index); });
     const double map = ask_peer(q, view, lo, ranges.hi, ours, *map_, "std::map");
     const double array = ask_peer(q, view, lo, ranges.hi, ours, *array_, "binary search");
     return {q.text,           rate_text(rate),        rate_text(map),

@@ -12,7 +12,7 @@
 namespace espalier::bench {
 namespace {
 
-constexpr std::uint64_t default_range_length = 32;
+constexpr std::uint64_t radix_range_length = 32;
 /// Where a GPU is asked batch by batch and nothing else is said: as many as the paper's host threads.
 constexpr unsigned default_streams = 8;
 
@@ -197,7 +197,7 @@ void radix_measurement::measure_ranks(operation op, std::uint64_t queries, const
 void radix_measurement::measure_lists(operation op, std::uint64_t queries, const radix_variant& how, row& r) {
   load_if_changed();
   const radix_lists lists =
-      make_radix_lists(op, data_, queries, what_.range_length.value_or(default_range_length), what_.hit_rate);
+      make_radix_lists(op, data_, queries, what_.range_length.value_or(radix_range_length), what_.hit_rate);
   const string_batches low(lists.lo, lists.one_length, lists.size(), where_, how.place);
   const string_batches high(lists.hi, lists.one_length, lists.hi.size(), where_, how.place);
   const keys_of_bytes lo = low.all(), hi = op == operation::range ? high.all() : lo;
