@@ -323,13 +323,18 @@ class hybrid_tree_index final : public hybrid_index {
     std::vector<query_span> rest{{0, c.n}};
     if (how.placement != hybrid_placement::host_alone) {
       const std::lock_guard device_lock(device_);  // the slots serve one call at a time
-      const bool large = c.n >= 4 * options_.bucket;
+      const bool large = c.n >= 4 * bucket_of(c.n);
       const hybrid_placement p = how.placement != hybrid_placement::automatic ? how.placement
                                  : large                                      ? chosen()
                                                                               : hybrid_placement::host_alone;
       rest = with_device(p, c, how);
     }
     for (const query_span& s : rest) c.here(s);
+  }
+  /// Of a call with few queries there are several all the same, so that both processors have something to do.
+  [[nodiscard]] std::size_t bucket_of(std::size_t n) const {
+    constexpr std::size_t least = std::size_t{1} << 16;
+    return std::min(options_.bucket, std::max(n / 16, least));
   }
   void begin_bucket(const load_balance& b, const call& c, const query_span& s, unsigned slot,
                     host_copies copies) const {
@@ -394,7 +399,7 @@ class hybrid_tree_index final : public hybrid_index {
     return rest;
   }
   void shared(const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
-    const std::size_t bucket = options_.bucket, buckets = (c.n + bucket - 1) / bucket;
+    const std::size_t bucket = bucket_of(c.n), buckets = (c.n + bucket - 1) / bucket;
     const auto span = [&](std::size_t i) { return query_span{i * bucket, std::min(c.n, (i + 1) * bucket)}; };
     const load_balance b = how.balance.value_or(balance_);
     std::size_t finished = 0;
@@ -413,7 +418,7 @@ class hybrid_tree_index final : public hybrid_index {
   }
   void in_lanes(hybrid_placement p, const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
     const load_balance b = how.balance.value_or(balance_);
-    const std::size_t window = c.window(), bucket = options_.bucket;
+    const std::size_t window = c.window(), bucket = bucket_of(c.n);
     lane with_leaves(
         device_leaves::slots, [&](std::size_t left) { return window_of(p, window, c.n, left); }, c.start);
     lane without(
