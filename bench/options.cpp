@@ -183,7 +183,7 @@ hybrid_choices parse_hybrid(const raw_options& raw) {
   h.layouts = parse_names("layout", layout_names, or_else(raw.layout, "implicit"));
   h.placements = parse_names("placement", placement_names, or_else(raw.placement, "automatic"));
   h.handlings = parse_names("buckets", handling_names, or_else(raw.buckets, "double-buffered"));
-  h.buckets = parse_numbers("bucket", or_else(raw.bucket, "2^20"));
+  h.buckets = parse_numbers("bucket", or_else(raw.bucket, "2^21"));
   for (const auto b : h.buckets) {
     if (b == 0 || b > most_bucket) {
       throw bad_arguments(fmt::format("--bucket is '{}': give 1 to {}.", b, most_bucket));

@@ -171,7 +171,7 @@ void add_hybrid_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--buckets", o.buckets,
                "hybrid: how buckets follow each other, " + bench::choices(bench::handling_names) +
                    " (list); default: double-buffered");
-  c.add_option("--bucket", o.bucket, "hybrid: queries that travel together, at most (list); default: 2^20");
+  c.add_option("--bucket", o.bucket, "hybrid: queries that travel together, at most (list); default: 2^21");
   c.add_option("--balance", o.balance,
                "hybrid: inner levels of a bucket are shared out as measured or all go to the device, " +
                    bench::choices(bench::balancing_names) + " (list); default: tuned");

@@ -65,7 +65,7 @@ struct load_balance {
 struct hybrid_options {
   hybrid_layout layout = hybrid_layout::implicit;
   double fill = 0.75;            ///< of the leaves of the regular layout
-  std::size_t bucket = 1 << 20;  ///< queries that travel together, at most
+  std::size_t bucket = 1 << 21;  ///< queries that travel together, at most
   /// Queries at most that a device orders by leaf before it reads leaves itself; less where there is less room. The
   /// more of them, the nearer to each other are the leaves, and the more queries share one.
   std::size_t window = 1 << 24;

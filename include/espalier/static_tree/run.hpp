@@ -11,6 +11,7 @@
 
 #include "espalier/static_tree/aggregate.hpp"
 #include "espalier/static_tree/jobs.hpp"
+#include "espalier/static_tree/run_rows.hpp"
 #include "espalier/static_tree/search.hpp"
 
 ESPALIER_BEGIN_ALGORITHMS
@@ -186,14 +187,13 @@ struct runner {
                                              std::size_t last) {
     using search = searcher<Team, Word, V>;
     Word key[2][batch];
-    const auto load = [&](unsigned half, std::size_t i, unsigned n) { load_queries(job, i, n, key[half]); };
     unsigned n = batch_size(first, last);
-    load(0, first, n);
+    load_queries(job, first, n, key[0]);
     for (unsigned j = 0; j < n; ++j) search::prefetch_line(team, job.tree, job.lines[first + j]);
     for (unsigned half = 0; first < last; half ^= 1) {
       const std::size_t next = first + n;
       const unsigned coming = next < last ? batch_size(next, last) : 0;
-      load(half ^ 1, next, coming);
+      load_queries(job, next, coming, key[half ^ 1]);
       for (unsigned j = 0; j < n; ++j) {
         if (j < coming) search::prefetch_line(team, job.tree, job.lines[next + j]);
         const Word k = key[half][j];
@@ -426,93 +426,15 @@ struct runner {
       searcher<Team, Word, V>::prefetch_line(team, job.tree, l);
   }
 
-  // ---- rows -----------------------------------------------------------------------------------------------
-  /// Lines of a row that are asked for beforehand.
-  static constexpr std::uint64_t most_row_lines = 8;
-
   template <class Word, unsigned V>
   static ESPALIER_INLINE void run(Team team, const rows_job<Word, V>& job, std::size_t first, std::size_t last) {
-    using search = searcher<Team, Word, V>;
-    const auto& t = job.tree;
-    const std::uint64_t end = (t.size + search::slots - 1) / search::slots;
-    const std::uint64_t wanted = (job.limit + 2 * search::slots - 2) / search::slots;
-    const std::uint64_t lines = wanted < most_row_lines ? wanted : most_row_lines;
-    struct stage {
-      Word lo[batch], x[batch], hi[batch];
-      std::uint64_t line[batch];
-      bool past[batch];
-      unsigned n = 0;
-    };
-    const bool above = job.ends == interval::left_open || job.ends == interval::open;
-    const auto begin = [&](stage& s, std::size_t i) {
-      s.n = i < last ? batch_size(i, last) : 0;
-      if (s.n == 0 || t.size == 0) return;
-      load_queries(job, i, s.n, s.lo);
-      load_words(t.key, job.hi, i, s.n, s.hi);
-      for (unsigned j = 0; j < s.n; ++j) {
-        const Word sought = static_cast<Word>(s.lo[j] + (above ? 1 : 0));
-        s.past[j] = sought < s.lo[j] || sought > t.last;
-        s.x[j] = s.past[j] ? t.last : search::clamp(t, sought);
-      }
-      find_lines(team, job, i, s.x, s.n, s.line);
-      if constexpr (batch > 1) {
-        for (unsigned j = 0; j < s.n; ++j) {
-          for (std::uint64_t l = s.line[j] + 1; l < s.line[j] + lines && l < end; ++l)
-            search::prefetch_line(team, t, l);
-        }
-      }
-    };
-    if constexpr (batch == 1) {
-      for (std::size_t i = first; i < last; ++i) {
-        stage s;
-        begin(s, i);
-        copy_row(team, job, s.past, s.line, s.x, s.hi, 0, i);
-      }
-    } else {
-      // Lines of a batch are asked for before the one in front of it is copied.
-      stage stages[2];
-      begin(stages[0], first);
-      for (unsigned half = 0; first < last; half ^= 1) {
-        const stage& s = stages[half];
-        begin(stages[half ^ 1], first + s.n);
-        for (unsigned j = 0; j < s.n; ++j) copy_row(team, job, s.past, s.line, s.x, s.hi, j, first + j);
-        first += s.n;
-      }
-    }
-  }
-  template <class Word, unsigned V>
-  static ESPALIER_INLINE void copy_row(Team team, const rows_job<Word, V>& job, const bool* past,
-                                       const std::uint64_t* line, const Word* x, const Word* hi, unsigned j,
-                                       std::size_t i) {
-    using search = searcher<Team, Word, V>;
-    const auto& t = job.tree;
-    const bool below = job.ends == interval::right_open || job.ends == interval::open;
-    std::uint64_t count = 0;
-    if (t.size != 0 && !past[j] && !(below && hi[j] == 0)) {
-      const Word most = static_cast<Word>(hi[j] - (below ? 1 : 0));
-      std::uint64_t rank = search::rank_in(team, t, line[j], x[j]);
-      const std::size_t row = i * job.limit;
-      while (count < job.limit && rank < t.size) {
-        const auto slot = static_cast<unsigned>(rank % search::slots);
-        const Word* keys = t.line_keys(rank / search::slots);
-        unsigned n = 0;
-        for (unsigned k = slot; k < search::slots; ++k) n += keys[k] <= most ? 1u : 0u;  // ascending
-        const bool whole = n == search::slots - slot;
-        if (n > job.limit - count) n = static_cast<unsigned>(job.limit - count);
-        if (n > t.size - rank) n = static_cast<unsigned>(t.size - rank);
-        copy_elements(job, rank, n, row + count);
-        count += n;
-        rank += n;
-        if (!whole) break;
-      }
-    }
-    if (job.counts != nullptr) job.counts[i] = count;
+    rows_runner<Team, runner>::run(team, job, first, last);
   }
 
   /// Elements [rank, rank + count) to places from i on, line by line: on a CPU a line is one or two vector copies.
   template <class Job>
   static ESPALIER_INLINE void copy_elements(const Job& job, std::uint64_t rank, std::size_t count, std::size_t i) {
-    constexpr unsigned slots = decltype(job.tree)::shape::keys_per_line;
+    constexpr unsigned slots = std::remove_cvref_t<decltype(job.tree)>::shape::keys_per_line;
     while (count != 0) {
       const auto slot = static_cast<unsigned>(rank % slots);
       const unsigned n = count < slots - slot ? static_cast<unsigned>(count) : slots - slot;
@@ -529,8 +451,8 @@ struct runner {
   template <class Job>
   static ESPALIER_INLINE void copy_slots(const Job& job, std::uint64_t line, unsigned slot, unsigned n, std::size_t i) {
     const auto& t = job.tree;
-    constexpr unsigned V = decltype(job.tree)::slot_bytes;
-    using Word = typename decltype(job.tree)::word;
+    constexpr unsigned V = std::remove_cvref_t<decltype(job.tree)>::slot_bytes;
+    using Word = typename std::remove_cvref_t<decltype(job.tree)>::word;
     if (job.out_keys != nullptr) {
       const Word* keys = t.line_keys(line) + slot;
       if (t.key == scalar_kind::u32 || t.key == scalar_kind::u64) {

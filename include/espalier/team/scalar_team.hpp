@@ -74,6 +74,9 @@ struct scalar_team {
 #endif
   }
 
+  ESPALIER_INLINE void stream(void* to, const void* from, std::size_t bytes) const { memcpy(to, from, bytes); }
+  ESPALIER_INLINE void end_streams() const {}
+
   template <unsigned First, template <class, unsigned> class Node, class X, unsigned N, class Pred>
   [[nodiscard]] ESPALIER_INLINE unsigned count_from(const Node<X, N>& v, Pred pred) const {
 #if !ESPALIER_CUDA_COMPILER

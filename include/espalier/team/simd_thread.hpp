@@ -23,6 +23,7 @@
 #include "espalier/team/node_search.hpp"
 #include "espalier/team/region.hpp"
 #include "espalier/team/scalar_team.hpp"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 // NEON has no instruction that turns a compare into bits, but it adds up a vector in one.
@@ -260,6 +261,15 @@ template <class NodeSearch = linear_search>
 struct simd_thread : scalar_team {
   template <class X, unsigned N>
   using slots = scalar_team::slots<X, N>;
+
+  ESPALIER_SIMD_INLINE void stream(void* to, const void* from, std::size_t bytes) const {
+    const simd::hn::CappedTag<std::uint8_t, 32> d;
+    for (std::size_t i = 0; i < bytes; i += simd::hn::Lanes(d)) {
+      simd::hn::Stream(simd::hn::LoadU(d, static_cast<const std::uint8_t*>(from) + i), d,
+                       static_cast<std::uint8_t*>(to) + i);
+    }
+  }
+  ESPALIER_SIMD_INLINE void end_streams() const { hwy::FlushStream(); }
 
   template <unsigned First, template <class, unsigned> class Node, class X, unsigned N, class Pred>
   [[nodiscard]] ESPALIER_SIMD_INLINE unsigned count_from(const Node<X, N>& v, Pred pred) const {

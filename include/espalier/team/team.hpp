@@ -23,6 +23,8 @@
 //                                it stays where it is, on a GPU it comes through the read-only path with 16-byte
 //                                loads. p is aligned to min(32, N * sizeof(X)) bytes.
 //   team.prefetch(p)             the line at p will be needed. Never faults, may do nothing.
+//   team.stream(to, from, n)     if T::batch > 1: copies n bytes to memory that is not read soon, past the caches. `to` and
+//                                n are multiples of 32. Others see it after team.end_streams().
 //   team.load_shared<N>(p), team.store_shared(p, s), team.view_shared<N>(p)
 //                                the same for memory that other teams may write meanwhile (sync/shared_memory.hpp): each
 //                                slot comes from one moment, different slots from different ones.

@@ -1,0 +1,147 @@
+// run_rows.hpp - rows of ranges on a team: the first elements of each range, in places of the caller's (run.hpp).
+#if defined(ESPALIER_STATIC_TREE_RUN_ROWS_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ESPALIER_STATIC_TREE_RUN_ROWS_HPP
+#undef ESPALIER_STATIC_TREE_RUN_ROWS_HPP
+#else
+#define ESPALIER_STATIC_TREE_RUN_ROWS_HPP
+#endif
+
+#include "espalier/static_tree/jobs.hpp"
+#include "espalier/static_tree/search.hpp"
+
+ESPALIER_BEGIN_ALGORITHMS
+
+/// `Runner`: runner<Team>, for reading keys, walking and copying.
+template <class Team, class Runner>
+struct rows_runner {
+  static constexpr unsigned batch = Team::batch;
+  /// Lines of a row that are asked for beforehand, and bytes of one that are put together before they are written.
+  static constexpr std::uint64_t most_row_lines = 8;
+  static constexpr std::size_t most_row_bytes = 512;
+
+  /// Ranges of a batch whose lower ends were walked.
+  template <class Word>
+  struct row_batch {
+    Word lo[batch], x[batch], hi[batch];
+    std::uint64_t line[batch];
+    bool past[batch];  ///< all elements are before the range
+    unsigned n = 0;
+  };
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void begin_rows(Team team, const rows_job<Word, V>& job, std::size_t i, std::size_t last,
+                                         row_batch<Word>& b) {
+    using search = searcher<Team, Word, V>;
+    const auto& t = job.tree;
+    b.n = i < last ? Runner::batch_size(i, last) : 0;
+    if (b.n == 0 || t.size == 0) return;
+    const bool above = job.ends == interval::left_open || job.ends == interval::open;
+    Runner::load_queries(job, i, b.n, b.lo);
+    Runner::load_words(t.key, job.hi, i, b.n, b.hi);
+    for (unsigned j = 0; j < b.n; ++j) {
+      const Word sought = static_cast<Word>(b.lo[j] + (above ? 1 : 0));
+      b.past[j] = sought < b.lo[j] || sought > t.last;
+      b.x[j] = b.past[j] ? t.last : search::clamp(t, sought);
+    }
+    Runner::find_lines(team, job, i, b.x, b.n, b.line);
+    if constexpr (batch > 1) {
+      const std::uint64_t end = (t.size + search::slots - 1) / search::slots;
+      const std::uint64_t wanted = (job.limit + 2 * search::slots - 2) / search::slots;
+      const std::uint64_t lines = wanted < most_row_lines ? wanted : most_row_lines;
+      for (unsigned j = 0; j < b.n; ++j) {
+        for (std::uint64_t l = b.line[j] + 1; l < b.line[j] + lines && l < end; ++l) search::prefetch_line(team, t, l);
+      }
+    }
+  }
+
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void run(Team team, const rows_job<Word, V>& job, std::size_t first, std::size_t last) {
+    if constexpr (batch == 1) {
+      for (std::size_t i = first; i < last; ++i) {
+        row_batch<Word> b;
+        begin_rows(team, job, i, last, b);
+        const std::uint64_t count =
+            copy_row(team, job, b, 0, row_target<Word, V>{job.tree, job.out_keys, job.out_values}, i * job.limit);
+        if (job.counts != nullptr) job.counts[i] = count;
+      }
+    } else {
+      // Lines of a batch are asked for before the one in front of it is copied.
+      row_batch<Word> batches[2];
+      begin_rows(team, job, first, last, batches[0]);
+      for (unsigned half = 0; first < last; half ^= 1) {
+        const row_batch<Word>& b = batches[half];
+        begin_rows(team, job, first + b.n, last, batches[half ^ 1]);
+        for (unsigned j = 0; j < b.n; ++j) write_row(team, job, b, j, first + j);
+        first += b.n;
+      }
+      team.end_streams();
+    }
+  }
+  template <class Word, unsigned V>
+  struct row_target {
+    const tree_view<Word, V>& tree;
+    void* out_keys;
+    void* out_values;
+  };
+  [[nodiscard]] static ESPALIER_INLINE bool streams(const void* out, std::size_t row_bytes) {
+    return reinterpret_cast<std::uintptr_t>(out) % 32 == 0 && row_bytes % 32 == 0 && row_bytes <= most_row_bytes;
+  }
+  /// Rows of whole vectors are put together first and written past the caches: otherwise each of their lines would be
+  /// read from memory before it is overwritten.
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void write_row(Team team, const rows_job<Word, V>& job, const row_batch<Word>& b, unsigned j,
+                                        std::size_t i) {
+    const std::size_t key_row = job.limit * bytes_of(job.tree.key), value_row = job.limit * job.tree.value_bytes;
+    std::uint64_t count = 0;
+    if (streams(job.out_keys, key_row) && streams(job.out_values, value_row)) {
+      alignas(64) std::byte keys[most_row_bytes];
+      alignas(64) std::byte values[most_row_bytes];
+      count = copy_row(team, job, b, j,
+                       row_target<Word, V>{job.tree, job.out_keys == nullptr ? nullptr : keys,
+                                           job.out_values == nullptr ? nullptr : values},
+                       0);
+      if (job.out_keys != nullptr && count != 0)
+        put_row(team, static_cast<std::byte*>(job.out_keys) + i * key_row, keys, key_row, count == job.limit);
+      if (job.out_values != nullptr && count != 0)
+        put_row(team, static_cast<std::byte*>(job.out_values) + i * value_row, values, value_row, count == job.limit);
+    } else {
+      count = copy_row(team, job, b, j, row_target<Word, V>{job.tree, job.out_keys, job.out_values}, i * job.limit);
+    }
+    if (job.counts != nullptr) job.counts[i] = count;
+  }
+  static ESPALIER_INLINE void put_row(Team team, std::byte* to, const std::byte* row, std::size_t bytes, bool whole) {
+    if (whole) {
+      team.stream(to, row, bytes);
+    } else {
+      memcpy(to, row, bytes);  // what is behind the last element means nothing
+    }
+  }
+  /// How many elements there were, from place `at` on.
+  template <class Word, unsigned V>
+  [[nodiscard]] static ESPALIER_INLINE std::uint64_t copy_row(Team team, const rows_job<Word, V>& job,
+                                                              const row_batch<Word>& b, unsigned j,
+                                                              const row_target<Word, V>& to, std::size_t at) {
+    using search = searcher<Team, Word, V>;
+    const auto& t = job.tree;
+    const bool below = job.ends == interval::right_open || job.ends == interval::open;
+    if (t.size == 0 || b.past[j] || (below && b.hi[j] == 0)) return 0;
+    const Word most = static_cast<Word>(b.hi[j] - (below ? 1 : 0));
+    std::uint64_t count = 0, rank = search::rank_in(team, t, b.line[j], b.x[j]);
+    while (count < job.limit && rank < t.size) {
+      const auto slot = static_cast<unsigned>(rank % search::slots);
+      const unsigned up_to =
+          team.count(search::keys(team, t, rank / search::slots), not_above<Word>{most});  // ascending
+      std::uint64_t n = up_to > slot ? up_to - slot : 0;
+      if (n > job.limit - count) n = job.limit - count;
+      if (n > t.size - rank) n = t.size - rank;
+      Runner::copy_elements(to, rank, n, at + count);
+      count += n;
+      rank += n;
+      if (up_to < search::slots) break;
+    }
+    return count;
+  }
+};
+
+ESPALIER_END_ALGORITHMS
+
+#endif
