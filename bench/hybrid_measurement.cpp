@@ -236,7 +236,8 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
     return r;
   }
   if (way.balance == balancing::tuned || way.placement == hybrid_placement::automatic) {
-    tree_.tune(first_of(q.keys(), std::min<std::uint64_t>(q.keys().size(), tuning_buckets * shape.bucket)));
+    const std::uint64_t sample = std::min<std::uint64_t>(q.keys().size(), tuning_buckets * shape.bucket);
+    tree_.tune(copy_of(first_of(q.keys(), sample)).data(), sample);
   }
   r.seconds = time_question(q, query_for(way));
   finish_row(r.queries, r);

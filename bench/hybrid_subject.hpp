@@ -30,7 +30,7 @@ class hybrid_subject {
   [[nodiscard]] answers fetch(const range_buffers& raw) const;
   [[nodiscard]] range_buffers range(const request& what, const hybrid_query& how) const;
   void write(write_op op, const column& keys, const column& values, const column& done, update_way way);
-  void tune(const column& keys) { tree_->tune(keys.data(), keys.size()); }
+  void tune(const void* keys, std::size_t n) { tree_->tune(keys, n); }
 
   [[nodiscard]] hybrid_stats stats() const { return tree_->stats(); }
   [[nodiscard]] validation validate() const { return tree_->validate(); }

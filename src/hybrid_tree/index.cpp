@@ -5,6 +5,7 @@
 #include "espalier/hybrid_tree/index.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <shared_mutex>
@@ -20,6 +21,7 @@
 #include "hybrid_tree/lanes.hpp"
 #include "hybrid_tree/pages.hpp"
 #include "hybrid_tree/pipeline.hpp"
+#include "hybrid_tree/placement_choice.hpp"
 
 namespace espalier {
 
@@ -144,14 +146,11 @@ class hybrid_tree_index final : public hybrid_index {
     if (levels_ == nullptr || n == 0) return;
     const std::size_t bucket = std::min(n, options_.bucket), buckets = std::min<std::size_t>(n / bucket, 64);
     const std::size_t all = buckets * bucket;
-    const raw_buffer values(host_, all * elements_.value_bytes, host_.default_stream());
-    const buffer<std::uint8_t> found(host_, all);
+    // Answers go where a caller who cares has memory like that of the keys.
+    const device answers = where_.is_pinned(keys) ? where_.with_pool(where_.host_pool()) : host_;
+    const raw_buffer values(answers, all * elements_.value_bytes, answers.default_stream());
+    const buffer<std::uint8_t> found(answers, all);
     const call question = finding(keys, all, values.data(), found.data(), host_copies::automatic);
-    const auto timed = [](const auto& work) {
-      const auto begin = std::chrono::steady_clock::now();
-      work();
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    };
     std::size_t next = 0;
     balance_ = discover_balance([&](const load_balance& b) {
       const std::size_t first = next++ % buckets * bucket;
@@ -163,31 +162,23 @@ class hybrid_tree_index final : public hybrid_index {
                           timed([&] { finish_bucket(b, question, sample, 0); })};
     });
     // Twice each, since memory is touched for the first time.
-    double best = 0;
-    std::string rates;
-    for (const hybrid_placement p : {hybrid_placement::host_alone, hybrid_placement::shared,
-                                     hybrid_placement::device_alone, hybrid_placement::both}) {
-      if (needs_leaves(p) && leaves() == nullptr) continue;
+    std::vector<hybrid_placement> candidates = placements();
+    choice_ = placement_choice(candidates);
+    for (const hybrid_placement p : candidates) {
       double seconds = 0;
       for (unsigned turn = 0; turn < 2; ++turn) {
         std::vector<query_span> rest;
-        seconds = timed([&] {
-          if (p == hybrid_placement::host_alone) {
-            question.here({0, all});
-          } else {
-            rest = with_device(p, question, {});
-          }
-        });
-        if (!rest.empty()) return;  // the device failed, and reason_ says so
+        seconds = timed([&] { rest = with_device(p, question, {}); });
+        if (p == hybrid_placement::host_alone) {
+          seconds = timed([&] { question.here({0, all}); });
+        } else if (!rest.empty()) {
+          return;  // the device failed, and reason_ says so
+        }
       }
-      if (best == 0 || seconds < best) {
-        best = seconds;
-        tuned_ = p;
-      }
-      rates += (rates.empty() ? "" : ", ") + to_string(p) + " " + rate(all, seconds);
+      choice_.set(p, all, seconds);
     }
-    reason_ = "measured: " + rates + "; inner levels on " + where_.name() + ", shared out as " +
-              std::to_string(balance_.levels) + " levels for " + std::to_string(balance_.share) + " of a bucket.";
+    is_tuned_ = true;
+    tell_choice();
   }
 
  private:
@@ -205,15 +196,27 @@ class hybrid_tree_index final : public hybrid_index {
   [[nodiscard]] const void* at(const void* keys, std::size_t i) const {
     return static_cast<const char*>(keys) + i * key_bytes();
   }
-  [[nodiscard]] static std::string rate(std::size_t n, double seconds) {
-    return std::to_string(static_cast<std::uint64_t>(static_cast<double>(n) / seconds / 1e6)) + " M/s";
+  template <class Work>
+  [[nodiscard]] static double timed(const Work& work) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
-  /// Of large batches, by the one who holds the device.
-  [[nodiscard]] hybrid_placement chosen() const {
-    if (levels_ == nullptr) return hybrid_placement::host_alone;
-    if (tuned_ != hybrid_placement::automatic) return tuned_;
-    if (where_.kind() != device_kind::cuda) return hybrid_placement::host_alone;
-    return side_->lines() == nullptr ? hybrid_placement::shared : hybrid_placement::both;
+  /// Of large batches, by the one who holds the device. A CPU in the device's place has to be asked for: it and the
+  /// host are the same cores.
+  [[nodiscard]] hybrid_placement chosen() const { return has_choice() ? choice_.best() : hybrid_placement::host_alone; }
+  [[nodiscard]] bool has_choice() const {
+    return levels_ != nullptr && (is_tuned_ || where_.kind() == device_kind::cuda);
+  }
+  /// The most promising one first.
+  [[nodiscard]] std::vector<hybrid_placement> placements() const {
+    if (side_->lines() == nullptr) return {hybrid_placement::shared, hybrid_placement::host_alone};
+    return {hybrid_placement::both, hybrid_placement::device_alone, hybrid_placement::shared,
+            hybrid_placement::host_alone};
+  }
+  void tell_choice() const {
+    reason_ = "measured: " + choice_.text() + "; inner levels on " + where_.name() + ", shared out as " +
+              std::to_string(balance_.levels) + " levels for " + std::to_string(balance_.share) + " of a bucket.";
   }
 
   /// A new copy of the inner levels for the device; without one the host works alone.
@@ -221,7 +224,8 @@ class hybrid_tree_index final : public hybrid_index {
     levels_.reset();
     leaves_.reset();
     has_no_leaves_ = false;
-    tuned_ = hybrid_placement::automatic;
+    is_tuned_ = false;
+    choice_ = placement_choice(placements());
     balance_ = {};
     const any_upper_image image = side_->upper();
     const std::size_t bytes = bytes_of_upper(image), buckets = bucket_walker::bytes(key_bytes(), options_.bucket);
@@ -240,8 +244,8 @@ class hybrid_tree_index final : public hybrid_index {
       const bool may_grow = options_.layout == hybrid_layout::regular &&
                             bytes_with(inner_room::growing, bytes) + buckets <= options_.device_memory;
       levels_ = copy_inner_levels(where_, image, may_grow ? inner_room::growing : inner_room::exact);
-      reason_ =
-          where_.kind() == device_kind::cuda ? "there is a GPU; tune() measures." : "there is no GPU; tune() measures.";
+      reason_ = where_.kind() == device_kind::cuda ? "there is a GPU; large calls measure."
+                                                   : "there is no GPU; tune() measures.";
     } catch (const error& e) {
       give_up(e);
     }
@@ -320,16 +324,29 @@ class hybrid_tree_index final : public hybrid_index {
   }
   void ask(const call& c, const hybrid_query& how) const {
     if (c.n == 0) return;
-    std::vector<query_span> rest{{0, c.n}};
-    if (how.placement != hybrid_placement::host_alone) {
+    if (how.placement == hybrid_placement::host_alone) return c.here({0, c.n});
+    std::vector<query_span> rest;
+    {
       const std::lock_guard device_lock(device_);  // the slots serve one call at a time
-      const bool large = c.n >= 4 * bucket_of(c.n);
-      const hybrid_placement p = how.placement != hybrid_placement::automatic ? how.placement
-                                 : large                                      ? chosen()
-                                                                              : hybrid_placement::host_alone;
-      rest = with_device(p, c, how);
+      if (how.placement != hybrid_placement::automatic) {
+        rest = with_device(how.placement, c, how);
+      } else if (c.n < 4 * bucket_of(c.n) || !has_choice()) {
+        rest.push_back({0, c.n});
+      } else {
+        return ask_cheapest(c, how);
+      }
     }
     for (const query_span& s : rest) c.here(s);
+  }
+  /// While the device is held in any case, so that calls do not disturb each other's measurements.
+  void ask_cheapest(const call& c, const hybrid_query& how) const {
+    const hybrid_placement p = choice_.next();
+    const double seconds = timed([&] {
+      for (const query_span& s : with_device(p, c, how)) c.here(s);
+    });
+    if (levels_ == nullptr) return;  // the device failed
+    choice_.note(p, c.n, seconds);
+    tell_choice();
   }
   /// Of a call with few queries there are several all the same, so that both processors have something to do.
   [[nodiscard]] std::size_t bucket_of(std::size_t n) const {
@@ -458,7 +475,8 @@ class hybrid_tree_index final : public hybrid_index {
   mutable std::size_t window_ = 0;      ///< of leaves_, at most
   mutable std::size_t spare_ = 0;       ///< of the device's memory beside leaves_ and its windows
   mutable load_balance balance_;
-  hybrid_placement tuned_ = hybrid_placement::automatic;
+  mutable placement_choice choice_;
+  bool is_tuned_ = false;
   mutable std::string reason_;
   hybrid_update update_;
 };

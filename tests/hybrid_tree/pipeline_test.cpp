@@ -1,13 +1,15 @@
-// pipeline_test.cpp - the order of buckets, and how levels are shared out.
+// pipeline_test.cpp - the order of buckets, how levels are shared out, and who gets large batches.
 #include "hybrid_tree/pipeline.hpp"
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "hybrid_tree/balance.hpp"
+#include "hybrid_tree/placement_choice.hpp"
 
 namespace espalier::test {
 namespace {
@@ -108,6 +110,56 @@ TEST(HybridBalance, StepsLeadToEitherEndAndBack) {
   }
   EXPECT_EQ(b, load_balance{});
   EXPECT_EQ(rebalanced({0, 0.5}, 0.1, 1), (load_balance{0, 0.5})) << "nobody waits much";
+}
+
+// ---- who does what ----------------------------------------------------------------------------------------------
+using detail::placement_choice;
+using P = hybrid_placement;
+
+/// Calls whose cost is known beforehand; how many each placement got.
+std::map<P, int> play(placement_choice& choice, int calls, const std::map<P, double>& cost) {
+  std::map<P, int> got;
+  for (int i = 0; i < calls; ++i) {
+    const P p = choice.next();
+    ++got[p];
+    choice.note(p, 1000, 1000 * cost.at(p));
+  }
+  return got;
+}
+TEST(PlacementChoice, TheCheapestGetsMostCallsHoweverItBegan) {
+  for (const P cheapest : {P::both, P::shared, P::host_alone}) {
+    placement_choice choice({P::both, P::shared, P::host_alone});
+    EXPECT_EQ(choice.best(), P::both);
+    std::map<P, double> cost{{P::both, 3e-9}, {P::shared, 2e-9}, {P::host_alone, 4e-9}};
+    cost[cheapest] = 1e-9;
+    (void)play(choice, 40, cost);
+    EXPECT_EQ(choice.best(), cheapest);
+    EXPECT_GE(play(choice, 1000, cost)[cheapest], 960);
+    EXPECT_NE(choice.text().find(to_string(cheapest) + " 1000 M/s"), std::string::npos) << choice.text();
+  }
+}
+TEST(PlacementChoice, AShiftOfTheLoadIsNoticed) {
+  placement_choice choice({P::both, P::shared});
+  (void)play(choice, 40, {{P::both, 1e-9}, {P::shared, 2e-9}});
+  ASSERT_EQ(choice.best(), P::both);
+  (void)play(choice, 1, {{P::both, 5e-9}, {P::shared, 2e-9}});
+  EXPECT_EQ(choice.best(), P::shared);
+  (void)play(choice, 200, {{P::both, 1e-9}, {P::shared, 2e-9}});
+  EXPECT_EQ(choice.best(), P::both);
+}
+TEST(PlacementChoice, TheFirstCallOfATrialDoesNotCount) {
+  placement_choice choice({P::both, P::shared});
+  int shared = 0;
+  for (int i = 0; i < 20; ++i) {
+    const P p = choice.next();
+    choice.note(p, 1, p == P::both ? 2 : shared++ == 0 ? 1e6 : 1);
+  }
+  EXPECT_EQ(choice.best(), P::shared);
+}
+TEST(PlacementChoice, WithoutCandidatesTheHostWorksAlone) {
+  EXPECT_EQ(placement_choice().best(), P::host_alone);
+  placement_choice one({P::shared});
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(one.next(), P::shared);
 }
 
 }  // namespace

@@ -1,0 +1,83 @@
+// placement_choice.hpp - which placement large batches get, by what earlier ones have cost.
+//
+// Most calls take the cheapest that is known. Now and then two in a row try another one: the first pays for what is
+// made when it is first needed, or has given way meanwhile, the second counts. So nothing is computed for the sake of
+// measuring, and when the load shifts, that shows.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "espalier/hybrid_tree/options.hpp"
+
+namespace espalier::detail {
+
+class placement_choice {
+ public:
+  static constexpr std::size_t between_trials = 8;   ///< calls, while some placement was never tried
+  static constexpr std::size_t between_checks = 64;  ///< later
+
+  placement_choice() = default;
+  /// The first one is taken until something is known.
+  explicit placement_choice(const std::vector<hybrid_placement>& candidates) {
+    for (const hybrid_placement p : candidates) known_.push_back({p, 0});
+  }
+
+  [[nodiscard]] hybrid_placement best() const {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < known_.size(); ++i) {
+      const double s = known_[i].seconds;
+      if (s != 0 && (known_[best].seconds == 0 || s < known_[best].seconds)) best = i;
+    }
+    return known_.empty() ? hybrid_placement::host_alone : known_[best].placement;
+  }
+  /// For the next call, whose cost note() is told.
+  [[nodiscard]] hybrid_placement next() {
+    counts_ = true;
+    if (is_trial_) {
+      is_trial_ = false;
+      return known_[trial_].placement;
+    }
+    const bool all = std::all_of(known_.begin(), known_.end(), [](const cost& c) { return c.seconds != 0; });
+    if (known_.size() < 2 || ++calls_ < (all ? between_checks : between_trials)) return best();
+    calls_ = 0;
+    do {
+      trial_ = (trial_ + 1) % known_.size();
+    } while (known_[trial_].placement == best());
+    is_trial_ = true;
+    counts_ = false;
+    return known_[trial_].placement;
+  }
+  void note(hybrid_placement p, std::size_t queries, double seconds) {
+    if (counts_) set(p, queries, seconds);
+  }
+  void set(hybrid_placement p, std::size_t queries, double seconds) {
+    for (cost& c : known_) {
+      if (c.placement == p && queries != 0) c.seconds = seconds / static_cast<double>(queries);
+    }
+  }
+  /// Rates that are known.
+  [[nodiscard]] std::string text() const {
+    std::string all;
+    for (const cost& c : known_) {
+      if (c.seconds == 0) continue;
+      const auto rate = static_cast<unsigned long long>(1e-6 / c.seconds);
+      all += (all.empty() ? "" : ", ") + to_string(c.placement) + " " + std::to_string(rate) + " M/s";
+    }
+    return all;
+  }
+
+ private:
+  struct cost {
+    hybrid_placement placement;
+    double seconds;  ///< of a query; 0: not known
+  };
+  std::vector<cost> known_;
+  std::size_t calls_ = 0;  ///< since the last trial
+  std::size_t trial_ = 0;
+  bool is_trial_ = false, counts_ = false;
+};
+
+}  // namespace espalier::detail
