@@ -63,7 +63,7 @@ class placement_choice {
     std::string all;
     for (const cost& c : known_) {
       if (c.seconds == 0) continue;
-      const auto rate = static_cast<unsigned long long>(1e-6 / c.seconds);
+      const auto rate = static_cast<unsigned long long>(1e-6 / c.seconds + 0.5);
       all += (all.empty() ? "" : ", ") + to_string(c.placement) + " " + std::to_string(rate) + " M/s";
     }
     return all;
