@@ -28,7 +28,8 @@ std::unique_ptr<blink_index> build_blink_index(const device& where, element_type
     throw error("blink_tree: this library has no tree with protocol " + to_string(shape.how) + ", upper levels " +
                 to_string(shape.above) + " and " + std::to_string(shape.slots) +
                 " slots for these types; policies other than the default exist for keys of 4 and 8 bytes with values of the "
-                "same size, and widths of 8, 32, 128 and 4096 slots with protocol link and upper levels express.");
+                "same size, and widths of 8, 32, 128 and 4096 slots with protocol link and upper levels express (on a CPU, for 8 bytes, "
+                "8 slots with link and couple and upper levels classic, too).");
   }
   return made;
 }

@@ -83,6 +83,7 @@ class blink_index_on final : public blink_index {
   [[nodiscard]] std::string dump(bool graphviz) const override {
     return graphviz ? copy_nodes().graphviz() : copy_nodes().json();
   }
+  [[nodiscard]] trace_state state() const override { return copy_nodes().state(); }
   [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options) const override {
     const write_explanation e = plan_write(question(op, n), wish_for(options));
     // Element by element may mean equal keys together, as in apply().

@@ -252,6 +252,31 @@ std::string node_image::json() const {
   return out.str();
 }
 
+trace_state node_image::state() const {
+  trace_state state;
+  const auto add = [&](const node_level_image& level, node_id id, bool inner) {
+    const auto& n = level.nodes[id];
+    trace_node_state& to = state.nodes[{id, inner}];
+    to.level = n.head.level;
+    to.version = n.version;
+    to.dead = n.head.dead;
+    to.right = n.head.right;
+    to.high = n.head.high == level.largest ? trace_node_state::no_limit : n.head.high;
+    to.keys.assign(level.keys_of(id), level.keys_of(id) + n.head.count);
+    if (inner) to.children.assign(level.children_of(id), level.children_of(id) + n.head.count);
+  };
+  const std::vector<bool> waits = waiting(*this);
+  for (node_id id = 0; id < leaves.nodes.size(); ++id) {
+    if (!waits[id]) add(leaves, id, false);
+  }
+  for (node_id id = 0; id < inners.nodes.size(); ++id) add(inners, id, true);
+  for (std::size_t i = 0; has_lane && i < lane_highs.size(); ++i) {
+    state.lane.push_back({lane_highs[i] == leaves.largest ? trace_node_state::no_limit : lane_highs[i],
+                          lane_ids.empty() ? static_cast<node_id>(i) : lane_ids[i]});
+  }
+  return state;
+}
+
 std::string node_image::graphviz() const {
   const std::vector<bool> waits = waiting(*this);
   std::ostringstream out;

@@ -9,6 +9,7 @@
 
 #include "espalier/blink_tree/node.hpp"
 #include "espalier/static_tree/options.hpp"
+#include "espalier/trace/state.hpp"
 
 namespace espalier::detail {
 
@@ -61,6 +62,7 @@ struct node_image {
   [[nodiscard]] validation validate() const;
   [[nodiscard]] std::string json() const;
   [[nodiscard]] std::string graphviz() const;
+  [[nodiscard]] trace_state state() const;
 };
 
 }  // namespace espalier::detail

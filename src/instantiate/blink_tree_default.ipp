@@ -16,7 +16,8 @@ std::unique_ptr<blink_index> make_blink_on(const blink_request& r) {
   const unsigned slots = r.shape.slots == node_slots<Word>(0) ? 0 : r.shape.slots;
   if (r.shape.how != protocol::link || r.shape.above != upper::express || slots != 0) {
     if (r.elements.value_bytes != sizeof(Word)) return nullptr;
-    return slots == 0 ? make_blink_policy_on<Context, Word>(r) : make_blink_width_on<Context, Word>(r);
+    const bool by_width = slots != 0 && r.shape.how == protocol::link && r.shape.above == upper::express;
+    return by_width ? make_blink_width_on<Context, Word>(r) : make_blink_policy_on<Context, Word>(r);
   }
   switch (value_slot(r.elements.value_bytes)) {
     case 0:

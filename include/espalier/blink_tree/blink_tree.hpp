@@ -271,6 +271,8 @@ class blink_tree {
   [[nodiscard]] validation validate() const { return index_->validate(); }
   [[nodiscard]] std::string dump_json() const { return index_->dump(false); }
   [[nodiscard]] std::string dump_graphviz() const { return index_->dump(true); }
+  /// The same nodes as data: what a trace begins and ends with (trace/trace.hpp). Keys are as codec<Key> encodes them.
+  [[nodiscard]] trace_state state() const { return index_->state(); }
   [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options = {}) const {
     return index_->explain(op, n, options);
   }

@@ -22,7 +22,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
   using shape = typename view::leaf_shape;
   using value = typename shape::value;
   using inner_shape = typename view::inner_shape;
-  using latch = version_latch;
+  using latch = noted_latch<version_latch>;
   using leaf_reader = node_reader<Team, racing_reads, shape>;
   using leaf_writer = node_writer<Team, shape>;
   using inner_reader = node_reader<Team, racing_reads, inner_shape>;
@@ -52,18 +52,21 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       unsigned slot = place.equal && place.slot < h.count ? place.slot : place.slot - 1;
       if (slot >= h.count) slot = 0;  // torn: not valid below
       const node_id child = load_shared(node.values() + slot);
-      if (!latch::read_valid(team, node.version(), v)) return false;
+      const trace_node name{id, h.level};
+      note(team, trace::reach(name));
+      if (!latch::read_valid(team, name, node.version(), v)) return false;
       if (inserts && h.count == N) {
-        failure = split_inner(team, t, above, v_above, id, v);
+        failure = split_inner(team, t, above, v_above, id, v, h.level);
         return false;
       }
       const bool at_leaf = h.level == 1;
       const std::uint32_t v_child =
           version_of(team, at_leaf ? t.leaf(child).version() : t.inner(child).version());
-      if (!latch::read_valid(team, node.version(), v)) return false;  // is it still the child?
+      if (!latch::read_valid(team, name, node.version(), v)) return false;  // is it still the child?
       above = id;
       v_above = v;
       if (at_leaf) {
+        note(team, trace::reach({child, 0}));
         p = {above, child, v_above, v_child};
         return (v_child & 1) == 0;
       }
@@ -77,14 +80,16 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       blink_outcome failure = blink_outcome::unchanged;
       if (try_descend(team, t, x, inserts, p, failure)) return true;
       if (failure == blink_outcome::no_room) return false;
+      note(team, trace::retry({view::root, 1}, trace_why::restart));
       pause(turn);
     }
   }
   /// Latches a node if it still has version v.
-  static ESPALIER_INLINE bool upgrade(Team team, std::uint32_t* word, std::uint32_t v) {
-    const std::uint32_t before = latch::try_latch(team, word);
+  static ESPALIER_INLINE bool upgrade(Team team, trace_node n, std::uint32_t* word, std::uint32_t v) {
+    const std::uint32_t before = latch::try_latch(team, n, word);
     if (before == v) return true;
-    if ((before & 1) == 0) latch::release_unchanged(team, word, before);
+    note(team, trace::retry(n, (before & 1) == 0 ? trace_why::changed : trace_why::busy));
+    if ((before & 1) == 0) latch::release_unchanged(team, n, word, before);
     return false;
   }
 
@@ -100,7 +105,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       const bool found = place.equal && place.slot < h.count;
       value v{};
       if (found) v = load_shared(leaf.values() + place.slot);
-      if (!latch::read_valid(team, leaf.version(), p.leaf_version)) continue;
+      if (!latch::read_valid(team, {p.leaf, 0}, leaf.version(), p.leaf_version)) continue;
       if (found) out = v;
       return found;
     }
@@ -111,63 +116,67 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       path p;
       if (!descend(team, t, x, true, p)) return blink_outcome::no_room;
       const auto leaf = t.leaf(p.leaf);
-      if (!upgrade(team, leaf.version(), p.leaf_version)) continue;
+      if (!upgrade(team, {p.leaf, 0}, leaf.version(), p.leaf_version)) continue;
       const auto seen = leaf_reader::look(team, leaf);
       auto h = leaf_reader::head(team, leaf, seen);
       const auto place = leaf_reader::rank(team, leaf, seen, x);
       if (place.equal && place.slot < h.count) {
         if (V != 0 && assign) {
           team.once([&] { store_shared(leaf.values() + place.slot, v); });
-          latch::release(team, leaf.version(), p.leaf_version);
+          note(team, trace::assign({p.leaf, 0}, place.slot, x));
+          latch::release(team, {p.leaf, 0}, leaf.version(), p.leaf_version);
         } else {
-          latch::release_unchanged(team, leaf.version(), p.leaf_version);
+          latch::release_unchanged(team, {p.leaf, 0}, leaf.version(), p.leaf_version);
         }
         return blink_outcome::unchanged;
       }
       if (h.count == N) {
-        latch::release_unchanged(team, leaf.version(), p.leaf_version);
+        latch::release_unchanged(team, {p.leaf, 0}, leaf.version(), p.leaf_version);
         if (split_leaf(team, t, p) == blink_outcome::no_room) return blink_outcome::no_room;
         continue;
       }
       leaf_writer::insert_at(team, leaf, seen, place.slot, h.count, x, v);
       ++h.count;
       team.once([&] { store_shared(leaf.info(), h.info()); });
-      latch::release(team, leaf.version(), p.leaf_version);
+      note(team, trace::insert({p.leaf, 0}, place.slot, x));
+      latch::release(team, {p.leaf, 0}, leaf.version(), p.leaf_version);
       return blink_outcome::done;
     }
   }
   static ESPALIER_HD blink_outcome update_from(Team team, const view& t, node_id, Word x, const value& v) {
-    return change_present(team, t, x, [&](node_at<shape> leaf, const auto&, unsigned slot, const node_head<Word>&) {
+    return change_present(team, t, x, [&](trace_node n, node_at<shape> leaf, const auto&, unsigned slot, node_head<Word>) {
       if constexpr (V != 0) team.once([&] { store_shared(leaf.values() + slot, v); });
+      note(team, trace::assign(n, slot, x));
     });
   }
   static ESPALIER_HD blink_outcome erase_from(Team team, const view& t, node_id, Word x) {
-    return change_present(team, t, x, [&](node_at<shape> leaf, const auto& seen, unsigned slot, node_head<Word> h) {
+    return change_present(team, t, x, [&](trace_node n, node_at<shape> leaf, const auto& seen, unsigned slot, node_head<Word> h) {
       leaf_writer::erase_at(team, leaf, seen, slot, h.count);
       --h.count;
       team.once([&] { store_shared(leaf.info(), h.info()); });
+      note(team, trace::erase(n, slot, x));
     });
   }
 
  private:
-  /// change(leaf, look, slot, header) under the latch, if x is there.
+  /// change(name, leaf, look, slot, header) under the latch, if x is there.
   template <class Change>
   static ESPALIER_INLINE blink_outcome change_present(Team team, const view& t, Word x, Change change) {
     for (;;) {
       path p;
       (void)descend(team, t, x, false, p);
       const auto leaf = t.leaf(p.leaf);
-      if (!upgrade(team, leaf.version(), p.leaf_version)) continue;
+      if (!upgrade(team, {p.leaf, 0}, leaf.version(), p.leaf_version)) continue;
       const auto seen = leaf_reader::look(team, leaf);
       const auto h = leaf_reader::head(team, leaf, seen);
       const auto place = leaf_reader::rank(team, leaf, seen, x);
       const bool found = place.equal && place.slot < h.count;
-      if (found) change(leaf, seen, place.slot, h);
+      if (found) change(trace_node{p.leaf, 0}, leaf, seen, place.slot, h);
       if (!found) {
-        latch::release_unchanged(team, leaf.version(), p.leaf_version);
+        latch::release_unchanged(team, {p.leaf, 0}, leaf.version(), p.leaf_version);
         return blink_outcome::unchanged;
       }
-      latch::release(team, leaf.version(), p.leaf_version);
+      latch::release(team, {p.leaf, 0}, leaf.version(), p.leaf_version);
       return blink_outcome::done;
     }
   }
@@ -176,22 +185,25 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
   /// The upper half of a full leaf to a new one that its parent, which has room, names. no_room or unchanged (try again).
   static ESPALIER_COLD blink_outcome split_leaf(Team team, const view& t, const path& p) {
     const auto parent = t.inner(p.parent);
-    if (!upgrade(team, parent.version(), p.parent_version)) return blink_outcome::unchanged;
+    const trace_node leaf_name{p.leaf, 0}, parent_name{p.parent, 1};
+    if (!upgrade(team, parent_name, parent.version(), p.parent_version)) return blink_outcome::unchanged;
     const auto leaf = t.leaf(p.leaf);
-    const std::uint32_t before = latch::try_latch(team, leaf.version());
+    const std::uint32_t before = latch::try_latch(team, leaf_name, leaf.version());
     if ((before & 1) != 0) {
-      latch::release_unchanged(team, parent.version(), p.parent_version);
+      note(team, trace::retry(leaf_name, trace_why::busy));
+      latch::release_unchanged(team, parent_name, parent.version(), p.parent_version);
       return blink_outcome::unchanged;
     }
     auto h = leaf_reader::head(team, leaf, leaf_reader::look(team, leaf));
     const node_id right_id = h.count == N ? team.once([&] { return t.leaves.take(); }) : no_node;
     if (right_id == no_node) {
-      latch::release_unchanged(team, leaf.version(), before);
-      latch::release_unchanged(team, parent.version(), p.parent_version);
+      latch::release_unchanged(team, leaf_name, leaf.version(), before);
+      latch::release_unchanged(team, parent_name, parent.version(), p.parent_version);
       return h.count == N ? blink_outcome::no_room : blink_outcome::unchanged;
     }
     const auto right = t.leaf(right_id);
     const auto rh = leaf_writer::split(team, leaf, right, right_id, shape::half, h);
+    note(team, trace::split(leaf_name, right_id, shape::half));
     leaf_writer::store_version(team, right);
     leaf_writer::store_head(team, right, rh);
     team.sync();
@@ -199,46 +211,51 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
     team.sync();
     leaf_writer::cut_left(team, leaf, h);
     leaf_writer::store_head(team, leaf, h);
-    post(team, parent, static_cast<Word>(h.high + 1), right_id);
-    latch::release(team, leaf.version(), before);
-    latch::release(team, parent.version(), p.parent_version);
+    note(team, trace::link(leaf_name, right_id, shape::half, h.high));
+    post(team, p.parent, parent, static_cast<Word>(h.high + 1), right_id);
+    latch::release(team, leaf_name, leaf.version(), before);
+    latch::release(team, parent_name, parent.version(), p.parent_version);
     return blink_outcome::unchanged;
   }
   /// A separator into a latched inner node that has room.
-  static ESPALIER_INLINE void post(Team team, node_at<inner_shape> node, Word low, node_id child) {
+  static ESPALIER_INLINE void post(Team team, node_id id, node_at<inner_shape> node, Word low, node_id child) {
     const auto seen = inner_reader::look(team, node);
     auto h = inner_reader::head(team, node, seen);
-    inner_writer::insert_at(team, node, inner_reader::rank(team, node, seen, low).slot, h.count, low, child);
+    const unsigned slot = inner_reader::rank(team, node, seen, low).slot;
+    inner_writer::insert_at(team, node, slot, h.count, low, child);
+    note(team, trace::post({id, h.level}, slot, low, child));
     ++h.count;
     team.once([&] { store_shared(node.info(), h.info()); });
     team.sync();
   }
   static ESPALIER_COLD blink_outcome split_inner(Team team, const view& t, node_id above, std::uint32_t v_above,
-                                                 node_id id, std::uint32_t v) {
+                                                 node_id id, std::uint32_t v, std::uint32_t level) {
     const bool grow = id == view::root;
+    const trace_node name{id, level}, parent_name{above, level + 1};
     const auto parent = t.inner(grow ? id : above);
-    if (!grow && !upgrade(team, parent.version(), v_above)) return blink_outcome::unchanged;
+    if (!grow && !upgrade(team, parent_name, parent.version(), v_above)) return blink_outcome::unchanged;
     const auto node = t.inner(id);
-    if (!upgrade(team, node.version(), v)) {
-      if (!grow) latch::release_unchanged(team, parent.version(), v_above);
+    if (!upgrade(team, name, node.version(), v)) {
+      if (!grow) latch::release_unchanged(team, parent_name, parent.version(), v_above);
       return blink_outcome::unchanged;
     }
     const node_id right_id = team.once([&] { return t.inners.take(); });
     const node_id left_id = grow && right_id != no_node ? team.once([&] { return t.inners.take(); }) : id;
     if (right_id == no_node || left_id == no_node) {
-      latch::release_unchanged(team, node.version(), v);
-      if (!grow) latch::release_unchanged(team, parent.version(), v_above);
+      latch::release_unchanged(team, name, node.version(), v);
+      if (!grow) latch::release_unchanged(team, parent_name, parent.version(), v_above);
       return blink_outcome::no_room;
     }
     const auto h = inner_reader::head(team, node, inner_reader::look(team, node));
     const auto made =
         inner_writer::halve(team, node, h, left_id, t.inner(left_id), right_id, t.inner(right_id));
+    note_halves(team, name, left_id, right_id, inner_shape::half, made.separator);
     if (!grow) {
-      post(team, parent, made.separator, right_id);
-      latch::release(team, node.version(), v);
-      latch::release(team, parent.version(), v_above);
+      post(team, above, parent, made.separator, right_id);
+      latch::release(team, name, node.version(), v);
+      latch::release(team, parent_name, parent.version(), v_above);
     } else {
-      latch::release(team, node.version(), v);
+      latch::release(team, name, node.version(), v);
     }
     return blink_outcome::unchanged;
   }

@@ -8,6 +8,7 @@
 #include "espalier/static_tree/search.hpp"
 #include "espalier/sync/version_latch.hpp"
 #include "espalier/team/team.hpp"
+#include "espalier/trace/note.hpp"
 
 namespace espalier {
 
@@ -130,7 +131,7 @@ template <class Team, class Reads, class Word, unsigned V, unsigned N>
 struct descender<Team, Reads, blink_view<Word, V, N>> {
   using view = blink_view<Word, V, N>;
   using inner_reader = node_reader<Team, Reads, typename view::inner_shape>;
-  using latch = typename Reads::latch;
+  using latch = noted_latch<typename Reads::latch>;
 
   struct start {
     node_id id;
@@ -146,11 +147,13 @@ struct descender<Team, Reads, blink_view<Word, V, N>> {
       const std::uint32_t v = latch::read_begin(team, node.version());
       const auto seen = inner_reader::look(team, node);
       const auto h = inner_reader::head(team, node, seen);
+      const trace_node name{id, h.level};
+      note(team, trace::reach(name));
       start next{h.right, 0};
       unsigned at_level = h.level;
       if (x <= h.high) {
         if (h.level == level) {
-          if (latch::read_valid(team, node.version(), v)) return {id, 0};
+          if (latch::read_valid(team, name, node.version(), v)) return {id, 0};
           continue;
         }
         const auto p = inner_reader::rank(team, node, seen, x);
@@ -159,7 +162,7 @@ struct descender<Team, Reads, blink_view<Word, V, N>> {
         next = {Reads::one(node.values() + slot), Reads::one(node.keys() + slot)};
         --at_level;
       }
-      if (!latch::read_valid(team, node.version(), v)) continue;
+      if (!latch::read_valid(team, name, node.version(), v)) continue;
       id = next.id;
       if (x <= h.high && at_level == level && level == 0) return next;
     }

@@ -11,6 +11,7 @@
 #include "espalier/blink_tree/node.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/static_tree/index.hpp"  // element_type, execution, neighbour_kind, aggregate_op, range_buffers
+#include "espalier/trace/state.hpp"
 
 namespace espalier::detail {
 
@@ -39,6 +40,8 @@ class blink_index {
   [[nodiscard]] virtual validation validate() const = 0;
   /// Nodes, links and elements: as JSON or for Graphviz.
   [[nodiscard]] virtual std::string dump(bool graphviz) const = 0;
+  /// The same as data, for traces; keys are words.
+  [[nodiscard]] virtual trace_state state() const = 0;
   [[nodiscard]] virtual write_explanation explain(write_op op, std::size_t n, const write_options& options) const = 0;
   [[nodiscard]] virtual write_explanation explain_apply(std::size_t n, const write_options& options) const = 0;
   /// Points to a blink_view<Word, ValueBytes, Slots>. Makes room for `inserts` elements first.

@@ -19,7 +19,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   using value = typename shape::value;
   using reader = node_reader<Team, Reads, shape>;
   using descent = descender<Team, Reads, view>;
-  using latch = typename Reads::latch;
+  using latch = noted_latch<typename Reads::latch>;
   static constexpr Word largest = static_cast<Word>(~Word{0});
 
   /// A leaf on the way: where it is, its header, and the version under which that was read.
@@ -34,12 +34,13 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     return reader::rank(team, p.node, p.seen, x);
   }
   static ESPALIER_INLINE bool valid(Team team, const position& p) {
-    return latch::read_valid(team, p.node.version(), p.version);
+    return latch::read_valid(team, {p.id, 0}, p.node.version(), p.version);
   }
   static ESPALIER_INLINE position look(Team team, const view& t, node_id id) {
     const auto node = t.leaf(id);
     const std::uint32_t version = latch::read_begin(team, node.version());
     const auto seen = reader::look(team, node);
+    note(team, trace::reach({id, 0}));
     return {node, id, version, seen, reader::head(team, node, seen)};
   }
   static ESPALIER_INLINE bool covers(const position& p, Word x) { return !p.head.dead && x <= p.head.high; }
@@ -287,7 +288,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       const auto node = t.leaf(id);
       const std::uint32_t version = latch::read_begin(team, node.version());
       const auto h = reader::head_alone(team, node);
-      if (!latch::read_valid(team, node.version(), version)) continue;
+      if (!latch::read_valid(team, {id, 0}, node.version(), version)) continue;
       if (h.dead || h.high >= hi) return false;
       total += h.count;
       lo = static_cast<Word>(h.high + 1);

@@ -207,6 +207,17 @@ struct node_writer {
   }
 };
 
+/// What node_writer::halve() did to node n.
+template <class Team, class Word>
+ESPALIER_INLINE void note_halves(Team team, trace_node n, node_id left, node_id right, unsigned keep, Word separator) {
+  note(team, trace::split(n, right, keep));
+  if (left == n.id) {
+    note(team, trace::link(n, right, keep, static_cast<Word>(separator - 1)));
+  } else {
+    note(team, trace::grow(n, left, right, keep, separator));
+  }
+}
+
 template <class Team, class Reads, bool PostAlways, class View>
 struct blink_writer;  // protocols link and none
 
@@ -224,7 +235,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   using inner_reader = node_reader<Team, own_reads, inner_shape>;
   using inner_writer = node_writer<Team, inner_shape>;
   using descent = descender<Team, Reads, view>;
-  using latch = typename Reads::latch;
+  using latch = noted_latch<typename Reads::latch>;
 
   /// As for reads; and of a longer way than that every so many-th leaf is posted to the inner nodes: a chain of n leaves
   /// costs n links once, not each time.
@@ -253,15 +264,17 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
           continue;
         }
       }
-      const std::uint32_t before = latch::try_latch(team, node.version());
+      const std::uint32_t before = latch::try_latch(team, {id, 0}, node.version());
       if ((before & 1) != 0) {
+        if (turn == 0) note(team, trace::retry({id, 0}, trace_why::busy));
         pause(turn++);
         continue;
       }
       const auto seen = leaf_reader::look(team, node);
       const auto h = leaf_reader::head(team, node, seen);
+      note(team, trace::reach({id, 0}));
       if (!h.dead && x <= h.high) return {node, id, before, seen, h};
-      latch::release_unchanged(team, node.version(), before);
+      latch::release_unchanged(team, {id, 0}, node.version(), before);
       follow(team, t, h, id, low, links, asked_nodes, x);
     }
   }
@@ -281,9 +294,11 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       post(team, t, low, id);  // so that nobody has to walk this stretch again
     }
   }
-  static ESPALIER_INLINE void release(Team team, const held& l) { latch::release(team, l.node.version(), l.before); }
+  static ESPALIER_INLINE void release(Team team, const held& l) {
+    latch::release(team, {l.id, 0}, l.node.version(), l.before);
+  }
   static ESPALIER_INLINE void release_unchanged(Team team, const held& l) {
-    latch::release_unchanged(team, l.node.version(), l.before);
+    latch::release_unchanged(team, {l.id, 0}, l.node.version(), l.before);
   }
 
   static ESPALIER_INLINE bool find_from(Team team, const view& t, node_id start, Word x, value& out) {
@@ -304,13 +319,14 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
         release_unchanged(team, l);
         return blink_outcome::unchanged;
       }
-      store_value(team, l, place.slot, v);
+      store_value(team, l, place.slot, x, v);
       return blink_outcome::unchanged;
     }
     if (l.head.count < N) {
       leaf_writer::insert_at(team, l.node, l.seen, place.slot, l.head.count, x, v);
       ++l.head.count;
       team.once([&] { store_shared(l.node.info(), l.head.info()); });
+      note(team, trace::insert({l.id, 0}, place.slot, x));
       release(team, l);
       return blink_outcome::done;
     }
@@ -329,25 +345,26 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     for (;;) {
       const auto node = t.leaf(id);
       for (unsigned b = 0; b < shape::bytes; b += 64) prefetch_shared(node.p + b);  // while the latch is on its way
-      const std::uint32_t before = latch::try_latch(team, node.version());
+      const std::uint32_t before = latch::try_latch(team, {id, 0}, node.version());
       if ((before & 1) != 0) return blink_outcome::no_room;
       const auto seen = leaf_reader::look(team, node);
       const auto values = leaf_values(team, node);
       const auto h = leaf_reader::head(team, node, seen);
       if (h.dead || x > h.high) {
-        latch::release_unchanged(team, node.version(), before);
+        latch::release_unchanged(team, {id, 0}, node.version(), before);
         id = h.right;
         continue;
       }
       const auto place = leaf_reader::rank(team, node, seen, x);
       const bool present = place.equal && place.slot < h.count;
       if (h.count == N && !present) {
-        latch::release_unchanged(team, node.version(), before);
+        latch::release_unchanged(team, {id, 0}, node.version(), before);
         return blink_outcome::no_room;
       }
       if (present) {
         if constexpr (V != 0) {
           if (assign) team.once([&] { store_shared(node.values() + place.slot, v); });
+          if (assign) note(team, trace::assign({id, 0}, place.slot, x));
         }
       } else {
         team.store_shared_from(reinterpret_cast<Word*>(node.p), team.insert_at(seen, front + place.slot, x),
@@ -357,8 +374,9 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
         node_head<Word> more = h;
         ++more.count;
         team.once([&] { store_shared(node.info(), more.info()); });
+        note(team, trace::insert({id, 0}, place.slot, x));
       }
-      latch::release(team, node.version(), before);
+      latch::release(team, {id, 0}, node.version(), before);
       return present ? blink_outcome::unchanged : blink_outcome::done;
     }
   }
@@ -381,10 +399,12 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     // Keys that come in ascending order leave full leaves behind, not half-full ones.
     const unsigned keep = at == N && l.head.right == no_node ? N : shape::half;
     auto rh = leaf_writer::split(team, l.node, right, right_id, keep, l.head);
+    note(team, trace::split({l.id, 0}, right_id, keep));
     const bool goes_right = x > l.head.high;
     if (goes_right) {
       leaf_writer::insert_at(team, right, at - keep, rh.count, x, v);
       ++rh.count;
+      note(team, trace::insert({right_id, 0}, at - keep, x));
     }
     leaf_writer::store_version(team, right);
     leaf_writer::store_head(team, right, rh);
@@ -393,7 +413,11 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     team.sync();
     if (!goes_right) ++l.head.count;
     if (keep != N) cut(team, l.node, keep);  // readers cannot be misled: the version is odd
-    if (!goes_right) leaf_writer::insert_at(team, l.node, at, keep, x, v);
+    note(team, trace::link({l.id, 0}, right_id, keep, l.head.high));
+    if (!goes_right) {
+      leaf_writer::insert_at(team, l.node, at, keep, x, v);
+      note(team, trace::insert({l.id, 0}, at, x));
+    }
     leaf_writer::store_head(team, l.node, l.head);
     const Word separator = static_cast<Word>(l.head.high + 1);
     release(team, l);
@@ -405,10 +429,11 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     team.sync();
   }
 
-  static ESPALIER_INLINE void store_value(Team team, const held& l, unsigned slot, const value& v) {
+  static ESPALIER_INLINE void store_value(Team team, const held& l, unsigned slot, Word x, const value& v) {
     if constexpr (V != 0) {
       team.once([&] { store_shared(l.node.values() + slot, v); });
     }
+    note(team, trace::assign({l.id, 0}, slot, x));
     release(team, l);
   }
 
@@ -419,7 +444,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       release_unchanged(team, l);
       return blink_outcome::unchanged;
     }
-    store_value(team, l, place.slot, v);
+    store_value(team, l, place.slot, x, v);
     return blink_outcome::done;
   }
 
@@ -433,6 +458,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     }
     leaf_writer::erase_at(team, l.node, l.seen, place.slot, l.head.count);
     --l.head.count;
+    note(team, trace::erase({l.id, 0}, place.slot, x));
     if (l.head.count < shape::few && l.head.right != no_node) take_in_right(team, t, l);
     leaf_writer::store_head(team, l.node, l.head);
     release(team, l);
@@ -442,23 +468,25 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   /// Takes in the right neighbour if the two fit together and nobody else is at it. It stays as a dead node that leads
   /// here, until no upper level names it (the owner's maintenance).
   static ESPALIER_COLD void take_in_right(Team team, const view& t, held& l) {
-    const auto right = t.leaf(l.head.right);
-    const std::uint32_t before = latch::try_latch(team, right.version());
+    const node_id right_id = l.head.right;
+    const auto right = t.leaf(right_id);
+    const std::uint32_t before = latch::try_latch(team, {right_id, 0}, right.version());
     if ((before & 1) != 0) return;
     auto rh = leaf_reader::head(team, right, leaf_reader::look(team, right));
     if (l.head.count + rh.count > shape::merged) {
-      latch::release_unchanged(team, right.version(), before);
+      latch::release_unchanged(team, {right_id, 0}, right.version(), before);
       return;
     }
     leaf_writer::append(team, right.keys(), rh.count, l.node.keys() + l.head.count);
     if constexpr (V != 0) leaf_writer::append(team, right.values(), rh.count, l.node.values() + l.head.count);
+    note(team, trace::merge({l.id, 0}, right_id, rh.count, l.head.high));
     l.head.count += rh.count;
     l.head.high = rh.high;
     l.head.right = rh.right;
     rh.dead = true;
     rh.right = l.id;
     leaf_writer::store_head(team, right, rh);
-    latch::release(team, right.version(), before);
+    latch::release(team, {right_id, 0}, right.version(), before);
   }
 
   // ---- upper levels ----------------------------------------------------------------------------------------------
@@ -471,26 +499,29 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       std::uint32_t before = 0;
       for (unsigned turn = 0;;) {
         node = t.inner(id);
-        before = latch::try_latch(team, node.version());
+        before = latch::try_latch(team, {id, level}, node.version());
         if ((before & 1) != 0) {
+          if (turn == 0) note(team, trace::retry({id, level}, trace_why::busy));
           pause(turn++);
           continue;
         }
         h = inner_reader::head(team, node, inner_reader::look(team, node));
+        note(team, trace::reach({id, h.level}));
         if (h.level == level && low <= h.high) break;
-        latch::release_unchanged(team, node.version(), before);
+        latch::release_unchanged(team, {id, level}, node.version(), before);
         id = h.level == level ? h.right : descent::by_nodes(team, t, low, level).id;  // the root has grown
       }
       const auto place = inner_reader::rank(team, node, inner_reader::look(team, node), low);
       if (place.equal && place.slot < h.count) {  // another team was first
-        latch::release_unchanged(team, node.version(), before);
+        latch::release_unchanged(team, {id, level}, node.version(), before);
         return;
       }
       if (h.count < N) {
         inner_writer::insert_at(team, node, place.slot, h.count, low, child);
         ++h.count;
         inner_writer::store_head(team, node, h);
-        latch::release(team, node.version(), before);
+        note(team, trace::post({id, level}, place.slot, low, child));
+        latch::release(team, {id, level}, node.version(), before);
         return;
       }
       if (!split_inner(team, t, id, node, h, before, place.slot, low, child)) return;
@@ -505,18 +536,20 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     const node_id right_id = team.once([&] { return t.inners.take(); });
     const node_id left_id = grow && right_id != no_node ? team.once([&] { return t.inners.take(); }) : id;
     if (right_id == no_node || left_id == no_node) {
-      latch::release_unchanged(team, node.version(), before);
+      latch::release_unchanged(team, {id, h.level}, node.version(), before);
       return false;
     }
     const auto left = t.inner(left_id), right = t.inner(right_id);
     const auto made = inner_writer::halve(team, node, h, left_id, left, right_id, right);
+    note_halves(team, {id, h.level}, left_id, right_id, inner_shape::half, made.separator);
     const bool goes_right = low >= made.separator;
     auto to_head = goes_right ? made.right : made.left;
     const auto to = goes_right ? right : left;
     inner_writer::insert_at(team, to, goes_right ? at - inner_shape::half : at, to_head.count, low, child);
     ++to_head.count;
     team.once([&] { store_shared(to.info(), to_head.info()); });
-    latch::release(team, node.version(), before);
+    note(team, trace::post({goes_right ? right_id : left_id, h.level}, goes_right ? at - inner_shape::half : at, low, child));
+    latch::release(team, {id, grow ? h.level + 1 : h.level}, node.version(), before);
     low = made.separator;
     child = right_id;
     return !grow;

@@ -1,0 +1,46 @@
+// blink_trace.hpp - traces of B-link trees with 64-bit keys, from your own threads and kernels.
+//
+//   auto tree = blink_tree<std::uint64_t, std::uint64_t>::build(keys, values, options, where);
+//   recorded_trace trace = begin_trace(tree);
+//   trace_recorder recorder(tree.where(), 1 << 16);
+//   const auto ref = tree.ref(n);
+//   ref.insert(traced_team(scalar_team{}, recorder.ring(), 0), key, value);
+//   end_trace(trace, tree, recorder);
+//   write_trace(file, trace);
+//
+// Between the two only refs may write to the tree: bulk writes and maintain() leave no events.
+#pragma once
+
+#include <type_traits>
+
+#include "espalier/blink_tree/blink_tree.hpp"
+#include "espalier/trace/recorder.hpp"
+#include "espalier/trace/trace.hpp"
+
+namespace espalier {
+
+namespace detail {
+
+/// What a trace of this tree says about it.
+[[nodiscard]] trace_header blink_trace_header(const blink_index& tree);
+
+}  // namespace detail
+
+/// The tree as it is.
+template <class Key, class Value, class Policy>
+[[nodiscard]] recorded_trace begin_trace(const blink_tree<Key, Value, Policy>& tree) {
+  static_assert(std::is_same_v<Key, std::uint64_t>, "traces have keys of type std::uint64_t");
+  recorded_trace trace;
+  trace.header = detail::blink_trace_header(tree.untyped());
+  trace.start = tree.state();
+  return trace;
+}
+/// All that teams have noted, and the tree as it is now; they have finished.
+template <class Key, class Value, class Policy>
+void end_trace(recorded_trace& trace, const blink_tree<Key, Value, Policy>& tree, trace_recorder& recorder) {
+  append(trace, recorder.take());
+  trace.lost = recorder.lost();
+  trace.final = tree.state();
+}
+
+}  // namespace espalier

@@ -1,0 +1,109 @@
+// note.hpp - recording as a property of the team: traced_team<Team> is that team with a place to write to.
+//
+// Algorithms say note(team, event). For every other team that is no code at all, so a tree is compiled with hooks only
+// where somebody calls it with a traced team (tests/trace/cost_test.cpp); there is nothing to switch off.
+//
+// A place and a rank in the order of all events come from one atomic addition. Changes to a node are noted while its
+// latch is held, the taking of the latch after it was taken, its release before it is released. So for each node the
+// order of the events is the order of what happened to it, whatever the clocks say.
+#pragma once
+
+#include <chrono>
+#include <type_traits>
+
+#include "espalier/sync/version_latch.hpp"
+#include "espalier/trace/event.hpp"
+
+namespace espalier {
+
+/// Where events go: borrowed from a trace_recorder (recorder.hpp). Those that come when it is full are counted and
+/// lost.
+struct trace_ring {
+  trace_event* events = nullptr;
+  std::uint64_t capacity = 0;
+  std::uint64_t* next = nullptr;
+
+  [[nodiscard]] static ESPALIER_INLINE std::uint64_t now() {
+#if defined(__CUDA_ARCH__)
+    std::uint64_t ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+#else
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count());
+#endif
+  }
+  /// By one lane.
+  ESPALIER_INLINE void put(trace_event e) const {
+    const std::uint64_t place = shared_word{next}.fetch_add(1);
+    if (place >= capacity) return;
+    e.time = now();
+    events[place] = e;
+  }
+};
+
+template <class Base>
+struct traced_team : Base {
+  using alone = traced_team<typename Base::alone>;
+  trace_ring ring;
+  std::uint32_t number;
+
+  ESPALIER_INLINE traced_team(Base base, const trace_ring& to, std::uint32_t who) : Base(base), ring(to), number(who) {}
+  ESPALIER_INLINE void put(trace_event e) const {
+    this->once([&] {
+      e.team = number;
+      ring.put(e);
+    });
+  }
+};
+
+template <class Team>
+inline constexpr bool is_traced = false;
+template <class Base>
+inline constexpr bool is_traced<traced_team<Base>> = true;
+
+template <class Team>
+ESPALIER_INLINE void note([[maybe_unused]] const Team& team, [[maybe_unused]] const trace_event& e) {
+  if constexpr (is_traced<Team>) team.put(e);
+}
+
+/// A latch that is told which node it belongs to.
+template <class Latch>
+struct noted_latch {
+  static constexpr bool is_real = std::is_same_v<Latch, version_latch>;
+
+  template <class Team>
+  [[nodiscard]] static ESPALIER_INLINE std::uint32_t try_latch(Team team, trace_node n, std::uint32_t* word) {
+    const std::uint32_t before = Latch::try_latch(team, word);
+    if constexpr (is_traced<Team> && is_real) {
+      if ((before & 1) == 0) note(team, trace::latch(n, before));
+    }
+    return before;
+  }
+  template <class Team>
+  static ESPALIER_INLINE void release(Team team, trace_node n, std::uint32_t* word, std::uint32_t before) {
+    if constexpr (is_real) note(team, trace::unlatch(n, before + 2));
+    Latch::release(team, word, before);
+  }
+  template <class Team>
+  static ESPALIER_INLINE void release_unchanged(Team team, trace_node n, std::uint32_t* word, std::uint32_t before) {
+    if constexpr (is_real) note(team, trace::unlatch(n, before));
+    Latch::release_unchanged(team, word, before);
+  }
+  template <class Team>
+  [[nodiscard]] static ESPALIER_INLINE std::uint32_t read_begin(Team team, std::uint32_t* word) {
+    return Latch::read_begin(team, word);
+  }
+  /// False is noted as a retry.
+  template <class Team>
+  [[nodiscard]] static ESPALIER_INLINE bool read_valid(Team team, trace_node n, std::uint32_t* word, std::uint32_t v) {
+    const bool stood_still = Latch::read_valid(team, word, v);
+    if constexpr (is_traced<Team>) {
+      if (!stood_still) note(team, trace::retry(n, trace_why::changed));
+    }
+    return stood_still;
+  }
+};
+
+}  // namespace espalier

@@ -1,0 +1,69 @@
+// state.hpp - a tree at one moment as plain data: what a trace begins and ends with, and what replaying it changes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace espalier {
+
+/// "l" and a number for leaves, "i" and a number for inner nodes.
+struct trace_name {
+  std::uint32_t id = 0;
+  bool inner = false;
+
+  friend bool operator==(trace_name, trace_name) = default;
+  friend auto operator<=>(trace_name, trace_name) = default;
+  [[nodiscard]] std::string text() const { return (inner ? 'i' : 'l') + std::to_string(id); }
+  /// Nothing if the text is no name.
+  [[nodiscard]] static std::optional<trace_name> of(const std::string& text);
+};
+struct trace_name_hash {
+  [[nodiscard]] std::size_t operator()(trace_name n) const noexcept {
+    return std::hash<std::uint64_t>{}(std::uint64_t{n.id} << 1 | (n.inner ? 1u : 0u));
+  }
+};
+
+/// One node; names of neighbours and children follow from the level.
+struct trace_node_state {
+  static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+
+  std::uint32_t level = 0;  ///< 0: leaf
+  std::uint32_t version = 0;
+  bool dead = false;
+  std::uint32_t right = none;
+  std::uint64_t high = no_limit;
+  std::vector<std::uint64_t> keys;
+  std::vector<std::uint32_t> children;
+
+  [[nodiscard]] bool is_inner() const { return level != 0; }
+  [[nodiscard]] trace_name child(std::size_t i) const { return {children[i], level > 1}; }
+  friend bool operator==(const trace_node_state&, const trace_node_state&) = default;
+};
+
+struct trace_lane_entry {
+  std::uint64_t high;
+  std::uint32_t leaf;
+  friend bool operator==(trace_lane_entry, trace_lane_entry) = default;
+};
+
+struct trace_state {
+  trace_name root{0, true};
+  std::unordered_map<trace_name, trace_node_state, trace_name_hash> nodes;
+  std::vector<trace_lane_entry> lane;
+
+  [[nodiscard]] const trace_node_state* find(trace_name n) const {
+    const auto at = nodes.find(n);
+    return at == nodes.end() ? nullptr : &at->second;
+  }
+  /// Names in order: inner nodes by number, then leaves.
+  [[nodiscard]] std::vector<trace_name> names() const;
+  friend bool operator==(const trace_state&, const trace_state&) = default;
+};
+
+}  // namespace espalier

@@ -1,0 +1,283 @@
+// write.cpp - traces as text: docs/trace-format.md.
+#include <algorithm>
+#include <ostream>
+#include <unordered_map>
+
+#include "espalier/core/error.hpp"
+#include "espalier/trace/trace.hpp"
+
+namespace espalier {
+
+namespace {
+
+using detail::trace_by;
+
+void write_text(std::ostream& out, const std::string& text) {
+  static const char* digits = "0123456789abcdef";
+  out << '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out << '\\' << c;
+    } else if (byte < 0x20) {
+      out << "\\u00" << digits[byte >> 4] << digits[byte & 15];
+    } else {
+      out << c;
+    }
+  }
+  out << '"';
+}
+void write_limit(std::ostream& out, std::uint64_t high) {
+  if (high == trace_node_state::no_limit) {
+    out << "null";
+  } else {
+    out << '"' << high << '"';
+  }
+}
+void write_name(std::ostream& out, trace_name n) { out << '"' << (n.inner ? 'i' : 'l') << n.id << '"'; }
+
+void write_node(std::ostream& out, trace_name name, const trace_node_state& n) {
+  out << "{\"n\":";
+  write_name(out, name);
+  out << ",\"level\":" << n.level << ",\"version\":" << n.version << ",\"dead\":" << (n.dead ? "true" : "false")
+      << ",\"right\":";
+  if (n.right == trace_node_state::none) {
+    out << "null";
+  } else {
+    write_name(out, {n.right, name.inner});
+  }
+  out << ",\"high\":";
+  write_limit(out, n.high);
+  out << ",\"keys\":[";
+  for (std::size_t i = 0; i < n.keys.size(); ++i) out << (i != 0 ? ",\"" : "\"") << n.keys[i] << '"';
+  out << ']';
+  if (n.is_inner()) {
+    out << ",\"children\":[";
+    for (std::size_t i = 0; i < n.children.size(); ++i) {
+      if (i != 0) out << ',';
+      write_name(out, n.child(i));
+    }
+    out << ']';
+  }
+  out << '}';
+}
+
+/// What worker of an event looked at before, within its operation.
+struct last_reach {
+  bool any = false;
+  std::uint32_t node = 0;
+  std::uint8_t level = 0;
+};
+trace_by way_to(const last_reach& before, const trace_event& e, const trace_name root) {
+  if (before.any && before.node == e.node && before.level == e.level) return trace_by::again;
+  if (e.level != 0 && root.inner && e.node == root.id) return trace_by::root;
+  if (!before.any) return trace_by::lane;
+  return e.level < before.level ? trace_by::child : trace_by::link;
+}
+
+}  // namespace
+
+std::optional<trace_name> trace_name::of(const std::string& text) {
+  if (text.size() < 2 || text.size() > 11 || (text[0] != 'i' && text[0] != 'l')) return std::nullopt;
+  std::uint64_t id = 0;
+  for (const char c : text.substr(1)) {
+    if (c < '0' || c > '9') return std::nullopt;
+    id = id * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  if (id >= trace_node_state::none || (text.size() > 2 && text[1] == '0')) return std::nullopt;
+  return trace_name{static_cast<std::uint32_t>(id), text[0] == 'i'};
+}
+
+std::vector<trace_name> trace_state::names() const {
+  std::vector<trace_name> all;
+  all.reserve(nodes.size());
+  for (const auto& [name, node] : nodes) all.push_back(name);
+  std::sort(all.begin(), all.end(),
+            [](trace_name a, trace_name b) { return a.inner != b.inner ? a.inner : a.id < b.id; });
+  return all;
+}
+
+void append(recorded_trace& trace, const std::vector<trace_event>& raw) {
+  std::unordered_map<std::uint32_t, last_reach> last;
+  std::uint64_t time = trace.events.empty() ? 0 : trace.events.back().time;
+  if (trace.events.empty() && !raw.empty()) trace.clock_began = raw.front().time;
+  trace.events.reserve(trace.events.size() + raw.size());
+  for (trace_event e : raw) {
+    // Clocks of two processors, or of one at two moments, may be a little apart: the order is that of the ring.
+    const std::uint64_t since = e.time > trace.clock_began ? e.time - trace.clock_began : 0;
+    e.time = time = std::max(time, since);
+    last_reach& before = last[e.team];
+    if (e.kind == trace_kind::begin) before = {};
+    if (e.kind == trace_kind::reach) {
+      e.what = static_cast<std::uint8_t>(way_to(before, e, trace.start.root));
+      before = {true, e.node, e.level};
+    }
+    trace.events.push_back(e);
+  }
+}
+
+void append_state(recorded_trace& trace, trace_state now) {
+  trace_event e;
+  e.kind = trace_kind::state;
+  e.time = trace.events.empty() ? 0 : trace.events.back().time;
+  e.other = static_cast<std::uint32_t>(trace.states.size());
+  trace.states.push_back(std::move(now));
+  trace.events.push_back(e);
+}
+
+void write_state(std::ostream& out, const trace_state& state) {
+  out << "{\"root\":";
+  write_name(out, state.root);
+  out << ",\"nodes\":[";
+  const char* comma = "";
+  for (const trace_name name : state.names()) {
+    out << comma;
+    comma = ",";
+    write_node(out, name, state.nodes.at(name));
+  }
+  out << "],\"lane\":[";
+  for (std::size_t i = 0; i < state.lane.size(); ++i) {
+    out << (i != 0 ? ",{\"high\":" : "{\"high\":");
+    write_limit(out, state.lane[i].high);
+    out << ",\"leaf\":";
+    write_name(out, {state.lane[i].leaf, false});
+    out << '}';
+  }
+  out << "]}";
+}
+
+void write_header(std::ostream& out, const trace_header& header, const trace_state* start) {
+  out << "{\"trace\":\"espalier\",\"format\":" << trace_header::format << ",\"index\":";
+  write_text(out, header.index);
+  out << ",\"protocol\":";
+  write_text(out, header.protocol);
+  if (!header.upper.empty()) {
+    out << ",\"upper\":";
+    write_text(out, header.upper);
+  }
+  out << ",\"slots\":" << header.slots << ",\"key\":";
+  write_text(out, header.key);
+  out << ",\"device\":";
+  write_text(out, header.device);
+  out << ",\"team\":";
+  write_text(out, header.team);
+  out << ",\"clock\":";
+  write_text(out, header.clock);
+  if (!header.title.empty()) {
+    out << ",\"title\":";
+    write_text(out, header.title);
+  }
+  if (start != nullptr) {
+    out << ",\"start\":";
+    write_state(out, *start);
+  }
+  out << '}';
+}
+
+void write_event(std::ostream& out, const recorded_trace& trace, std::uint64_t i) {
+  const trace_event& e = trace.events[i];
+  const bool inner = e.level != 0;
+  const auto key = [&](const char* member, std::uint64_t k) { out << ",\"" << member << "\":\"" << k << '"'; };
+  const auto limit = [&](const char* member, std::uint64_t k) {
+    out << ",\"" << member << "\":";
+    write_limit(out, k);
+  };
+  const auto number = [&](const char* member, std::uint64_t n) { out << ",\"" << member << "\":" << n; };
+  const auto word = [&](const char* member, const char* w) { out << ",\"" << member << "\":\"" << w << '"'; };
+  const auto name = [&](const char* member, std::uint32_t id, bool is_inner) {
+    out << ",\"" << member << "\":";
+    write_name(out, {id, is_inner});
+  };
+  out << "{\"i\":" << i << ",\"t\":" << e.time << ",\"w\":" << e.team << ",\"e\":\""
+      << detail::trace_kind_names[static_cast<unsigned>(e.kind)] << '"';
+  if (e.kind != trace_kind::begin && e.kind != trace_kind::end && e.kind != trace_kind::state) name("n", e.node, inner);
+  switch (e.kind) {
+    case trace_kind::begin:
+      word("op", detail::trace_op_names[e.what]);
+      key("key", e.key);
+      if (e.what == static_cast<unsigned>(trace_op::range)) key("to", e.key2);
+      break;
+    case trace_kind::end:
+      word("op", detail::trace_op_names[e.what]);
+      word("result", detail::trace_result_names[e.at]);
+      if (e.what == static_cast<unsigned>(trace_op::range)) number("count", e.key2);
+      break;
+    case trace_kind::reach:
+      word("by", detail::trace_by_names[e.what]);
+      break;
+    case trace_kind::latch:
+    case trace_kind::unlatch:
+      number("version", e.other);
+      break;
+    case trace_kind::insert:
+    case trace_kind::erase:
+    case trace_kind::assign:
+      number("at", e.at);
+      key("key", e.key);
+      break;
+    case trace_kind::split:
+      name("new", e.other, inner);
+      number("keep", e.at);
+      break;
+    case trace_kind::link:
+      name("right", e.other, inner);
+      number("keep", e.at);
+      limit("high", e.key);
+      break;
+    case trace_kind::post:
+      number("at", e.at);
+      key("key", e.key);
+      name("child", e.other, e.level > 1);
+      break;
+    case trace_kind::grow:
+      name("left", e.other, true);
+      name("right", e.other2, true);
+      number("keep", e.at);
+      key("key", e.key);
+      limit("high", e.key2);
+      break;
+    case trace_kind::merge:
+      name("dead", e.other, inner);
+      number("count", e.at);
+      limit("high", e.key);
+      break;
+    case trace_kind::retry:
+      word("why", detail::trace_why_names[e.what]);
+      break;
+    case trace_kind::kind:
+      name("new", e.other, inner);
+      break;
+    case trace_kind::state:
+      word("why", "maintain");
+      out << ",\"state\":";
+      write_state(out, trace.states[e.other]);
+      break;
+  }
+  out << '}';
+}
+
+void write_end(std::ostream& out, std::uint64_t events, std::uint64_t lost, const std::string& left_out,
+               const trace_state& final) {
+  out << "{\"end\":true,\"events\":" << events << ",\"lost\":" << lost;
+  if (!left_out.empty()) {
+    out << ",\"left_out\":";
+    write_text(out, left_out);
+  }
+  out << ",\"final\":";
+  write_state(out, final);
+  out << "}\n";
+}
+
+void write_trace(std::ostream& out, const recorded_trace& trace) {
+  write_header(out, trace.header, &trace.start);
+  out << '\n';
+  for (std::uint64_t i = 0; i < trace.events.size(); ++i) {
+    write_event(out, trace, i);
+    out << '\n';
+  }
+  write_end(out, trace.events.size(), trace.lost, trace.left_out, trace.final);
+  out.flush();
+  if (!out) throw error("the trace could not be written: is there room where it goes?");
+}
+
+}  // namespace espalier
