@@ -1,0 +1,15 @@
+// assets.hpp - the files of web/, embedded when the program was built (cmake/embed.cmake).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace espalier::explorer {
+
+struct asset {
+  std::string_view path;  ///< as in a URL: /app.js
+  std::string_view bytes;
+};
+[[nodiscard]] std::span<const asset> assets();
+
+}  // namespace espalier::explorer

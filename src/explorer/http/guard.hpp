@@ -1,0 +1,14 @@
+// guard.hpp - who may ask: a page that another site serves must not, even if its name leads to this machine (DNS
+// rebinding).
+#pragma once
+
+#include <string>
+
+namespace espalier::explorer {
+
+/// A Host header names this server by an IP address, as localhost, or by the name that --host gave; with its port.
+[[nodiscard]] bool is_own_host(const std::string& host_header, const std::string& given_host, int port);
+/// An Origin header, which browsers send with requests that change something, is that of a page from here.
+[[nodiscard]] bool is_own_origin(const std::string& origin, const std::string& host_header);
+
+}  // namespace espalier::explorer

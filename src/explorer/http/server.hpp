@@ -1,0 +1,41 @@
+// server.hpp - the explorer's page and its JSON over HTTP (docs/explorer-api.md). cpp-httplib is named in server.cpp
+// only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "explorer/registry.hpp"
+
+namespace espalier::explorer {
+
+struct server_options {
+  std::string host = "127.0.0.1";
+  int port = 0;  ///< 0: any that is free
+  std::string index = "blink";
+  live_limits limits;
+};
+
+class server {
+ public:
+  /// Takes the port; throws `error` if it cannot.
+  server(const device& where, const server_options& options);
+  ~server();
+  server(const server&) = delete;
+  server& operator=(const server&) = delete;
+
+  void add_trace(const std::string& title, recorded_trace trace);
+  [[nodiscard]] int port() const;
+  [[nodiscard]] std::string url() const;
+  /// Answers until stop(), which may come from another thread.
+  void serve();
+  void stop();
+
+ private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace espalier::explorer

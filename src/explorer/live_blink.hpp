@@ -1,0 +1,95 @@
+// live_blink.hpp - a B-link tree of the library, written to and read by traced teams of one kind of device.
+//
+// The owner is any of the library's compiled trees; only the operations are compiled here, with their hooks, and for
+// u64 keys and values alone. Launcher: how a blink_work runs, live_blink.cpp and live_blink_cuda.cu.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "espalier/blink_tree/index.hpp"
+#include "espalier/trace/blink_trace.hpp"
+#include "explorer/blink_work.hpp"
+#include "explorer/live_tree.hpp"
+
+namespace espalier::explorer {
+
+template <class Launcher, protocol P, upper U, unsigned N>
+class live_blink final : public live_tree {
+  using view = blink_view<std::uint64_t, 8, N>;
+
+ public:
+  live_blink(const device& where, const std::vector<std::uint64_t>& keys)
+      : tree_(detail::build_blink_index(where, {scalar_kind::u64, scalar_kind::u64, 8}, {P, U, N}, keys.data(),
+                                        keys.data(), keys.size(), {}, where.default_stream())) {}
+
+  [[nodiscard]] trace_header header() const override {
+    trace_header header = detail::blink_trace_header(*tree_);
+    header.team = Launcher::team_name();
+    return header;
+  }
+  [[nodiscard]] trace_state state() const override { return tree_->state(); }
+  [[nodiscard]] std::string dump() const override { return tree_->dump(false); }
+  [[nodiscard]] bool changes() const override { return true; }
+  [[nodiscard]] const device& where() const override { return tree_->where(); }
+  bool maintain() override {
+    tree_->maintain(where().default_stream());
+    return true;
+  }
+
+  live_outcome run(const live_call& call, const trace_ring& ring) override {
+    const stream order = where().default_stream();
+    const std::size_t n = call.keys.size();
+    const bool inserts = call.op == trace_op::insert || call.op == trace_op::assign;
+    const auto keys = to_device(where(), call.keys, order);
+    const buffer<std::uint8_t> results(where(), n, order);
+    const buffer<std::uint64_t> found(where(), live_outcome::most_found, order), count(where(), 1, order);
+    where().fill(count.data(), 0, sizeof(std::uint64_t), order);
+    order.synchronize();
+    const auto* tree = static_cast<const view*>(tree_->view(inserts ? n : 0));
+    Launcher::run(where(), order, call.workers,
+                  blink_work<P, U, view>{*tree, ring, call.op, keys.data(), n, call.to, call.workers, results.data(),
+                                         found.data(), live_outcome::most_found, count.data()});
+    live_outcome outcome;
+    for (const std::uint8_t r : results.to_vector()) {
+      const auto result = static_cast<trace_result>(r);
+      ++(result == trace_result::done        ? outcome.done
+         : result == trace_result::unchanged ? outcome.unchanged
+                                             : outcome.no_room);
+    }
+    outcome.count = count.to_vector().front();
+    outcome.found = found.to_vector();
+    if (outcome.count < outcome.found.size()) outcome.found.resize(outcome.count);
+    return outcome;
+  }
+
+ private:
+  std::unique_ptr<detail::blink_index> tree_;
+};
+
+/// Null: not compiled with hooks.
+template <class Launcher>
+[[nodiscard]] std::unique_ptr<live_tree> make_live_blink_on(const device& where, const live_request& r) {
+  const auto is = [&](const char* protocol_name, const char* upper_name, unsigned slots) {
+    return r.protocol == protocol_name && r.upper == upper_name && r.slots == slots;
+  };
+  if (is("link", "classic", 12))
+    return std::make_unique<live_blink<Launcher, protocol::link, upper::classic, 12>>(where, r.keys);
+  if (is("link", "express", 12))
+    return std::make_unique<live_blink<Launcher, protocol::link, upper::express, 12>>(where, r.keys);
+  if (is("couple", "classic", 12))
+    return std::make_unique<live_blink<Launcher, protocol::couple, upper::classic, 12>>(where, r.keys);
+  if constexpr (!Launcher::on_gpu) {
+    if (is("link", "classic", 8))
+      return std::make_unique<live_blink<Launcher, protocol::link, upper::classic, 8>>(where, r.keys);
+    if (is("couple", "classic", 8))
+      return std::make_unique<live_blink<Launcher, protocol::couple, upper::classic, 8>>(where, r.keys);
+  }
+  if (is("link", "express", 8))
+    return std::make_unique<live_blink<Launcher, protocol::link, upper::express, 8>>(where, r.keys);
+  return nullptr;
+}
+
+}  // namespace espalier::explorer

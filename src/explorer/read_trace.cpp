@@ -1,0 +1,364 @@
+// read_trace.cpp - docs/trace-format.md the other way round. Each event is replayed as soon as it is read, so that the
+// line of the first one that makes no sense is known.
+#include "explorer/read_trace.hpp"
+
+#include <fstream>
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "espalier/trace/replay.hpp"
+
+namespace espalier::explorer {
+
+namespace {
+
+using nlohmann::json;
+
+/// One object of a line: members by type, and a sentence if they are not there or something else.
+class record {
+ public:
+  record(const json& object, std::uint64_t line, std::string about)
+      : object_(object), line_(line), about_(std::move(about)) {}
+
+  [[noreturn]] void refuse(const std::string& what) const { throw bad_trace(line_, about_ + ' ' + what + '.'); }
+  [[nodiscard]] bool has(const char* member) const { return object_.contains(member); }
+  [[nodiscard]] const json& at(const char* member) const {
+    const auto found = object_.find(member);
+    if (found == object_.end()) refuse(std::string("has no '") + member + '\'');
+    return *found;
+  }
+  [[nodiscard]] std::string text(const char* member) const {
+    if (!at(member).is_string()) refuse(std::string("needs a text as '") + member + '\'');
+    return at(member).get<std::string>();
+  }
+  [[nodiscard]] std::uint64_t number(const char* member, std::uint64_t most) const {
+    const json& n = at(member);
+    if (!n.is_number_unsigned() || n.get<std::uint64_t>() > most)
+      refuse(std::string("needs a number from 0 to ") + std::to_string(most) + " as '" + member + '\'');
+    return n.get<std::uint64_t>();
+  }
+  [[nodiscard]] std::uint32_t number32(const char* member) const {
+    return static_cast<std::uint32_t>(number(member, 0xfffffffeu));
+  }
+  [[nodiscard]] bool flag(const char* member) const {
+    if (!at(member).is_boolean()) refuse(std::string("needs true or false as '") + member + '\'');
+    return at(member).get<bool>();
+  }
+  [[nodiscard]] const json& list(const char* member) const {
+    if (!at(member).is_array()) refuse(std::string("needs a list as '") + member + '\'');
+    return at(member);
+  }
+  [[nodiscard]] std::uint64_t key(const char* member) const { return key_of(at(member), member); }
+  [[nodiscard]] std::uint64_t key_of(const json& text, const char* member) const {
+    const std::optional<std::uint64_t> k = text.is_string() ? parse_key(text.get<std::string>()) : std::nullopt;
+    if (!k) refuse(std::string("needs a text of decimal digits below 2^64 in '") + member + '\'');
+    return *k;
+  }
+  /// A key, or null for no limit.
+  [[nodiscard]] std::uint64_t limit(const char* member) const {
+    return at(member).is_null() ? trace_node_state::no_limit : key(member);
+  }
+  [[nodiscard]] trace_name name(const char* member) const { return name_of(at(member), member); }
+  [[nodiscard]] trace_name name_of(const json& text, const char* member) const {
+    const std::optional<trace_name> n = text.is_string() ? trace_name::of(text.get<std::string>()) : std::nullopt;
+    if (!n) refuse(std::string("needs the name of a node, such as l5 or i0, in '") + member + '\'');
+    return *n;
+  }
+  /// The place of a word in a list of words.
+  template <std::size_t N>
+  [[nodiscard]] std::uint8_t choice(const char* member, const char* const (&words)[N]) const {
+    const std::string word = text(member);
+    for (std::size_t i = 0; i < N; ++i) {
+      if (word == words[i]) return static_cast<std::uint8_t>(i);
+    }
+    refuse(std::string("has '") + member + "' = '" + word.substr(0, 40) + "', which is not known");
+  }
+
+ private:
+  [[nodiscard]] static std::optional<std::uint64_t> parse_key(const std::string& text) {
+    if (text.empty() || text.size() > 20) return std::nullopt;
+    std::uint64_t k = 0;
+    for (const char c : text) {
+      const auto digit = static_cast<std::uint64_t>(c - '0');
+      if (c < '0' || c > '9' || k > (~std::uint64_t{0} - digit) / 10) return std::nullopt;
+      k = k * 10 + digit;
+    }
+    return k;
+  }
+
+  const json& object_;
+  std::uint64_t line_;
+  std::string about_;
+};
+
+// ---- states ------------------------------------------------------------------------------------------------
+
+void read_node(const json& object, std::uint64_t line, unsigned slots, trace_state& state) {
+  if (!object.is_object()) throw bad_trace(line, "a node is no JSON object.");
+  const trace_name name = record(object, line, "a node").name("n");
+  const record r(object, line, "node " + name.text());
+  trace_node_state n;
+  n.level = static_cast<std::uint32_t>(r.number("level", 255));
+  if (n.is_inner() != name.inner) r.refuse("has a level that does not fit its name");
+  n.version = r.number32("version");
+  n.dead = r.flag("dead");
+  if (!r.at("right").is_null()) {
+    const trace_name right = r.name("right");
+    if (right.inner != name.inner) r.refuse("has a right neighbour of another kind");
+    n.right = right.id;
+  }
+  n.high = r.limit("high");
+  for (const json& k : r.list("keys")) n.keys.push_back(r.key_of(k, "keys"));
+  if (n.keys.size() > slots) r.refuse("has more keys than slots");
+  for (std::size_t i = 1; i < n.keys.size(); ++i) {
+    if (n.keys[i] <= n.keys[i - 1]) r.refuse("has keys that do not ascend");
+  }
+  if (n.is_inner()) {
+    for (const json& c : r.list("children")) {
+      const trace_name child = r.name_of(c, "children");
+      if (child.inner != (n.level > 1)) r.refuse("has children of another level");
+      n.children.push_back(child.id);
+    }
+    if (n.children.size() != n.keys.size()) r.refuse("has not as many children as keys");
+  }
+  if (!state.nodes.emplace(name, std::move(n)).second) r.refuse("is there twice");
+}
+
+/// Every name in a state is that of a node in it.
+void require_closed(const trace_state& state, std::uint64_t line) {
+  if (state.find(state.root) == nullptr) throw bad_trace(line, "the state has no root.");
+  const auto require = [&](trace_name from, trace_name to) {
+    if (state.find(to) == nullptr)
+      throw bad_trace(line, "node " + from.text() + " names " + to.text() + ", which is not there.");
+  };
+  for (const auto& [name, n] : state.nodes) {
+    if (n.right != trace_node_state::none) require(name, {n.right, name.inner});
+    for (std::size_t i = 0; i < n.children.size(); ++i) require(name, n.child(i));
+  }
+}
+
+trace_state read_state(const json& object, std::uint64_t line, unsigned slots) {
+  if (!object.is_object()) throw bad_trace(line, "the state is no JSON object.");
+  const record r(object, line, "the state");
+  trace_state state;
+  state.root = r.name("root");
+  for (const json& n : r.list("nodes")) read_node(n, line, slots, state);
+  for (const json& entry : r.list("lane")) {
+    const record e(entry, line, "an entry of the lane");
+    state.lane.push_back({e.limit("high"), e.name("leaf").id});
+  }
+  require_closed(state, line);
+  return state;
+}
+
+// ---- lines -------------------------------------------------------------------------------------------------
+
+trace_header read_header(const json& object, std::uint64_t line) {
+  const record r(object, line, "the header");
+  if (!r.has("trace") || r.at("trace") != "espalier")
+    throw bad_trace(line, "this is no trace of espalier: its first line has no \"trace\":\"espalier\".");
+  if (r.number("format", 1'000'000) != trace_header::format)
+    r.refuse("has a format of another version: this espalier reads format " + std::to_string(trace_header::format));
+  trace_header h;
+  static const char* const indexes[] = {"blink", "radix", "static", "hybrid"};
+  static const char* const protocols[] = {"link", "couple", "none"};
+  static const char* const uppers[] = {"classic", "express"};
+  static const char* const devices[] = {"cpu", "gpu"};
+  static const char* const clocks[] = {"ns", "step"};
+  h.index = indexes[r.choice("index", indexes)];
+  h.protocol = protocols[r.choice("protocol", protocols)];
+  if (r.has("upper")) h.upper = uppers[r.choice("upper", uppers)];
+  h.slots = static_cast<unsigned>(r.number("slots", 4096));
+  if (r.text("key") != "u64") r.refuse("has keys of another type than u64");
+  h.key = "u64";
+  h.device = devices[r.choice("device", devices)];
+  h.team = r.text("team").substr(0, 100);
+  h.clock = clocks[r.choice("clock", clocks)];
+  if (r.has("title")) h.title = r.text("title").substr(0, 200);
+  return h;
+}
+
+class event_reader {
+ public:
+  event_reader(recorded_trace& trace, const trace_replay& replay) : trace_(trace), replay_(replay) {}
+
+  trace_event operator()(const json& object, std::uint64_t line) {
+    const std::uint64_t i = trace_.events.size();
+    const record r(object, line, "event " + std::to_string(i));
+    if (r.number("i", std::uint64_t{1} << 53) != i)
+      r.refuse("has another number as 'i': events are counted from 0 without gaps");
+    trace_event e;
+    e.time = r.number("t", std::uint64_t{1} << 53);
+    if (i != 0 && e.time < trace_.events.back().time) r.refuse("is earlier than the one before");
+    e.team = r.number32("w");
+    e.kind = static_cast<trace_kind>(r.choice("e", detail::trace_kind_names));
+    if (e.kind == trace_kind::begin || e.kind == trace_kind::end) {
+      operation(e, r);
+    } else if (e.kind == trace_kind::state) {
+      e.other = static_cast<std::uint32_t>(trace_.states.size());
+      trace_.states.push_back(read_state(r.at("state"), line, trace_.header.slots));
+    } else {
+      at_node(e, r);
+    }
+    return e;
+  }
+
+ private:
+  static void operation(trace_event& e, const record& r) {
+    e.what = r.choice("op", detail::trace_op_names);
+    const bool range = e.what == static_cast<unsigned>(trace_op::range);
+    if (e.kind == trace_kind::begin) {
+      e.key = r.key("key");
+      if (range) e.key2 = r.limit("to");
+    } else {
+      e.at = r.choice("result", detail::trace_result_names);
+      if (range) e.key2 = r.number("count", std::uint64_t{1} << 53);
+    }
+  }
+  void at_node(trace_event& e, const record& r) {
+    const trace_name name = r.name("n");
+    const trace_node_state* node = replay_.state().find(name);
+    if (node == nullptr) r.refuse("is about " + name.text() + ", which does not exist at this moment");
+    e.node = name.id;
+    e.level = static_cast<std::uint8_t>(node->level);
+    const auto same_kind = [&](const char* member) {
+      const trace_name other = r.name(member);
+      if (other.inner != name.inner) r.refuse(std::string("names a node of another level as '") + member + '\'');
+      return other.id;
+    };
+    switch (e.kind) {
+      case trace_kind::reach:
+        e.what = r.choice("by", detail::trace_by_names);
+        break;
+      case trace_kind::retry:
+        e.what = r.choice("why", detail::trace_why_names);
+        break;
+      case trace_kind::latch:
+      case trace_kind::unlatch:
+        e.other = r.number32("version");
+        break;
+      case trace_kind::insert:
+      case trace_kind::erase:
+      case trace_kind::assign:
+        e.at = r.number32("at");
+        e.key = r.key("key");
+        break;
+      case trace_kind::split:
+        e.other = same_kind("new");
+        e.at = r.number32("keep");
+        break;
+      case trace_kind::link:
+        e.other = same_kind("right");
+        e.at = r.number32("keep");
+        e.key = r.limit("high");
+        break;
+      case trace_kind::post: {
+        const trace_name child = r.name("child");
+        if (child.inner != (node->level > 1)) r.refuse("posts a child of another level");
+        e.other = child.id;
+        e.at = r.number32("at");
+        e.key = r.key("key");
+        break;
+      }
+      case trace_kind::grow:
+        e.other = same_kind("left");
+        e.other2 = same_kind("right");
+        e.at = r.number32("keep");
+        e.key = r.key("key");
+        e.key2 = r.limit("high");
+        break;
+      case trace_kind::merge:
+        e.other = same_kind("dead");
+        e.at = r.number32("count");
+        e.key = r.limit("high");
+        break;
+      default:
+        r.refuse("is of a kind that this espalier does not read");
+    }
+  }
+
+  recorded_trace& trace_;
+  const trace_replay& replay_;
+};
+
+/// Lines and their numbers, within the limits.
+class line_source {
+ public:
+  line_source(std::istream& in, const trace_limits& limits) : in_(in), limits_(limits) {}
+  [[nodiscard]] std::uint64_t line() const { return line_; }
+  /// False: no more.
+  bool next(json& object) {
+    std::string text;
+    ++line_;
+    if (!std::getline(in_, text)) return false;
+    bytes_ += text.size() + 1;
+    if (bytes_ > limits_.bytes)
+      throw bad_trace(line_,
+                      "the trace has more than " + std::to_string(limits_.bytes >> 20) + " MiB: record fewer events.");
+    object = json::parse(text, nullptr, false);
+    if (object.is_discarded()) throw bad_trace(line_, "this is no JSON.");
+    if (!object.is_object()) throw bad_trace(line_, "this is no JSON object.");
+    return true;
+  }
+
+ private:
+  std::istream& in_;
+  const trace_limits& limits_;
+  std::uint64_t line_ = 0, bytes_ = 0;
+};
+
+void read_end(const json& object, std::uint64_t line, recorded_trace& trace, const trace_replay& replay) {
+  const record r(object, line, "the end line");
+  if (r.number("events", std::uint64_t{1} << 53) != trace.events.size())
+    r.refuse("counts other events than the " + std::to_string(trace.events.size()) + " above it");
+  trace.lost = r.number("lost", std::uint64_t{1} << 53);
+  if (r.has("left_out")) trace.left_out = r.text("left_out").substr(0, 1000);
+  trace.final = read_state(r.at("final"), line, trace.header.slots);
+  if (trace.lost == 0 && !(trace.final == replay.state()))
+    r.refuse("has a final tree that is not the one that the events lead to");
+}
+
+}  // namespace
+
+recorded_trace read_trace(std::istream& in, const trace_limits& limits) {
+  line_source lines(in, limits);
+  json object;
+  if (!lines.next(object)) throw bad_trace(1, "the trace is empty.");
+  recorded_trace trace;
+  trace.header = read_header(object, 1);
+  trace.start = read_state(record(object, 1, "the header").at("start"), 1, trace.header.slots);
+  trace_replay replay(trace);
+  event_reader read_event(trace, replay);
+  while (lines.next(object)) {
+    if (object.contains("end")) {
+      read_end(object, lines.line(), trace, replay);
+      if (lines.next(object)) throw bad_trace(lines.line(), "there is something behind the end line.");
+      return trace;
+    }
+    if (trace.events.size() == limits.events)
+      throw bad_trace(lines.line(),
+                      "the trace has more than " + std::to_string(limits.events) + " events: record fewer.");
+    trace.events.push_back(read_event(object, lines.line()));
+    try {
+      replay.step();
+    } catch (const bad_trace&) {
+      throw;
+    } catch (const error& e) {
+      throw bad_trace(lines.line(), "event " + std::to_string(trace.events.size() - 1) + ": " + e.what());
+    }
+  }
+  throw bad_trace(lines.line(), "the trace stops before its end line: it was not written to the end.");
+}
+
+recorded_trace read_trace_file(const std::string& path, const trace_limits& limits) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw error("the trace '" + path + "' cannot be opened.");
+  try {
+    return read_trace(in, limits);
+  } catch (const bad_trace& e) {
+    throw error("the trace '" + path + "', " + e.what());
+  }
+}
+
+}  // namespace espalier::explorer

@@ -1,0 +1,55 @@
+// registry.hpp - all sources of one explorer: traces from files, and live sessions, as many as its limits allow.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "espalier/device/device.hpp"
+#include "explorer/requests.hpp"
+#include "explorer/source.hpp"
+
+namespace espalier::explorer {
+
+/// Not done, with the HTTP status that says why.
+class refused : public error {
+ public:
+  refused(int code, const std::string& what) : error(what), status(code) {}
+  int status;
+};
+
+/// Thread-safe.
+class registry {
+ public:
+  registry(device where, const live_limits& limits) : where_(std::move(where)), limits_(limits) {}
+
+  [[nodiscard]] const live_limits& limits() const { return limits_; }
+  [[nodiscard]] const device& where() const { return where_; }
+  void add_trace(const std::string& title, recorded_trace trace);
+  /// Builds the tree; drops a session that nobody asked for half an hour if there are too many.
+  [[nodiscard]] std::shared_ptr<source> create(live_request request);
+  /// Throws refused 404.
+  [[nodiscard]] std::shared_ptr<source> at(const std::string& id);
+  [[nodiscard]] std::vector<std::shared_ptr<source>> all();
+  void remove_session(const std::string& id);
+  /// Counts a call; throws refused 429 if there were too many in the last second.
+  void take_turn();
+
+ private:
+  void make_place(std::uint64_t keys);
+
+  device where_;
+  const live_limits limits_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<source>> sources_;
+  std::uint64_t traces_ = 0, sessions_made_ = 0;
+  std::uint64_t being_made_ = 0, keys_being_made_ = 0;
+  std::deque<std::chrono::steady_clock::time_point> calls_;
+};
+
+}  // namespace espalier::explorer

@@ -1,0 +1,57 @@
+// source.hpp - what the page looks at: a trace from a file, or a live session whose trace grows.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "espalier/trace/replay.hpp"
+#include "explorer/live_tree.hpp"
+
+namespace espalier::explorer {
+
+/// What a live session may do; all of it is in docs/explorer-api.md and GET /api/v1/info.
+struct live_limits {
+  std::uint64_t sessions = 8;
+  std::uint64_t keys_per_call = 4096;
+  std::uint64_t threads = 8;
+  std::uint64_t events_per_session = 1'000'000;
+  std::uint64_t keys_per_session = std::uint64_t{1} << 20;
+  std::uint64_t keys_in_all = std::uint64_t{1} << 22;  ///< of fills
+  std::uint64_t state_nodes = 4096;
+  std::uint64_t events_per_page = 20'000;
+  std::uint64_t calls_per_second = 50;
+};
+
+/// Its members are touched by whoever holds `mutex`.
+class source {
+ public:
+  source(std::string id, std::string title, recorded_trace trace);
+  source(std::string id, std::string title, std::unique_ptr<live_tree> tree, std::uint64_t filled);
+  source(const source&) = delete;
+  source& operator=(const source&) = delete;
+
+  const std::string id, title;
+  const std::uint64_t filled;  ///< keys that it began with
+  std::mutex mutex;
+  std::atomic<std::chrono::steady_clock::time_point> last_used = std::chrono::steady_clock::now();
+
+  [[nodiscard]] const recorded_trace& trace() const { return trace_; }
+  [[nodiscard]] bool is_live() const { return tree_ != nullptr; }
+  /// The tree at a position; throws `error` if there is none.
+  [[nodiscard]] const trace_state& state_at(std::uint64_t position);
+  /// Does this with the tree and adds the events to the trace. Throws `error` if the tree cannot do that.
+  live_outcome run(const live_call& call, const live_limits& limits);
+  void maintain();
+
+ private:
+  recorded_trace trace_;
+  std::unique_ptr<live_tree> tree_;
+  trace_replay replay_;
+};
+
+}  // namespace espalier::explorer
