@@ -12,6 +12,7 @@ using action = std::function<int()>;
 
 void add_bench(CLI::App& app, action& chosen, const std::string& command_line);
 void add_info(CLI::App& app, action& chosen);
+void add_explore(CLI::App& app, action& chosen);
 void add_demo(CLI::App& app, action& chosen);
 void add_version(CLI::App& app, action& chosen);
 

@@ -42,10 +42,11 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Examples:\n  espalier demo\n  espalier bench --keys 2^24 --ops find,range --peers lower-bound,std-map\n"
-      "  espalier info --format json\n\n`espalier SUBCOMMAND --help` tells more.");
+      "  espalier explore\n  espalier info --format json\n\n`espalier SUBCOMMAND --help` tells more.");
   espalier::cli::action chosen;
   espalier::cli::add_demo(app, chosen);
   espalier::cli::add_bench(app, chosen, joined(argc, argv));
+  espalier::cli::add_explore(app, chosen);
   espalier::cli::add_info(app, chosen);
   espalier::cli::add_version(app, chosen);
   if (argc == 1) {
@@ -53,7 +54,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (is_unknown_subcommand(app, argc, argv)) {
-    return refuse(std::string("There is no subcommand '") + argv[1] + "': choose demo, bench, info or version.", 2);
+    return refuse(std::string("There is no subcommand '") + argv[1] + "': choose demo, bench, explore, info or version.", 2);
   }
   try {
     app.parse(argc, argv);

@@ -263,6 +263,8 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
           follow(team, t, p.head, id, low, links, asked_nodes, x);
           continue;
         }
+      } else {
+        note(team, trace::reach({id, 0}));
       }
       const std::uint32_t before = latch::try_latch(team, {id, 0}, node.version());
       if ((before & 1) != 0) {
@@ -272,7 +274,6 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       }
       const auto seen = leaf_reader::look(team, node);
       const auto h = leaf_reader::head(team, node, seen);
-      note(team, trace::reach({id, 0}));
       if (!h.dead && x <= h.high) return {node, id, before, seen, h};
       latch::release_unchanged(team, {id, 0}, node.version(), before);
       follow(team, t, h, id, low, links, asked_nodes, x);

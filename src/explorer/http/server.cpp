@@ -268,6 +268,7 @@ std::string server::url() const {
   return "http://" + name + ':' + std::to_string(parts_->port) + '/';
 }
 void server::serve() { parts_->http.listen_after_bind(); }
+bool server::is_serving() const { return parts_->http.is_running(); }
 void server::stop() { parts_->http.stop(); }
 
 }  // namespace espalier::explorer

@@ -29,8 +29,9 @@ class server {
   void add_trace(const std::string& title, recorded_trace trace);
   [[nodiscard]] int port() const;
   [[nodiscard]] std::string url() const;
-  /// Answers until stop(), which may come from another thread.
+  /// Answers until stop(), which may come from another thread once is_serving().
   void serve();
+  [[nodiscard]] bool is_serving() const;
   void stop();
 
  private:
