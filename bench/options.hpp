@@ -149,6 +149,7 @@ struct raw_options {
   std::string leaf_cache;
   std::string window;
   std::string host_memory;
+  std::string trace;
   std::string suite;
   std::string max_keys;
   std::string parts;

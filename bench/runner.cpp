@@ -21,8 +21,6 @@
 #include "bench/side_by_side.hpp"
 
 namespace espalier::bench {
-namespace {
-
 device choose_device(const options& what) {
   if (what.where == device_choice::cpu) return device::cpu();
   if (what.where == device_choice::automatic) return device::best();
@@ -35,6 +33,8 @@ device choose_device(const options& what) {
     throw bad_arguments(fmt::format("--device gpu: {}", reason));
   }
 }
+
+namespace {
 
 /// Sizes of an operation's batches: one where the keys or --batch decide.
 std::vector<std::uint64_t> sizes_of(operation op, const options& what) {

@@ -6,6 +6,9 @@
 
 namespace espalier::bench {
 
+/// Where --device leads. Throws bad_arguments if there is no GPU.
+[[nodiscard]] device choose_device(const options& what);
+
 /// Throws bad_arguments if the device is not there, wrong_answer if an answer is wrong.
 [[nodiscard]] report run_benchmarks(const options& what);
 

@@ -263,7 +263,7 @@ trace_state node_image::state() const {
     to.right = n.head.right;
     to.high = n.head.high == level.largest ? trace_node_state::no_limit : n.head.high;
     to.keys.assign(level.keys_of(id), level.keys_of(id) + n.head.count);
-    if (inner) to.children.assign(level.children_of(id), level.children_of(id) + n.head.count);
+    for (unsigned i = 0; inner && i < n.head.count; ++i) to.children.push_back({level.children_of(id)[i], n.head.level > 1});
   };
   const std::vector<bool> waits = waiting(*this);
   for (node_id id = 0; id < leaves.nodes.size(); ++id) {

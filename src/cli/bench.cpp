@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "bench/blink_trace.hpp"
 #include "bench/btree_suite.hpp"
 #include "bench/byte_generators.hpp"
 #include "bench/cuart_figures.hpp"
@@ -139,6 +140,11 @@ void add_blink_options(CLI::App& c, bench::raw_options& o) {
                    " (hybrid: list; blink: not normal, gamma); default: zipf for ycsb, else uniform");
   c.add_option("--fill", o.fill,
                "blink, hybrid of regular layout: share of a leaf that a build fills, 0.25 to 1; default: 0.75");
+  c.add_option("--trace", o.trace,
+               fmt::format("blink: also write a trace to this file, for espalier explore: the first shape and size, once "
+                           "more and apart from the timed runs, with u64 keys, at most {} in the tree and {} of each "
+                           "operation; 8 or 12 slots",
+                           bench::most_traced_keys, bench::most_traced_operations));
 }
 
 void add_radix_options(CLI::App& c, bench::raw_options& o) {
@@ -273,6 +279,12 @@ int run(const bench::raw_options& raw, const std::string& command_line) {
   if (!raw.out.empty()) {
     file.open(raw.out);
     if (!file) throw bad_arguments(fmt::format("--out: '{}' cannot be written.", raw.out));
+  }
+  std::ofstream trace;
+  if (!raw.trace.empty()) {
+    trace.open(raw.trace);
+    if (!trace) throw bad_arguments(fmt::format("--trace: '{}' cannot be written.", raw.trace));
+    bench::write_blink_trace(what, trace);
   }
   const bench::report result = bench::run_benchmarks(what);
   write(result, raw.out.empty() ? std::cout : file);

@@ -20,9 +20,9 @@ std::string joined(int argc, char** argv) {
   std::string text = "espalier";
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--out") {
+    if (word == "--out" || word == "--trace") {
       ++i;
-    } else if (word.rfind("--out=", 0) != 0) {
+    } else if (word.rfind("--out=", 0) != 0 && word.rfind("--trace=", 0) != 0) {
       text += " " + word;
     }
   }

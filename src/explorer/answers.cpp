@@ -129,7 +129,7 @@ std::string state_answer(source& s, std::optional<std::uint64_t> at, const live_
 std::string summary_answer(source& s, std::optional<std::uint64_t> at, std::uint64_t cells) {
   const guard lock(s.mutex);
   const std::uint64_t position = position_of(s, at);
-  const tree_summary summary = summarise(s.state_at(position), s.trace().header.slots, cells);
+  const tree_summary summary = summarise(s.state_at(position), s.trace().header, cells);
   json answer{{"at", position}, {"keys", summary.keys}, {"nodes", summary.nodes}, {"levels", json::array()}};
   for (const level_summary& level : summary.levels) {
     json list = json::array();

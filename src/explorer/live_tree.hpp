@@ -51,6 +51,8 @@ class live_tree {
   [[nodiscard]] virtual std::string dump() const = 0;
   /// Can it be written to?
   [[nodiscard]] virtual bool changes() const = 0;
+  /// Do its events say what a write changed? If not, the state after it does.
+  [[nodiscard]] virtual bool tells_changes() const { return true; }
   /// Returns when all workers are done. Throws `error` if the tree cannot do that.
   virtual live_outcome run(const live_call& call, const trace_ring& ring) = 0;
   /// Makes anew what writes have left behind; false: there is nothing of that kind.
@@ -63,5 +65,8 @@ class live_tree {
 
 // One per index.
 [[nodiscard]] std::unique_ptr<live_tree> make_live_blink(const device& where, const live_request& request);
+[[nodiscard]] std::unique_ptr<live_tree> make_live_radix(const device& where, const live_request& request);
+/// A static tree; or, as `hybrid`, the implicit layout of the hybrid tree, whose host side is one.
+[[nodiscard]] std::unique_ptr<live_tree> make_live_static(const device& where, const live_request& request);
 
 }  // namespace espalier::explorer

@@ -3,6 +3,7 @@
 #include "explorer/questions.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include "espalier/core/error.hpp"
@@ -41,13 +42,71 @@ level_order walk_right(const trace_state& state, trace_name first) {
   return order;
 }
 
+bool is_radix(const trace_state& state) { return node_at(state, state.root).kind != trace_node_kind::plain; }
+
+/// Nodes below n in key order, each into its level; the smallest key below n.
+std::uint64_t walk_children(const trace_state& state, trace_name n, std::vector<level_order>& by_level) {
+  const trace_node_state& node = node_at(state, n);
+  level_order& order = by_level.at(node.level);
+  const std::size_t place = order.nodes.size();
+  order.nodes.push_back(n);
+  order.lows.push_back(0);
+  std::uint64_t low = node.is_inner() || node.keys.empty() ? 0 : node.keys.front();
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const std::uint64_t below = walk_children(state, node.children[i], by_level);
+    if (i == 0) low = below;
+  }
+  return by_level.at(node.level).lows[place] = low;
+}
+
 std::vector<level_order> walk_levels(const trace_state& state) {
   std::vector<level_order> levels;
+  if (is_radix(state)) {
+    levels.resize(256);
+    for (std::uint32_t level = 0; level < 256; ++level) levels[level].level = level;
+    (void)walk_children(state, state.root, levels);
+    std::erase_if(levels, [](const level_order& order) { return order.nodes.empty(); });
+    std::reverse(levels.begin(), levels.end());
+    return levels;
+  }
   for (trace_name first = state.root;;) {
     levels.push_back(walk_right(state, first));
     const trace_node_state& node = node_at(state, first);
     if (!node.is_inner() || node.children.empty()) return levels;
-    first = node.child(0);
+    first = node.children[0];
+  }
+}
+
+/// The child on the way to a key, or nothing.
+std::optional<trace_name> child_towards(const trace_node_state& node, std::uint64_t key) {
+  if (node.children.empty()) return std::nullopt;
+  if (node.kind == trace_node_kind::root) return node.children.front();
+  if (node.kind != trace_node_kind::plain) {
+    const std::uint64_t byte = key >> (8 * (node.level - 1)) & 0xff;
+    const auto at = std::lower_bound(node.keys.begin(), node.keys.end(), byte);
+    if (at == node.keys.end() || *at != byte) return std::nullopt;
+    return node.children[static_cast<std::size_t>(at - node.keys.begin())];
+  }
+  const auto above = std::upper_bound(node.keys.begin(), node.keys.end(), key);
+  return node.children.at(above == node.keys.begin() ? 0 : static_cast<std::size_t>(above - node.keys.begin()) - 1);
+}
+
+/// Keys or children that a node has room for.
+double capacity_of(const trace_header& header, const trace_node_state& n) {
+  switch (n.kind) {
+    case trace_node_kind::plain:
+      if (header.index == "blink" || n.level == 0) return header.slots;
+      return n.level == 1 ? 23 : static_cast<double>(n.keys.size());  // lines of a group; the table
+    case trace_node_kind::node4:
+      return 4;
+    case trace_node_kind::node16:
+      return 16;
+    case trace_node_kind::node48:
+      return 48;
+    case trace_node_kind::node256:
+      return 256;
+    default:
+      return 1;
   }
 }
 
@@ -72,7 +131,7 @@ std::unordered_map<trace_name, std::uint64_t, trace_name_hash> dead_ends(const t
 
 }  // namespace
 
-tree_summary summarise(const trace_state& state, unsigned slots, std::uint64_t most_cells) {
+tree_summary summarise(const trace_state& state, const trace_header& header, std::uint64_t most_cells) {
   tree_summary summary;
   const auto levels = walk_levels(state);
   const auto dead = dead_ends(state);
@@ -85,21 +144,23 @@ tree_summary summarise(const trace_state& state, unsigned slots, std::uint64_t m
       const std::uint64_t first = c * order.nodes.size() / cells, last = (c + 1) * order.nodes.size() / cells;
       fill_cell cell{order.nodes[first], last - first, order.lows[first], 0, 0, 0, 0};
       std::uint64_t used = 0;
+      double room = 0;
       for (std::uint64_t i = first; i < last; ++i) {
         const trace_node_state& n = node_at(state, order.nodes[i]);
         used += n.keys.size();
+        room += capacity_of(header, n);
         cell.latched += n.version & 1;
         cell.unposted += posted.contains(order.nodes[i]) ? 0u : 1u;
         if (const auto d = dead.find(order.nodes[i]); d != dead.end()) cell.dead += d->second;
-        for (std::size_t k = 0; k < n.children.size(); ++k) children.insert(n.child(k));
+        for (std::size_t k = 0; k < n.children.size(); ++k) children.insert(n.children[k]);
       }
-      cell.fill = static_cast<double>(used) / (static_cast<double>(last - first) * slots);
+      cell.fill = room == 0 ? 0 : static_cast<double>(used) / room;
       if (order.level == 0) summary.keys += used;
       level.cells.push_back(cell);
     }
     summary.nodes += order.nodes.size();
     summary.levels.push_back(std::move(level));
-    posted = std::move(children);
+    posted.merge(children);
   }
   return summary;
 }
@@ -124,13 +185,13 @@ key_path path_to(const trace_state& state, std::uint64_t key) {
       by = "link";
       continue;
     }
-    const auto above = std::upper_bound(node.keys.begin(), node.keys.end(), key);
     if (!node.is_inner()) {
-      path.found = above != node.keys.begin() && above[-1] == key;
+      path.found = std::binary_search(node.keys.begin(), node.keys.end(), key);
       return path;
     }
-    if (node.children.empty()) return path;
-    n = node.child(above == node.keys.begin() ? 0 : static_cast<std::size_t>(above - node.keys.begin()) - 1);
+    const std::optional<trace_name> child = child_towards(node, key);
+    if (!child) return path;
+    n = *child;
     by = "child";
   }
   return path;
@@ -156,20 +217,22 @@ surroundings around(const trace_state& state, trace_name n, std::uint64_t reach)
     s.more_right = last != order.nodes.size();
     for (std::uint64_t i = first; i < last; ++i) {
       keep(order.nodes[i]);
-      for (trace_name up = state.root; node_at(state, up).level > order.level;) {
+      trace_name up = state.root;
+      for (std::size_t steps = 0; node_at(state, up).level > order.level && steps <= state.nodes.size(); ++steps) {
         keep(up);
         const trace_node_state& node = node_at(state, up);
         if (order.lows[i] > node.high && node.right != trace_node_state::none) {
           up.id = node.right;
           continue;
         }
-        const auto above = std::upper_bound(node.keys.begin(), node.keys.end(), order.lows[i]);
-        up = node.child(above == node.keys.begin() ? 0 : static_cast<std::size_t>(above - node.keys.begin()) - 1);
+        const std::optional<trace_name> child = child_towards(node, order.lows[i]);
+        if (!child) break;
+        up = *child;
       }
     }
     break;
   }
-  for (std::size_t i = 0; i < middle.children.size() && i < 2 * reach + 1; ++i) keep(middle.child(i));
+  for (std::size_t i = 0; i < middle.children.size() && i < 2 * reach + 1; ++i) keep(middle.children[i]);
   return s;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "espalier/trace/state.hpp"
+#include "espalier/trace/trace.hpp"
 
 namespace espalier::explorer {
 
@@ -26,7 +26,7 @@ struct tree_summary {
   std::uint64_t keys = 0, nodes = 0;
   std::vector<level_summary> levels;  ///< from the root down
 };
-[[nodiscard]] tree_summary summarise(const trace_state& state, unsigned slots, std::uint64_t most_cells);
+[[nodiscard]] tree_summary summarise(const trace_state& state, const trace_header& header, std::uint64_t most_cells);
 
 struct path_step {
   trace_name node;

@@ -94,7 +94,15 @@ class record {
 
 // ---- states ------------------------------------------------------------------------------------------------
 
-void read_node(const json& object, std::uint64_t line, unsigned slots, trace_state& state) {
+void read_children(const record& r, const trace_header& header, trace_node_state& n) {
+  for (const json& c : r.list("children")) {
+    const trace_name child = r.name_of(c, "children");
+    if (header.index == "blink" && child.inner != (n.level > 1)) r.refuse("has children of another level");
+    n.children.push_back(child);
+  }
+  if (n.children.size() != n.keys.size()) r.refuse("has not as many children as keys");
+}
+void read_node(const json& object, std::uint64_t line, const trace_header& header, trace_state& state) {
   if (!object.is_object()) throw bad_trace(line, "a node is no JSON object.");
   const trace_name name = record(object, line, "a node").name("n");
   const record r(object, line, "node " + name.text());
@@ -110,45 +118,47 @@ void read_node(const json& object, std::uint64_t line, unsigned slots, trace_sta
   }
   n.high = r.limit("high");
   for (const json& k : r.list("keys")) n.keys.push_back(r.key_of(k, "keys"));
-  if (n.keys.size() > slots) r.refuse("has more keys than slots");
+  if (header.index == "blink" && n.keys.size() > header.slots) r.refuse("has more keys than slots");
   for (std::size_t i = 1; i < n.keys.size(); ++i) {
     if (n.keys[i] <= n.keys[i - 1]) r.refuse("has keys that do not ascend");
   }
-  if (n.is_inner()) {
-    for (const json& c : r.list("children")) {
-      const trace_name child = r.name_of(c, "children");
-      if (child.inner != (n.level > 1)) r.refuse("has children of another level");
-      n.children.push_back(child.id);
-    }
-    if (n.children.size() != n.keys.size()) r.refuse("has not as many children as keys");
-  }
+  if (n.is_inner()) read_children(r, header, n);
+  if (r.has("kind")) n.kind = static_cast<trace_node_kind>(r.choice("kind", detail::trace_node_kind_names));
+  if (r.has("prefix")) n.prefix = r.text("prefix").substr(0, 100);
   if (!state.nodes.emplace(name, std::move(n)).second) r.refuse("is there twice");
 }
 
-/// Every name in a state is that of a node in it.
-void require_closed(const trace_state& state, std::uint64_t line) {
+/// Every name in a state is that of a node in it, of the same level or, for children, of a lower one: no way is a
+/// circle.
+void require_closed(const trace_state& state, std::uint64_t line, const trace_header& header) {
   if (state.find(state.root) == nullptr) throw bad_trace(line, "the state has no root.");
-  const auto require = [&](trace_name from, trace_name to) {
-    if (state.find(to) == nullptr)
-      throw bad_trace(line, "node " + from.text() + " names " + to.text() + ", which is not there.");
+  const auto level_of = [&](trace_name from, trace_name to) {
+    const trace_node_state* node = state.find(to);
+    if (node == nullptr) throw bad_trace(line, "node " + from.text() + " names " + to.text() + ", which is not there.");
+    return node->level;
   };
   for (const auto& [name, n] : state.nodes) {
-    if (n.right != trace_node_state::none) require(name, {n.right, name.inner});
-    for (std::size_t i = 0; i < n.children.size(); ++i) require(name, n.child(i));
+    if (n.right != trace_node_state::none && level_of(name, {n.right, name.inner}) != n.level)
+      throw bad_trace(line, "node " + name.text() + " has a right neighbour of another level.");
+    for (const trace_name child : n.children) {
+      const std::uint32_t below = level_of(name, child);
+      if (below >= n.level || (header.index == "blink" && below + 1 != n.level))
+        throw bad_trace(line, "node " + name.text() + " has a child that is not of the next level.");
+    }
   }
 }
 
-trace_state read_state(const json& object, std::uint64_t line, unsigned slots) {
+trace_state read_state(const json& object, std::uint64_t line, const trace_header& header) {
   if (!object.is_object()) throw bad_trace(line, "the state is no JSON object.");
   const record r(object, line, "the state");
   trace_state state;
   state.root = r.name("root");
-  for (const json& n : r.list("nodes")) read_node(n, line, slots, state);
+  for (const json& n : r.list("nodes")) read_node(n, line, header, state);
   for (const json& entry : r.list("lane")) {
     const record e(entry, line, "an entry of the lane");
     state.lane.push_back({e.limit("high"), e.name("leaf").id});
   }
-  require_closed(state, line);
+  require_closed(state, line, header);
   return state;
 }
 
@@ -197,7 +207,7 @@ class event_reader {
       operation(e, r);
     } else if (e.kind == trace_kind::state) {
       e.other = static_cast<std::uint32_t>(trace_.states.size());
-      trace_.states.push_back(read_state(r.at("state"), line, trace_.header.slots));
+      trace_.states.push_back(read_state(r.at("state"), line, trace_.header));
     } else {
       at_node(e, r);
     }
@@ -273,6 +283,11 @@ class event_reader {
         e.at = r.number32("count");
         e.key = r.limit("high");
         break;
+      case trace_kind::kind:
+        e.other = same_kind("new");
+        e.at = static_cast<std::uint32_t>(r.choice("from", detail::trace_node_kind_names) << 8 |
+                                          r.choice("to", detail::trace_node_kind_names));
+        break;
       default:
         r.refuse("is of a kind that this espalier does not read");
     }
@@ -314,7 +329,7 @@ void read_end(const json& object, std::uint64_t line, recorded_trace& trace, con
     r.refuse("counts other events than the " + std::to_string(trace.events.size()) + " above it");
   trace.lost = r.number("lost", std::uint64_t{1} << 53);
   if (r.has("left_out")) trace.left_out = r.text("left_out").substr(0, 1000);
-  trace.final = read_state(r.at("final"), line, trace.header.slots);
+  trace.final = read_state(r.at("final"), line, trace.header);
   if (trace.lost == 0 && !(trace.final == replay.state()))
     r.refuse("has a final tree that is not the one that the events lead to");
 }
@@ -327,7 +342,7 @@ recorded_trace read_trace(std::istream& in, const trace_limits& limits) {
   if (!lines.next(object)) throw bad_trace(1, "the trace is empty.");
   recorded_trace trace;
   trace.header = read_header(object, 1);
-  trace.start = read_state(record(object, 1, "the header").at("start"), 1, trace.header.slots);
+  trace.start = read_state(record(object, 1, "the header").at("start"), 1, trace.header);
   trace_replay replay(trace);
   event_reader read_event(trace, replay);
   while (lines.next(object)) {

@@ -4,6 +4,7 @@
 // for splits, links, growth and merges, which are rare; versions for unlatches; nothing for slots.
 #include "espalier/trace/replay.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -56,9 +57,12 @@ void trace_replay::put_slot(const trace_event& e) {
   require(n.keys.size() < trace_.header.slots, e, "finds the node full");
   require((e.at == 0 || n.keys[e.at - 1] < e.key) && (e.at == n.keys.size() || e.key < n.keys[e.at]), e,
           "breaks the order of the keys");
-  if (posts) require(state_.find({e.other, e.level > 1}) != nullptr, e, "names a child that does not exist");
+  if (posts) {
+    const trace_node_state* child = state_.find({e.other, e.level > 1});
+    require(child != nullptr && child->level + 1 == n.level, e, "names a child that is no node of the next level");
+  }
   n.keys.insert(n.keys.begin() + e.at, e.key);
-  if (posts) n.children.insert(n.children.begin() + e.at, e.other);
+  if (posts) n.children.insert(n.children.begin() + e.at, {e.other, e.level > 1});
 }
 
 void trace_replay::take_slot(const trace_event& e) {
@@ -87,7 +91,8 @@ void trace_replay::link(const trace_event& e) {
   const trace_name name = name_of(e);
   trace_node_state& n = node(name);
   require(e.at <= n.keys.size(), e, "keeps more slots than are in use");
-  require(state_.find({e.other, name.inner}) != nullptr, e, "leads to a node that does not exist");
+  const trace_node_state* right = state_.find({e.other, name.inner});
+  require(right != nullptr && right->level == n.level, e, "leads to a node that is none of its level");
   save(name);
   n.keys.resize(e.at);
   if (n.is_inner()) n.children.resize(e.at);
@@ -100,7 +105,9 @@ void trace_replay::grow(const trace_event& e) {
   require(name.inner && name == state_.root, e, "is not the root's");
   const trace_node_state& old = node(name);
   require(e.at != 0 && e.at <= old.keys.size(), e, "keeps other slots than are in use");
-  require(left != name && state_.find({e.other2, true}) != nullptr, e, "names nodes that do not exist");
+  const trace_node_state* right = state_.find({e.other2, true});
+  require(left != name && e.other != e.other2 && right != nullptr && right->level == old.level, e,
+          "names nodes that are none of its level");
   trace_node_state below = old;
   below.version = 0;
   below.dead = false;
@@ -112,7 +119,7 @@ void trace_replay::grow(const trace_event& e) {
   top.level = old.level + 1;
   top.version = old.version;
   top.keys = {below.keys.front(), e.key};
-  top.children = {e.other, e.other2};
+  top.children = {{e.other, true}, {e.other2, true}};
   save(name);
   save(left);
   state_.nodes[name] = std::move(top);
@@ -134,12 +141,31 @@ void trace_replay::merge(const trace_event& e) {
   from.right = name.id;
 }
 
+void trace_replay::rename(const trace_event& e) {
+  const trace_name name = name_of(e), fresh{e.other, name.inner};
+  require(state_.find(name) != nullptr && state_.find(fresh) == nullptr, e,
+          "is replaced by a node that exists already");
+  const auto above = std::find_if(state_.nodes.begin(), state_.nodes.end(), [&](const auto& other) {
+    return std::find(other.second.children.begin(), other.second.children.end(), name) != other.second.children.end();
+  });
+  require(above != state_.nodes.end(), e, "is about a node that no other one names");
+  save(above->first);
+  save(name);
+  save(fresh);
+  std::replace(above->second.children.begin(), above->second.children.end(), name, fresh);
+  trace_node_state moved = std::move(state_.nodes.at(name));
+  moved.kind = static_cast<trace_node_kind>(e.at & 0xff);
+  state_.nodes.erase(name);
+  state_.nodes[fresh] = std::move(moved);
+}
+
 void trace_replay::apply(const trace_event& e) {
   switch (e.kind) {
     case trace_kind::begin:
     case trace_kind::end:
-    case trace_kind::kind:
       return;
+    case trace_kind::kind:
+      return rename(e);
     case trace_kind::reach:
     case trace_kind::retry:
       return void(node(name_of(e)));
@@ -213,6 +239,9 @@ void trace_replay::step_back() {
     case trace_kind::grow:
     case trace_kind::merge:
       restore(2);
+      break;
+    case trace_kind::kind:
+      restore(3);
       break;
     case trace_kind::state:
       state_ = std::move(replaced_.back());

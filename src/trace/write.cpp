@@ -55,9 +55,13 @@ void write_node(std::ostream& out, trace_name name, const trace_node_state& n) {
     out << ",\"children\":[";
     for (std::size_t i = 0; i < n.children.size(); ++i) {
       if (i != 0) out << ',';
-      write_name(out, n.child(i));
+      write_name(out, n.children[i]);
     }
     out << ']';
+  }
+  if (n.kind != trace_node_kind::plain) {
+    out << ",\"kind\":\"" << detail::trace_node_kind_names[static_cast<unsigned>(n.kind)] << "\",\"prefix\":";
+    write_text(out, n.prefix);
   }
   out << '}';
 }
@@ -246,6 +250,8 @@ void write_event(std::ostream& out, const recorded_trace& trace, std::uint64_t i
       break;
     case trace_kind::kind:
       name("new", e.other, inner);
+      word("from", detail::trace_node_kind_names[e.at >> 8]);
+      word("to", detail::trace_node_kind_names[e.at & 0xff]);
       break;
     case trace_kind::state:
       word("why", "maintain");

@@ -95,6 +95,8 @@ const refusal refusals[] = {
     {1, "\"keys\":[\"10\"]", "\"keys\":[\"10\",\"10\"]", "ascend", 0},
     {1, "\"keys\":[\"10\"]", "\"keys\":[\"18446744073709551616\"]", "2^64", 0},
     {1, "\"n\":\"l0\"", "\"n\":\"i0\"", "level", 0},
+    {1, "\"level\":1", "\"level\":2", "children", 0},
+    {1, "\"dead\":false,\"right\":null", "\"dead\":false,\"right\":\"l7\"", "l7", 0},
     {2, "\"i\":0", "\"i\":1", "without gaps", 0},
     {2, "\"op\":\"insert\"", "\"op\":\"explode\"", "explode", 0},
     {2, "{\"i\"", "\"i\"", "no JSON", 0},

@@ -40,7 +40,8 @@ inline trace_state state_of_dump(const std::string& text) {
     if (!n["right"].is_null()) to.right = n["right"];
     to.high = n["high"];
     to.keys = n["keys"].get<std::vector<std::uint64_t>>();
-    if (inner) to.children = n["children"].get<std::vector<std::uint32_t>>();
+    if (!inner) return;
+    for (const auto& child : n["children"]) to.children.push_back({child.get<std::uint32_t>(), to.level > 1});
   };
   for (const auto& n : dump["leaves"]) add(n, false);
   for (const auto& n : dump["inner_nodes"]) add(n, true);

@@ -66,7 +66,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       above = id;
       v_above = v;
       if (at_leaf) {
-        note(team, trace::reach({child, 0}));
+        note(team, trace::reach(trace::leaf(child)));
         p = {above, child, v_above, v_child};
         return (v_child & 1) == 0;
       }
@@ -80,7 +80,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       blink_outcome failure = blink_outcome::unchanged;
       if (try_descend(team, t, x, inserts, p, failure)) return true;
       if (failure == blink_outcome::no_room) return false;
-      note(team, trace::retry({view::root, 1}, trace_why::restart));
+      note(team, trace::retry(trace_node{view::root, 1}, trace_why::restart));
       pause(turn);
     }
   }
@@ -105,7 +105,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       const bool found = place.equal && place.slot < h.count;
       value v{};
       if (found) v = load_shared(leaf.values() + place.slot);
-      if (!latch::read_valid(team, {p.leaf, 0}, leaf.version(), p.leaf_version)) continue;
+      if (!latch::read_valid(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version)) continue;
       if (found) out = v;
       return found;
     }
@@ -116,46 +116,48 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       path p;
       if (!descend(team, t, x, true, p)) return blink_outcome::no_room;
       const auto leaf = t.leaf(p.leaf);
-      if (!upgrade(team, {p.leaf, 0}, leaf.version(), p.leaf_version)) continue;
+      if (!upgrade(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version)) continue;
       const auto seen = leaf_reader::look(team, leaf);
       auto h = leaf_reader::head(team, leaf, seen);
       const auto place = leaf_reader::rank(team, leaf, seen, x);
       if (place.equal && place.slot < h.count) {
         if (V != 0 && assign) {
           team.once([&] { store_shared(leaf.values() + place.slot, v); });
-          note(team, trace::assign({p.leaf, 0}, place.slot, x));
-          latch::release(team, {p.leaf, 0}, leaf.version(), p.leaf_version);
+          note(team, trace::assign(trace::leaf(p.leaf), place.slot, x));
+          latch::release(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version);
         } else {
-          latch::release_unchanged(team, {p.leaf, 0}, leaf.version(), p.leaf_version);
+          latch::release_unchanged(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version);
         }
         return blink_outcome::unchanged;
       }
       if (h.count == N) {
-        latch::release_unchanged(team, {p.leaf, 0}, leaf.version(), p.leaf_version);
+        latch::release_unchanged(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version);
         if (split_leaf(team, t, p) == blink_outcome::no_room) return blink_outcome::no_room;
         continue;
       }
       leaf_writer::insert_at(team, leaf, seen, place.slot, h.count, x, v);
       ++h.count;
       team.once([&] { store_shared(leaf.info(), h.info()); });
-      note(team, trace::insert({p.leaf, 0}, place.slot, x));
-      latch::release(team, {p.leaf, 0}, leaf.version(), p.leaf_version);
+      note(team, trace::insert(trace::leaf(p.leaf), place.slot, x));
+      latch::release(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version);
       return blink_outcome::done;
     }
   }
   static ESPALIER_HD blink_outcome update_from(Team team, const view& t, node_id, Word x, const value& v) {
-    return change_present(team, t, x, [&](trace_node n, node_at<shape> leaf, const auto&, unsigned slot, node_head<Word>) {
+    const auto change = [&](trace_node n, node_at<shape> leaf, const auto&, unsigned slot, const node_head<Word>&) {
       if constexpr (V != 0) team.once([&] { store_shared(leaf.values() + slot, v); });
       note(team, trace::assign(n, slot, x));
-    });
+    };
+    return change_present(team, t, x, change);
   }
   static ESPALIER_HD blink_outcome erase_from(Team team, const view& t, node_id, Word x) {
-    return change_present(team, t, x, [&](trace_node n, node_at<shape> leaf, const auto& seen, unsigned slot, node_head<Word> h) {
+    const auto change = [&](trace_node n, node_at<shape> leaf, const auto& seen, unsigned slot, node_head<Word> h) {
       leaf_writer::erase_at(team, leaf, seen, slot, h.count);
       --h.count;
       team.once([&] { store_shared(leaf.info(), h.info()); });
       note(team, trace::erase(n, slot, x));
-    });
+    };
+    return change_present(team, t, x, change);
   }
 
  private:
@@ -166,17 +168,17 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       path p;
       (void)descend(team, t, x, false, p);
       const auto leaf = t.leaf(p.leaf);
-      if (!upgrade(team, {p.leaf, 0}, leaf.version(), p.leaf_version)) continue;
+      if (!upgrade(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version)) continue;
       const auto seen = leaf_reader::look(team, leaf);
       const auto h = leaf_reader::head(team, leaf, seen);
       const auto place = leaf_reader::rank(team, leaf, seen, x);
       const bool found = place.equal && place.slot < h.count;
-      if (found) change(trace_node{p.leaf, 0}, leaf, seen, place.slot, h);
+      if (found) change(trace::leaf(p.leaf), leaf, seen, place.slot, h);
       if (!found) {
-        latch::release_unchanged(team, {p.leaf, 0}, leaf.version(), p.leaf_version);
+        latch::release_unchanged(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version);
         return blink_outcome::unchanged;
       }
-      latch::release(team, {p.leaf, 0}, leaf.version(), p.leaf_version);
+      latch::release(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version);
       return blink_outcome::done;
     }
   }
@@ -223,7 +225,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
     auto h = inner_reader::head(team, node, seen);
     const unsigned slot = inner_reader::rank(team, node, seen, low).slot;
     inner_writer::insert_at(team, node, slot, h.count, low, child);
-    note(team, trace::post({id, h.level}, slot, low, child));
+    note(team, trace::post(trace_node{id, h.level}, slot, low, child));
     ++h.count;
     team.once([&] { store_shared(node.info(), h.info()); });
     team.sync();

@@ -34,13 +34,13 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     return reader::rank(team, p.node, p.seen, x);
   }
   static ESPALIER_INLINE bool valid(Team team, const position& p) {
-    return latch::read_valid(team, {p.id, 0}, p.node.version(), p.version);
+    return latch::read_valid(team, trace::leaf(p.id), p.node.version(), p.version);
   }
   static ESPALIER_INLINE position look(Team team, const view& t, node_id id) {
     const auto node = t.leaf(id);
     const std::uint32_t version = latch::read_begin(team, node.version());
     const auto seen = reader::look(team, node);
-    note(team, trace::reach({id, 0}));
+    note(team, trace::reach(trace::leaf(id)));
     return {node, id, version, seen, reader::head(team, node, seen)};
   }
   static ESPALIER_INLINE bool covers(const position& p, Word x) { return !p.head.dead && x <= p.head.high; }
@@ -288,7 +288,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       const auto node = t.leaf(id);
       const std::uint32_t version = latch::read_begin(team, node.version());
       const auto h = reader::head_alone(team, node);
-      if (!latch::read_valid(team, {id, 0}, node.version(), version)) continue;
+      if (!latch::read_valid(team, trace::leaf(id), node.version(), version)) continue;
       if (h.dead || h.high >= hi) return false;
       total += h.count;
       lo = static_cast<Word>(h.high + 1);

@@ -264,18 +264,18 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
           continue;
         }
       } else {
-        note(team, trace::reach({id, 0}));
+        note(team, trace::reach(trace::leaf(id)));
       }
-      const std::uint32_t before = latch::try_latch(team, {id, 0}, node.version());
+      const std::uint32_t before = latch::try_latch(team, trace::leaf(id), node.version());
       if ((before & 1) != 0) {
-        if (turn == 0) note(team, trace::retry({id, 0}, trace_why::busy));
+        if (turn == 0) note(team, trace::retry(trace::leaf(id), trace_why::busy));
         pause(turn++);
         continue;
       }
       const auto seen = leaf_reader::look(team, node);
       const auto h = leaf_reader::head(team, node, seen);
       if (!h.dead && x <= h.high) return {node, id, before, seen, h};
-      latch::release_unchanged(team, {id, 0}, node.version(), before);
+      latch::release_unchanged(team, trace::leaf(id), node.version(), before);
       follow(team, t, h, id, low, links, asked_nodes, x);
     }
   }
@@ -296,10 +296,10 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     }
   }
   static ESPALIER_INLINE void release(Team team, const held& l) {
-    latch::release(team, {l.id, 0}, l.node.version(), l.before);
+    latch::release(team, trace::leaf(l.id), l.node.version(), l.before);
   }
   static ESPALIER_INLINE void release_unchanged(Team team, const held& l) {
-    latch::release_unchanged(team, {l.id, 0}, l.node.version(), l.before);
+    latch::release_unchanged(team, trace::leaf(l.id), l.node.version(), l.before);
   }
 
   static ESPALIER_INLINE bool find_from(Team team, const view& t, node_id start, Word x, value& out) {
@@ -327,7 +327,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       leaf_writer::insert_at(team, l.node, l.seen, place.slot, l.head.count, x, v);
       ++l.head.count;
       team.once([&] { store_shared(l.node.info(), l.head.info()); });
-      note(team, trace::insert({l.id, 0}, place.slot, x));
+      note(team, trace::insert(trace::leaf(l.id), place.slot, x));
       release(team, l);
       return blink_outcome::done;
     }
@@ -346,26 +346,26 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     for (;;) {
       const auto node = t.leaf(id);
       for (unsigned b = 0; b < shape::bytes; b += 64) prefetch_shared(node.p + b);  // while the latch is on its way
-      const std::uint32_t before = latch::try_latch(team, {id, 0}, node.version());
+      const std::uint32_t before = latch::try_latch(team, trace::leaf(id), node.version());
       if ((before & 1) != 0) return blink_outcome::no_room;
       const auto seen = leaf_reader::look(team, node);
       const auto values = leaf_values(team, node);
       const auto h = leaf_reader::head(team, node, seen);
       if (h.dead || x > h.high) {
-        latch::release_unchanged(team, {id, 0}, node.version(), before);
+        latch::release_unchanged(team, trace::leaf(id), node.version(), before);
         id = h.right;
         continue;
       }
       const auto place = leaf_reader::rank(team, node, seen, x);
       const bool present = place.equal && place.slot < h.count;
       if (h.count == N && !present) {
-        latch::release_unchanged(team, {id, 0}, node.version(), before);
+        latch::release_unchanged(team, trace::leaf(id), node.version(), before);
         return blink_outcome::no_room;
       }
       if (present) {
         if constexpr (V != 0) {
           if (assign) team.once([&] { store_shared(node.values() + place.slot, v); });
-          if (assign) note(team, trace::assign({id, 0}, place.slot, x));
+          if (assign) note(team, trace::assign(trace::leaf(id), place.slot, x));
         }
       } else {
         team.store_shared_from(reinterpret_cast<Word*>(node.p), team.insert_at(seen, front + place.slot, x),
@@ -375,9 +375,9 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
         node_head<Word> more = h;
         ++more.count;
         team.once([&] { store_shared(node.info(), more.info()); });
-        note(team, trace::insert({id, 0}, place.slot, x));
+        note(team, trace::insert(trace::leaf(id), place.slot, x));
       }
-      latch::release(team, {id, 0}, node.version(), before);
+      latch::release(team, trace::leaf(id), node.version(), before);
       return present ? blink_outcome::unchanged : blink_outcome::done;
     }
   }
@@ -400,12 +400,12 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     // Keys that come in ascending order leave full leaves behind, not half-full ones.
     const unsigned keep = at == N && l.head.right == no_node ? N : shape::half;
     auto rh = leaf_writer::split(team, l.node, right, right_id, keep, l.head);
-    note(team, trace::split({l.id, 0}, right_id, keep));
+    note(team, trace::split(trace::leaf(l.id), right_id, keep));
     const bool goes_right = x > l.head.high;
     if (goes_right) {
       leaf_writer::insert_at(team, right, at - keep, rh.count, x, v);
       ++rh.count;
-      note(team, trace::insert({right_id, 0}, at - keep, x));
+      note(team, trace::insert(trace::leaf(right_id), at - keep, x));
     }
     leaf_writer::store_version(team, right);
     leaf_writer::store_head(team, right, rh);
@@ -414,10 +414,10 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     team.sync();
     if (!goes_right) ++l.head.count;
     if (keep != N) cut(team, l.node, keep);  // readers cannot be misled: the version is odd
-    note(team, trace::link({l.id, 0}, right_id, keep, l.head.high));
+    note(team, trace::link(trace::leaf(l.id), right_id, keep, l.head.high));
     if (!goes_right) {
       leaf_writer::insert_at(team, l.node, at, keep, x, v);
-      note(team, trace::insert({l.id, 0}, at, x));
+      note(team, trace::insert(trace::leaf(l.id), at, x));
     }
     leaf_writer::store_head(team, l.node, l.head);
     const Word separator = static_cast<Word>(l.head.high + 1);
@@ -434,7 +434,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     if constexpr (V != 0) {
       team.once([&] { store_shared(l.node.values() + slot, v); });
     }
-    note(team, trace::assign({l.id, 0}, slot, x));
+    note(team, trace::assign(trace::leaf(l.id), slot, x));
     release(team, l);
   }
 
@@ -459,7 +459,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     }
     leaf_writer::erase_at(team, l.node, l.seen, place.slot, l.head.count);
     --l.head.count;
-    note(team, trace::erase({l.id, 0}, place.slot, x));
+    note(team, trace::erase(trace::leaf(l.id), place.slot, x));
     if (l.head.count < shape::few && l.head.right != no_node) take_in_right(team, t, l);
     leaf_writer::store_head(team, l.node, l.head);
     release(team, l);
@@ -471,23 +471,23 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   static ESPALIER_COLD void take_in_right(Team team, const view& t, held& l) {
     const node_id right_id = l.head.right;
     const auto right = t.leaf(right_id);
-    const std::uint32_t before = latch::try_latch(team, {right_id, 0}, right.version());
+    const std::uint32_t before = latch::try_latch(team, trace::leaf(right_id), right.version());
     if ((before & 1) != 0) return;
     auto rh = leaf_reader::head(team, right, leaf_reader::look(team, right));
     if (l.head.count + rh.count > shape::merged) {
-      latch::release_unchanged(team, {right_id, 0}, right.version(), before);
+      latch::release_unchanged(team, trace::leaf(right_id), right.version(), before);
       return;
     }
     leaf_writer::append(team, right.keys(), rh.count, l.node.keys() + l.head.count);
     if constexpr (V != 0) leaf_writer::append(team, right.values(), rh.count, l.node.values() + l.head.count);
-    note(team, trace::merge({l.id, 0}, right_id, rh.count, l.head.high));
+    note(team, trace::merge(trace::leaf(l.id), right_id, rh.count, l.head.high));
     l.head.count += rh.count;
     l.head.high = rh.high;
     l.head.right = rh.right;
     rh.dead = true;
     rh.right = l.id;
     leaf_writer::store_head(team, right, rh);
-    latch::release(team, {right_id, 0}, right.version(), before);
+    latch::release(team, trace::leaf(right_id), right.version(), before);
   }
 
   // ---- upper levels ----------------------------------------------------------------------------------------------
@@ -500,29 +500,29 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       std::uint32_t before = 0;
       for (unsigned turn = 0;;) {
         node = t.inner(id);
-        before = latch::try_latch(team, {id, level}, node.version());
+        before = latch::try_latch(team, trace_node{id, level}, node.version());
         if ((before & 1) != 0) {
-          if (turn == 0) note(team, trace::retry({id, level}, trace_why::busy));
+          if (turn == 0) note(team, trace::retry(trace_node{id, level}, trace_why::busy));
           pause(turn++);
           continue;
         }
         h = inner_reader::head(team, node, inner_reader::look(team, node));
-        note(team, trace::reach({id, h.level}));
+        note(team, trace::reach(trace_node{id, h.level}));
         if (h.level == level && low <= h.high) break;
-        latch::release_unchanged(team, {id, level}, node.version(), before);
+        latch::release_unchanged(team, trace_node{id, level}, node.version(), before);
         id = h.level == level ? h.right : descent::by_nodes(team, t, low, level).id;  // the root has grown
       }
       const auto place = inner_reader::rank(team, node, inner_reader::look(team, node), low);
       if (place.equal && place.slot < h.count) {  // another team was first
-        latch::release_unchanged(team, {id, level}, node.version(), before);
+        latch::release_unchanged(team, trace_node{id, level}, node.version(), before);
         return;
       }
       if (h.count < N) {
         inner_writer::insert_at(team, node, place.slot, h.count, low, child);
         ++h.count;
         inner_writer::store_head(team, node, h);
-        note(team, trace::post({id, level}, place.slot, low, child));
-        latch::release(team, {id, level}, node.version(), before);
+        note(team, trace::post(trace_node{id, level}, place.slot, low, child));
+        latch::release(team, trace_node{id, level}, node.version(), before);
         return;
       }
       if (!split_inner(team, t, id, node, h, before, place.slot, low, child)) return;
@@ -537,20 +537,21 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     const node_id right_id = team.once([&] { return t.inners.take(); });
     const node_id left_id = grow && right_id != no_node ? team.once([&] { return t.inners.take(); }) : id;
     if (right_id == no_node || left_id == no_node) {
-      latch::release_unchanged(team, {id, h.level}, node.version(), before);
+      latch::release_unchanged(team, trace_node{id, h.level}, node.version(), before);
       return false;
     }
     const auto left = t.inner(left_id), right = t.inner(right_id);
     const auto made = inner_writer::halve(team, node, h, left_id, left, right_id, right);
-    note_halves(team, {id, h.level}, left_id, right_id, inner_shape::half, made.separator);
+    note_halves(team, trace_node{id, h.level}, left_id, right_id, inner_shape::half, made.separator);
     const bool goes_right = low >= made.separator;
     auto to_head = goes_right ? made.right : made.left;
     const auto to = goes_right ? right : left;
-    inner_writer::insert_at(team, to, goes_right ? at - inner_shape::half : at, to_head.count, low, child);
+    const unsigned slot = goes_right ? at - inner_shape::half : at;
+    inner_writer::insert_at(team, to, slot, to_head.count, low, child);
     ++to_head.count;
     team.once([&] { store_shared(to.info(), to_head.info()); });
-    note(team, trace::post({goes_right ? right_id : left_id, h.level}, goes_right ? at - inner_shape::half : at, low, child));
-    latch::release(team, {id, grow ? h.level + 1 : h.level}, node.version(), before);
+    note(team, trace::post(trace_node{goes_right ? right_id : left_id, h.level}, slot, low, child));
+    latch::release(team, trace_node{id, grow ? h.level + 1 : h.level}, node.version(), before);
     low = made.separator;
     child = right_id;
     return !grow;

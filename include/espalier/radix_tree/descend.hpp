@@ -2,8 +2,21 @@
 #pragma once
 
 #include "espalier/radix_tree/view.hpp"
+#include "espalier/trace/note.hpp"
 
 namespace espalier {
+
+/// How traces of trees with keys of eight bytes name nodes: inner nodes of all kinds are numbered together, behind the
+/// root's number 0, and a node that branches at byte `at` is of level 8 - at, so that levels fall on every way down.
+struct radix_trace {
+  static constexpr trace_node root{0, 9};
+  [[nodiscard]] static ESPALIER_INLINE std::uint32_t number(radix_link l) {
+    return l.is_node() ? 1 + 4 * l.index() + static_cast<std::uint32_t>(l.kind()) : l.index();
+  }
+  [[nodiscard]] static ESPALIER_INLINE trace_node node(radix_link l, std::uint32_t at) {
+    return {number(l), at < 8 ? 8 - at : 1};
+  }
+};
 
 template <class Team, class View>
 struct radix_searcher {
@@ -12,6 +25,7 @@ struct radix_searcher {
   static ESPALIER_INLINE radix_link find_from(Team team, const View& t, radix_link from, const Key& key) {
     radix_link l = from;
     while (l.is_node()) l = step(team, t, l, key);
+    if (!l.is_nothing()) note(team, trace::reach(trace::leaf(radix_trace::number(l))));
     return !l.is_nothing() && holds(t, l, key) ? l : radix_link{};
   }
   template <class Key>
@@ -20,6 +34,7 @@ struct radix_searcher {
       const radix_link l = find_from(team, t, t.cells[t.cell_of(key)], key);
       if (!l.is_nothing() || t.table_is_exact) return l;
     }
+    note(team, trace::reach(radix_trace::root));
     return find_from(team, t, t.root, key);
   }
 
@@ -37,6 +52,7 @@ struct radix_searcher {
   static ESPALIER_INLINE radix_link step(Team team, const View& t, radix_link l, const Key& key) {
     return t.with_node(l, [&](const auto& n) {
       const std::uint32_t at = n.head.at;
+      note(team, trace::reach(radix_trace::node(l, at)));
       if (key.size < at) return radix_link{};
       return child_of(team, n, symbol_at(key, at));
     });
@@ -85,6 +101,7 @@ struct radix_searcher {
   /// A leaf below the last node on the way to the key: no leaf agrees with it for longer. The tree is not empty.
   template <class Key>
   static ESPALIER_INLINE radix_link nearest(Team team, const View& t, const Key& key) {
+    note(team, trace::reach(radix_trace::root));
     radix_link l = t.root;
     while (l.is_node()) {
       const radix_link next = step(team, t, l, key);

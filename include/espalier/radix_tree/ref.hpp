@@ -39,6 +39,8 @@ class radix_tree_ref {
   }
 
   [[nodiscard]] ESPALIER_HD std::uint64_t size() const { return view_.size; }
+  /// The memory itself (view.hpp).
+  [[nodiscard]] ESPALIER_HD const view& layout() const { return view_; }
 
   /// Is the key there? If so, `value` is its value.
   template <class Team>

@@ -63,6 +63,7 @@ struct trace_node {
 /// Events by name, so that algorithms read like the table in docs/trace-format.md.
 namespace trace {
 
+[[nodiscard]] ESPALIER_INLINE trace_node leaf(std::uint32_t id) { return {id, 0}; }
 [[nodiscard]] ESPALIER_INLINE trace_event about(trace_kind kind, trace_node n, std::uint32_t at = 0,
                                                 std::uint64_t key = 0, std::uint32_t other = 0) {
   trace_event e;

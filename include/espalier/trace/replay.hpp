@@ -35,6 +35,7 @@ class trace_replay {
   void link(const trace_event& e);
   void grow(const trace_event& e);
   void merge(const trace_event& e);
+  void rename(const trace_event& e);
   void put_slot(const trace_event& e);
   void take_slot(const trace_event& e);
   void save(trace_name n);

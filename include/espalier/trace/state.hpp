@@ -28,7 +28,10 @@ struct trace_name_hash {
   }
 };
 
-/// One node; names of neighbours and children follow from the level.
+/// What a node of a radix tree is.
+enum class trace_node_kind : std::uint8_t { plain, node4, node16, node48, node256, leaf, root };
+
+/// One node. Its right neighbour is of the same level.
 struct trace_node_state {
   static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
@@ -38,11 +41,12 @@ struct trace_node_state {
   bool dead = false;
   std::uint32_t right = none;
   std::uint64_t high = no_limit;
+  trace_node_kind kind = trace_node_kind::plain;
   std::vector<std::uint64_t> keys;
-  std::vector<std::uint32_t> children;
+  std::vector<trace_name> children;
+  std::string prefix;  ///< hexadecimal; radix trees only
 
   [[nodiscard]] bool is_inner() const { return level != 0; }
-  [[nodiscard]] trace_name child(std::size_t i) const { return {children[i], level > 1}; }
   friend bool operator==(const trace_node_state&, const trace_node_state&) = default;
 };
 

@@ -66,6 +66,8 @@ inline constexpr const char* trace_op_names[] = {"find", "insert", "assign", "up
 inline constexpr const char* trace_result_names[] = {"done", "unchanged", "no_room"};
 inline constexpr const char* trace_why_names[] = {"busy", "changed", "restart"};
 inline constexpr const char* trace_by_names[] = {"root", "child", "link", "lane", "again"};
+inline constexpr const char* trace_node_kind_names[] = {"plain",   "node4", "node16", "node48",
+                                                        "node256", "leaf",  "root"};
 inline constexpr const char* trace_kind_names[] = {"begin", "end",    "reach", "latch", "unlatch", "insert",
                                                    "erase", "assign", "split", "link",  "post",    "grow",
                                                    "merge", "retry",  "kind",  "state"};

@@ -1,0 +1,19 @@
+// blink_trace.hpp - `espalier bench --trace`: what a measured B-link tree does, recorded apart from the timed runs, which
+// have no hooks.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+
+#include "bench/options.hpp"
+
+namespace espalier::bench {
+
+inline constexpr std::uint64_t most_traced_keys = 4096;
+inline constexpr std::uint64_t most_traced_operations = 512;
+
+/// The first shape, distribution and size of a run. The file says what was left out. Throws bad_arguments if that shape
+/// has no hooks.
+void write_blink_trace(const options& what, std::ostream& out);
+
+}  // namespace espalier::bench
