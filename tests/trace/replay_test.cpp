@@ -14,25 +14,6 @@ namespace {
 
 class TraceReplay : public testing::TestWithParam<traced_shape> {};
 
-/// Forwards past every dump, back past every dump, and to the middle again.
-void expect_rebuilt(const traced_run& run) {
-  ASSERT_EQ(run.trace.lost, 0u);
-  trace_replay replay(run.trace);
-  for (const auto& [position, dumped] : run.seen) {
-    while (replay.position() < position) replay.step();
-    ASSERT_TRUE(replay.state() == dumped) << "forwards, at position " << position;
-  }
-  for (auto at = run.seen.rbegin(); at != run.seen.rend(); ++at) {
-    while (replay.position() > at->first) replay.step_back();
-    ASSERT_TRUE(replay.state() == at->second) << "backwards, at position " << at->first;
-  }
-  ASSERT_TRUE(replay.state() == run.trace.start);
-  const auto& middle = run.seen[run.seen.size() / 2];
-  replay.go(run.trace.events.size());
-  replay.go(middle.first);
-  ASSERT_TRUE(replay.state() == middle.second);
-}
-
 std::vector<std::uint64_t> ascending(std::uint64_t n) {
   std::vector<std::uint64_t> keys(n);
   std::iota(keys.begin(), keys.end(), std::uint64_t{1});

@@ -56,10 +56,10 @@ struct traced_run {
   recorded_trace trace;
   std::vector<std::pair<std::uint64_t, trace_state>> seen;  ///< dumps, and the position at which they were made
 
-  explicit traced_run(const traced_shape& shape, std::vector<std::uint64_t> keys = {}, std::uint64_t room = 1u << 20)
-      : tree(explorer::make_live_tree(device::cpu(1),
-                                      {"blink", shape.protocol, shape.upper, shape.slots, std::move(keys)})),
-        recorder(device::cpu(1), room) {
+  explicit traced_run(const traced_shape& shape, std::vector<std::uint64_t> keys = {}, std::uint64_t room = 1u << 20,
+                      const device& where = device::cpu(1))
+      : tree(explorer::make_live_tree(where, {"blink", shape.protocol, shape.upper, shape.slots, std::move(keys)})),
+        recorder(where, room) {
     trace.header = tree->header();
     trace.start = tree->state();
     look();
@@ -85,5 +85,24 @@ struct traced_run {
  private:
   void look() { seen.emplace_back(trace.events.size(), state_of_dump(tree->dump())); }
 };
+
+/// Forwards past every dump, back past every dump, and to the middle again.
+inline void expect_rebuilt(const traced_run& run) {
+  ASSERT_EQ(run.trace.lost, 0u);
+  trace_replay replay(run.trace);
+  for (const auto& [position, dumped] : run.seen) {
+    while (replay.position() < position) replay.step();
+    ASSERT_TRUE(replay.state() == dumped) << "forwards, at position " << position;
+  }
+  for (auto at = run.seen.rbegin(); at != run.seen.rend(); ++at) {
+    while (replay.position() > at->first) replay.step_back();
+    ASSERT_TRUE(replay.state() == at->second) << "backwards, at position " << at->first;
+  }
+  ASSERT_TRUE(replay.state() == run.trace.start);
+  const auto& middle = run.seen[run.seen.size() / 2];
+  replay.go(run.trace.events.size());
+  replay.go(middle.first);
+  ASSERT_TRUE(replay.state() == middle.second);
+}
 
 }  // namespace espalier::test

@@ -88,7 +88,10 @@ struct noted_latch {
   }
   template <class Team>
   static ESPALIER_INLINE void release_unchanged(Team team, trace_node n, std::uint32_t* word, std::uint32_t before) {
-    if constexpr (is_real) note(team, trace::unlatch(n, before));
+    if constexpr (is_real && is_traced<Team>) {
+      note(team, trace::unlatch(n, before));
+      fence_both();  // this release orders reads only; the event must have its place before the next one can take the latch
+    }
     Latch::release_unchanged(team, word, before);
   }
   template <class Team>
