@@ -89,7 +89,7 @@ class live_radix final : public live_tree {
     const numbers_ref ref = tree_.ref();
     const numbers_view& t = ref.layout();
     trace_node_state& top = state.nodes[state.root];
-    top.level = radix_trace::root.level;
+    top.level = radix_trace::root_level;
     top.kind = trace_node_kind::root;
     if (t.size == 0) return state;
     top.keys = {0};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 
@@ -112,6 +113,35 @@ RC_GTEST_PROP(TraceReplayProperty, RandomRuns, ()) {
   }
   expect_rebuilt(run);
   RC_ASSERT(!testing::Test::HasFatalFailure());
+}
+
+/// Does the trace still lead to its end?
+bool leads_to_its_end(const recorded_trace& trace) {
+  trace_replay replay(trace);
+  try {
+    replay.go(trace.events.size());
+  } catch (const error&) {
+    return false;
+  }
+  return replay.state() == trace.final;
+}
+
+TEST(TraceReplayNotices, AnyEventThatIsMissing) {
+  traced_run run(traced_shapes[0]);
+  run.run(trace_op::insert, ascending(300));
+  run.run(trace_op::erase, ascending(300));
+  const recorded_trace& whole = run.finish();
+  ASSERT_TRUE(leads_to_its_end(whole));
+  for (const trace_kind kind :
+       {trace_kind::latch, trace_kind::unlatch, trace_kind::insert, trace_kind::erase, trace_kind::split,
+        trace_kind::link, trace_kind::post, trace_kind::grow, trace_kind::merge}) {
+    recorded_trace without = whole;
+    const auto first = std::find_if(without.events.begin(), without.events.end(),
+                                    [kind](const trace_event& e) { return e.kind == kind; });
+    ASSERT_NE(first, without.events.end()) << detail::trace_kind_names[static_cast<unsigned>(kind)];
+    without.events.erase(first);
+    EXPECT_FALSE(leads_to_its_end(without)) << detail::trace_kind_names[static_cast<unsigned>(kind)];
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, TraceReplay, testing::ValuesIn(traced_shapes), traced_shape_name);

@@ -9,7 +9,8 @@ namespace espalier {
 /// How traces of trees with keys of eight bytes name nodes: inner nodes of all kinds are numbered together, behind the
 /// root's number 0, and a node that branches at byte `at` is of level 8 - at, so that levels fall on every way down.
 struct radix_trace {
-  static constexpr trace_node root{0, 9};
+  static constexpr std::uint32_t root_level = 9;
+  [[nodiscard]] static ESPALIER_INLINE trace_node root() { return {0, root_level}; }
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t number(radix_link l) {
     return l.is_node() ? 1 + 4 * l.index() + static_cast<std::uint32_t>(l.kind()) : l.index();
   }
@@ -34,7 +35,7 @@ struct radix_searcher {
       const radix_link l = find_from(team, t, t.cells[t.cell_of(key)], key);
       if (!l.is_nothing() || t.table_is_exact) return l;
     }
-    note(team, trace::reach(radix_trace::root));
+    note(team, trace::reach(radix_trace::root()));
     return find_from(team, t, t.root, key);
   }
 
@@ -101,7 +102,7 @@ struct radix_searcher {
   /// A leaf below the last node on the way to the key: no leaf agrees with it for longer. The tree is not empty.
   template <class Key>
   static ESPALIER_INLINE radix_link nearest(Team team, const View& t, const Key& key) {
-    note(team, trace::reach(radix_trace::root));
+    note(team, trace::reach(radix_trace::root()));
     radix_link l = t.root;
     while (l.is_node()) {
       const radix_link next = step(team, t, l, key);

@@ -1,0 +1,39 @@
+// trace.cpp - two threads write to a B-link tree, and what they do is recorded. Name a file, and `espalier explore
+// --trace` shows it. shows it.
+#include <cstdint>
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+#include "espalier/blink_tree/blink_tree.hpp"
+#include "espalier/team/scalar_team.hpp"
+#include "espalier/trace/blink_trace.hpp"
+
+int main(int argc, char** argv) {
+  using namespace espalier;
+  using policy = blink_policy<protocol::link, upper::classic>;  // inner nodes that learn of every leaf
+  blink_tree<std::uint64_t, std::uint64_t, policy> tree(device::cpu());
+
+  recorded_trace trace = begin_trace(tree);
+  trace_recorder recorder(tree.where(), 100'000);
+  const auto ref = tree.ref(1000);
+  const auto work = [&](std::uint32_t number) {
+    const traced_team team(scalar_team{}, recorder.ring(), number);  // an ordinary team would leave no trace
+    for (std::uint64_t k = number; k < 1000; k += 2) {
+      note(team, trace::begin(trace_op::insert, k));
+      const bool is_new = ref.insert(team, k, k * k) == blink_outcome::done;
+      note(team, trace::end(trace_op::insert, is_new ? trace_result::done : trace_result::unchanged));
+    }
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  end_trace(trace, tree, recorder);
+
+  std::cout << trace.events.size() << " events, " << trace.lost << " lost, " << tree.size() << " keys\n";
+  if (argc > 1) {
+    std::ofstream file(argv[1]);
+    write_trace(file, trace);
+  }
+  return tree.size() == 1000 && trace.lost == 0 ? 0 : 1;
+}
