@@ -1,5 +1,5 @@
-// trace.cpp - two threads write to a B-link tree, and what they do is recorded. Name a file, and `espalier explore
-// --trace` shows it. shows it.
+// trace.cpp - two threads write to a B-link tree, and what they do is recorded. Name a file, and `espalier explore`
+// shows it.
 #include <cstdint>
 #include <fstream>
 #include <iostream>
