@@ -77,7 +77,12 @@ live_outcome source::run_by_states(const live_call& call, trace_recorder& record
   const std::size_t piece = each ? 1 : call.keys.size();
   for (std::size_t first = 0; first < call.keys.size() && trace_.lost == 0; first += piece) {
     const live_outcome outcome = tree_->run({call.op, call.keys.subspan(first, piece), call.to, 1}, recorder.ring());
-    append(trace_, recorder.take());
+    std::vector<trace_event> events = recorder.take();
+    if (!each) {  // nodes on later ways are in the tree at the end, and not in any before
+      std::erase_if(events,
+                    [](const trace_event& e) { return e.kind != trace_kind::begin && e.kind != trace_kind::end; });
+    }
+    append(trace_, events);
     trace_.lost += recorder.lost();
     sum.done += outcome.done;
     sum.unchanged += outcome.unchanged;
