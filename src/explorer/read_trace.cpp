@@ -232,11 +232,6 @@ class event_reader {
     if (node == nullptr) r.refuse("is about " + name.text() + ", which does not exist at this moment");
     e.node = name.id;
     e.level = static_cast<std::uint8_t>(node->level);
-    const auto same_kind = [&](const char* member) {
-      const trace_name other = r.name(member);
-      if (other.inner != name.inner) r.refuse(std::string("names a node of another level as '") + member + '\'');
-      return other.id;
-    };
     switch (e.kind) {
       case trace_kind::reach:
         e.what = r.choice("by", detail::trace_by_names);
@@ -251,46 +246,45 @@ class event_reader {
       case trace_kind::insert:
       case trace_kind::erase:
       case trace_kind::assign:
-        e.at = r.number32("at");
-        e.key = r.key("key");
-        break;
-      case trace_kind::split:
-        e.other = same_kind("new");
-        e.at = r.number32("keep");
-        break;
-      case trace_kind::link:
-        e.other = same_kind("right");
-        e.at = r.number32("keep");
-        e.key = r.limit("high");
-        break;
-      case trace_kind::post: {
-        const trace_name child = r.name("child");
-        if (child.inner != (node->level > 1)) r.refuse("posts a child of another level");
-        e.other = child.id;
-        e.at = r.number32("at");
-        e.key = r.key("key");
-        break;
-      }
-      case trace_kind::grow:
-        e.other = same_kind("left");
-        e.other2 = same_kind("right");
-        e.at = r.number32("keep");
-        e.key = r.key("key");
-        e.key2 = r.limit("high");
-        break;
-      case trace_kind::merge:
-        e.other = same_kind("dead");
-        e.at = r.number32("count");
-        e.key = r.limit("high");
+      case trace_kind::post:
+        at_slot(e, r);
         break;
       case trace_kind::kind:
-        e.other = same_kind("new");
+        e.other = same_kind(e, r, "new");
         e.at = static_cast<std::uint32_t>(r.choice("from", detail::trace_node_kind_names) << 8 |
                                           r.choice("to", detail::trace_node_kind_names));
         break;
       default:
-        r.refuse("is of a kind that this espalier does not read");
+        structure(e, r);
     }
+  }
+  static void at_slot(trace_event& e, const record& r) {
+    e.at = r.number32("at");
+    e.key = r.key("key");
+    if (e.kind != trace_kind::post) return;
+    const trace_name child = r.name("child");
+    if (child.inner != (e.level > 1)) r.refuse("posts a child of another level");
+    e.other = child.id;
+  }
+  /// Splits and what follows from them, and merges.
+  static void structure(trace_event& e, const record& r) {
+    const bool merges = e.kind == trace_kind::merge, grows = e.kind == trace_kind::grow;
+    e.at = r.number32(merges ? "count" : "keep");
+    if (grows) {
+      e.other = same_kind(e, r, "left");
+      e.other2 = same_kind(e, r, "right");
+      e.key = r.key("key");
+      e.key2 = r.limit("high");
+      return;
+    }
+    e.other = same_kind(e, r, merges ? "dead" : e.kind == trace_kind::link ? "right" : "new");
+    if (e.kind != trace_kind::split) e.key = r.limit("high");
+  }
+  /// A node of the same sort as that of the event.
+  static std::uint32_t same_kind(const trace_event& e, const record& r, const char* member) {
+    const trace_name other = r.name(member);
+    if (other.inner != (e.level != 0)) r.refuse(std::string("names a node of another level as '") + member + '\'');
+    return other.id;
   }
 
   recorded_trace& trace_;

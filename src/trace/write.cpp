@@ -79,6 +79,69 @@ trace_by way_to(const last_reach& before, const trace_event& e, const trace_name
   return e.level < before.level ? trace_by::child : trace_by::link;
 }
 
+/// Members of one event, each written behind a comma.
+class event_members {
+ public:
+  event_members(std::ostream& out, const trace_event& e) : out_(out), e_(e), inner_(e.level != 0) {}
+
+  void operation() const {
+    const bool range = e_.what == static_cast<unsigned>(trace_op::range);
+    word("op", detail::trace_op_names[e_.what]);
+    if (e_.kind == trace_kind::begin) {
+      key("key", e_.key);
+      if (range) key("to", e_.key2);
+    } else {
+      word("result", detail::trace_result_names[e_.at]);
+      if (range) number("count", e_.key2);
+    }
+  }
+  void node() const { name("n", e_.node, inner_); }
+  void slot() const {
+    number("at", e_.at);
+    key("key", e_.key);
+    if (e_.kind == trace_kind::post) name("child", e_.other, e_.level > 1);
+  }
+  /// Of splits and what follows from them, and of merges.
+  void structure() const {
+    const bool merges = e_.kind == trace_kind::merge;
+    if (e_.kind == trace_kind::grow) {
+      name("left", e_.other, true);
+      name("right", e_.other2, true);
+    } else {
+      name(merges ? "dead" : e_.kind == trace_kind::link ? "right" : "new", e_.other, inner_);
+    }
+    number(merges ? "count" : "keep", e_.at);
+    if (e_.kind == trace_kind::grow) {
+      key("key", e_.key);
+      limit("high", e_.key2);
+    } else if (e_.kind != trace_kind::split) {
+      limit("high", e_.key);
+    }
+  }
+  void kind_change() const {
+    name("new", e_.other, inner_);
+    word("from", detail::trace_node_kind_names[e_.at >> 8]);
+    word("to", detail::trace_node_kind_names[e_.at & 0xff]);
+  }
+  void number(const char* member, std::uint64_t n) const { out_ << ",\"" << member << "\":" << n; }
+  void word(const char* member, const char* w) const { out_ << ",\"" << member << "\":\"" << w << '"'; }
+
+ private:
+  void key(const char* member, std::uint64_t k) const { out_ << ",\"" << member << "\":\"" << k << '"'; }
+  void limit(const char* member, std::uint64_t k) const {
+    out_ << ",\"" << member << "\":";
+    write_limit(out_, k);
+  }
+  void name(const char* member, std::uint32_t id, bool is_inner) const {
+    out_ << ",\"" << member << "\":";
+    write_name(out_, {id, is_inner});
+  }
+
+  std::ostream& out_;
+  const trace_event& e_;
+  bool inner_;
+};
+
 }  // namespace
 
 std::optional<trace_name> trace_name::of(const std::string& text) {
@@ -180,81 +243,42 @@ void write_header(std::ostream& out, const trace_header& header, const trace_sta
 
 void write_event(std::ostream& out, const recorded_trace& trace, std::uint64_t i) {
   const trace_event& e = trace.events[i];
-  const bool inner = e.level != 0;
-  const auto key = [&](const char* member, std::uint64_t k) { out << ",\"" << member << "\":\"" << k << '"'; };
-  const auto limit = [&](const char* member, std::uint64_t k) {
-    out << ",\"" << member << "\":";
-    write_limit(out, k);
-  };
-  const auto number = [&](const char* member, std::uint64_t n) { out << ",\"" << member << "\":" << n; };
-  const auto word = [&](const char* member, const char* w) { out << ",\"" << member << "\":\"" << w << '"'; };
-  const auto name = [&](const char* member, std::uint32_t id, bool is_inner) {
-    out << ",\"" << member << "\":";
-    write_name(out, {id, is_inner});
-  };
+  const event_members members(out, e);
   out << "{\"i\":" << i << ",\"t\":" << e.time << ",\"w\":" << e.team << ",\"e\":\""
       << detail::trace_kind_names[static_cast<unsigned>(e.kind)] << '"';
-  if (e.kind != trace_kind::begin && e.kind != trace_kind::end && e.kind != trace_kind::state) name("n", e.node, inner);
+  if (e.kind != trace_kind::begin && e.kind != trace_kind::end && e.kind != trace_kind::state) members.node();
   switch (e.kind) {
     case trace_kind::begin:
-      word("op", detail::trace_op_names[e.what]);
-      key("key", e.key);
-      if (e.what == static_cast<unsigned>(trace_op::range)) key("to", e.key2);
-      break;
     case trace_kind::end:
-      word("op", detail::trace_op_names[e.what]);
-      word("result", detail::trace_result_names[e.at]);
-      if (e.what == static_cast<unsigned>(trace_op::range)) number("count", e.key2);
+      members.operation();
       break;
     case trace_kind::reach:
-      word("by", detail::trace_by_names[e.what]);
+      members.word("by", detail::trace_by_names[e.what]);
+      break;
+    case trace_kind::retry:
+      members.word("why", detail::trace_why_names[e.what]);
       break;
     case trace_kind::latch:
     case trace_kind::unlatch:
-      number("version", e.other);
+      members.number("version", e.other);
       break;
     case trace_kind::insert:
     case trace_kind::erase:
     case trace_kind::assign:
-      number("at", e.at);
-      key("key", e.key);
+    case trace_kind::post:
+      members.slot();
       break;
     case trace_kind::split:
-      name("new", e.other, inner);
-      number("keep", e.at);
-      break;
     case trace_kind::link:
-      name("right", e.other, inner);
-      number("keep", e.at);
-      limit("high", e.key);
-      break;
-    case trace_kind::post:
-      number("at", e.at);
-      key("key", e.key);
-      name("child", e.other, e.level > 1);
-      break;
     case trace_kind::grow:
-      name("left", e.other, true);
-      name("right", e.other2, true);
-      number("keep", e.at);
-      key("key", e.key);
-      limit("high", e.key2);
-      break;
     case trace_kind::merge:
-      name("dead", e.other, inner);
-      number("count", e.at);
-      limit("high", e.key);
-      break;
-    case trace_kind::retry:
-      word("why", detail::trace_why_names[e.what]);
+      members.structure();
       break;
     case trace_kind::kind:
-      name("new", e.other, inner);
-      word("from", detail::trace_node_kind_names[e.at >> 8]);
-      word("to", detail::trace_node_kind_names[e.at & 0xff]);
+      members.kind_change();
       break;
     case trace_kind::state:
-      word("why", "maintain");
+      members.word("why", "maintain");
       out << ",\"state\":";
       write_state(out, trace.states[e.other]);
       break;
