@@ -206,6 +206,7 @@ class event_reader {
     if (e.kind == trace_kind::begin || e.kind == trace_kind::end) {
       operation(e, r);
     } else if (e.kind == trace_kind::state) {
+      e.what = r.choice("why", detail::trace_state_why_names);
       e.other = static_cast<std::uint32_t>(trace_.states.size());
       trace_.states.push_back(read_state(r.at("state"), line, trace_.header));
     } else {

@@ -92,7 +92,7 @@ live_outcome source::run_by_states(const live_call& call, trace_recorder& record
     trace_state now = tree_->state();
     if (now == replay_.state()) continue;
     if (each) append(trace_, changed_kinds(replay_.state(), now));
-    append_state(trace_, std::move(now));
+    append_state(trace_, std::move(now), trace_state_why::write);
     replay_.go(trace_.events.size());
   }
   return sum;

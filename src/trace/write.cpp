@@ -183,9 +183,10 @@ void append(recorded_trace& trace, const std::vector<trace_event>& raw) {
   }
 }
 
-void append_state(recorded_trace& trace, trace_state now) {
+void append_state(recorded_trace& trace, trace_state now, trace_state_why why) {
   trace_event e;
   e.kind = trace_kind::state;
+  e.what = static_cast<std::uint8_t>(why);
   e.time = trace.events.empty() ? 0 : trace.events.back().time;
   e.other = static_cast<std::uint32_t>(trace.states.size());
   trace.states.push_back(std::move(now));
@@ -278,7 +279,7 @@ void write_event(std::ostream& out, const recorded_trace& trace, std::uint64_t i
       members.kind_change();
       break;
     case trace_kind::state:
-      members.word("why", "maintain");
+      members.word("why", detail::trace_state_why_names[e.what]);
       out << ",\"state\":";
       write_state(out, trace.states[e.other]);
       break;

@@ -25,7 +25,7 @@ enum class trace_kind : std::uint8_t {
   merge,    ///< node, other: the dead one, at: elements moved, key: the high key that node had
   retry,    ///< node, what: trace_why
   kind,     ///< node, other: its successor, at: kind before << 8 | kind after
-  state,    ///< other: which of the states that the trace carries
+  state,    ///< other: which of the states that the trace carries, what: trace_state_why
 };
 
 enum class trace_op : std::uint8_t { find, insert, assign, update, erase, range };

@@ -44,8 +44,13 @@ struct recorded_trace {
 
 /// Completes what a recorder gives and adds it: times, and by which way nodes were reached.
 void append(recorded_trace& trace, const std::vector<trace_event>& raw);
-/// The tree was made anew, and is now like this.
-void append_state(recorded_trace& trace, trace_state now);
+/// Why a trace carries a whole tree.
+enum class trace_state_why : std::uint8_t {
+  maintain,  ///< it was made anew
+  write,     ///< events do not tell what a write changed
+};
+/// The tree is now like this.
+void append_state(recorded_trace& trace, trace_state now, trace_state_why why = trace_state_why::maintain);
 
 /// docs/trace-format.md. Throws `error` if the stream fails.
 void write_trace(std::ostream& out, const recorded_trace& trace);
@@ -65,6 +70,7 @@ enum class trace_by : std::uint8_t { root, child, link, lane, again };
 inline constexpr const char* trace_op_names[] = {"find", "insert", "assign", "update", "erase", "range"};
 inline constexpr const char* trace_result_names[] = {"done", "unchanged", "no_room"};
 inline constexpr const char* trace_why_names[] = {"busy", "changed", "restart"};
+inline constexpr const char* trace_state_why_names[] = {"maintain", "write"};
 inline constexpr const char* trace_by_names[] = {"root", "child", "link", "lane", "again"};
 inline constexpr const char* trace_node_kind_names[] = {"plain",   "node4", "node16", "node48",
                                                         "node256", "leaf",  "root"};
