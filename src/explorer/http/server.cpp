@@ -76,9 +76,14 @@ std::string required(const Request& req, const char* name) {
   if (!req.has_param(name)) throw bad_request(std::string("The request needs '") + name + "'.");
   return req.get_param_value(name);
 }
-bool has_type(const Request& req, const std::string& type) {
+/// What was sent, if it is of that type and not larger. It has been read: an answer before that could get lost.
+const std::string& body_of(const Request& req, const std::string& type, std::size_t most) {
   const std::string given = req.get_header_value("Content-Type");
-  return given.substr(0, given.find(';')) == type;
+  if (given.substr(0, given.find(';')) != type)
+    throw refused(415, "This needs a body that is sent as Content-Type: " + type + '.');
+  if (req.body.size() > most)
+    throw refused(413, "The body has more than " + std::to_string(most >> 20) + " MiB: send less.");
+  return req.body;
 }
 
 std::string type_of(std::string_view path) {
@@ -142,7 +147,7 @@ struct server::parts {
              }));
   }
 
-  /// Before a body is read: hosts, origins, types and sizes.
+  /// Before anything else: hosts and origins.
   handled admit(const Request& req, Response& res) const {
     const std::string host = req.get_header_value("Host");
     if (!is_own_host(host, options.host, port)) {
@@ -151,21 +156,6 @@ struct server::parts {
     }
     if (!is_own_origin(req.get_header_value("Origin"), host)) {
       refuse(res, 403, "Only the explorer's own page may ask this.");
-      return handled::Handled;
-    }
-    if (req.method != "POST") return handled::Unhandled;
-    const bool check = req.path == "/api/v1/check";
-    if (!has_type(req, check ? "application/x-ndjson" : json_type)) {
-      refuse(res, 415,
-             check ? "A trace is sent as Content-Type: application/x-ndjson."
-                   : "A body is sent as Content-Type: application/json.");
-      return handled::Handled;
-    }
-    const std::string length = req.get_header_value("Content-Length");
-    const std::size_t most = check ? most_trace : most_body;
-    if (length.empty() || length.size() > 12 || std::stoull("0" + length) > most) {
-      refuse(res, 413,
-             "The body has more than " + std::to_string(most >> 20) + " MiB, or does not say how much it has.");
       return handled::Handled;
     }
     return handled::Unhandled;
@@ -220,14 +210,15 @@ struct server::parts {
   void add_session_routes() {
     http.Post("/api/v1/sessions", answering([this](const Request& req, Response& res) {
                 sources.take_turn();
-                const auto made = sources.create(parse_session(req.body, options.limits));
+                const auto made = sources.create(parse_session(body_of(req, json_type, most_body), options.limits));
                 res.status = 201;
                 res.set_content(source_answer(*made), json_type);
               }));
     http.Post(R"(/api/v1/sessions/(s[0-9]{1,9})/run)", json_of([this](const Request& req) {
                 sources.take_turn();
                 const auto session = sources.at(req.matches[1].str());
-                return run_answer(*session, parse_run(req.body, options.limits), options.limits);
+                return run_answer(*session, parse_run(body_of(req, json_type, most_body), options.limits),
+                                  options.limits);
               }));
     http.Delete(R"(/api/v1/sessions/(s[0-9]{1,9}))", json_of([this](const Request& req) {
                   sources.take_turn();
@@ -237,7 +228,7 @@ struct server::parts {
                 }));
     http.Post("/api/v1/check", json_of([this](const Request& req) {
                 sources.take_turn();
-                return check_answer(req.body);
+                return check_answer(body_of(req, "application/x-ndjson", most_trace));
               }));
   }
 };
