@@ -1,0 +1,185 @@
+// draw_nodes.js - nodes, from cells with keys down to columns of a heat map. Returns text of SVG.
+import { escape, latch_mark, loose_mark, retry_mark, small_marks } from "./marks.js";
+
+const f = (x) => Math.round(x * 10) / 10;
+const fill_of = (node) => (node.slots > 0 ? Math.min(1, node.keys.length / node.slots) : 0);
+const shade = (fill) => `f${Math.max(0, Math.min(8, Math.round(fill * 8)))}`;
+
+function states(node, scene) {
+  const names = ["node"];
+  if (node.latch !== null) names.push("latched");
+  if (node.loose === "linked") names.push("loose");
+  if (node.loose === "copy") names.push("copy");
+  if (scene.retrying.has(node.n)) names.push("retrying");
+  if (scene.chosen === node.n) names.push("chosen");
+  if (scene.now === node.n) names.push("now");
+  return names;
+}
+
+function title(node) {
+  const said = [node.n, `${node.keys.length} of ${node.slots} keys`];
+  if (node.latch !== null) said.push("latched");
+  if (node.loose === "linked") said.push("split off, parent does not know it");
+  if (node.loose === "copy") said.push("copy, not linked yet");
+  return `<title>${escape(said.join(", "))}</title>`;
+}
+
+function key_cells(node, b, scene) {
+  const w = b.w / node.slots;
+  const y = b.y + 15;
+  const h = b.h - 21;
+  let out = "";
+  if (node.keys.length < node.slots) {
+    out += `<rect class="spare" x="${f(b.x + node.keys.length * w)}" y="${y}" width="${f((node.slots - node.keys.length) * w)}" height="${f(h)}"/>`;
+  }
+  for (let i = 1; i < node.slots; ++i) out += `<path class="cell" d="M${f(b.x + i * w)} ${y}v${f(h)}"/>`;
+  node.keys.forEach((key, i) => {
+    const x = b.x + i * w;
+    if (scene.fresh?.n === node.n && scene.fresh.key === key) out += `<rect class="fresh" x="${f(x + 1)}" y="${y + 1}" width="${f(w - 2)}" height="${f(h - 2)}"/>`;
+    if (scene.sought === key) out += `<rect class="sought-key" x="${f(x + 1)}" y="${y + 1}" width="${f(w - 2)}" height="${f(h - 2)}"/>`;
+    out += `<text class="key" x="${f(x + w / 2)}" y="${f(y + h / 2 + 4)}">${escape(key)}</text>`;
+  });
+  return out;
+}
+
+function gauge(node, b, height = 4) {
+  const fill = fill_of(node);
+  const y = f(b.y + b.h - height - 1);
+  return `<rect class="gauge" x="${f(b.x + 1)}" y="${y}" width="${f(b.w - 2)}" height="${height}"/>
+<rect class="fill ${shade(fill)}" x="${f(b.x + 1)}" y="${y}" width="${f((b.w - 2) * fill)}" height="${height}"/>`;
+}
+
+function shorten(text, room) {
+  return text.length <= room ? text : room < 3 ? "" : `${text.slice(0, room - 1)}…`;
+}
+
+function card_text(node, b) {
+  const room = Math.floor((b.w - 10) / 6.8);
+  const { keys } = node;
+  let text = keys.join(" ");
+  if (text.length > room && keys.length > 1) text = `${keys[0]} … ${keys.at(-1)}`;
+  return `<text class="key" x="${f(b.x + b.w / 2)}" y="${f(b.y + b.h / 2 + 8)}">${escape(shorten(text, room))}</text>`;
+}
+
+function head(node, b) {
+  const label = node.kind && node.kind !== "leaf" ? `${node.n} ${node.kind}` : node.n;
+  const count = `${node.keys.length}/${node.slots}`;
+  const room = b.w > 100 ? `<text class="name" x="${f(b.x + b.w - 5)}" y="${f(b.y + 11)}" text-anchor="end">${count}</text>` : "";
+  return `<text class="name" x="${f(b.x + 5)}" y="${f(b.y + 11)}">${escape(shorten(label, Math.floor(b.w / 6)))}</text>${room}`;
+}
+
+function marks(node, b, scene) {
+  let out = "";
+  let x = b.x + b.w - 2;
+  if (node.latch !== null) out += latch_mark(f(x), f(b.y - 1));
+  if (node.latch !== null) x -= 20;
+  if (node.loose === "linked") out += loose_mark(f(x), f(b.y - 1));
+  if (node.loose === "linked") x -= 20;
+  if (scene.retrying.has(node.n)) out += retry_mark(f(x), f(b.y - 1));
+  return out;
+}
+
+function rings(node, b, scene) {
+  let out = "";
+  const ring = (name, by) => `<rect class="${name}" x="${f(b.x - by)}" y="${f(b.y - by)}" width="${f(b.w + 2 * by)}" height="${f(b.h + 2 * by)}" rx="${4 + by}"/>`;
+  if (scene.now === node.n) out += ring("ring-now", 3.5);
+  if (scene.chosen === node.n) out += ring("ring", 6);
+  return out;
+}
+
+/// One node that has a box of its own.
+export function draw_node(node, b, detail, scene) {
+  const copy = node.loose === "copy" ? { ...b, y: b.y + 10 } : b;
+  const box = `<rect class="box" x="${f(copy.x)}" y="${f(copy.y)}" width="${f(copy.w)}" height="${f(copy.h)}" rx="${copy.w > 13 ? 4 : 1}"/>`;
+  let inside = "";
+  if (detail === "cells") inside = head(node, copy) + key_cells(node, copy, scene) + gauge(node, copy);
+  else if (detail === "card") inside = head(node, copy) + card_text(node, copy) + gauge(node, copy);
+  else {
+    const fill = fill_of(node);
+    const h = (copy.h - 2) * fill;
+    inside = `<rect class="fill ${shade(fill)}" x="${f(copy.x + 1)}" y="${f(copy.y + copy.h - 1 - h)}" width="${f(Math.max(0.5, copy.w - 2))}" height="${f(h)}"/>`;
+    if (copy.w >= 7 * node.n.length + 4) inside += `<text class="name middle" x="${f(copy.middle)}" y="${f(copy.y + copy.h + 12)}">${escape(node.n)}</text>`;
+  }
+  const hatching = node.loose === "linked"
+    ? `<rect class="hatching" x="${f(copy.x)}" y="${f(copy.y)}" width="${f(copy.w)}" height="${f(copy.h)}" rx="4"/>` : "";
+  const signs = copy.w >= 22 ? marks(node, copy, scene) : "";
+  return `<g class="${states(node, scene).join(" ")}" data-n="${escape(node.n)}">${title(node)}${box}${inside}${hatching}${rings(node, copy, scene)}${signs}</g>`;
+}
+
+/// Signs of nodes too narrow for the large ones, one path per kind.
+class small_signs {
+  paths = { latch: "", loose: "", retry: "" };
+  last = { latch: -9, loose: -9, retry: -9 };
+  add(kind, x, y) {
+    if (x - this.last[kind] < 7) return; // on top of the one before it
+    this.last[kind] = x;
+    this.paths[kind] += small_marks[kind](f(x), f(y));
+  }
+  text() {
+    return Object.entries(this.paths).map(([kind, d]) => (d ? `<path class="small-${kind}" d="${d}"/>` : "")).join("");
+  }
+}
+
+function sign(signs, node, x, y, scene) {
+  if (node.latch !== null) signs.add("latch", x, y - 8);
+  if (node.loose !== "") signs.add("loose", x, y - 17);
+  if (scene.retrying.size > 0 && scene.retrying.has(node.n)) signs.add("retry", x, y - 26);
+}
+
+export function draw_row(row, r, g, scene) {
+  const [from, to] = g.visible(row);
+  if (g.is_heat(row)) return draw_heat(row, r, g, scene, from, to);
+  const signs = new small_signs();
+  let out = "";
+  for (let i = from; i < to; ++i) {
+    const node = row.nodes[i];
+    const b = g.box(row, i, r);
+    scene.boxes.set(node.n, b);
+    out += draw_node(node, b, g.detail(b.w, node.slots), scene);
+    if (b.w < 22) sign(signs, node, b.middle, b.y, scene);
+  }
+  return out + signs.text();
+}
+
+/// Columns of three pixels; height and shade are the mean fill of the nodes in each.
+function draw_heat(row, r, g, scene, from, to) {
+  const y = g.y(r);
+  const shades = Array.from({ length: 9 }, () => "");
+  const signs = new small_signs();
+  const end = g.x(row.x1[to - 1]);
+  let x = g.x(row.x0[from]);
+  let out = `<rect class="heat-ground" x="${f(Math.max(x, g.gutter))}" y="${f(y)}" width="${f(end - Math.max(x, g.gutter))}" height="${f(g.card)}"/>`;
+  for (let i = from; i < to;) {
+    let used = 0;
+    let slots = 0;
+    const begin = i;
+    x = g.x(row.x0[i]);
+    const stop = Math.max(x, g.gutter) + 3;
+    for (; i < to && (i === begin || g.x(row.x0[i]) < stop); ++i) {
+      const node = row.nodes[i];
+      used += node.keys.length;
+      slots += node.slots;
+      if (node.latch !== null || node.loose !== "" || scene.retrying.size > 0) sign(signs, node, x, y, scene);
+    }
+    const fill = slots > 0 ? Math.min(1, used / slots) : 0;
+    const h = Math.max(1, g.card * fill);
+    const right = i < to ? g.x(row.x0[i]) : end;
+    shades[Math.round(fill * 8)] += `M${f(x)} ${f(y + g.card)}v${f(-h)}H${f(right - 0.5)}v${f(h)}z`;
+  }
+  shades.forEach((d, s) => (out += d ? `<path class="fill f${s}" d="${d}"/>` : ""));
+  out += mark_in_heat(row, r, g, scene, from, to);
+  return `<g class="heat" data-level="${row.level}">${out}${signs.text()}</g>`;
+}
+
+/// The chosen node and that of the event are found in a heat map, too.
+function mark_in_heat(row, r, g, scene, from, to) {
+  let out = "";
+  for (const [name, type] of [[scene.now, "ring-now now"], [scene.chosen, "ring chosen"]]) {
+    const node = scene.tree.nodes.get(name);
+    if (node === undefined || row.nodes[node.i] !== node || node.i < from || node.i >= to) continue;
+    const x = g.x((row.x0[node.i] + row.x1[node.i]) / 2);
+    const [ring, state] = type.split(" ");
+    out += `<g class="node ${state}"><rect class="${ring}" x="${f(x - 3)}" y="${f(g.y(r) - 3)}" width="6" height="${f(g.card + 6)}"/></g>`;
+  }
+  return out;
+}

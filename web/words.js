@@ -1,0 +1,81 @@
+// words.js - events and sources as sentences.
+import { grouped } from "./keys.js";
+
+const team_name = (header) => (header.team?.startsWith("tile") ? "Tile" : "Thread");
+
+const operations = {
+  find: (e) => `looks up ${e.key}`,
+  insert: (e) => `inserts ${e.key}`,
+  assign: (e) => `assigns to ${e.key}`,
+  update: (e) => `updates ${e.key}`,
+  erase: (e) => `erases ${e.key}`,
+  range: (e) => `reads from ${e.key} to ${e.to ?? "the end"}`,
+};
+
+const arrivals = {
+  root: "the root",
+  child: "a child",
+  link: "along the right link",
+  lane: "by the express lane",
+  again: "once more",
+};
+
+const reasons = {
+  busy: "another team has its latch",
+  changed: "it changed while it was read",
+  restart: "back to the root",
+};
+
+function result_of(e) {
+  if (e.op === "range") return `has read ${grouped(e.count ?? 0)} keys`;
+  if (e.result === "no_room") return "found no room";
+  const done = { find: "found it", insert: "put it in", assign: "wrote it", update: "updated it", erase: "took it out" };
+  const not = { find: "did not find it", insert: "found it there already", assign: "changed nothing", update: "did not find it", erase: "did not find it" };
+  return (e.result === "done" ? done : not)[e.op] ?? `ends: ${e.result}`;
+}
+
+const sentences = {
+  begin: (e) => (operations[e.op] ?? ((x) => `starts ${x.op}`))(e),
+  end: result_of,
+  reach: (e) => `reaches ${e.n}, ${arrivals[e.by] ?? e.by}`,
+  latch: (e) => `latches ${e.n} (version ${e.version})`,
+  unlatch: (e) => `releases ${e.n} (version ${e.version})`,
+  insert: (e) => `puts ${e.key} into slot ${e.at} of ${e.n}`,
+  erase: (e) => `takes ${e.key} from slot ${e.at} of ${e.n}`,
+  assign: (e) => `gives ${e.key} in ${e.n} a new value`,
+  split: (e) => `splits ${e.n}: ${e.new} is a copy of slots ${e.keep} and up`,
+  link: (e) => `links ${e.n} to ${e.right}, which its parent does not know yet`,
+  post: (e) => `posts ${e.child} to ${e.n}, from key ${e.key}`,
+  grow: (e) => `grows the root ${e.n}: its children are ${e.left} and ${e.right}`,
+  merge: (e) => `merges ${e.dead} into ${e.n}`,
+  retry: (e) => `tries again at ${e.n}: ${reasons[e.why] ?? e.why}`,
+  kind: (e) => `turns ${e.n} (${e.from}) into ${e.new} (${e.to})`,
+  state: (e) => `finds the tree made anew: ${e.why}`,
+};
+
+export function sentence(e, header) {
+  return `${team_name(header)} ${e.w} ${(sentences[e.e] ?? (() => e.e))(e)}`;
+}
+
+const index_names = { blink: "B-link tree", radix: "Radix tree", static: "Static tree", hybrid: "Hybrid tree" };
+
+export function tree_name(header) {
+  if (header.index === "blink" && header.protocol === "couple") return "B+tree (latch coupling)";
+  return index_names[header.index] ?? header.index;
+}
+
+export function describe(header) {
+  const said = [tree_name(header)];
+  if (header.index === "blink" && header.upper === "express") said.push("express lane");
+  if (header.index !== "radix") said.push(`${header.slots} slots`);
+  said.push({ cpu: "CPU", gpu: "GPU" }[header.device] ?? header.device);
+  return said.join(", ");
+}
+
+export function time_text(t, header) {
+  if (header.clock !== "ns") return "";
+  if (t < 1e4) return `${t} ns`;
+  if (t < 1e7) return `${(t / 1e3).toFixed(1)} µs`;
+  if (t < 1e10) return `${(t / 1e6).toFixed(1)} ms`;
+  return `${(t / 1e9).toFixed(1)} s`;
+}
