@@ -1,4 +1,5 @@
 // draw_nodes.js - nodes, from cells with keys down to columns of a heat map. Returns text of SVG.
+import { flag } from "./arrange.js";
 import { escape, latch_mark, loose_mark, retry_mark, small_marks } from "./marks.js";
 
 const f = (x) => Math.round(x * 10) / 10;
@@ -126,49 +127,81 @@ function sign(signs, node, x, y, scene) {
   if (scene.retrying.size > 0 && scene.retrying.has(node.n)) signs.add("retry", x, y - 26);
 }
 
+/// Nodes too narrow for text, and at rest: all outlines are one path, all gauges of a shade another, whatever their number.
+class plain_bars {
+  outlines = "";
+  shades = Array.from({ length: 9 }, () => "");
+  add(b, fill) {
+    const h = (b.h - 2) * fill;
+    this.outlines += `M${f(b.x)} ${f(b.y)}h${f(b.w)}v${f(b.h)}h${f(-b.w)}z`;
+    this.shades[Math.round(fill * 8)] += `M${f(b.x + 1)} ${f(b.y + b.h - 1)}v${f(-h)}h${f(Math.max(0.5, b.w - 2))}v${f(h)}z`;
+  }
+  text() {
+    if (this.outlines === "") return "";
+    const fills = this.shades.map((d, s) => (d ? `<path class="fill f${s}" d="${d}"/>` : "")).join("");
+    return `<g class="node"><path class="box" d="${this.outlines}"/>${fills}</g>`;
+  }
+}
+
 export function draw_row(row, r, g, scene) {
   const [from, to] = g.visible(row);
   if (g.is_heat(row)) return draw_heat(row, r, g, scene, from, to);
   const signs = new small_signs();
+  const bars = new plain_bars();
   let out = "";
   for (let i = from; i < to; ++i) {
     const node = row.nodes[i];
     const b = g.box(row, i, r);
     scene.boxes.set(node.n, b);
-    out += draw_node(node, b, g.detail(b.w, node.slots), scene);
+    const detail = g.detail(b.w, node.slots);
+    const at_rest = row.flags[i] === 0 && node.n !== scene.chosen && node.n !== scene.now && !scene.retrying.has(node.n);
+    if (detail === "bar" && at_rest) bars.add(b, fill_of(node));
+    else out += draw_node(node, b, detail, scene);
     if (b.w < 22) sign(signs, node, b.middle, b.y, scene);
   }
-  return out + signs.text();
+  return bars.text() + out + signs.text();
 }
 
 /// Columns of three pixels; height and shade are the mean fill of the nodes in each.
 function draw_heat(row, r, g, scene, from, to) {
   const y = g.y(r);
   const shades = Array.from({ length: 9 }, () => "");
-  const signs = new small_signs();
   const end = g.x(row.x1[to - 1]);
-  let x = g.x(row.x0[from]);
-  let out = `<rect class="heat-ground" x="${f(Math.max(x, g.gutter))}" y="${f(y)}" width="${f(end - Math.max(x, g.gutter))}" height="${f(g.card)}"/>`;
+  const left = Math.max(g.x(row.x0[from]), g.gutter);
+  const { x0, used, slots } = row;
   for (let i = from; i < to;) {
-    let used = 0;
-    let slots = 0;
-    const begin = i;
-    x = g.x(row.x0[i]);
-    const stop = Math.max(x, g.gutter) + 3;
-    for (; i < to && (i === begin || g.x(row.x0[i]) < stop); ++i) {
-      const node = row.nodes[i];
-      used += node.keys.length;
-      slots += node.slots;
-      if (node.latch !== null || node.loose !== "" || scene.retrying.size > 0) sign(signs, node, x, y, scene);
-    }
-    const fill = slots > 0 ? Math.min(1, used / slots) : 0;
+    let sum = 0;
+    let room = 0;
+    const x = g.x(x0[i]);
+    const stop = g.unit(Math.max(x, g.gutter) + 3);
+    do {
+      sum += used[i];
+      room += slots[i];
+      ++i;
+    } while (i < to && x0[i] < stop);
+    const fill = room > 0 ? Math.min(1, sum / room) : 0;
     const h = Math.max(1, g.card * fill);
-    const right = i < to ? g.x(row.x0[i]) : end;
+    const right = i < to ? g.x(x0[i]) : end;
     shades[Math.round(fill * 8)] += `M${f(x)} ${f(y + g.card)}v${f(-h)}H${f(right - 0.5)}v${f(h)}z`;
   }
+  let out = `<rect class="heat-ground" x="${f(left)}" y="${f(y)}" width="${f(end - left)}" height="${f(g.card)}"/>`;
   shades.forEach((d, s) => (out += d ? `<path class="fill f${s}" d="${d}"/>` : ""));
-  out += mark_in_heat(row, r, g, scene, from, to);
-  return `<g class="heat" data-level="${row.level}">${out}${signs.text()}</g>`;
+  return `<g class="heat" data-level="${row.level}">${out}${mark_in_heat(row, r, g, scene, from, to)}${signs_in_heat(row, g.y(r), g, scene, from, to)}</g>`;
+}
+
+function signs_in_heat(row, y, g, scene, from, to) {
+  const signs = new small_signs();
+  const middle = (i) => g.x((row.x0[i] + row.x1[i]) / 2);
+  for (let i = from; i < to; ++i) {
+    if (row.flags[i] === 0) continue;
+    if (row.flags[i] & flag.latched) signs.add("latch", middle(i), y - 8);
+    if (row.flags[i] & flag.loose) signs.add("loose", middle(i), y - 17);
+  }
+  for (const name of scene.retrying.keys()) {
+    const node = scene.tree.nodes.get(name);
+    if (node !== undefined && row.nodes[node.i] === node && node.i >= from && node.i < to) signs.add("retry", middle(node.i), y - 26);
+  }
+  return signs.text();
 }
 
 /// The chosen node and that of the event are found in a heat map, too.

@@ -258,7 +258,10 @@ async function start() {
   get("definitions").innerHTML = definitions;
   get("legend").innerHTML = legend();
   const compare = set_up_compare(page, { info: () => info, attempt });
-  const todo = actions(set_up_theme(get("theme"), () => page.later()), compare);
+  const todo = actions(set_up_theme(get("theme"), () => {
+    strip.repaint();
+    page.later();
+  }), compare);
   nodes_list = make_nodes_list(get("panel-nodes"), { pane: () => page.pane, choose: (name, entered) => {
     page.choose(name);
     if (entered) page.pane.expand(name);

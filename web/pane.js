@@ -68,7 +68,7 @@ export class pane {
 
   /// To be called before anything asks where nodes are.
   arranged() {
-    if (this.arrangement?.structure !== this.tree.structure) this.arrangement = arrange(this.tree);
+    this.arrangement = arrange(this.tree, this.arrangement);
     return this.arrangement;
   }
 

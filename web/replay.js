@@ -29,8 +29,16 @@ export class tree {
     this.workers = new Map();
     this.operations = 0;
     this.retries = 0;
-    this.structure = 0; // counts changes of the shape, up and back: whoever drew another number must arrange anew
+    this.structure = 0; // counts changes of the shape, forwards and back: whoever drew another number must arrange anew,
+    this.generation = 0; // ... and from nothing if levels came, went or were replaced
+    this.copies = new Set(); // nodes that are split off and not linked
+    this.touched = []; // nodes that changed since somebody asked: arrange.js empties it
     this.replace(header.start);
+  }
+
+  reshape() {
+    ++this.structure;
+    ++this.generation;
   }
 
   worker(w) {
@@ -41,9 +49,10 @@ export class tree {
 
   /// Another state, whole. Returns what put_back() wants.
   replace(state) {
-    const before = { nodes: this.nodes, root: this.root, lane: this.lane, keys: this.keys, unposted: this.unposted,
+    const before = { copies: this.copies, nodes: this.nodes, root: this.root, lane: this.lane, keys: this.keys, unposted: this.unposted,
       latched: this.latched };
     this.nodes = new Map();
+    this.copies = new Set();
     this.root = state.root;
     this.lane = state.lane ?? [];
     this.keys = 0;
@@ -53,18 +62,18 @@ export class tree {
       this.nodes.set(given.n, { n: given.n, level: given.level, version: given.version ?? 0, dead: given.dead ?? false,
         right: given.right ?? null, high: given.high ?? null, keys: given.keys.slice(), children: given.children?.slice() ?? null,
         kind: given.kind ?? null, prefix: given.prefix ?? null, slots: given.slots ?? this.slots, latch: latched ? -1 : null,
-        loose: "", retries: 0 });
+        loose: "", retries: 0, gone: false, seen: 0, pointed: 0, row: 0, i: 0, from: null });
       if (latched) ++this.latched;
       if (given.level === 0 && !given.dead) this.keys += given.keys.length;
     }
     this.unposted = this.linked ? find_unposted(this.nodes, state) : 0;
-    ++this.structure;
+    this.reshape();
     return before;
   }
 
   put_back(before) {
     Object.assign(this, before);
-    ++this.structure;
+    this.reshape();
   }
 
   /// The state as trace files have it.
@@ -105,6 +114,7 @@ export class replay {
   #forward() {
     const e = this.trace.events[this.at];
     this.kept[this.at] = apply[e.e](this.tree, e);
+    this.#touch(e);
     const who = this.tree.worker(e.w);
     this.previous[this.at] = who.last;
     who.last = this.at++;
@@ -114,7 +124,17 @@ export class replay {
     const e = this.trace.events[--this.at];
     this.tree.worker(e.w).last = this.previous[this.at];
     revert[e.e](this.tree, e, this.kept[this.at]);
+    this.#touch(e);
     this.kept.length = this.at;
+  }
+
+  #touch(e) {
+    const { nodes, touched } = this.tree;
+    if (e.n === undefined || e.e === "reach") return;
+    const node = nodes.get(e.n);
+    if (node !== undefined) touched.push(node);
+    const other = e.new === undefined ? undefined : nodes.get(e.new);
+    if (other !== undefined) touched.push(other);
   }
 
   /// Workers whose last event was a retry, by node: Map of name -> [worker].

@@ -4,7 +4,7 @@
 // the event. A tree is changed in place: a copy per event would make stepping through large trees slow.
 //
 // A node, beyond what trace-format.md says: `slots`; `latch` (the worker who has it, or null); `loose`: "" when its parent
-// knows it, "copy" from split to link, "linked" from link until a post or grow names it; `retries`, counted.
+// knows it, "copy" from split to link, "linked" from link until a post or grow names it; `retries`, counted; `gone`, taken out.
 import { bad_trace } from "./trace.js";
 
 export class worker {
@@ -32,7 +32,7 @@ function node_of(tree, e, name = e.n) {
 function make(tree, e, name, members) {
   if (tree.nodes.has(name)) throw say(e, `makes node ${name}, which exists already.`);
   const node = { n: name, version: 0, dead: false, right: null, high: null, keys: [], children: null, kind: null, prefix: null,
-    slots: tree.slots, latch: null, loose: "", retries: 0, ...members };
+    slots: tree.slots, latch: null, loose: "", retries: 0, gone: false, ...members };
   tree.nodes.set(name, node);
   return node;
 }
@@ -47,6 +47,12 @@ function cut_of(e, node) {
   }
 }
 
+/// Takes a node out; who still holds it, e.g. an arrangement, sees that it is gone.
+function remove(tree, name) {
+  tree.nodes.get(name).gone = true;
+  tree.nodes.delete(name);
+}
+
 /// A post or a grow has named it.
 function known(tree, name) {
   const node = tree.nodes.get(name);
@@ -59,10 +65,13 @@ function known(tree, name) {
 /// Counts, too: keys of a copy that nobody can reach are not keys of the tree yet.
 function set_loose(tree, node, loose) {
   if ((node.loose === "linked") !== (loose === "linked")) tree.unposted += loose === "linked" ? 1 : -1;
-  if (node.level === 0 && (node.loose === "copy") !== (loose === "copy")) {
-    tree.keys += loose === "copy" ? -node.keys.length : node.keys.length;
+  if ((node.loose === "copy") !== (loose === "copy")) {
+    if (node.level === 0) tree.keys += loose === "copy" ? -node.keys.length : node.keys.length;
+    if (loose === "copy") tree.copies.add(node);
+    else tree.copies.delete(node);
   }
   node.loose = loose;
+  tree.touched.push(node);
 }
 
 const counts = (node) => node.level === 0 && node.loose !== "copy";
@@ -134,8 +143,8 @@ export const apply = {
   split(tree, e) {
     const node = node_of(tree, e);
     cut_of(e, node);
-    make(tree, e, e.new, { level: node.level, right: node.right, high: node.high, keys: node.keys.slice(e.keep),
-      children: node.children ? node.children.slice(e.keep) : null, kind: node.kind, from: node.n, loose: "copy" });
+    tree.copies.add(make(tree, e, e.new, { level: node.level, right: node.right, high: node.high, keys: node.keys.slice(e.keep),
+      children: node.children ? node.children.slice(e.keep) : null, kind: node.kind, from: node.n, loose: "copy" }));
     ++tree.structure;
   },
   link(tree, e) {
@@ -174,7 +183,7 @@ export const apply = {
     node.keys = [left.keys[0] ?? "0", e.key];
     node.children = [e.left, e.right];
     kept.loose = known(tree, e.right);
-    ++tree.structure;
+    tree.reshape();
     return kept;
   },
   merge(tree, e) {
@@ -200,9 +209,9 @@ export const apply = {
   kind(tree, e) {
     const node = node_of(tree, e);
     make(tree, e, e.new, { ...node, n: e.new, kind: e.to });
-    tree.nodes.delete(e.n);
+    remove(tree, e.n);
     rename_everywhere(tree, e.n, e.new);
-    ++tree.structure;
+    tree.reshape();
     return node;
   },
   state(tree, e) {
@@ -245,7 +254,8 @@ export const revert = {
   },
   assign() {},
   split(tree, e) {
-    tree.nodes.delete(e.new);
+    tree.copies.delete(tree.nodes.get(e.new));
+    remove(tree, e.new);
     ++tree.structure;
   },
   link(tree, e, kept) {
@@ -269,10 +279,10 @@ export const revert = {
     const node = tree.nodes.get(e.n);
     Object.assign(node, members);
     if (node.level === 0) tree.keys += node.keys.length - e.keep;
-    tree.nodes.delete(e.left);
+    remove(tree, e.left);
     const right = tree.nodes.get(e.right);
     if (right !== undefined) set_loose(tree, right, loose);
-    ++tree.structure;
+    tree.reshape();
   },
   merge(tree, e, kept) {
     const { dead_right, loose, ...members } = kept;
@@ -291,10 +301,11 @@ export const revert = {
     --tree.retries;
   },
   kind(tree, e, node) {
-    tree.nodes.delete(e.new);
+    remove(tree, e.new);
+    node.gone = false;
     tree.nodes.set(e.n, node);
     rename_everywhere(tree, e.new, e.n);
-    ++tree.structure;
+    tree.reshape();
   },
   state(tree, e, before) {
     tree.put_back(before);

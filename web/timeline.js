@@ -18,6 +18,7 @@ export class timeline {
   constructor(canvas) {
     this.canvas = canvas;
     this.columns = null;
+    this.colours = null;
   }
 
   /// Traces and the positions of their clock; to be told again when these change, and when the window does.
@@ -36,6 +37,11 @@ export class timeline {
     });
   }
 
+  /// The colours of the page have changed.
+  repaint() {
+    this.colours = null;
+  }
+
   draw(share) {
     const { canvas, columns } = this;
     if (columns === null) return;
@@ -45,7 +51,7 @@ export class timeline {
     canvas.height = height * ratio;
     const context = canvas.getContext("2d");
     context.scale(ratio, ratio);
-    const colour = colours(canvas);
+    const colour = (this.colours ??= colours(canvas));
     context.fillStyle = colour.plain;
     context.fillRect(0, height - 3, columns.width, 1);
     const most = Math.max(1, ...columns.shape, ...columns.retry);

@@ -1,0 +1,85 @@
+"""Two traces on one clock."""
+import pathlib
+
+from support import Explorer, PageTest, random_inserts
+
+
+class CompareTraces(PageTest):
+    @classmethod
+    def make_arguments(cls):
+        recorder = Explorer()
+        arguments = []
+        for protocol in ("link", "couple"):
+            path = pathlib.Path(cls.folder.name) / f"{protocol}.jsonl"
+            path.write_text(recorder.record({"index": "blink", "protocol": protocol, "slots": 8}, [random_inserts(80)], threads=2))
+            arguments += ["--trace", path]
+        recorder.close()
+        return arguments
+
+    def positions(self):
+        return self.page.evaluate("() => espalier.panes.map((p) => p.replay.at)")
+
+    def test_both_are_there_and_move_together(self):
+        self.open()
+        self.assertEqual(self.page.locator(".pane").count(), 2)
+        self.assertIn("link.jsonl beside couple.jsonl", " ".join(self.page.inner_text("#source").split()))
+        self.page.select_option("#clock", "events")
+        self.page.evaluate("() => espalier.go(50)")
+        self.drawn()
+        self.assertEqual(self.positions(), [50, 50])
+        self.press("ArrowLeft")
+        self.assertEqual(self.positions(), [49, 49])
+
+    def test_by_operations_both_have_done_as_many(self):
+        self.open()
+        self.page.select_option("#clock", "operations")
+        for tick in self.page.evaluate("() => [0, 1, 2, 3].map((k) => espalier.clock.tick_of(0, espalier.panes[0].source.trace.events.filter((e) => e.e === 'end')[k * 20].i + 1))"):
+            self.page.evaluate("(tick) => espalier.go(tick)", tick)
+            done = self.page.evaluate("() => espalier.panes.map((p) => p.tree.operations)")
+            self.assertEqual(done[0], done[1])
+
+    def test_by_time_neither_is_ahead(self):
+        self.open()
+        self.page.select_option("#clock", "time")
+        self.page.evaluate("() => espalier.go(Math.floor(espalier.clock.last / 2))")
+        last, following = self.page.evaluate("""() => [espalier.panes.map((p) => p.replay.event()?.t ?? 0),
+            espalier.panes.map((p) => p.source.trace.events[p.replay.at]?.t ?? Infinity)]""")
+        self.assertLess(max(last), min(following))
+
+    def test_at_the_end_both_are_at_their_end(self):
+        self.open()
+        for way in ("events", "operations", "time"):
+            self.page.select_option("#clock", way)
+            self.press("End")
+            self.assertEqual(self.positions(), self.page.evaluate("() => espalier.panes.map((p) => p.replay.length)"), way)
+            self.assertEqual(self.facts(0)["keys"], self.facts(1)["keys"])
+
+    def test_a_link_holds_both(self):
+        self.open("#trace=t2&beside=t1&clock=operations&at=30")
+        self.assertIn("couple.jsonl beside link.jsonl", " ".join(self.page.inner_text("#source").split()))
+        self.assertEqual(self.position(), 30)
+        self.assertEqual(self.page.input_value("#clock"), "operations")
+
+    def test_the_second_can_be_closed(self):
+        self.open()
+        self.press("c")
+        self.assertEqual(self.page.locator(".pane").count(), 1)
+        self.assertFalse(self.page.is_visible("#clock"))
+
+
+class CompareLive(PageTest):
+    def test_a_second_live_tree_is_asked_the_same(self):
+        self.open("#live=blink,link,classic,8&ops=insert:sequential,30,0,3")
+        self.page.click("#compare")
+        self.page.select_option("#beside-what", label="Live: B+tree (latch coupling), 8 slots")
+        self.page.click("#beside button[value=yes]")
+        self.page.wait_for_selector(".pane >> nth=1")
+        self.drawn()
+        self.assertEqual((self.facts(0)["keys"], self.facts(1)["keys"]), (30, 30))
+        self.insert("1 2")
+        self.assertEqual((self.facts(0)["keys"], self.facts(1)["keys"]), (32, 32))
+        self.page.wait_for_timeout(600)
+        link = self.page.url
+        self.open(link[link.index("#"):])
+        self.assertEqual(self.page.locator(".pane").count(), 2)
+        self.assertEqual((self.facts(0)["keys"], self.facts(1)["keys"]), (32, 32))
