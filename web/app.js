@@ -242,7 +242,8 @@ export class app {
     const from = Number(state.from);
     const to = Number(state.to);
     if (state.from !== undefined && Number.isFinite(from) && to > from) first.view = { from, to };
-    if (state.at !== undefined && /^[0-9]{1,9}$/.test(state.at)) this.go(Number(state.at));
+    const at = /^[0-9]{1,9}$/.test(state.at ?? "") ? Number(state.at) : this.live ? this.clock.last : 0;
+    this.go(at);
     if (state.find !== undefined && is_key(state.find)) for (const p of this.panes) p.search(state.find);
     if (state.node !== undefined && /^[a-z][0-9]{1,12}$/.test(state.node)) first.chosen = state.node;
   }

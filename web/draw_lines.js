@@ -138,9 +138,10 @@ export function draw_team_marks(g, scene) {
   for (const [name, ws] of at) {
     const end = anchor(name, g, scene);
     if (end === null) continue;
-    const room = 20;
+    // Inside a chip, whose name stands below it.
+    const y = end.w < 74 ? end.y + end.h - 10 : end.y + end.h;
     ws.forEach((w, i) => {
-      out += team_mark(f(end.x + (i - (ws.length - 1) / 2) * room), f(end.y + end.h), w, w === scene.team);
+      out += team_mark(f(end.x + (i - (ws.length - 1) / 2) * 20), f(y), w, w === scene.team);
     });
   }
   return out;

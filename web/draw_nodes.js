@@ -31,7 +31,7 @@ function key_cells(node, b, scene) {
   const h = b.h - 21;
   let out = "";
   if (node.keys.length < node.slots) {
-    out += `<rect class="spare" x="${f(b.x + node.keys.length * w)}" y="${y}" width="${f((node.slots - node.keys.length) * w)}" height="${f(h)}"/>`;
+    out += `<rect class="spare" x="${f(b.x + node.keys.length * w)}" y="${y}" width="${f((node.slots - node.keys.length) * w - 1.5)}" height="${f(h)}"/>`;
   }
   for (let i = 1; i < node.slots; ++i) out += `<path class="cell" d="M${f(b.x + i * w)} ${y}v${f(h)}"/>`;
   node.keys.forEach((key, i) => {
@@ -54,12 +54,23 @@ function shorten(text, room) {
   return text.length <= room ? text : room < 3 ? "" : `${text.slice(0, room - 1)}…`;
 }
 
+/// Keys in as many lines as fit (one or two), or null.
+function lines_of(keys, room) {
+  const lines = [""];
+  for (const key of keys) {
+    if (lines.at(-1).length + key.length + 1 > room && lines.at(-1) !== "") lines.push("");
+    if (lines.length > 2 || key.length > room) return null;
+    lines.push(`${lines.pop()} ${key}`.trim());
+  }
+  return lines;
+}
+
 function card_text(node, b) {
-  const room = Math.floor((b.w - 10) / 6.8);
+  const room = Math.floor((b.w - 8) / 6.65);
   const { keys } = node;
-  let text = keys.join(" ");
-  if (text.length > room && keys.length > 1) text = `${keys[0]} … ${keys.at(-1)}`;
-  return `<text class="key" x="${f(b.x + b.w / 2)}" y="${f(b.y + b.h / 2 + 8)}">${escape(shorten(text, room))}</text>`;
+  const lines = (keys.length <= 32 && lines_of(keys, room)) || [keys.length > 1 ? `${keys[0]} … ${keys.at(-1)}` : (keys[0] ?? "")];
+  const middle = b.y + b.h / 2 + (lines.length > 1 ? 2 : 8);
+  return lines.map((line, i) => `<text class="key" x="${f(b.x + b.w / 2)}" y="${f(middle + i * 13)}">${escape(shorten(line, room))}</text>`).join("");
 }
 
 function head(node, b) {
@@ -71,12 +82,13 @@ function head(node, b) {
 
 function marks(node, b, scene) {
   let out = "";
-  let x = b.x + b.w - 2;
-  if (node.latch !== null) out += latch_mark(f(x), f(b.y - 1));
+  let x = b.x + b.w - 4;
+  const y = f(b.y - 7);
+  if (node.latch !== null) out += latch_mark(f(x), y);
   if (node.latch !== null) x -= 20;
-  if (node.loose === "linked") out += loose_mark(f(x), f(b.y - 1));
+  if (node.loose === "linked") out += loose_mark(f(x), y);
   if (node.loose === "linked") x -= 20;
-  if (scene.retrying.has(node.n)) out += retry_mark(f(x), f(b.y - 1));
+  if (scene.retrying.has(node.n)) out += retry_mark(f(x), y);
   return out;
 }
 

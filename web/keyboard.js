@@ -44,15 +44,12 @@ function name_of(e) {
   return e.shiftKey && (e.key.startsWith("Arrow") || /^[A-Z]$/.test(e.key)) ? `Shift+${e.key}` : e.key;
 }
 
-/// Fields keep the keys they need for themselves.
-function typing(e) {
-  const { target } = e;
-  if (target.closest("dialog[open]")) return e.key !== "Escape";
-  if (target.matches("textarea, select")) return true;
-  if (target.matches('input[type="range"]')) return !["/", "?", " "].includes(e.key) && e.key.length === 1 ? false : e.key.startsWith("Arrow") ? false : e.key !== " ";
-  if (target.matches("input")) return e.key !== "Escape";
-  if (target.matches("button, summary, a")) return e.key === " " || e.key === "Enter";
-  return false;
+/// Fields and dialogs keep the keys they need for themselves.
+function typing({ target, key }) {
+  if (target.closest("dialog[open]") || target.matches("textarea, select")) return true;
+  if (target.matches('input[type="range"]')) return ["Home", "End", "PageUp", "PageDown"].includes(key);
+  if (target.matches("input")) return key !== "Escape";
+  return target.matches("button, summary, a") && (key === " " || key === "Enter");
 }
 
 /// actions: name -> function(key)

@@ -39,10 +39,12 @@ export class pane {
     this.svg.setAttribute("class", "tree");
     this.svg.setAttribute("role", "img");
     this.svg.setAttribute("tabindex", "0");
+    this.svg.setAttribute("preserveAspectRatio", "xMinYMin");
     this.title = element("h2");
     this.facts = element("p", { className: "facts-line" });
     this.root = element("section", { className: "pane" }, element("header", {}, this.title, this.facts), this.svg);
     this.#listen();
+    new ResizeObserver(() => this.asked.view_changed(this)).observe(this.svg);
     this.show(source);
   }
 

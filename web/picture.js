@@ -18,8 +18,9 @@ function draw_row_names(g, scene) {
   return rows.map((row, r) => {
     const y = g.y(r) + g.card / 2;
     const [from, to] = g.visible(row);
-    const seen = to - from < row.nodes.length ? `${grouped(to - from)} of ${grouped(row.nodes.length)}` : grouped(row.nodes.length);
-    const note = g.gutter < 80 ? grouped(row.nodes.length) : `${seen} node${row.nodes.length === 1 ? "" : "s"}`;
+    const all = grouped(row.nodes.length);
+    const seen = to - from < row.nodes.length && g.gutter >= 80 ? `${grouped(to - from)} of ${all}` : all;
+    const note = seen === all && g.gutter >= 80 && row.nodes.length < 10000 ? `${all} node${row.nodes.length === 1 ? "" : "s"}` : seen;
     return `<path class="row-rule" d="M10 ${f(g.y(r) + g.card + 2)}H${f(g.gutter - 12)}"/><text class="row-name" x="10" y="${f(y - 1)}">${row_title(scene.tree, row, r, rows)}</text>
 <text class="row-note" x="10" y="${f(y + 13)}">${escape(note)}</text>`;
   }).join("");

@@ -2,12 +2,14 @@
 import { replay } from "./replay.js";
 import * as server from "./server.js";
 import { bad_trace, check_event, check_header, read_trace } from "./trace.js";
+import { note_operations } from "./words.js";
 
 /// Plays the whole trace once: what would fail in the middle of a replay is said before the page shows anything. Where the
 /// file has the tree at the end, that must come out.
 export function check_whole(trace) {
   const all = new replay(trace);
   all.seek(trace.events.length);
+  note_operations(trace.events);
   if (trace.lost > 0 || trace.final === null) return;
   const sorted = (state) => JSON.stringify(state.nodes.map(({ n, level, dead, right, high, keys }) => [n, level, dead, right, high, dead ? 0 : keys]).sort((a, b) => (a[0] < b[0] ? -1 : 1)));
   if (trace.final.nodes.length !== all.tree.nodes.size || sorted(trace.final) !== sorted(all.tree.state())) {
@@ -49,7 +51,9 @@ export async function run_live(source, doing, threads) {
   const { events } = source.trace;
   const more = answer.from + answer.events.length < answer.total
     ? await server.events(source.id, answer.from + answer.events.length, answer.total) : [];
+  const before = events.length;
   for (const e of answer.events.concat(more)) events.push(check_event(e, events.length));
+  note_operations(events, before);
   source.trace.lost = answer.lost ?? 0;
   return answer.results;
 }

@@ -26,12 +26,26 @@ const reasons = {
   restart: "back to the root",
 };
 
+/// Which operation an end event ends: the file says it once, at the begin.
+const begins = new WeakMap();
+
+/// To be told of all events, in order; `from` is the first one that is new.
+export function note_operations(events, from = 0) {
+  const open = new Map();
+  for (let i = from; i < events.length; ++i) {
+    const e = events[i];
+    if (e.e === "begin") open.set(e.w, e);
+    else if (e.e === "end") begins.set(e, open.get(e.w));
+  }
+}
+
 function result_of(e) {
   if (e.op === "range") return `has read ${grouped(e.count ?? 0)} keys`;
-  if (e.result === "no_room") return "found no room";
-  const done = { find: "found it", insert: "put it in", assign: "wrote it", update: "updated it", erase: "took it out" };
-  const not = { find: "did not find it", insert: "found it there already", assign: "changed nothing", update: "did not find it", erase: "did not find it" };
-  return (e.result === "done" ? done : not)[e.op] ?? `ends: ${e.result}`;
+  const key = begins.get(e)?.key ?? "its key";
+  if (e.result === "no_room") return `found no room for ${key}`;
+  const done = { find: "found", insert: "has inserted", assign: "has assigned to", update: "has updated", erase: "has erased" };
+  if (e.result === "done") return `${done[e.op] ?? `is done with ${e.op} of`} ${key}`;
+  return e.op === "insert" ? `found ${key} there already` : `did not find ${key}`;
 }
 
 const sentences = {

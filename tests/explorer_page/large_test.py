@@ -32,7 +32,6 @@ class Large(PageTest):
         leaf = self.page.evaluate("() => espalier.pane.arranged().rows.at(-1).nodes[50000].n")
         self.page.evaluate("(leaf) => { espalier.choose(leaf); espalier.pane.expand(leaf); }", leaf)
         self.drawn()
-        self.assertEqual(self.page.locator(f'svg.tree .node.chosen[data-n="{leaf}"] .key').count(), len(self.tree_keys(leaf)))
-
-    def tree_keys(self, name):
-        return self.page.evaluate("(name) => espalier.pane.tree.nodes.get(name).keys", name)
+        self.assertEqual(self.page.locator(f'svg.tree .node.chosen[data-n="{leaf}"] .name').count(), 2)
+        self.assertEqual(self.page.locator("#panel-node .keys li:not(.spare)").all_inner_texts(),
+                         self.page.evaluate("(leaf) => espalier.pane.tree.nodes.get(leaf).keys", leaf))

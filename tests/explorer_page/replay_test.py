@@ -32,6 +32,7 @@ class Replay(PageTest):
         self.check_against_server("#live=blink,link,express,8", [random_inserts(200), {"op": "maintain"}, random_inserts(100, seed=3)], 2)
 
     def test_radix(self):
+        self.need("radix")
         self.check_against_server("#live=radix,none,,256", self.mixed(40), 1)
 
     def test_a_hundred_thousand_events_are_stepped_at_once(self):

@@ -28,7 +28,7 @@ class Explorer:
 
     def __init__(self, *arguments):
         command = [os.environ["ESPALIER_CLI"], "explore", "--port", "0", "--no-open", *map(str, arguments)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.url = None
         for line in self.process.stdout:
             if found := re.search(r"http://127\.0\.0\.1:\d+", line):
@@ -97,6 +97,10 @@ class PageTest(unittest.TestCase):
         self.page.goto("about:blank")
         self.context.close()
         self.assertEqual(self.errors, [])
+
+    def need(self, index):
+        if all(entry["index"] != index for entry in self.explorer.ask_json("info")["live"]):
+            self.skipTest(f"this build has no live {index} tree")
 
     def open(self, fragment=""):
         # Another fragment alone would not load the page again.
