@@ -29,10 +29,8 @@ def use_project_environment():
 
 
 def find_browser():
-    for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
-        if path := os.environ.get("ESPALIER_BROWSER") or shutil.which(name):
-            return path
-    return None
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return os.environ.get("ESPALIER_BROWSER") or next(filter(None, map(shutil.which, names)), None)
 
 
 def main():
