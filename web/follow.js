@@ -27,37 +27,25 @@ function next_of(node, key) {
   return { n: node.children[i], by: "child" };
 }
 
-/// Bytes of a key in the order in which a radix tree compares them.
-const bytes_of = (key) => BigInt(key).toString(16).padStart(16, "0");
-
-function follow_radix(tree, key) {
-  const digits = bytes_of(key);
-  const path = [];
-  let at = 0;
-  for (let step = { n: tree.root, by: "root" }; step && path.length < longest;) {
-    const node = tree.nodes.get(step.n);
-    if (node === undefined) break;
-    path.push(step);
-    if (!node.children) return { found: node.keys[0] === key, path };
-    const prefix = node.prefix ?? "";
-    if (!digits.startsWith(prefix, at)) break;
-    at += prefix.length;
-    const i = node.keys.indexOf(String(parseInt(digits.slice(at, at + 2), 16)));
-    at += 2;
-    step = i < 0 ? null : { n: node.children[i], by: "child" };
-  }
-  return { found: false, path };
+/// A radix tree compares bytes, the most significant first: a node of level 8 - b branches at byte b, the root at none. What lies
+/// between is compared with the whole key at the leaf.
+function next_of_radix(node, key) {
+  if (!node.children) return null;
+  if (node.kind === "root") return node.children.length > 0 ? { n: node.children[0], by: "child" } : undefined;
+  const byte = (BigInt(key) >> BigInt(8 * (node.level - 1))) & 0xffn;
+  const i = node.keys.indexOf(String(byte));
+  return i < 0 ? undefined : { n: node.children[i], by: "child" };
 }
 
 /// {found, path: [{n, by}]}
 export function follow(tree, key, index) {
-  if (index === "radix") return follow_radix(tree, key);
+  const next_step = index === "radix" ? next_of_radix : next_of;
   const path = [];
   for (let step = start(tree, key); step && step.n !== null && path.length < longest;) {
     const node = tree.nodes.get(step.n);
     if (node === undefined) break;
     path.push(step);
-    const next = next_of(node, key);
+    const next = next_step(node, key);
     if (next === null) {
       const i = count_not_greater(node.keys, key) - 1;
       return { found: i >= 0 && node.keys[i] === key, path };

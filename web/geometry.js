@@ -3,7 +3,7 @@
 //   cells   every slot with its key        card    name, first and last key, gauge
 //   chip    name and gauge                 bar     a gauge            heat    several nodes share a column
 
-const wide_gutter = 92;
+const wide_gutter = 108;
 const narrow_gutter = 58;
 const top = 34;
 const bottom = 40;

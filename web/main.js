@@ -14,7 +14,7 @@ import * as server from "./server.js";
 import { open_file, open_served } from "./source.js";
 import { set_up_theme } from "./theme.js";
 import { timeline } from "./timeline.js";
-import { describe, sentence, time_text } from "./words.js";
+import { describe, sentence, time_text, tree_name } from "./words.js";
 
 const get = (id) => document.getElementById(id);
 let info = null;
@@ -50,8 +50,9 @@ const page = new app({
     strip.set(page.panes.map((p) => p.source.trace), page.clock);
     const [first] = page.panes;
     if (info && first?.source.kind === "live") live.show(first.header, first.source.fill);
-    get("source").textContent = page.panes.map((p) => (p.source.kind === "live" ? `Live: ${describe(p.header)}` : p.source.title)).join("  beside  ");
     const two = page.panes.length > 1;
+    const live_name = two ? tree_name : describe;
+    get("source").textContent = page.panes.map((p, i) => (p.source.kind === "live" ? `${i === 0 ? "Live: " : ""}${live_name(p.header)}` : p.source.title)).join(" beside ");
     get("clock-label").hidden = !two;
     if (two) get("clock").innerHTML = ways_for(page.panes.map((p) => p.source.trace)).map((way) => `<option value="${way}">${ways[way]}</option>`).join("");
     get("clock").value = page.clock.way;

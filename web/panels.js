@@ -2,7 +2,7 @@
 import { escape } from "./marks.js";
 import { grouped } from "./keys.js";
 import { list } from "./list.js";
-import { sentence, time_text } from "./words.js";
+import { deed, sentence, team_name, time_text } from "./words.js";
 
 const tabs = ["try", "node", "nodes", "events", "teams"];
 
@@ -67,11 +67,12 @@ export function render_node(host, pane, go, expand) {
   }
   const facts = fact_rows(node, pane).map(([name, value]) => `<dt>${name}</dt><dd>${value}</dd>`).join("");
   const most = 512;
+  const long = node.keys.some((key) => key.length > 8);
   const spare = Math.min(Math.max(0, node.slots - node.keys.length), 64);
   const keys = node.keys.slice(0, most).map((key, i) => `<li${key === pane.key ? ' class="sought"' : ""} title="slot ${i}${node.children ? `, to ${escape(node.children[i])}` : ""}">${escape(key)}</li>`).join("");
   const children = node.children ? `<h3>Children</h3><p>${node.children.slice(0, 64).map(name_button).join(" ")}${node.children.length > 64 ? ` and ${node.children.length - 64} more` : ""}</p>` : "";
   host.innerHTML = `<div class="listhead"><h2>${escape(node.n)}</h2><button type="button" id="expand" title="Show its surroundings (Enter)">Surroundings</button></div>
-<dl class="facts">${facts}</dl><h3>Keys</h3><ol class="keys">${keys}${node.kind ? "" : '<li class="spare" aria-hidden="true"></li>'.repeat(spare)}</ol>${node.keys.length > most ? `<p class="hint">The first ${most} of ${grouped(node.keys.length)}.</p>` : ""}${children}`;
+<dl class="facts">${facts}</dl><h3>Keys</h3><ol class="keys${long ? " long" : ""}">${keys}${node.kind ? "" : '<li class="spare" aria-hidden="true"></li>'.repeat(spare)}</ol>${node.keys.length > most ? `<p class="hint">The first ${most} of ${grouped(node.keys.length)}.</p>` : ""}${children}`;
   host.querySelector("[data-fill]").style.width = `${fill_of(host)}%`;
   host.querySelector("#expand").addEventListener("click", expand);
   for (const button of host.querySelectorAll("[data-go]")) button.addEventListener("click", () => go(button.dataset.go));
@@ -140,12 +141,13 @@ export function make_events_list(host, asked) {
 export function render_teams(host, pane, go) {
   const { tree, header, source } = pane;
   const workers = [...tree.workers.values()].filter((who) => who.last >= 0).sort((a, b) => a.w - b.w);
-  const name = header.team?.startsWith("tile") ? "Tile" : "Thread";
+  const name = team_name(header);
   const shown = workers.slice(0, 64).map((who) => {
     const last = source.trace.events[who.last];
-    const path = who.path.map(name_button).join(" → ");
-    const doing = who.op ? escape(sentence(who.op, header)) : `${name} ${who.w} is done with its operation`;
-    return `<h3>${name} ${who.w}: ${grouped(who.operations)} operations, ${grouped(who.retries)} retries</h3><p>${doing}.${who.op && last !== who.op ? ` Last: ${escape(sentence(last, header))}${header.clock === "ns" ? ` at ${time_text(last.t, header)}` : ""}.` : ""}</p>${path ? `<p>${path}</p>` : ""}`;
+    const time = header.clock === "ns" ? ` (${time_text(last.t, header)})` : "";
+    const doing = who.op ? `It ${escape(deed(who.op))}.${last === who.op ? "" : ` Last${time}: it ${escape(deed(last))}.`}` : `It ${escape(deed(last))}${time}.`;
+    const path = who.path.length > 0 ? `<p>${who.path.map(name_button).join(" → ")}</p>` : "";
+    return `<h3>${name} ${who.w}: ${grouped(who.operations)} operations, ${grouped(who.retries)} retries</h3><p>${doing}</p>${path}`;
   });
   const more = workers.length > 64 ? `<p class="hint">and ${workers.length - 64} more.</p>` : "";
   host.innerHTML = workers.length === 0 ? '<p class="hint">No team has done anything yet at this moment.</p>' : shown.join("") + more;

@@ -42,7 +42,7 @@ export function draw(replay, arrangement, look, digits) {
   const e = replay.event();
   const scene = { tree, boxes: new Map(), retrying: replay.retrying(), chosen: look.chosen, way: look.way, sought: look.sought,
     now: e?.n ?? null, team: e?.w ?? null, fresh: e?.e === "insert" ? { n: e.n, key: e.key } : null };
-  const g = new geometry({ width: look.width, height: look.height, arrangement, view: look.view, slots: tree.slots, digits });
+  const g = new geometry({ width: look.width, height: look.height, arrangement, view: look.view, slots: tree.header.slots, digits });
   // Rows first: they tell where the lines, which lie below them, go.
   const nodes = arrangement.rows.map((row, r) => draw_row(row, r, g, scene)).join("");
   const text = `<defs><clipPath id="field-${look.id}"><rect x="${g.gutter - 8}" y="0" width="${g.width - g.gutter + 8}" height="${g.height}"/></clipPath></defs>

@@ -22,9 +22,19 @@ function find_unposted(nodes, state) {
   return unposted;
 }
 
+const radix_slots = { node4: 4, node16: 16, node48: 48, node256: 256, leaf: 1 };
+const group_lines = 23; // of a static tree
+
+/// Room of a node, where the header's number is not that of every node.
+function slots_of(header, { level, kind, keys }) {
+  if (kind) return radix_slots[kind] ?? keys.length;
+  if (level === 0 || header.index === "blink") return header.slots;
+  return level === 1 ? Math.max(group_lines, keys.length) : keys.length;
+}
+
 export class tree {
   constructor(header) {
-    this.slots = header.slots;
+    this.header = header;
     this.linked = header.index === "blink";
     this.workers = new Map();
     this.operations = 0;
@@ -34,6 +44,10 @@ export class tree {
     this.copies = new Set(); // nodes that are split off and not linked
     this.touched = []; // nodes that changed since somebody asked: arrange.js empties it
     this.replace(header.start);
+  }
+
+  slots_of(node) {
+    return slots_of(this.header, node);
   }
 
   reshape() {
@@ -61,7 +75,7 @@ export class tree {
       const latched = given.version % 2 === 1;
       this.nodes.set(given.n, { n: given.n, level: given.level, version: given.version ?? 0, dead: given.dead ?? false,
         right: given.right ?? null, high: given.high ?? null, keys: given.keys.slice(), children: given.children?.slice() ?? null,
-        kind: given.kind ?? null, prefix: given.prefix ?? null, slots: given.slots ?? this.slots, latch: latched ? -1 : null,
+        kind: given.kind ?? null, prefix: given.prefix ?? null, slots: slots_of(this.header, given), latch: latched ? -1 : null,
         loose: "", retries: 0, gone: false, seen: 0, pointed: 0, row: 0, i: 0, from: null });
       if (latched) ++this.latched;
       if (given.level === 0 && !given.dead) this.keys += given.keys.length;

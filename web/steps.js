@@ -32,7 +32,8 @@ function node_of(tree, e, name = e.n) {
 function make(tree, e, name, members) {
   if (tree.nodes.has(name)) throw say(e, `makes node ${name}, which exists already.`);
   const node = { n: name, version: 0, dead: false, right: null, high: null, keys: [], children: null, kind: null, prefix: null,
-    slots: tree.slots, latch: null, loose: "", retries: 0, gone: false, ...members };
+    slots: 0, latch: null, loose: "", retries: 0, gone: false, ...members };
+  node.slots = tree.slots_of(node);
   tree.nodes.set(name, node);
   return node;
 }

@@ -1,7 +1,7 @@
 // words.js - events and sources as sentences.
 import { grouped } from "./keys.js";
 
-const team_name = (header) => (header.team?.startsWith("tile") ? "Tile" : "Thread");
+export const team_name = (header) => (header.team?.startsWith("tile") ? "Tile" : "Thread");
 
 const operations = {
   find: (e) => `looks up ${e.key}`,
@@ -67,9 +67,10 @@ const sentences = {
   state: (e) => `finds the tree made anew: ${e.why}`,
 };
 
-export function sentence(e, header) {
-  return `${team_name(header)} ${e.w} ${(sentences[e.e] ?? (() => e.e))(e)}`;
-}
+/// What was done, without who did it.
+export const deed = (e) => (sentences[e.e] ?? (() => e.e))(e);
+
+export const sentence = (e, header) => `${team_name(header)} ${e.w} ${deed(e)}`;
 
 const index_names = { blink: "B-link tree", radix: "Radix tree", static: "Static tree", hybrid: "Hybrid tree" };
 

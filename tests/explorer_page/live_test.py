@@ -100,7 +100,7 @@ class Live(PageTest):
 
     def test_a_tree_that_is_not_changed_only_answers(self):
         self.need("static")
-        self.open("#live=static,none,,8,100,sequential,1")
+        self.open("#live=static,none,,4,100,sequential,1")
         self.assertTrue(self.page.is_disabled("#one button[value=insert]"))
         self.page.fill("#one-keys", "50 1000")
         self.page.click("#one button[value=find]")

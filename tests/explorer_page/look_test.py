@@ -38,7 +38,7 @@ class Look(PageTest):
         self.check_ways("blink,link,express,8,1000,random,1")
 
     def test_the_way_in_a_static_tree_is_that_of_the_server(self):
-        self.check_ways("static,none,,8,1000,random,1")
+        self.check_ways("static,none,,4,1000,random,1")
 
     def test_the_way_in_a_radix_tree_is_that_of_the_server(self):
         self.check_ways("radix,none,,256,300,random,1")
