@@ -15,6 +15,7 @@ export class app {
   clock = new clock();
   log = []; // what was asked of live trees, for links
   tab = "try";
+  wished_clock = null; // what two traces count by, once somebody has chosen
   #frame = 0;
 
   /// shown: {host (of panes), rendered(), said(text)}: the rest of the page, which follows.
@@ -42,13 +43,15 @@ export class app {
     const asked = { choose: (p, name) => this.choose(name, p), view_changed: () => this.later() };
     this.panes = sources.map((source) => this.panes.find((p) => p.source === source) ?? new pane(source, asked));
     this.shown.host.replaceChildren(...this.panes.map((p) => p.root));
-    this.active = Math.min(this.active, this.panes.length - 1);
+    this.activate(this.active);
     this.clock.tick = 0;
-    this.#traces_changed(sources.length > 1 && this.clock.way === "events" && this.live ? "operations" : this.clock.way);
+    this.#traces_changed();
     this.go(0);
   }
 
-  #traces_changed(way) {
+  /// Live trees are asked the same, so they are compared by what they were asked.
+  #traces_changed() {
+    const way = this.panes.length < 2 ? "events" : (this.wished_clock ?? (this.live ? "operations" : "events"));
     this.clock.set(this.panes.map((p) => p.source.trace), way);
     this.shown.traces_changed();
   }
@@ -56,7 +59,8 @@ export class app {
   set_clock(way) {
     const p = this.active;
     const position = this.pane.replay.at;
-    this.#traces_changed(way);
+    this.wished_clock = way;
+    this.#traces_changed();
     this.go(this.clock.tick_of(p, position));
   }
 
@@ -115,8 +119,15 @@ export class app {
     this.set_speed(speeds[at]);
   }
 
+  /// The side panel is about this one of two traces.
+  activate(i) {
+    this.active = Math.max(0, Math.min(i, this.panes.length - 1));
+    this.panes.forEach((p, at) => p.root.classList.toggle("active", this.panes.length > 1 && at === this.active));
+    this.later();
+  }
+
   choose(name, p = this.pane) {
-    this.active = Math.max(0, this.panes.indexOf(p));
+    this.activate(this.panes.indexOf(p));
     this.pane.chosen = name;
     this.shown.chosen(name);
     this.later();
@@ -155,15 +166,22 @@ export class app {
 
   /// A live tree of this shape, beside the one there is (`beside`) or instead of everything.
   async create(shape, fill, beside = false) {
+    const made = await this.#open_live({ shape, fill }, beside ? this.log : []);
+    if (!beside) this.log = [];
+    this.show(beside ? [this.panes[0].source, made] : [made]);
+    if (beside) this.go(this.clock.last);
+  }
+
+  /// With what was asked of others already. Gives the session back where that fails.
+  async #open_live({ shape, fill }, log) {
     const made = await open_live(shape, fill);
-    if (!beside) {
-      this.log = [];
-      this.show([made]);
-      return;
+    try {
+      for (const { doing, threads } of log) await run_live(made, [doing], threads);
+    } catch (error) {
+      this.#release(made);
+      throw error;
     }
-    for (const { doing, threads } of this.log) await run_live(made, [doing], threads);
-    this.show([this.panes[0].source, made]);
-    this.go(this.clock.last);
+    return made;
   }
 
   /// The same operation in every live tree; then what happened is played, or shown at its end.
@@ -173,7 +191,7 @@ export class app {
     const results = await Promise.all(this.panes.map((p) => run_live(p.source, [doing], threads)));
     this.log.push({ doing, threads });
     this.player.pause();
-    this.#traces_changed(this.clock.way);
+    this.#traces_changed();
     const made = this.clock.last - before;
     const watch = !calm() && (doing.keys?.length ?? 99) <= 3 && made < 120;
     this.go(watch ? before : this.clock.last);
@@ -218,20 +236,21 @@ export class app {
 
   /// Shows what a link says. Returns false if it names no trace and no tree.
   async restore(state) {
+    const log = state.trace ? [] : from_text(state.ops);
     const sources = [];
-    const shape = shape_from_text(state.live);
-    if (state.trace) sources.push(await open_served(state.trace));
-    else if (shape) sources.push(await open_live(shape.shape, shape.fill));
-    else return false;
-    const log = sources[0].kind === "live" ? from_text(state.ops) : [];
-    const beside = shape_from_text(state.beside);
-    if (beside) sources.push(await open_live(beside.shape, beside.fill));
-    else if (state.beside) sources.push(await open_served(state.beside));
-    for (const source of sources.filter((s) => s.kind === "live")) {
-      for (const { doing, threads } of log) await run_live(source, [doing], threads);
+    try {
+      for (const wish of [state.trace ?? state.live, state.beside]) {
+        const live = shape_from_text(wish);
+        if (live) sources.push(await this.#open_live(live, log));
+        else if (wish && wish !== state.live) sources.push(await open_served(wish));
+        if (sources.length === 0) return false;
+      }
+    } catch (error) {
+      sources.forEach((source) => this.#release(source));
+      throw error;
     }
     this.log = log;
-    this.clock.way = state.clock ?? "events";
+    this.wished_clock = state.clock ?? null;
     this.show(sources);
     this.#restore_look(state);
     return true;

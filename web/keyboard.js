@@ -26,6 +26,7 @@ const table = [
   [["1", "2", "3", "4", "5"], "1 to 5", "Open a tab of the side panel", "tab"],
   [["o"], "o", "Open a trace file", "open"],
   [["c"], "c", "Put a second trace beside, or close it", "compare"],
+  [["w"], "w", "The other one of two traces: its nodes, its events", "other"],
   [["Tab"], "Tab", "Through all controls, in order", null],
   [["y"], "y", "Copy a link", "share"],
   [["s"], "s", "Save the picture as SVG", "save_svg"],

@@ -186,6 +186,7 @@ function actions(next_theme, compare) {
     tab: (key) => tabs.open(tabs.names[Number(key) - 1], true),
     open: () => get("file").click(),
     compare,
+    other: () => page.activate(page.panes.length - 1 - page.active),
     share,
     save_svg: () => save_picture(page.panes),
     save_json: () => save_trace(page.pane.source),
