@@ -1,13 +1,15 @@
-// address.js - what the page shows, as the part of its address behind '#': a link to it shows the same to somebody else.
+// address.js - what the page shows, as the part of its address behind '#': a link to it shows the same to somebody
+// else.
 //
 // Values are plain words and numbers. What is not understood is left out, so that an old or mistyped link still opens.
 
-const names = ["trace", "beside", "live", "ops", "at", "node", "find", "from", "to", "clock", "side"];
+const names = ['trace', 'beside', 'live', 'ops', 'at', 'node', 'find', 'from', 'to', 'clock', 'side'];
 
 export function read_address(hash = location.hash) {
   const state = {};
-  const given = new URLSearchParams(hash.replace(/^#/, ""));
-  for (const name of names) if (given.has(name)) state[name] = given.get(name);
+  const given = new URLSearchParams(hash.replace(/^#/, ''));
+  for (const name of names)
+    if (given.has(name)) state[name] = given.get(name);
   return state;
 }
 
@@ -15,11 +17,11 @@ export function write_address(state) {
   const pairs = [];
   for (const name of names) {
     const value = state[name];
-    if (value === undefined || value === null || value === "") continue;
+    if (value === undefined || value === null || value === '') continue;
     // What a fragment may hold as it is stays readable.
-    pairs.push(`${name}=${encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%20/g, "+")}`);
+    pairs.push(`${name}=${encodeURIComponent(value).replace(/%2C/g, ',').replace(/%3A/g, ':').replace(/%20/g, '+')}`);
   }
-  return pairs.length === 0 ? "" : `#${pairs.join("&")}`;
+  return pairs.length === 0 ? '' : `#${pairs.join('&')}`;
 }
 
 let timer = 0;
@@ -32,19 +34,19 @@ export function keep_address(state) {
     const hash = write_address(state());
     if (hash === written) return;
     written = hash;
-    history.replaceState(null, "", hash || location.pathname);
+    history.replaceState(null, '', hash || location.pathname);
   }, 350);
 }
 
 export function write_address_now(state) {
   clearTimeout(timer);
   written = write_address(state);
-  history.replaceState(null, "", written || location.pathname);
+  history.replaceState(null, '', written || location.pathname);
   return location.href;
 }
 
 export function on_address_changed(then) {
-  addEventListener("hashchange", () => {
+  addEventListener('hashchange', () => {
     if (location.hash === written) return;
     written = location.hash;
     then(read_address());

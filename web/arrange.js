@@ -2,14 +2,17 @@
 //
 // Trees with right links are ordered along these, because between a split and its posting they alone tell where a node
 // belongs. Other trees are ordered by a walk from the root. Each node gets `row` and `i`, its place; a row also has, in
-// arrays of numbers, what a heat map needs of its nodes. With 100,000 nodes it is reading each of them that takes time, so an
-// arrangement is made from the one before wherever only some links changed.
+// arrays of numbers, what a heat map needs of its nodes. With 100,000 nodes it is reading each of them that takes time,
+// so an arrangement is made from the one before wherever only some links changed.
 
 let stamp = 0;
 
 /// Bits of row.flags.
-export const flag = { latched: 1, loose: 2 };
-const flags_of = (node) => (node.latch !== null ? flag.latched : 0) | (node.loose !== "" ? flag.loose : 0);
+export const flag = {
+  latched: 1,
+  loose: 2
+};
+const flags_of = (node) => (node.latch !== null ? flag.latched : 0) | (node.loose !== '' ? flag.loose : 0);
 
 function fill_row(row, before) {
   const n = row.nodes.length;
@@ -45,18 +48,20 @@ function heads(tree) {
   const mark = ++stamp;
   const levels = new Map();
   for (const node of tree.nodes.values()) {
-    if (node.dead || node.loose === "copy") continue;
+    if (node.dead || node.loose === 'copy') continue;
     const right = node.right === null ? undefined : tree.nodes.get(node.right);
     if (right !== undefined) right.pointed = mark;
     let level = levels.get(node.level);
     if (level === undefined) levels.set(node.level, (level = []));
     level.push(node);
   }
-  return [...levels.keys()].sort((a, b) => b - a).map((level) => ({ level, heads: levels.get(level).filter((node) => node.pointed !== mark) }));
+  return [...levels.keys()]
+      .sort((a, b) => b - a)
+      .map((level) => ({level, heads: levels.get(level).filter((node) => node.pointed !== mark)}));
 }
 
-/// The nodes of a level along its right links. A copy that nobody can reach yet stands behind the node it came from. `before` is
-/// the row as it was: as long as it is right about who follows whom, no name is looked up.
+/// The nodes of a level along its right links. A copy that nobody can reach yet stands behind the node it came from.
+/// `before` is the row as it was: as long as it is right about who follows whom, no name is looked up.
 function chain(tree, first, before) {
   const mark = ++stamp;
   const nodes = [];
@@ -75,8 +80,10 @@ function chain(tree, first, before) {
         node = guess;
       } else {
         node = tree.nodes.get(node.right);
-        if (before !== undefined && node !== undefined && before.nodes[node.i] === node) old = node.i;
-        else --old;
+        if (before !== undefined && node !== undefined && before.nodes[node.i] === node)
+          old = node.i;
+        else
+          --old;
       }
     }
   }
@@ -88,8 +95,8 @@ function span_children(tree, row, below, width) {
   const n = row.nodes.length;
   let begin = 0;
   for (let i = 0; i < n; ++i) {
-    const { children, loose } = row.nodes[i];
-    for (const name of loose === "copy" ? [] : (children ?? [])) {
+    const {children, loose} = row.nodes[i];
+    for (const name of loose === 'copy' ? [] : (children ?? [])) {
       const child = tree.nodes.get(name);
       if (child === undefined || below.nodes[child.i] !== child) continue;
       begin = Math.max(begin, below.x0[child.i]);
@@ -102,14 +109,14 @@ function span_children(tree, row, below, width) {
 
 function arrange_chains(tree, before) {
   const again = before?.generation === tree.generation;
-  const levels = again ? before.rows.map((row) => ({ level: row.level, heads: row.heads })) : heads(tree);
-  const rows = levels.map(({ level, heads: first }, r) => {
-    const row = { level, heads: first, nodes: chain(tree, first, again ? before.rows[r] : undefined) };
+  const levels = again ? before.rows.map((row) => ({level: row.level, heads: row.heads})) : heads(tree);
+  const rows = levels.map(({level, heads: first}, r) => {
+    const row = {level, heads: first, nodes: chain(tree, first, again ? before.rows[r] : undefined)};
     fill_row(row, again ? before.rows[r] : undefined);
     number_row(row, r);
     return row;
   });
-  if (rows.length === 0) return { rows, width: 1 };
+  if (rows.length === 0) return {rows, width: 1};
   const leaves = rows.at(-1);
   const width = Math.max(1, leaves.nodes.length);
   for (let i = 0; i < leaves.nodes.length; ++i) {
@@ -117,7 +124,7 @@ function arrange_chains(tree, before) {
     leaves.x1[i] = i + 1;
   }
   for (let r = rows.length - 2; r >= 0; --r) span_children(tree, rows[r], rows[r + 1], width);
-  return { rows, width };
+  return {rows, width};
 }
 
 function arrange_walk(tree) {
@@ -129,7 +136,7 @@ function arrange_walk(tree) {
     const node = tree.nodes.get(name);
     if (node === undefined || node.seen === mark) return;
     node.seen = mark;
-    const row = (rows[depth] ??= { level: 0, nodes: [] });
+    const row = (rows[depth] ??= {level: 0, nodes: []});
     const span = (spans[depth] ??= []);
     const i = row.nodes.push(node) - 1;
     const begin = width;
@@ -147,11 +154,11 @@ function arrange_walk(tree) {
       row.x1[i] = x1;
     });
   });
-  return { rows, width: Math.max(1, width) };
+  return {rows, width: Math.max(1, width)};
 }
 
-/// {rows, width}: a row has nodes with x0[i], x1[i] in units of a leaf; rows from the root down. `before`: the arrangement that
-/// was, or null; what has changed since is brought up to date.
+/// {rows, width}: a row has nodes with x0[i], x1[i] in units of a leaf; rows from the root down. `before`: the
+/// arrangement that was, or null; what has changed since is brought up to date.
 export function arrange(tree, before) {
   let made = before;
   if (before === null || before.structure !== tree.structure) {

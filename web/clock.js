@@ -1,19 +1,23 @@
-// clock.js - one clock for one or two traces. A tick is a moment of the clock; positions[p][tick] says after how many events
-// trace p stands then. So both traces move together, forwards and backwards, whatever they count by.
+// clock.js - one clock for one or two traces. A tick is a moment of the clock; positions[p][tick] says after how many
+// events trace p stands then. So both traces move together, forwards and backwards, whatever they count by.
 //
 //   events      the k-th event of both at once
 //   time        the time of the recorder, if both have it: traces of the same machine
 //   operations  the k-th operation of both begins and ends at the same tick
 
-export const ways = { events: "event by event", operations: "operation by operation", time: "recorded time" };
+export const ways = {
+  events: 'event by event',
+  operations: 'operation by operation',
+  time: 'recorded time'
+};
 
 export function ways_for(traces) {
-  const names = ["events", "operations"];
-  if (traces.every((trace) => trace.header.clock === "ns")) names.push("time");
+  const names = ['events', 'operations'];
+  if (traces.every((trace) => trace.header.clock === 'ns')) names.push('time');
   return names;
 }
 
-const range = (n) => Uint32Array.from({ length: n + 1 }, (_, i) => i);
+const range = (n) => Uint32Array.from({length: n + 1}, (_, i) => i);
 
 function by_events(traces) {
   const longest = Math.max(...traces.map((trace) => trace.events.length));
@@ -39,7 +43,7 @@ function by_time(traces) {
 function ends(trace) {
   const found = [];
   trace.events.forEach((e, i) => {
-    if (e.e === "end") found.push(i + 1);
+    if (e.e === 'end') found.push(i + 1);
   });
   if (found.at(-1) !== trace.events.length) found.push(trace.events.length);
   return found;
@@ -62,18 +66,16 @@ function by_operations(traces) {
 
 export class clock {
   constructor() {
-    this.way = "events";
+    this.way = 'events';
     this.tick = 0;
     this.positions = [Uint32Array.of(0)];
   }
 
-  get last() {
-    return this.positions[0].length - 1;
-  }
+  get last() { return this.positions[0].length - 1; }
 
   set(traces, way = this.way) {
-    this.way = ways_for(traces).includes(way) ? way : "events";
-    this.positions = { events: by_events, time: by_time, operations: by_operations }[this.way](traces);
+    this.way = ways_for(traces).includes(way) ? way : 'events';
+    this.positions = {events: by_events, time: by_time, operations: by_operations}[this.way](traces);
     this.tick = Math.min(this.tick, this.last);
   }
 
@@ -84,8 +86,10 @@ export class clock {
     let high = positions.length - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (positions[middle] < position) low = middle + 1;
-      else high = middle;
+      if (positions[middle] < position)
+        low = middle + 1;
+      else
+        high = middle;
     }
     return low;
   }
@@ -103,13 +107,11 @@ export class player {
     this.step = step;
     this.speed = 5;
   }
-  get playing() {
-    return this.#frame !== 0;
-  }
+  get playing() { return this.#frame !== 0; }
   play() {
     if (this.playing) return;
     this.#last = performance.now();
-    this.#owed = 1; // the first step at once
+    this.#owed = 1;  // the first step at once
     this.#frame = requestAnimationFrame((now) => this.#tick(now));
   }
   pause() {

@@ -9,7 +9,7 @@ const top = 34;
 const bottom = 40;
 
 export class geometry {
-  constructor({ width, height, arrangement, view, slots, digits }) {
+  constructor({width, height, arrangement, view, slots, digits}) {
     this.width = width;
     this.height = height;
     this.arrangement = arrangement;
@@ -20,7 +20,7 @@ export class geometry {
     // Nodes of many slots show a selection of their keys instead.
     this.natural = cells <= 420 ? cells : 150;
     this.cells_fit = cells <= 420;
-    this.closest = this.natural + 26; // pixels of a unit at the closest
+    this.closest = this.natural + 26;  // pixels of a unit at the closest
     this.#set_view(view);
     this.#set_rows(arrangement.rows.length);
   }
@@ -48,18 +48,10 @@ export class geometry {
     this.top = top + Math.max(0, (room - used) / 2.4);
   }
 
-  x(unit) {
-    return this.gutter + (unit - this.from) * this.scale;
-  }
-  unit(x) {
-    return this.from + (x - this.gutter) / this.scale;
-  }
-  y(row) {
-    return this.top + row * this.step;
-  }
-  row_at(y) {
-    return Math.round((y - this.top - this.card / 2) / this.step);
-  }
+  x(unit) { return this.gutter + (unit - this.from) * this.scale; }
+  unit(x) { return this.from + (x - this.gutter) / this.scale; }
+  y(row) { return this.top + row * this.step; }
+  row_at(y) { return Math.round((y - this.top - this.card / 2) / this.step); }
 
   /// First and last node of a row that can be seen: [from, to).
   visible(row) {
@@ -68,8 +60,10 @@ export class geometry {
       let high = ends.length;
       while (low < high) {
         const middle = (low + high) >> 1;
-        if (ends[middle] <= limit) low = middle + 1;
-        else high = middle;
+        if (ends[middle] <= limit)
+          low = middle + 1;
+        else
+          high = middle;
       }
       return low;
     };
@@ -88,14 +82,14 @@ export class geometry {
     const gap = span > 60 ? 22 : Math.min(10, span * 0.16);
     const w = Math.max(1, Math.min(this.natural, span - gap));
     const middle = this.x((left + right) / 2);
-    return { x: middle - w / 2, y: this.y(r), w, h: this.card, middle, span };
+    return {x: middle - w / 2, y: this.y(r), w, h: this.card, middle, span};
   }
 
   detail(w, slots) {
-    if (this.cells_fit && w >= slots * (this.cell - 4) * 0.86 && this.card >= 30) return "cells";
-    if (w >= 74 && this.card >= 30) return "card";
-    if (w >= 13) return "chip";
-    return "bar";
+    if (this.cells_fit && w >= slots * (this.cell - 4) * 0.86 && this.card >= 30) return 'cells';
+    if (w >= 74 && this.card >= 30) return 'card';
+    if (w >= 13) return 'chip';
+    return 'bar';
   }
 
   /// Do nodes of this row share columns?

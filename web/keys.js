@@ -13,8 +13,10 @@ export function count_less(keys, key) {
   let high = keys.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (compare(keys[middle], key) < 0) low = middle + 1;
-    else high = middle;
+    if (compare(keys[middle], key) < 0)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }
@@ -26,4 +28,4 @@ export function count_not_greater(keys, key) {
 }
 
 /// 1234567 as 1 234 567, with spaces that do not break.
-export const grouped = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
+export const grouped = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');

@@ -1,10 +1,10 @@
 // moves.js - from the chosen node to its neighbours, its parent and its children.
-import { placed } from "./arrange.js";
+import {placed} from './arrange.js';
 
 function current(page) {
   const arrangement = page.pane.arranged();
   const node = page.pane.tree.nodes.get(page.pane.chosen);
-  if (placed(arrangement, node)) return { arrangement, node };
+  if (placed(arrangement, node)) return {arrangement, node};
   const first = arrangement.rows[0]?.nodes[0];
   if (first) page.choose(first.n);
   return null;

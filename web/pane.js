@@ -1,12 +1,12 @@
 // pane.js - one tree on the page: its picture, what part of it is seen, and what the pointer does to it.
-import { arrange, placed } from "./arrange.js";
-import { follow } from "./follow.js";
-import { draw } from "./picture.js";
-import { grouped } from "./keys.js";
-import { replay } from "./replay.js";
-import { describe } from "./words.js";
+import {arrange, placed} from './arrange.js';
+import {follow} from './follow.js';
+import {grouped} from './keys.js';
+import {draw} from './picture.js';
+import {replay} from './replay.js';
+import {describe} from './words.js';
 
-const ns = "http://www.w3.org/2000/svg";
+const ns = 'http://www.w3.org/2000/svg';
 let ids = 0;
 
 function element(type, properties = {}, ...children) {
@@ -33,16 +33,16 @@ export class pane {
     this.asked = asked;
     this.view = null;
     this.chosen = null;
-    this.key = null; // what is searched for
-    this.way = { found: false, path: [] };
-    this.svg = document.createElementNS(ns, "svg");
-    this.svg.setAttribute("class", "tree");
-    this.svg.setAttribute("role", "img");
-    this.svg.setAttribute("tabindex", "0");
-    this.svg.setAttribute("preserveAspectRatio", "xMinYMin");
-    this.title = element("h2");
-    this.facts = element("p", { className: "facts-line" });
-    this.root = element("section", { className: "pane" }, element("header", {}, this.title, this.facts), this.svg);
+    this.key = null;  // what is searched for
+    this.way = {found: false, path: []};
+    this.svg = document.createElementNS(ns, 'svg');
+    this.svg.setAttribute('class', 'tree');
+    this.svg.setAttribute('role', 'img');
+    this.svg.setAttribute('tabindex', '0');
+    this.svg.setAttribute('preserveAspectRatio', 'xMinYMin');
+    this.title = element('h2');
+    this.facts = element('p', {className: 'facts-line'});
+    this.root = element('section', {className: 'pane'}, element('header', {}, this.title, this.facts), this.svg);
     this.#listen();
     new ResizeObserver(() => this.asked.view_changed(this)).observe(this.svg);
     this.show(source);
@@ -57,16 +57,10 @@ export class pane {
     this.digits = digits_of(this.replay.tree);
   }
 
-  get tree() {
-    return this.replay.tree;
-  }
-  get header() {
-    return this.source.trace.header;
-  }
+  get tree() { return this.replay.tree; }
+  get header() { return this.source.trace.header; }
 
-  seek(position) {
-    this.replay.seek(position);
-  }
+  seek(position) { this.replay.seek(position); }
 
   /// To be called before anything asks where nodes are.
   arranged() {
@@ -76,37 +70,47 @@ export class pane {
 
   search(key) {
     this.key = key;
-    this.way = key === null ? { found: false, path: [] } : follow(this.tree, key, this.header.index);
+    this.way = key === null ? {found: false, path: []} : follow(this.tree, key, this.header.index);
     return this.way;
   }
 
   render() {
     const arrangement = this.arranged();
     if (this.key !== null) this.way = follow(this.tree, this.key, this.header.index);
-    if (this.replay.at === this.replay.length || this.replay.at % 64 === 0) this.digits = Math.max(this.digits, digits_of(this.tree));
-    const { width, height } = this.svg.getBoundingClientRect();
+    if (this.replay.at === this.replay.length || this.replay.at % 64 === 0)
+      this.digits = Math.max(this.digits, digits_of(this.tree));
+    const {width, height} = this.svg.getBoundingClientRect();
     if (width < 20 || height < 20) return;
     const drawn = this.draw(width, height);
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
     this.svg.innerHTML = drawn.text;
     this.geometry = drawn.geometry;
     this.#caption(arrangement);
   }
 
   draw(width, height) {
-    return draw(this.replay, this.arranged(), { id: this.id, width, height, view: this.view, chosen: this.chosen, way: this.way.path, sought: this.key }, this.digits);
+    return draw(
+        this.replay, this.arranged(),
+        {id: this.id, width, height, view: this.view, chosen: this.chosen, way: this.way.path, sought: this.key},
+        this.digits);
   }
 
   #caption(arrangement) {
-    const { tree } = this;
-    this.title.textContent = this.source.kind === "live" ? describe(this.header) : `${this.source.title}: ${describe(this.header)}`;
+    const {tree} = this;
+    this.title.textContent =
+        this.source.kind === 'live' ? describe(this.header) : `${this.source.title}: ${describe(this.header)}`;
     const leaves = arrangement.rows.at(-1)?.nodes.length ?? 0;
-    const said = [`${grouped(tree.keys)} keys`, `${arrangement.rows.length} level${arrangement.rows.length === 1 ? "" : "s"}`, `${grouped(leaves)} leaves`];
+    const said = [
+      `${grouped(tree.keys)} keys`, `${arrangement.rows.length} level${arrangement.rows.length === 1 ? '' : 's'}`,
+      `${grouped(leaves)} leaves`
+    ];
     if (tree.latched > 0) said.push(`${tree.latched} latched`);
     if (tree.unposted > 0) said.push(`${tree.unposted} not posted`);
     if (tree.retries > 0) said.push(`${grouped(tree.retries)} retries`);
-    this.facts.textContent = said.join("  ·  ");
-    this.svg.setAttribute("aria-label", `${this.title.textContent}. ${said.join(", ")}. The tabs Nodes and Events hold the same as text.`);
+    this.facts.textContent = said.join('  ·  ');
+    this.svg.setAttribute(
+        'aria-label',
+        `${this.title.textContent}. ${said.join(', ')}. The tabs Nodes and Events hold the same as text.`);
   }
 
   /// Where to look: {from, to} in leaves, or null for all.
@@ -123,7 +127,7 @@ export class pane {
     const pivot = g.from + (g.to - g.from) * about;
     const least = g.inner / g.closest;
     const next = Math.max(width, least);
-    this.look_at({ from: pivot - next * about, to: pivot + next * (1 - about) });
+    this.look_at({from: pivot - next * about, to: pivot + next * (1 - about)});
   }
 
   pan(share) {
@@ -136,7 +140,7 @@ export class pane {
     const g = this.geometry;
     const width = g.to - g.from;
     const from = Math.min(Math.max(g.from + units, 0), Math.max(0, g.arrangement.width - width));
-    this.look_at({ from, to: from + width });
+    this.look_at({from, to: from + width});
   }
 
   /// The surroundings of a node: a leaf with its neighbours, an inner node with all that is below it.
@@ -147,7 +151,7 @@ export class pane {
     const row = arrangement.rows[node.row];
     const middle = (row.x0[node.i] + row.x1[node.i]) / 2;
     const span = Math.max((row.x1[node.i] - row.x0[node.i]) * 1.2, this.geometry.inner / this.geometry.closest);
-    this.look_at(span >= arrangement.width ? null : { from: middle - span / 2, to: middle + span / 2 });
+    this.look_at(span >= arrangement.width ? null : {from: middle - span / 2, to: middle + span / 2});
     return true;
   }
 
@@ -161,7 +165,7 @@ export class pane {
     const width = this.view.to - this.view.from;
     if (row.x1[node.i] > this.view.from && row.x0[node.i] < this.view.to) return;
     const middle = (row.x0[node.i] + row.x1[node.i]) / 2;
-    this.view = { from: middle - width / 2, to: middle + width / 2 };
+    this.view = {from: middle - width / 2, to: middle + width / 2};
   }
 
   node_at(x, y) {
@@ -172,9 +176,12 @@ export class pane {
     const [from, to] = g.visible(row);
     for (let low = from, high = to; low < high;) {
       const middle = (low + high) >> 1;
-      if (unit < row.x0[middle]) high = middle;
-      else if (unit >= row.x1[middle]) low = middle + 1;
-      else return row.nodes[middle];
+      if (unit < row.x0[middle])
+        high = middle;
+      else if (unit >= row.x1[middle])
+        low = middle + 1;
+      else
+        return row.nodes[middle];
     }
     return null;
   }
@@ -185,33 +192,34 @@ export class pane {
       return [e.clientX - box.left, e.clientY - box.top];
     };
     let drag = null;
-    this.svg.addEventListener("pointerdown", (e) => {
-      drag = { x: e.clientX, from: this.geometry?.from, moved: false, id: e.pointerId };
+    this.svg.addEventListener('pointerdown', (e) => {
+      drag = {x: e.clientX, from: this.geometry?.from, moved: false, id: e.pointerId};
     });
-    this.svg.addEventListener("pointermove", (e) => {
+    this.svg.addEventListener('pointermove', (e) => {
       if (drag === null || this.geometry === undefined || !(e.buttons & 1)) return;
       if (!drag.moved && Math.abs(e.clientX - drag.x) < 5) return;
       if (!drag.moved) this.svg.setPointerCapture(drag.id);
       drag.moved = true;
       if (this.view !== null) this.#move(drag.from - (e.clientX - drag.x) / this.geometry.scale - this.geometry.from);
     });
-    this.svg.addEventListener("pointerup", (e) => {
+    this.svg.addEventListener('pointerup', (e) => {
       const moved = drag?.moved;
       drag = null;
       if (moved) return;
       const node = this.node_at(...at(e));
       if (node) this.asked.choose(this, node.n);
     });
-    this.svg.addEventListener("dblclick", (e) => {
+    this.svg.addEventListener('dblclick', (e) => {
       const node = this.node_at(...at(e));
       if (node) this.expand(node.n);
     });
-    this.svg.addEventListener("wheel", (e) => {
+    this.svg.addEventListener('wheel', (e) => {
       if (!this.geometry) return;
       e.preventDefault();
       if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) return this.pan(e.deltaX / this.geometry.inner);
       const [x] = at(e);
-      this.zoom(Math.exp(e.deltaY * 0.0016), Math.min(1, Math.max(0, (x - this.geometry.gutter) / this.geometry.inner)));
-    }, { passive: false });
+      this.zoom(
+          Math.exp(e.deltaY * 0.0016), Math.min(1, Math.max(0, (x - this.geometry.gutter) / this.geometry.inner)));
+    }, {passive: false});
   }
 }

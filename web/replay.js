@@ -1,9 +1,10 @@
 // replay.js - a tree at one moment of its trace, and how to get to another moment.
 //
 // Every event can be undone, so a step back costs what a step forward costs, whatever the size of tree and trace.
-import { apply, revert, worker } from "./steps.js";
+import {apply, revert, worker} from './steps.js';
 
-/// Which nodes no parent and no lane names: those were split off and not posted. The leftmost one of each level needs none.
+/// Which nodes no parent and no lane names: those were split off and not posted. The leftmost one of each level needs
+/// none.
 function find_unposted(nodes, state) {
   const named = new Set([state.root]);
   const linked = new Set();
@@ -16,39 +17,44 @@ function find_unposted(nodes, state) {
   let unposted = 0;
   for (const node of nodes.values()) {
     if (node.dead || named.has(node.n) || !linked.has(node.n) || node.level >= top) continue;
-    node.loose = "linked";
+    node.loose = 'linked';
     ++unposted;
   }
   return unposted;
 }
 
-const radix_slots = { node4: 4, node16: 16, node48: 48, node256: 256, leaf: 1 };
-const group_lines = 23; // of a static tree
+const radix_slots = {
+  node4: 4,
+  node16: 16,
+  node48: 48,
+  node256: 256,
+  leaf: 1
+};
+const group_lines = 23;  // of a static tree
 
 /// Room of a node, where the header's number is not that of every node.
-function slots_of(header, { level, kind, keys }) {
+function slots_of(header, {level, kind, keys}) {
   if (kind) return radix_slots[kind] ?? keys.length;
-  if (level === 0 || header.index === "blink") return header.slots;
+  if (level === 0 || header.index === 'blink') return header.slots;
   return level === 1 ? Math.max(group_lines, keys.length) : keys.length;
 }
 
 export class tree {
   constructor(header) {
     this.header = header;
-    this.linked = header.index === "blink";
+    this.linked = header.index === 'blink';
     this.workers = new Map();
     this.operations = 0;
     this.retries = 0;
-    this.structure = 0; // counts changes of the shape, forwards and back: whoever drew another number must arrange anew,
-    this.generation = 0; // ... and from nothing if levels came, went or were replaced
-    this.copies = new Set(); // nodes that are split off and not linked
-    this.touched = []; // nodes that changed since somebody asked: arrange.js empties it
+    this.structure =
+        0;  // counts changes of the shape, forwards and back: whoever drew another number must arrange anew,
+    this.generation = 0;      // ... and from nothing if levels came, went or were replaced
+    this.copies = new Set();  // nodes that are split off and not linked
+    this.touched = [];        // nodes that changed since somebody asked: arrange.js empties it
     this.replace(header.start);
   }
 
-  slots_of(node) {
-    return slots_of(this.header, node);
-  }
+  slots_of(node) { return slots_of(this.header, node); }
 
   reshape() {
     ++this.structure;
@@ -63,8 +69,15 @@ export class tree {
 
   /// Another state, whole. Returns what put_back() wants.
   replace(state) {
-    const before = { copies: this.copies, nodes: this.nodes, root: this.root, lane: this.lane, keys: this.keys, unposted: this.unposted,
-      latched: this.latched };
+    const before = {
+      copies: this.copies,
+      nodes: this.nodes,
+      root: this.root,
+      lane: this.lane,
+      keys: this.keys,
+      unposted: this.unposted,
+      latched: this.latched
+    };
     this.nodes = new Map();
     this.copies = new Set();
     this.root = state.root;
@@ -73,10 +86,28 @@ export class tree {
     this.latched = 0;
     for (const given of state.nodes) {
       const latched = given.version % 2 === 1;
-      this.nodes.set(given.n, { n: given.n, level: given.level, version: given.version ?? 0, dead: given.dead ?? false,
-        right: given.right ?? null, high: given.high ?? null, keys: given.keys.slice(), children: given.children?.slice() ?? null,
-        kind: given.kind ?? null, prefix: given.prefix ?? null, slots: slots_of(this.header, given), latch: latched ? -1 : null,
-        loose: "", retries: 0, gone: false, seen: 0, pointed: 0, row: 0, i: 0, from: null });
+      this.nodes.set(given.n, {
+        n: given.n,
+        level: given.level,
+        version: given.version ?? 0,
+        dead: given.dead ?? false,
+        right: given.right ?? null,
+        high: given.high ?? null,
+        keys: given.keys.slice(),
+        children: given.children?.slice() ?? null,
+        kind: given.kind ?? null,
+        prefix: given.prefix ?? null,
+        slots: slots_of(this.header, given),
+        latch: latched ? -1 : null,
+        loose: '',
+        retries: 0,
+        gone: false,
+        seen: 0,
+        pointed: 0,
+        row: 0,
+        i: 0,
+        from: null
+      });
       if (latched) ++this.latched;
       if (given.level === 0 && !given.dead) this.keys += given.keys.length;
     }
@@ -93,14 +124,14 @@ export class tree {
   /// The state as trace files have it.
   state() {
     const nodes = [];
-    for (const { n, level, version, dead, right, high, keys, children, kind, prefix } of this.nodes.values()) {
-      const node = { n, level, version, dead, right, high, keys };
+    for (const {n, level, version, dead, right, high, keys, children, kind, prefix} of this.nodes.values()) {
+      const node = {n, level, version, dead, right, high, keys};
       if (children) node.children = children;
       if (kind) node.kind = kind;
       if (prefix) node.prefix = prefix;
       nodes.push(node);
     }
-    return { root: this.root, nodes, lane: this.lane };
+    return {root: this.root, nodes, lane: this.lane};
   }
 }
 
@@ -108,14 +139,12 @@ export class replay {
   constructor(trace) {
     this.trace = trace;
     this.tree = new tree(trace.header);
-    this.at = 0; // events that have happened
-    this.kept = []; // for each of them, what undoing it needs
-    this.previous = []; // ... and the event of the same worker before it
+    this.at = 0;         // events that have happened
+    this.kept = [];      // for each of them, what undoing it needs
+    this.previous = [];  // ... and the event of the same worker before it
   }
 
-  get length() {
-    return this.trace.events.length;
-  }
+  get length() { return this.trace.events.length; }
 
   /// Stands after `at` events; a bad event throws bad_trace and leaves the tree as it was before that event.
   seek(at) {
@@ -143,8 +172,8 @@ export class replay {
   }
 
   #touch(e) {
-    const { nodes, touched } = this.tree;
-    if (e.n === undefined || e.e === "reach") return;
+    const {nodes, touched} = this.tree;
+    if (e.n === undefined || e.e === 'reach') return;
     const node = nodes.get(e.n);
     if (node !== undefined) touched.push(node);
     const other = e.new === undefined ? undefined : nodes.get(e.new);
@@ -157,13 +186,11 @@ export class replay {
     for (const who of this.tree.workers.values()) {
       if (who.last < 0) continue;
       const e = this.trace.events[who.last];
-      if (e.e === "retry") found.set(e.n, [...(found.get(e.n) ?? []), who.w]);
+      if (e.e === 'retry') found.set(e.n, [...(found.get(e.n) ?? []), who.w]);
     }
     return found;
   }
 
   /// The event that led here, or null at the start.
-  event() {
-    return this.at > 0 ? this.trace.events[this.at - 1] : null;
-  }
+  event() { return this.at > 0 ? this.trace.events[this.at - 1] : null; }
 }

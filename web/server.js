@@ -1,13 +1,14 @@
-// server.js - the interface of `espalier explore` (docs/explorer-api.md). A refusal becomes an Error with the server's sentence.
+// server.js - the interface of `espalier explore` (docs/explorer-api.md). A refusal becomes an Error with the server's
+// sentence.
 
-const base = "api/v1";
+const base = 'api/v1';
 
 async function answer_of(response) {
   if (response.ok) return response;
   let sentence = `The server answered ${response.status}.`;
   try {
     const said = await response.json();
-    if (typeof said.error === "string") sentence = said.error;
+    if (typeof said.error === 'string') sentence = said.error;
   } catch {
     // not JSON: the status has to do
   }
@@ -19,23 +20,24 @@ async function ask(path, options) {
   try {
     response = await fetch(`${base}/${path}`, options);
   } catch {
-    throw new Error("The explorer does not answer: is espalier explore still running? Start it again, then reload this page.");
+    throw new Error(
+        'The explorer does not answer: is espalier explore still running? Start it again, then reload this page.');
   }
   return answer_of(response);
 }
 
 const ask_json = async (path, options) => (await ask(path, options)).json();
-const posted = (body) => ({ method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+const posted = (body) => ({method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body)});
 
-export const info = () => ask_json("info");
-export const create_session = (wish) => ask_json("sessions", posted(wish));
+export const info = () => ask_json('info');
+export const create_session = (wish) => ask_json('sessions', posted(wish));
 export const run = (id, body) => ask_json(`sessions/${id}/run`, posted(body));
 export const source = (id) => ask_json(`sources/${encodeURIComponent(id)}`);
 export const whole_trace = async (id) => (await ask(`sources/${encodeURIComponent(id)}/trace`)).text();
 
 /// Also while the page goes away.
 export function drop_session(id) {
-  fetch(`${base}/sessions/${id}`, { method: "DELETE", keepalive: true }).catch(() => {});
+  fetch(`${base}/sessions/${id}`, {method: 'DELETE', keepalive: true}).catch(() => {});
 }
 
 /// Events from `from` up to `total`, page by page.
@@ -50,28 +52,29 @@ export async function events(id, from, total) {
   return found;
 }
 
-/// The first line of the trace: its header, with the state at the start. A large tree has no other way to come as a whole.
+/// The first line of the trace: its header, with the state at the start. A large tree has no other way to come as a
+/// whole.
 async function first_line(id) {
   const response = await ask(`sources/${encodeURIComponent(id)}/trace`);
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   const pieces = [];
   for (;;) {
-    const { done, value } = await reader.read();
+    const {done, value} = await reader.read();
     if (done) break;
-    const text = decoder.decode(value, { stream: true });
-    const end = text.indexOf("\n");
+    const text = decoder.decode(value, {stream: true});
+    const end = text.indexOf('\n');
     pieces.push(end < 0 ? text : text.slice(0, end));
     if (end >= 0) break;
   }
   reader.cancel().catch(() => {});
-  return JSON.parse(pieces.join(""));
+  return JSON.parse(pieces.join(''));
 }
 
 /// The header with `start`.
 export async function header_of(id, header) {
   const response = await fetch(`${base}/sources/${encodeURIComponent(id)}/state?at=0`);
   if (response.status === 413) return first_line(id);
-  const { state } = await (await answer_of(response)).json();
-  return { ...header, start: state };
+  const {state} = await (await answer_of(response)).json();
+  return {...header, start: state};
 }

@@ -1,27 +1,26 @@
 // steps.js - what each event of a trace does to the tree, and how it is undone.
 //
-// apply[kind](tree, event) changes the tree and returns what revert[kind](tree, event, kept) needs besides the state after
-// the event. A tree is changed in place: a copy per event would make stepping through large trees slow.
+// apply[kind](tree, event) changes the tree and returns what revert[kind](tree, event, kept) needs besides the state
+// after the event. A tree is changed in place: a copy per event would make stepping through large trees slow.
 //
-// A node, beyond what trace-format.md says: `slots`; `latch` (the worker who has it, or null); `loose`: "" when its parent
-// knows it, "copy" from split to link, "linked" from link until a post or grow names it; `retries`, counted; `gone`, taken out.
-import { bad_trace } from "./trace.js";
+// A node, beyond what trace-format.md says: `slots`; `latch` (the worker who has it, or null); `loose`: "" when its
+// parent knows it, "copy" from split to link, "linked" from link until a post or grow names it; `retries`, counted;
+// `gone`, taken out.
+import {bad_trace} from './trace.js';
 
 export class worker {
   constructor(w) {
     this.w = w;
-    this.op = null; // the begin event of the operation under way
-    this.path = []; // names of nodes, as they were reached
-    this.by = []; // how: root, child, link, lane, again
-    this.last = -1; // its last event
+    this.op = null;  // the begin event of the operation under way
+    this.path = [];  // names of nodes, as they were reached
+    this.by = [];    // how: root, child, link, lane, again
+    this.last = -1;  // its last event
     this.operations = 0;
     this.retries = 0;
   }
 }
 
-function say(e, sentence) {
-  return new bad_trace(`event ${e.i} ${sentence}`, e.i + 2);
-}
+function say(e, sentence) { return new bad_trace(`event ${e.i} ${sentence}`, e.i + 2); }
 
 function node_of(tree, e, name = e.n) {
   const node = tree.nodes.get(name);
@@ -31,15 +30,31 @@ function node_of(tree, e, name = e.n) {
 
 function make(tree, e, name, members) {
   if (tree.nodes.has(name)) throw say(e, `makes node ${name}, which exists already.`);
-  const node = { n: name, version: 0, dead: false, right: null, high: null, keys: [], children: null, kind: null, prefix: null,
-    slots: 0, latch: null, loose: "", retries: 0, gone: false, ...members };
+  const node = {
+    n: name,
+    version: 0,
+    dead: false,
+    right: null,
+    high: null,
+    keys: [],
+    children: null,
+    kind: null,
+    prefix: null,
+    slots: 0,
+    latch: null,
+    loose: '',
+    retries: 0,
+    gone: false,
+    ...members
+  };
   node.slots = tree.slots_of(node);
   tree.nodes.set(name, node);
   return node;
 }
 
 function slot_of(e, node, limit) {
-  if (!(e.at >= 0 && e.at <= limit)) throw say(e, `is about slot ${e.at} of ${node.n}, which has ${node.keys.length} keys.`);
+  if (!(e.at >= 0 && e.at <= limit))
+    throw say(e, `is about slot ${e.at} of ${node.n}, which has ${node.keys.length} keys.`);
 }
 
 function cut_of(e, node) {
@@ -57,25 +72,27 @@ function remove(tree, name) {
 /// A post or a grow has named it.
 function known(tree, name) {
   const node = tree.nodes.get(name);
-  if (node === undefined) return "";
+  if (node === undefined) return '';
   const was = node.loose;
-  set_loose(tree, node, "");
+  set_loose(tree, node, '');
   return was;
 }
 
 /// Counts, too: keys of a copy that nobody can reach are not keys of the tree yet.
 function set_loose(tree, node, loose) {
-  if ((node.loose === "linked") !== (loose === "linked")) tree.unposted += loose === "linked" ? 1 : -1;
-  if ((node.loose === "copy") !== (loose === "copy")) {
-    if (node.level === 0) tree.keys += loose === "copy" ? -node.keys.length : node.keys.length;
-    if (loose === "copy") tree.copies.add(node);
-    else tree.copies.delete(node);
+  if ((node.loose === 'linked') !== (loose === 'linked')) tree.unposted += loose === 'linked' ? 1 : -1;
+  if ((node.loose === 'copy') !== (loose === 'copy')) {
+    if (node.level === 0) tree.keys += loose === 'copy' ? -node.keys.length : node.keys.length;
+    if (loose === 'copy')
+      tree.copies.add(node);
+    else
+      tree.copies.delete(node);
   }
   node.loose = loose;
   tree.touched.push(node);
 }
 
-const counts = (node) => node.level === 0 && node.loose !== "copy";
+const counts = (node) => node.level === 0 && node.loose !== 'copy';
 
 function rename_everywhere(tree, from, to) {
   for (const node of tree.nodes.values()) {
@@ -88,7 +105,7 @@ function rename_everywhere(tree, from, to) {
 export const apply = {
   begin(tree, e) {
     const who = tree.worker(e.w);
-    const kept = { op: who.op, path: who.path, by: who.by };
+    const kept = {op: who.op, path: who.path, by: who.by};
     who.op = e;
     who.path = [];
     who.by = [];
@@ -110,7 +127,7 @@ export const apply = {
   },
   latch(tree, e) {
     const node = node_of(tree, e);
-    const kept = { version: node.version, latch: node.latch };
+    const kept = {version: node.version, latch: node.latch};
     node.version = e.version + 1;
     node.latch = e.w;
     if (kept.latch === null) ++tree.latched;
@@ -118,7 +135,7 @@ export const apply = {
   },
   unlatch(tree, e) {
     const node = node_of(tree, e);
-    const kept = { version: node.version, latch: node.latch };
+    const kept = {version: node.version, latch: node.latch};
     node.version = e.version;
     node.latch = null;
     if (kept.latch !== null) --tree.latched;
@@ -144,21 +161,29 @@ export const apply = {
   split(tree, e) {
     const node = node_of(tree, e);
     cut_of(e, node);
-    tree.copies.add(make(tree, e, e.new, { level: node.level, right: node.right, high: node.high, keys: node.keys.slice(e.keep),
-      children: node.children ? node.children.slice(e.keep) : null, kind: node.kind, from: node.n, loose: "copy" }));
+    tree.copies.add(make(tree, e, e.new, {
+      level: node.level,
+      right: node.right,
+      high: node.high,
+      keys: node.keys.slice(e.keep),
+      children: node.children ? node.children.slice(e.keep) : null,
+      kind: node.kind,
+      from: node.n,
+      loose: 'copy'
+    }));
     ++tree.structure;
   },
   link(tree, e) {
     const node = node_of(tree, e);
     const right = node_of(tree, e, e.right);
     cut_of(e, node);
-    const kept = { keys: node.keys, children: node.children, right: node.right, high: node.high, loose: right.loose };
+    const kept = {keys: node.keys, children: node.children, right: node.right, high: node.high, loose: right.loose};
     if (node.level === 0) tree.keys -= node.keys.length - e.keep;
     node.keys = node.keys.slice(0, e.keep);
     node.children = node.children ? node.children.slice(0, e.keep) : null;
     node.right = e.right;
     node.high = e.high;
-    set_loose(tree, right, "linked");
+    set_loose(tree, right, 'linked');
     ++tree.structure;
     return kept;
   },
@@ -174,14 +199,20 @@ export const apply = {
   grow(tree, e) {
     const node = node_of(tree, e);
     cut_of(e, node);
-    const kept = { level: node.level, right: node.right, high: node.high, keys: node.keys, children: node.children, loose: "" };
-    const left = make(tree, e, e.left, { level: node.level, right: e.right, high: e.high, keys: node.keys.slice(0, e.keep),
-      children: node.children ? node.children.slice(0, e.keep) : null });
+    const kept =
+        {level: node.level, right: node.right, high: node.high, keys: node.keys, children: node.children, loose: ''};
+    const left = make(tree, e, e.left, {
+      level: node.level,
+      right: e.right,
+      high: e.high,
+      keys: node.keys.slice(0, e.keep),
+      children: node.children ? node.children.slice(0, e.keep) : null
+    });
     if (node.level === 0) tree.keys -= node.keys.length - e.keep;
     ++node.level;
     node.right = null;
     node.high = null;
-    node.keys = [left.keys[0] ?? "0", e.key];
+    node.keys = [left.keys[0] ?? '0', e.key];
     node.children = [e.left, e.right];
     kept.loose = known(tree, e.right);
     tree.reshape();
@@ -190,13 +221,13 @@ export const apply = {
   merge(tree, e) {
     const node = node_of(tree, e);
     const dead = node_of(tree, e, e.dead);
-    const kept = { keys: node.keys, right: node.right, high: node.high, dead_right: dead.right, loose: dead.loose };
+    const kept = {keys: node.keys, right: node.right, high: node.high, dead_right: dead.right, loose: dead.loose};
     node.keys = node.keys.concat(dead.keys);
     node.right = dead.right;
     node.high = dead.high;
     dead.dead = true;
     dead.right = node.n;
-    set_loose(tree, dead, "");
+    set_loose(tree, dead, '');
     ++tree.structure;
     return kept;
   },
@@ -209,21 +240,17 @@ export const apply = {
   },
   kind(tree, e) {
     const node = node_of(tree, e);
-    make(tree, e, e.new, { ...node, n: e.new, kind: e.to });
+    make(tree, e, e.new, {...node, n: e.new, kind: e.to});
     remove(tree, e.n);
     rename_everywhere(tree, e.n, e.new);
     tree.reshape();
     return node;
   },
-  state(tree, e) {
-    return tree.replace(e.state);
-  },
+  state(tree, e) { return tree.replace(e.state);},
 };
 
 export const revert = {
-  begin(tree, e, kept) {
-    Object.assign(tree.worker(e.w), kept);
-  },
+  begin(tree, e, kept) { Object.assign(tree.worker(e.w), kept);},
   end(tree, e, op) {
     const who = tree.worker(e.w);
     who.op = op;
@@ -261,7 +288,7 @@ export const revert = {
   },
   link(tree, e, kept) {
     const node = tree.nodes.get(e.n);
-    const { loose, ...members } = kept;
+    const {loose, ...members} = kept;
     if (node.level === 0) tree.keys += kept.keys.length - node.keys.length;
     Object.assign(node, members);
     set_loose(tree, tree.nodes.get(e.right), loose);
@@ -276,7 +303,7 @@ export const revert = {
     ++tree.structure;
   },
   grow(tree, e, kept) {
-    const { loose, ...members } = kept;
+    const {loose, ...members} = kept;
     const node = tree.nodes.get(e.n);
     Object.assign(node, members);
     if (node.level === 0) tree.keys += node.keys.length - e.keep;
@@ -286,7 +313,7 @@ export const revert = {
     tree.reshape();
   },
   merge(tree, e, kept) {
-    const { dead_right, loose, ...members } = kept;
+    const {dead_right, loose, ...members} = kept;
     Object.assign(tree.nodes.get(e.n), members);
     const dead = tree.nodes.get(e.dead);
     dead.dead = false;
@@ -308,7 +335,5 @@ export const revert = {
     rename_everywhere(tree, e.new, e.n);
     tree.reshape();
   },
-  state(tree, e, before) {
-    tree.put_back(before);
-  },
+  state(tree, e, before) { tree.put_back(before);},
 };

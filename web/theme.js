@@ -1,22 +1,24 @@
 // theme.js - light, dark, or what the system says. Chosen once, remembered by the browser, never part of a shared link.
 
-const choices = ["system", "light", "dark"];
-const stored = "espalier-theme";
+const choices = ['system', 'light', 'dark'];
+const stored = 'espalier-theme';
 
 function remembered() {
   try {
     const theme = localStorage.getItem(stored);
-    return choices.includes(theme) ? theme : "system";
+    return choices.includes(theme) ? theme : 'system';
   } catch {
-    return "system"; // a browser that keeps nothing
+    return 'system';  // a browser that keeps nothing
   }
 }
 
 function show(theme, button) {
-  if (theme === "system") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
-  button.textContent = { system: "Auto", light: "Light", dark: "Dark" }[theme];
-  button.setAttribute("aria-label", `Colours: ${theme}. Press for the next choice.`);
+  if (theme === 'system')
+    delete document.documentElement.dataset.theme;
+  else
+    document.documentElement.dataset.theme = theme;
+  button.textContent = {system: 'Auto', light: 'Light', dark: 'Dark'}[theme];
+  button.setAttribute('aria-label', `Colours: ${theme}. Press for the next choice.`);
 }
 
 export function set_up_theme(button, changed) {
@@ -32,7 +34,7 @@ export function set_up_theme(button, changed) {
     show(theme, button);
     changed();
   };
-  button.addEventListener("click", next);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
+  button.addEventListener('click', next);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed);
   return next;
 }

@@ -1,15 +1,16 @@
-// timeline.js - the strip above the slider: how many events there are where, and where the shape changed or teams tried again.
+// timeline.js - the strip above the slider: how many events there are where, and where the shape changed or teams tried
+// again.
 
-const structural = new Set(["link", "grow", "merge", "kind", "state"]);
+const structural = new Set(['link', 'grow', 'merge', 'kind', 'state']);
 
 function colours(canvas) {
-  const probe = document.createElement("span");
+  const probe = document.createElement('span');
   canvas.parentElement.append(probe);
   const of = (name) => {
     probe.style.color = `var(${name})`;
     return getComputedStyle(probe).color;
   };
-  const found = { plain: of("--rule-2"), shape: of("--loose"), retry: of("--retry"), now: of("--accent") };
+  const found = {plain: of('--rule-2'), shape: of('--loose'), retry: of('--retry'), now: of('--accent')};
   probe.remove();
   return found;
 }
@@ -26,10 +27,10 @@ export class timeline {
     const width = Math.max(1, Math.round(this.canvas.clientWidth));
     const ticks = Math.max(1, clock.last);
     const make = () => new Float64Array(width);
-    this.columns = { width, shape: make(), retry: make() };
+    this.columns = {width, shape: make(), retry: make()};
     traces.forEach((trace, p) => {
       trace.events.forEach((e, i) => {
-        const kind = e.e === "retry" ? "retry" : structural.has(e.e) ? "shape" : null;
+        const kind = e.e === 'retry' ? 'retry' : structural.has(e.e) ? 'shape' : null;
         if (kind === null) return;
         const x = Math.floor((clock.tick_of(p, i + 1) / ticks) * (width - 1));
         ++this.columns[kind][x];
@@ -38,18 +39,16 @@ export class timeline {
   }
 
   /// The colours of the page have changed.
-  repaint() {
-    this.colours = null;
-  }
+  repaint() { this.colours = null; }
 
   draw(share) {
-    const { canvas, columns } = this;
+    const {canvas, columns} = this;
     if (columns === null) return;
     const ratio = devicePixelRatio || 1;
     const height = 24;
     canvas.width = columns.width * ratio;
     canvas.height = height * ratio;
-    const context = canvas.getContext("2d");
+    const context = canvas.getContext('2d');
     context.scale(ratio, ratio);
     const colour = (this.colours ??= colours(canvas));
     context.fillStyle = colour.plain;

@@ -1,7 +1,7 @@
 // words.js - events and sources as sentences.
-import { grouped } from "./keys.js";
+import {grouped} from './keys.js';
 
-export const team_name = (header) => (header.team?.startsWith("tile") ? "Tile" : "Thread");
+export const team_name = (header) => (header.team?.startsWith('tile') ? 'Tile' : 'Thread');
 
 const operations = {
   find: (e) => `looks up ${e.key}`,
@@ -9,21 +9,21 @@ const operations = {
   assign: (e) => `assigns to ${e.key}`,
   update: (e) => `updates ${e.key}`,
   erase: (e) => `erases ${e.key}`,
-  range: (e) => `reads from ${e.key} to ${e.to ?? "the end"}`,
+  range: (e) => `reads from ${e.key} to ${e.to ?? 'the end'}`,
 };
 
 const arrivals = {
-  root: "the root",
-  child: "a child",
-  link: "along the right link",
-  lane: "by the express lane",
-  again: "once more",
+  root: 'the root',
+  child: 'a child',
+  link: 'along the right link',
+  lane: 'by the express lane',
+  again: 'once more',
 };
 
 const reasons = {
-  busy: "another team has its latch",
-  changed: "it changed while it was read",
-  restart: "back to the root",
+  busy: 'another team has its latch',
+  changed: 'it changed while it was read',
+  restart: 'back to the root',
 };
 
 /// Which operation an end event ends: the file says it once, at the begin.
@@ -34,18 +34,21 @@ export function note_operations(events, from = 0) {
   const open = new Map();
   for (let i = from; i < events.length; ++i) {
     const e = events[i];
-    if (e.e === "begin") open.set(e.w, e);
-    else if (e.e === "end") begins.set(e, open.get(e.w));
+    if (e.e === 'begin')
+      open.set(e.w, e);
+    else if (e.e === 'end')
+      begins.set(e, open.get(e.w));
   }
 }
 
 function result_of(e) {
-  if (e.op === "range") return `has read ${grouped(e.count ?? 0)} keys`;
-  const key = begins.get(e)?.key ?? "its key";
-  if (e.result === "no_room") return `found no room for ${key}`;
-  const done = { find: "found", insert: "has inserted", assign: "has assigned to", update: "has updated", erase: "has erased" };
-  if (e.result === "done") return `${done[e.op] ?? `is done with ${e.op} of`} ${key}`;
-  return e.op === "insert" ? `found ${key} there already` : `did not find ${key}`;
+  if (e.op === 'range') return `has read ${grouped(e.count ?? 0)} keys`;
+  const key = begins.get(e)?.key ?? 'its key';
+  if (e.result === 'no_room') return `found no room for ${key}`;
+  const done =
+      {find: 'found', insert: 'has inserted', assign: 'has assigned to', update: 'has updated', erase: 'has erased'};
+  if (e.result === 'done') return `${done[e.op] ?? `is done with ${e.op} of`} ${key}`;
+  return e.op === 'insert' ? `found ${key} there already` : `did not find ${key}`;
 }
 
 const sentences = {
@@ -72,23 +75,28 @@ export const deed = (e) => (sentences[e.e] ?? (() => e.e))(e);
 
 export const sentence = (e, header) => `${team_name(header)} ${e.w} ${deed(e)}`;
 
-const index_names = { blink: "B-link tree", radix: "Radix tree", static: "Static tree", hybrid: "Hybrid tree" };
+const index_names = {
+  blink: 'B-link tree',
+  radix: 'Radix tree',
+  static: 'Static tree',
+  hybrid: 'Hybrid tree'
+};
 
 export function tree_name(header) {
-  if (header.index === "blink" && header.protocol === "couple") return "B+tree (latch coupling)";
+  if (header.index === 'blink' && header.protocol === 'couple') return 'B+tree (latch coupling)';
   return index_names[header.index] ?? header.index;
 }
 
 export function describe(header) {
   const said = [tree_name(header)];
-  if (header.index === "blink" && header.upper === "express") said.push("express lane");
-  if (header.index !== "radix") said.push(`${header.slots} slots`);
-  said.push({ cpu: "CPU", gpu: "GPU" }[header.device] ?? header.device);
-  return said.join(", ");
+  if (header.index === 'blink' && header.upper === 'express') said.push('express lane');
+  if (header.index !== 'radix') said.push(`${header.slots} slots`);
+  said.push({cpu: 'CPU', gpu: 'GPU'}[header.device] ?? header.device);
+  return said.join(', ');
 }
 
 export function time_text(t, header) {
-  if (header.clock !== "ns") return "";
+  if (header.clock !== 'ns') return '';
   if (t < 1e4) return `${t} ns`;
   if (t < 1e7) return `${(t / 1e3).toFixed(1)} µs`;
   if (t < 1e10) return `${(t / 1e6).toFixed(1)} ms`;

@@ -1,4 +1,5 @@
 """Two traces on one clock."""
+
 import pathlib
 
 from support import Explorer, PageTest, random_inserts
@@ -11,7 +12,9 @@ class CompareTraces(PageTest):
         arguments = []
         for protocol in ("link", "couple"):
             path = pathlib.Path(cls.folder.name) / f"{protocol}.jsonl"
-            path.write_text(recorder.record({"index": "blink", "protocol": protocol, "slots": 8}, [random_inserts(80)], threads=2))
+            path.write_text(
+                recorder.record({"index": "blink", "protocol": protocol, "slots": 8}, [random_inserts(80)], threads=2)
+            )
             arguments += ["--trace", path]
         recorder.close()
         return arguments
@@ -33,7 +36,9 @@ class CompareTraces(PageTest):
     def test_by_operations_both_have_done_as_many(self):
         self.open()
         self.page.select_option("#clock", "operations")
-        for tick in self.page.evaluate("() => [0, 1, 2, 3].map((k) => espalier.clock.tick_of(0, espalier.panes[0].source.trace.events.filter((e) => e.e === 'end')[k * 20].i + 1))"):
+        for tick in self.page.evaluate("""() => {
+                const ends = espalier.panes[0].source.trace.events.filter((e) => e.e === "end");
+                return [0, 20, 40, 60].map((k) => espalier.clock.tick_of(0, ends[k].i + 1)); }"""):
             self.page.evaluate("(tick) => espalier.go(tick)", tick)
             done = self.page.evaluate("() => espalier.panes.map((p) => p.tree.operations)")
             self.assertEqual(done[0], done[1])
@@ -51,7 +56,9 @@ class CompareTraces(PageTest):
         for way in ("events", "operations", "time"):
             self.page.select_option("#clock", way)
             self.press("End")
-            self.assertEqual(self.positions(), self.page.evaluate("() => espalier.panes.map((p) => p.replay.length)"), way)
+            self.assertEqual(
+                self.positions(), self.page.evaluate("() => espalier.panes.map((p) => p.replay.length)"), way
+            )
             self.assertEqual(self.facts(0)["keys"], self.facts(1)["keys"])
 
     def test_a_link_holds_both(self):
@@ -80,6 +87,6 @@ class CompareLive(PageTest):
         self.assertEqual((self.facts(0)["keys"], self.facts(1)["keys"]), (32, 32))
         self.page.wait_for_timeout(600)
         link = self.page.url
-        self.open(link[link.index("#"):])
+        self.open(link[link.index("#") :])
         self.assertEqual(self.page.locator(".pane").count(), 2)
         self.assertEqual((self.facts(0)["keys"], self.facts(1)["keys"]), (32, 32))

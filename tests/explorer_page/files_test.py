@@ -1,4 +1,5 @@
 """Traces from files, good and bad, and what the page saves."""
+
 import json
 import xml.etree.ElementTree as xml
 
@@ -15,7 +16,9 @@ class Files(PageTest):
 
     def open_text(self, name, text):
         self.page.set_input_files("#file", self.write(name, text))
-        self.page.wait_for_function("() => !document.querySelector('#trouble').hidden || espalier.pane.source.kind === 'file'")
+        self.page.wait_for_function(
+            "() => !document.querySelector('#trouble').hidden || espalier.pane.source.kind === 'file'"
+        )
         self.drawn()
 
     def refused(self, text):
@@ -42,7 +45,9 @@ class Files(PageTest):
         self.assertRegex(self.refused('{"a":1}'), "^Line 1: this is not a trace of Espalier")
         self.assertRegex(self.refused(""), "empty")
         self.assertRegex(self.refused("\n".join(lines[:9])), "breaks off after 8 events")
-        self.assertRegex(self.refused("\n".join(lines[:5] + lines[6:])), "^Line 6: event 4 should stand here, and this is event 5")
+        self.assertRegex(
+            self.refused("\n".join(lines[:5] + lines[6:])), "^Line 6: event 4 should stand here, and this is event 5"
+        )
         newer = json.loads(lines[0]) | {"format": 9}
         self.assertRegex(self.refused("\n".join([json.dumps(newer)] + lines[1:])), "^Line 1: this trace has format 9")
 
@@ -51,9 +56,13 @@ class Files(PageTest):
         lines = self.trace.splitlines()
         at = next(i for i, line in enumerate(lines) if '"e":"insert"' in line)
         event = json.loads(lines[at])
-        for change, sentence in (({"at": 77}, f"^Line {at + 1}: event {event['i']} is about slot 77"), ({"n": "l999"}, "speaks of node l999, which does not exist"),
-                                 ({"e": "fly"}, 'of the kind "fly"'), ({"key": "31415926"}, "do not lead to the tree at the end")):
-            bad = lines[:at] + [json.dumps(event | change)] + lines[at + 1:]
+        for change, sentence in (
+            ({"at": 77}, f"^Line {at + 1}: event {event['i']} is about slot 77"),
+            ({"n": "l999"}, "speaks of node l999, which does not exist"),
+            ({"e": "fly"}, 'of the kind "fly"'),
+            ({"key": "31415926"}, "do not lead to the tree at the end"),
+        ):
+            bad = lines[:at] + [json.dumps(event | change)] + lines[at + 1 :]
             self.assertRegex(self.refused("\n".join(bad)), sentence)
 
     def test_the_trace_is_saved_and_opens_again(self):
@@ -74,8 +83,11 @@ class Files(PageTest):
         with self.page.expect_download() as saved:
             self.press("Shift+S")
         text = open(saved.value.path()).read()
-        answer = self.page.evaluate("""async (text) => (await fetch("api/v1/check",
-            { method: "POST", headers: { "Content-Type": "application/x-ndjson" }, body: text })).json()""", text)
+        answer = self.page.evaluate(
+            """async (text) => (await fetch("api/v1/check",
+            { method: "POST", headers: { "Content-Type": "application/x-ndjson" }, body: text })).json()""",
+            text,
+        )
         self.assertEqual(answer.get("ok"), True, answer)
 
     def test_the_picture_is_saved_with_all_it_needs(self):

@@ -1,4 +1,5 @@
 """A tree of 2^20 keys. Times are printed, not judged: the machine may be busy."""
+
 import time
 
 from support import PageTest, random_inserts
@@ -33,5 +34,7 @@ class Large(PageTest):
         self.page.evaluate("(leaf) => { espalier.choose(leaf); espalier.pane.expand(leaf); }", leaf)
         self.drawn()
         self.assertEqual(self.page.locator(f'svg.tree .node.chosen[data-n="{leaf}"] .name').count(), 2)
-        self.assertEqual(self.page.locator("#panel-node .keys li:not(.spare)").all_inner_texts(),
-                         self.page.evaluate("(leaf) => espalier.pane.tree.nodes.get(leaf).keys", leaf))
+        self.assertEqual(
+            self.page.locator("#panel-node .keys li:not(.spare)").all_inner_texts(),
+            self.page.evaluate("(leaf) => espalier.pane.tree.nodes.get(leaf).keys", leaf),
+        )

@@ -1,4 +1,5 @@
 """Try it: the real library behind the forms of the page."""
+
 from support import PageTest
 
 
@@ -64,7 +65,9 @@ class Live(PageTest):
         self.assertEqual(self.series("reversed", 30, "1", "2"), "Inserted 30 of 30.")
         self.assertEqual(self.facts()["keys"], 60)
         self.assertRegex(self.series("random", 40, "1000", "999999"), r"Inserted (3\d|40) of 40")
-        leaves = [keys for _, dead, _, _, keys, children, _ in self.tree_state()[1].values() if children is None and not dead]
+        leaves = [
+            keys for _, dead, _, _, keys, children, _ in self.tree_state()[1].values() if children is None and not dead
+        ]
         self.assertEqual(sum(map(len, leaves)), self.facts()["keys"])
 
     def test_a_pasted_list(self):

@@ -1,4 +1,5 @@
 """What is seen: search, nodes, surroundings, links, lists, colours, small windows."""
+
 from support import PageTest
 
 THOUSAND = "#live=blink,link,classic,8,1000,random,1"
@@ -25,10 +26,15 @@ class Look(PageTest):
         self.need(shape.split(",")[0])
         self.open(f"#live={shape}")
         source = self.page.evaluate("() => espalier.pane.source.id")
-        some = self.page.evaluate("() => [...espalier.pane.tree.nodes.values()].filter((n) => !n.children && n.keys.length).slice(0, 9).map((n) => n.keys[0])")
+        some = self.page.evaluate(
+            """() => [...espalier.pane.tree.nodes.values()].filter((n) => !n.children && n.keys.length)
+                .slice(0, 9).map((n) => n.keys[0])"""
+        )
         for key in [*some, "0", "123456", "18446744073709551615"]:
             expected = self.explorer.ask_json(f"sources/{source}/path?key={key}&at=0")
-            way = self.page.evaluate("(key) => { espalier.go(0); espalier.search(key); return espalier.pane.way; }", key)
+            way = self.page.evaluate(
+                "(key) => { espalier.go(0); espalier.search(key); return espalier.pane.way; }", key
+            )
             self.assertEqual((way["found"], way["path"]), (expected["found"], expected["path"]), f"{key} in {shape}")
 
     def test_the_way_is_that_of_the_server(self):
@@ -93,16 +99,29 @@ class Look(PageTest):
         self.press("ArrowLeft", "ArrowLeft", "ArrowLeft", "+", "3")
         self.page.wait_for_timeout(600)
         link = self.page.url
-        before = (self.tree_state(), self.position(), self.page.evaluate("() => espalier.pane.chosen"), self.page.evaluate("() => espalier.pane.view"))
-        self.open(link[link.index("#"):])
-        after = (self.tree_state(), self.position(), self.page.evaluate("() => espalier.pane.chosen"), self.page.evaluate("() => espalier.pane.view"))
+        before = (
+            self.tree_state(),
+            self.position(),
+            self.page.evaluate("() => espalier.pane.chosen"),
+            self.page.evaluate("() => espalier.pane.view"),
+        )
+        self.open(link[link.index("#") :])
+        after = (
+            self.tree_state(),
+            self.position(),
+            self.page.evaluate("() => espalier.pane.chosen"),
+            self.page.evaluate("() => espalier.pane.view"),
+        )
         self.assertEqual(before[:3], after[:3])
         self.assertAlmostEqual(before[3]["from"], after[3]["from"], delta=0.01)
         self.assertEqual(self.page.input_value("#search-key"), "130")
         self.assertTrue(self.page.is_visible("#panel-nodes"))
 
     def test_a_link_that_makes_no_sense_still_opens(self):
-        for fragment in ("#live=pear&at=-4&node=<b>&find=x", "#live=blink,link,classic,8&ops=insert:9;fly:7;insert:random,1;drop&at=99999999&from=8&to=2"):
+        for fragment in (
+            "#live=pear&at=-4&node=<b>&find=x",
+            "#live=blink,link,classic,8&ops=insert:9;fly:7;insert:random,1;drop&at=99999999&from=8&to=2",
+        ):
             self.open(fragment)
             self.assertEqual(self.page.locator(".pane").count(), 1)
         self.assertEqual(self.facts()["keys"], 1)
@@ -147,8 +166,10 @@ class Look(PageTest):
 
     def test_every_control_has_a_name(self):
         self.open(SMALL)
-        nameless = self.page.evaluate("""() => [...document.querySelectorAll("button, input:not([hidden]), select, textarea")].filter((x) =>
-            !(x.getAttribute("aria-label") || x.textContent.trim() || x.labels?.length)).map((x) => x.outerHTML)""")
+        nameless = self.page.evaluate(
+            """() => [...document.querySelectorAll("button, input:not([hidden]), select, textarea")].filter((x) =>
+            !(x.getAttribute("aria-label") || x.textContent.trim() || x.labels?.length)).map((x) => x.outerHTML)"""
+        )
         self.assertEqual(nameless, [])
 
     def test_nothing_comes_from_elsewhere(self):

@@ -1,4 +1,5 @@
 """Time: load, play, pause, steps forwards and backwards, the slider, the keyboard."""
+
 from support import PageTest, random_inserts
 
 
@@ -7,6 +8,7 @@ class Play(PageTest):
     def make_arguments(cls):
         from support import Explorer
         import pathlib
+
         recorder = Explorer()
         path = pathlib.Path(cls.folder.name) / "inserts.jsonl"
         path.write_text(recorder.record({"index": "blink", "slots": 8}, [random_inserts(60)], threads=2))
@@ -38,7 +40,9 @@ class Play(PageTest):
         self.open()
         self.page.select_option("#speed", "10000")
         self.page.click("#play")
-        self.page.wait_for_function("() => document.querySelector('#time').value === document.querySelector('#time').max")
+        self.page.wait_for_function(
+            "() => document.querySelector('#time').value === document.querySelector('#time').max"
+        )
         self.drawn()
         self.assertEqual(self.page.get_attribute("#play", "aria-label"), "Play")
 
@@ -103,8 +107,14 @@ class Play(PageTest):
         self.page.locator("#panel-events .row").nth(5).click()
         self.drawn()
         self.assertEqual(self.position(), 6)
-        self.assertEqual(self.page.locator("#panel-events .row[aria-selected=true]").inner_text().split("\n")[-1].strip().split(" ", 1)[-1][:6],
-                         self.now().split(" ", 1)[-1][:6])
+        self.assertEqual(
+            self.page.locator("#panel-events .row[aria-selected=true]")
+            .inner_text()
+            .split("\n")[-1]
+            .strip()
+            .split(" ", 1)[-1][:6],
+            self.now().split(" ", 1)[-1][:6],
+        )
         self.page.focus("#panel-events .scroller")
         self.press("ArrowDown")
         self.assertEqual(self.position(), 7)
@@ -115,7 +125,11 @@ class Play(PageTest):
         self.open()
         events = self.page.evaluate("() => espalier.pane.source.trace.events")
         link = next(e for e in events if e["e"] == "link")
-        post = next(e for e in events if e["e"] in ("post", "grow") and link["right"] in (e.get("child"), e.get("right")) and e["i"] > link["i"])
+        post = next(
+            e
+            for e in events
+            if e["e"] in ("post", "grow") and link["right"] in (e.get("child"), e.get("right")) and e["i"] > link["i"]
+        )
         self.page.evaluate("(at) => espalier.go(at)", link["i"] + 1)
         self.drawn()
         node = self.page.locator(f'svg.tree .node[data-n="{link["right"]}"]')

@@ -1,4 +1,5 @@
 """The page's replay against the server's: the same tree at every moment, forwards and backwards."""
+
 import random
 
 from support import PageTest, by_name, random_inserts
@@ -19,8 +20,12 @@ class Replay(PageTest):
             self.assertEqual(self.tree_state(), by_name(expected), f"after {at} of {total} events")
 
     def mixed(self, n):
-        return [random_inserts(n), {"op": "erase", "series": {"n": n, "order": "random", "seed": 2, "from": "0", "to": "100000"}},
-                {"op": "erase", "series": {"n": n, "order": "random", "seed": 1, "from": "0", "to": "100000"}}, random_inserts(n, seed=5)]
+        return [
+            random_inserts(n),
+            {"op": "erase", "series": {"n": n, "order": "random", "seed": 2, "from": "0", "to": "100000"}},
+            {"op": "erase", "series": {"n": n, "order": "random", "seed": 1, "from": "0", "to": "100000"}},
+            random_inserts(n, seed=5),
+        ]
 
     def test_link(self):
         self.check_against_server("#live=blink,link,classic,8", self.mixed(150), 4)
@@ -29,7 +34,9 @@ class Replay(PageTest):
         self.check_against_server("#live=blink,couple,classic,8", self.mixed(150), 4)
 
     def test_express_lane_with_maintenance(self):
-        self.check_against_server("#live=blink,link,express,8", [random_inserts(200), {"op": "maintain"}, random_inserts(100, seed=3)], 2)
+        self.check_against_server(
+            "#live=blink,link,express,8", [random_inserts(200), {"op": "maintain"}, random_inserts(100, seed=3)], 2
+        )
 
     def test_radix(self):
         self.need("radix")

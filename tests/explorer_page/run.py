@@ -5,6 +5,7 @@ usage: run.py PATH_OF_ESPALIER [unittest arguments, e.g. -k split]
 
 Returns 77, which ctest takes for "skipped", with a sentence where Chromium or Playwright is missing.
 """
+
 import os
 import pathlib
 import shutil
@@ -47,7 +48,9 @@ def main():
     os.environ["ESPALIER_CLI"] = str(pathlib.Path(sys.argv[1]).resolve())
     os.environ["ESPALIER_BROWSER"] = browser
     sys.path.insert(0, str(HERE))
-    unittest.main(module=None, argv=["run.py", "discover", "-s", str(HERE), "-p", "*_test.py", *sys.argv[2:]], verbosity=2)
+    unittest.main(
+        module=None, argv=["run.py", "discover", "-s", str(HERE), "-p", "*_test.py", *sys.argv[2:]], verbosity=2
+    )
 
 
 if __name__ == "__main__":

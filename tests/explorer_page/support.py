@@ -1,4 +1,5 @@
 """A running explorer, a browser, and what tests of the page do again and again."""
+
 import atexit
 import json
 import os
@@ -85,12 +86,17 @@ class PageTest(unittest.TestCase):
         cls.folder.cleanup()
 
     def setUp(self):
-        self.context = browser().new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True)
+        self.context = browser().new_context(
+            viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True
+        )
         self.page = self.context.new_page()
         self.page.set_default_timeout(20000)
         self.errors = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" and "413" not in said.text else None)
+        self.page.on(
+            "console",
+            lambda said: self.errors.append(said.text) if said.type == "error" and "413" not in said.text else None,
+        )
 
     def tearDown(self):
         # Leaving the page is what makes it give its live session back.
@@ -130,7 +136,10 @@ class PageTest(unittest.TestCase):
     def facts(self, pane=0):
         """What the head of a picture says, e.g. {"keys": 24, "leaves": 4}."""
         said = self.page.locator(".facts-line").nth(pane).inner_text()
-        return {name.strip(): int(re.sub(r"\D", "", number)) for number, name in re.findall(r"([\d\s\u202f]+)\s([a-z ]+)", said)}
+        return {
+            name.strip(): int(re.sub(r"\D", "", number))
+            for number, name in re.findall(r"([\d\s\u202f]+)\s([a-z ]+)", said)
+        }
 
     def answer(self):
         self.page.wait_for_function("() => !document.querySelector('#panel-try').hasAttribute('aria-busy')")
@@ -158,5 +167,13 @@ def by_name(state):
     nodes = {}
     for node in state["nodes"]:
         keys = None if node.get("dead") else node["keys"]
-        nodes[node["n"]] = (node["level"], node.get("dead", False), node.get("right"), node.get("high"), keys, node.get("children"), node.get("version", 0))
+        nodes[node["n"]] = (
+            node["level"],
+            node.get("dead", False),
+            node.get("right"),
+            node.get("high"),
+            keys,
+            node.get("children"),
+            node.get("version", 0),
+        )
     return state["root"], nodes
