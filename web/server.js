@@ -68,7 +68,11 @@ async function first_line(id) {
     if (end >= 0) break;
   }
   reader.cancel().catch(() => {});
-  return JSON.parse(pieces.join(''));
+  try {
+    return JSON.parse(pieces.join(''));
+  } catch {
+    throw new Error('The tree did not arrive whole, the explorer broke off; make it again, or a smaller one.');
+  }
 }
 
 /// The header with `start`.

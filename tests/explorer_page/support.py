@@ -66,8 +66,12 @@ def random_inserts(n, seed=1, most=100000):
     return {"op": "insert", "series": {"n": n, "order": "random", "seed": seed, "from": "0", "to": str(most)}}
 
 
+def is_error(said):
+    return said.type == "error" and "413" not in said.text
+
+
 class PageTest(unittest.TestCase):
-    """One explorer for the tests of a class, one page for each of them. An error in the console fails a test."""
+    """One explorer and one page for the tests of a class. An error in the console fails a test."""
 
     arguments = ()
 
@@ -75,6 +79,14 @@ class PageTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.explorer = Explorer(*cls.make_arguments())
+        # A new page for each test would start a process for each.
+        cls.context = browser().new_context(accept_downloads=True)
+        cls.page = cls.context.new_page()
+        cls.page.set_default_timeout(20000)
+        cls.errors = []
+        cls.page.on("pageerror", lambda error: cls.errors.append(str(error)))
+        # 413: the page asks for a large tree at once, then in the other way.
+        cls.page.on("console", lambda said: cls.errors.append(said.text) if is_error(said) else None)
 
     @classmethod
     def make_arguments(cls):
@@ -82,26 +94,18 @@ class PageTest(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
+        cls.context.close()
         cls.explorer.close()
         cls.folder.cleanup()
 
     def setUp(self):
-        self.context = browser().new_context(
-            viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True
-        )
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(20000)
-        self.errors = []
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on(
-            "console",
-            lambda said: self.errors.append(said.text) if said.type == "error" and "413" not in said.text else None,
-        )
+        self.errors.clear()
+        self.page.set_viewport_size({"width": 1280, "height": 800})
+        self.page.emulate_media(color_scheme="light", reduced_motion="reduce")
 
     def tearDown(self):
         # Leaving the page is what makes it give its live session back.
         self.page.goto("about:blank")
-        self.context.close()
         self.assertEqual(self.errors, [])
 
     def need(self, index):
