@@ -99,10 +99,9 @@ export class pane {
     const {tree} = this;
     this.title.textContent =
         this.source.kind === 'live' ? describe(this.header) : `${this.source.title}: ${describe(this.header)}`;
-    const leaves = arrangement.rows.at(-1)?.nodes.length ?? 0;
     const said = [
       `${grouped(tree.keys)} keys`, `${arrangement.rows.length} level${arrangement.rows.length === 1 ? '' : 's'}`,
-      `${grouped(leaves)} leaves`
+      `${grouped(arrangement.width)} leaves`
     ];
     if (tree.latched > 0) said.push(`${tree.latched} latched`);
     if (tree.unposted > 0) said.push(`${tree.unposted} not posted`);

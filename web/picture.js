@@ -8,6 +8,7 @@ import {escape} from './marks.js';
 const f = (x) => Math.round(x * 10) / 10;
 
 function row_title(tree, row, r, rows) {
+  if (tree.header.index === 'radix' && r > 0) return `Depth ${r}`;  // leaves stand at several
   if (r === rows.length - 1 && rows.length > 1) return 'Leaves';
   if (r === 0 && row.nodes.length === 1) return rows.length === 1 ? 'Root leaf' : 'Root';
   return `Level ${row.level}`;
