@@ -8,6 +8,9 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 jobs="${ESPALIER_JOBS:-$(nproc)}"
 deps="${ESPALIER_DEPS:-}"
 [[ -z $deps ]] || deps="$(realpath -m "$deps")"
+# Python packages of the query engine: Arrow C++ comes with pyarrow, and tests compare answers with DuckDB's.
+arrow_version=25.0.1
+duckdb_version=2.0.0
 export NINJA_STATUS="[%f/%t, %es] "
 
 say() { printf '\n== %s\n' "$*"; }
