@@ -1,7 +1,7 @@
 // files.hpp - every change that the store makes to the file system, and files mapped into memory.
 //
-// A file is written under a temporary name, synced, renamed, and its folder synced: until the rename nobody sees it, and
-// after the sync nobody loses it. Tests derive from `file_layer` to fail or die before any operation.
+// A file is written under a temporary name, synced, renamed, and its folder synced: until the rename nobody sees it,
+// and after the sync nobody loses it. Tests derive from `file_layer` to fail or die before any operation.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,9 @@
 // sections.hpp - files made of named sections, each with a checksum, which are read by mapping them.
 //
-// Who saves something writes sections of plain bytes through `section_writer` and finds the same bytes, at addresses that
-// are multiples of 64, through `mapped_sections`. Framing, checksums and file names are the store's (docs/file-format.md).
-// A section is checked when it is first asked for, so that opening a large index reads what is used of it.
+// Who saves something writes sections of plain bytes through `section_writer` and finds the same bytes, at addresses
+// that are multiples of 64, through `mapped_sections`. Framing, checksums and file names are the store's
+// (docs/file-format.md). A section is checked when it is first asked for, so that opening a large index reads what is
+// used of it.
 #pragma once
 
 #include <atomic>
@@ -61,10 +62,12 @@ class section_writer {
 class mapped_sections {
  public:
   /// Checks what frames the sections, not yet the sections. `kind` is the kind of file that is expected.
-  [[nodiscard]] static std::shared_ptr<const mapped_sections> open(const std::filesystem::path& path, std::string_view kind);
+  [[nodiscard]] static std::shared_ptr<const mapped_sections> open(const std::filesystem::path& path,
+                                                                   std::string_view kind);
   /// The same over bytes that live longer than the answer, aligned as a mapped file's; errors name `path`.
   [[nodiscard]] static std::shared_ptr<const mapped_sections> over(std::span<const std::byte> bytes,
-                                                                   const std::filesystem::path& path, std::string_view kind);
+                                                                   const std::filesystem::path& path,
+                                                                   std::string_view kind);
   mapped_sections(const mapped_sections&) = delete;
   mapped_sections& operator=(const mapped_sections&) = delete;
   ~mapped_sections();
