@@ -1,0 +1,15 @@
+// parallel.hpp - loops over all cores inside the engine.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace espalier::engine {
+
+/// Calls body(i) for every i below n, in any order and at the same time; the first exception is thrown again here.
+void parallel_for(std::size_t n, const std::function<void(std::size_t)>& body);
+
+/// How many calls of a parallel loop run at once.
+[[nodiscard]] std::size_t parallel_width();
+
+}  // namespace espalier::engine

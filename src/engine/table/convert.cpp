@@ -1,0 +1,121 @@
+// convert.cpp - casts on load. Casts are checked: a number that does not fit is an error, never another number.
+#include "engine/table/convert.hpp"
+
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+#include <arrow/compute/cast.h>
+#include <arrow/compute/initialize.h>
+#include <arrow/datum.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "engine/parallel.hpp"
+#include "engine/table/arrow_result.hpp"
+
+namespace espalier::engine {
+namespace {
+
+using chunked = std::shared_ptr<arrow::ChunkedArray>;
+
+void start_compute_once() {
+  static const arrow::Status started = arrow::compute::Initialize();
+  require_ok(started, "Arrow's compute functions cannot be used");
+}
+
+// A varchar chunk has 32-bit offsets: longer chunks are cut until their parts fit.
+void append_fitting_parts(const std::shared_ptr<arrow::Array>& strings, arrow::ArrayVector& out) {
+  const auto& large = static_cast<const arrow::LargeStringArray&>(*strings);
+  const std::int64_t rows = large.length();
+  if (rows < 2 || large.value_offset(rows) - large.value_offset(0) <= std::numeric_limits<std::int32_t>::max()) {
+    out.push_back(strings);
+    return;
+  }
+  append_fitting_parts(strings->Slice(0, rows / 2), out);
+  append_fitting_parts(strings->Slice(rows / 2), out);
+}
+
+chunked with_fitting_chunks(const chunked& data) {
+  if (data->type()->id() != arrow::Type::LARGE_STRING) return data;
+  arrow::ArrayVector parts;
+  for (const auto& chunk : data->chunks()) append_fitting_parts(chunk, parts);
+  return std::make_shared<arrow::ChunkedArray>(std::move(parts), data->type());
+}
+
+// The same instants without their zone, which is how UTC is stored.
+chunked without_zone(const chunked& data) {
+  if (data->type()->id() != arrow::Type::TIMESTAMP) return data;
+  const auto& type = static_cast<const arrow::TimestampType&>(*data->type());
+  if (type.timezone().empty()) return data;
+  return value_of(data->View(arrow::timestamp(type.unit())), "A column of timestamps cannot be converted");
+}
+
+chunked cast_to(const chunked& data, const std::shared_ptr<arrow::DataType>& type, const std::string& name) {
+  if (data->type()->Equals(*type)) return data;
+  auto options = arrow::compute::CastOptions::Safe(type);
+  options.allow_time_truncate = true;  // nanoseconds to microseconds
+  const auto result = arrow::compute::Cast(arrow::Datum(data), options);
+  if (!result.ok()) {
+    throw error(fmt::format("Column '{}' cannot be converted from {} to {}: {}.", name, data->type()->ToString(),
+                            type->ToString(), reason_of(result.status())));
+  }
+  return result->chunked_array();
+}
+
+chunked converted_column(const chunked& data, const column& to) {
+  start_compute_once();
+  if (data->type()->id() == arrow::Type::DICTIONARY) {
+    const auto& values = static_cast<const arrow::DictionaryType&>(*data->type()).value_type();
+    return converted_column(cast_to(data, values, to.name), to);
+  }
+  return cast_to(with_fitting_chunks(without_zone(data)), arrow_type(to.type), to.name);
+}
+
+}  // namespace
+
+std::vector<column> loaded_columns(const arrow::Schema& schema) {
+  std::vector<column> columns;
+  std::set<std::string> seen;
+  for (const auto& field : schema.fields()) {
+    const std::string name = field->name().empty() ? fmt::format("column{}", columns.size()) : field->name();
+    if (!seen.insert(name).second) throw error(fmt::format("Two columns are called '{}': rename one of them.", name));
+    const auto type = loaded_type(*field->type());
+    if (!type) {
+      throw error(
+          fmt::format("Column '{}' has the type {}, which no table can hold: leave it out or convert it before.", name,
+                      field->type()->ToString()));
+    }
+    columns.push_back({name, *type, true});
+  }
+  if (columns.empty()) throw error("A table needs at least one column.");
+  return columns;
+}
+
+std::shared_ptr<arrow::Schema> stored_schema(const std::vector<column>& columns) {
+  arrow::FieldVector fields;
+  for (const auto& c : columns) fields.push_back(arrow::field(c.name, arrow_type(c.type), c.nullable));
+  return arrow::schema(std::move(fields));
+}
+
+std::shared_ptr<arrow::Table> converted(const std::shared_ptr<arrow::Table>& rows, const std::vector<column>& columns) {
+  if (static_cast<std::size_t>(rows->num_columns()) != columns.size()) {
+    throw error(fmt::format("Rows of {} columns do not fit a table of {}.", rows->num_columns(), columns.size()));
+  }
+  arrow::ChunkedArrayVector data(columns.size());
+  parallel_for(columns.size(),
+               [&](std::size_t i) { data[i] = converted_column(rows->column(static_cast<int>(i)), columns[i]); });
+  return arrow::Table::Make(stored_schema(columns), std::move(data), rows->num_rows());
+}
+
+std::string reason_of(const arrow::Status& status) {
+  std::string text = status.message();
+  text = text.substr(0, text.find('\n'));
+  while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
+  return text.empty() ? status.CodeAsString() : text;
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,23 @@
+// gather.hpp - values at given places of a chunked column, as one array.
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace espalier::engine {
+
+/// Where a row is: which chunk, and which row of it.
+struct row_place {
+  std::uint64_t offset;
+  std::uint32_t chunk;
+};
+
+/// In the order of `places`. Only stored types; varchar values of at most 2^31 - 1 bytes in all, else null is answered
+/// and the caller asks for fewer rows.
+[[nodiscard]] std::shared_ptr<arrow::Array> gathered(const arrow::ChunkedArray& from,
+                                                     std::span<const row_place> places);
+
+}  // namespace espalier::engine
