@@ -27,10 +27,10 @@ enum class file_format : std::uint8_t { csv, parquet, arrow };
 struct csv_options {
   char delimiter = ',';
   char quote = '"';
-  bool header = true;                        ///< the first line has the names; else they are column0, column1, ...
-  std::string null_text;                     ///< how NULL is written; never where it is quoted
-  std::vector<std::string> names;            ///< instead of the header's, for all columns
-  std::map<std::string, column_type> types;  ///< of columns by name; those of others are found from the values
+  bool header = true;                          ///< the first line has the names; else they are column0, column1, ...
+  std::string null_text{};                     ///< how NULL is written; never where it is quoted
+  std::vector<std::string> names{};            ///< instead of the header's, for all columns
+  std::map<std::string, column_type> types{};  ///< of columns by name; those of others are found from the values
 };
 
 /// Files that match `*`, `?` and `[...]` in the pattern, sorted; a name without such characters is itself. Throws where

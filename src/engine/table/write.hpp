@@ -1,6 +1,7 @@
 // write.hpp - rows into CSV, Parquet and Arrow files.
 #pragma once
 
+#include <arrow/io/type_fwd.h>
 #include <arrow/type_fwd.h>
 
 #include <filesystem>

@@ -1,0 +1,127 @@
+#include <arrow/buffer.h>
+#include <arrow/csv/api.h>
+#include <arrow/io/file.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+#include <arrow/util/cancel.h>
+#include <arrow/util/future.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "engine/table/arrow_result.hpp"
+#include "engine/table/read_formats.hpp"
+
+namespace espalier::engine {
+namespace {
+
+// Large blocks: types are guessed from the first, and each becomes a chunk of the table.
+constexpr std::int32_t csv_block_bytes = 8 << 20;
+constexpr double seconds_between_reports = 0.1;
+
+// A file that knows how far it has been read.
+class counted_stream final : public arrow::io::InputStream {
+ public:
+  explicit counted_stream(std::shared_ptr<arrow::io::ReadableFile> file) : file_(std::move(file)) {}
+
+  std::uint64_t done() const { return static_cast<std::uint64_t>(done_.load(std::memory_order_relaxed)); }
+
+  arrow::Status Close() override { return file_->Close(); }
+  bool closed() const override { return file_->closed(); }
+  arrow::Result<std::int64_t> Tell() const override { return file_->Tell(); }
+  arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
+    ARROW_ASSIGN_OR_RAISE(const std::int64_t read, file_->Read(bytes, out));
+    done_.fetch_add(read, std::memory_order_relaxed);
+    return read;
+  }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
+    ARROW_ASSIGN_OR_RAISE(auto buffer, file_->Read(bytes));
+    done_.fetch_add(buffer->size(), std::memory_order_relaxed);
+    return buffer;
+  }
+
+ private:
+  std::shared_ptr<arrow::io::ReadableFile> file_;
+  std::atomic<std::int64_t> done_{0};
+};
+
+bool has_generated_names(const csv_options& options) { return !options.header && options.names.empty(); }
+
+arrow::csv::ReadOptions csv_read_options(const csv_options& options) {
+  auto read = arrow::csv::ReadOptions::Defaults();
+  read.block_size = csv_block_bytes;
+  read.column_names = options.names;
+  read.autogenerate_column_names = has_generated_names(options);
+  read.skip_rows = options.header && !options.names.empty() ? 1 : 0;
+  return read;
+}
+
+arrow::csv::ParseOptions csv_parse_options(const csv_options& options, bool quoted_line_breaks) {
+  auto parse = arrow::csv::ParseOptions::Defaults();
+  parse.delimiter = options.delimiter;
+  parse.quote_char = options.quote;
+  parse.newlines_in_values = quoted_line_breaks;
+  return parse;
+}
+
+arrow::csv::ConvertOptions csv_convert_options(const csv_options& options,
+                                               const std::map<std::string, std::shared_ptr<arrow::DataType>>& types) {
+  auto convert = arrow::csv::ConvertOptions::Defaults();
+  convert.null_values = {options.null_text};
+  convert.strings_can_be_null = true;
+  convert.quoted_strings_can_be_null = false;
+  for (const auto& [name, type] : types) {
+    // Files without names have Arrow's, f0 and so on, until they are read.
+    const bool generated = has_generated_names(options) && name.starts_with("column");
+    convert.column_types[generated ? fmt::format("f{}", name.substr(std::string_view("column").size())) : name] = type;
+  }
+  return convert;
+}
+
+// Names as PostgreSQL's readers would give them, instead of Arrow's f0, f1.
+std::shared_ptr<arrow::Table> with_generated_names(const std::shared_ptr<arrow::Table>& rows,
+                                                   const csv_options& options) {
+  if (!has_generated_names(options)) return rows;
+  std::vector<std::string> names;
+  for (int i = 0; i < rows->num_columns(); ++i) names.push_back(fmt::format("column{}", i));
+  return value_of(rows->RenameColumns(names), "Columns cannot be named");
+}
+
+// Waits for the reader's threads; `tell` is called from here, and what it throws stops them first.
+std::shared_ptr<arrow::Table> wait_for(arrow::csv::TableReader& reader, arrow::StopSource& stop,
+                                       const std::filesystem::path& path, const counted_stream& stream,
+                                       std::uint64_t total, const progress& tell) {
+  auto rows = reader.ReadAsync();
+  try {
+    while (!rows.Wait(seconds_between_reports)) {
+      if (tell) tell("reading " + path.filename().string(), stream.done(), total);
+    }
+  } catch (...) {
+    stop.RequestStop();
+    rows.Wait();
+    throw;
+  }
+  return value_of(rows.result(), fmt::format("'{}' cannot be read as CSV", path.string()));
+}
+
+}  // namespace
+
+std::shared_ptr<arrow::Table> read_csv_file(const std::filesystem::path& path, const csv_options& options,
+                                            const std::map<std::string, std::shared_ptr<arrow::DataType>>& types,
+                                            const progress& tell) {
+  const std::string what = fmt::format("'{}' cannot be read as CSV", path.string());
+  auto file = value_of(arrow::io::ReadableFile::Open(path.string()), what);
+  const auto total = static_cast<std::uint64_t>(value_of(file->GetSize(), what));
+  auto stream = std::make_shared<counted_stream>(std::move(file));
+  arrow::StopSource stop;
+  const arrow::io::IOContext context(stop.token());
+  auto reader =
+      value_of(arrow::csv::TableReader::Make(context, stream, csv_read_options(options),
+                                             csv_parse_options(options, has_quoted_line_breaks(path, options.quote)),
+                                             csv_convert_options(options, types)),
+               what);
+  return with_generated_names(wait_for(*reader, stop, path, *stream, total, tell), options);
+}
+
+}  // namespace espalier::engine
