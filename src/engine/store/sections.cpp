@@ -129,6 +129,7 @@ void mapped_sections::read_table(std::span<const std::byte> bytes, std::string_v
       trailer.table_checksum) {
     throw damaged_file(path_, "its table of sections has another checksum");
   }
+  checksum_ = trailer.checksum;
   std::uint64_t expected = sizeof(file_header);
   for (std::uint64_t i = 0; i < trailer.sections; ++i) {
     const auto section = read_block<table_entry>(bytes, trailer.table_offset + i * sizeof(table_entry));
@@ -220,7 +221,7 @@ void file_section_writer::end() {
   section.checksum = state_->checksum.value();
 }
 
-void file_section_writer::finish() {
+std::uint64_t file_section_writer::finish() {
   end();
   file_trailer trailer;
   trailer.table_offset = file_.position();
@@ -230,6 +231,7 @@ void file_section_writer::finish() {
   put(table);
   trailer.checksum = block_checksum(trailer);
   put(std::as_bytes(std::span(&trailer, 1)));
+  return trailer.checksum;
 }
 
 }  // namespace espalier::engine

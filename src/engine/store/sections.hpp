@@ -74,6 +74,8 @@ class mapped_sections {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] bool has(std::string_view name) const noexcept;
+  /// Of the file as a whole: what file_section_writer::finish answered.
+  [[nodiscard]] std::uint64_t checksum() const noexcept { return checksum_; }
 
   /// The section's bytes; throws damaged_file where it is missing or its checksum is another.
   [[nodiscard]] std::span<const std::byte> get(std::string_view name) const;
@@ -114,6 +116,7 @@ class mapped_sections {
 
   std::unique_ptr<mapped_file> file_;
   std::filesystem::path path_;
+  std::uint64_t checksum_ = 0;
   std::vector<entry> entries_;
   mutable std::unique_ptr<std::atomic<bool>[]> checked_;
 };
@@ -126,7 +129,8 @@ class file_section_writer final : public section_writer {
 
   void begin(std::string_view name) override;
   void write(std::span<const std::byte> bytes) override;
-  void finish();
+  /// Answers the checksum of the trailer, which covers those of all sections.
+  std::uint64_t finish();
 
  private:
   struct state;

@@ -38,15 +38,13 @@ batch_list read_stream_batches(const std::shared_ptr<arrow::io::ReadableFile>& f
                                const std::string& what, const progress& tell, std::shared_ptr<arrow::Schema>& schema) {
   const auto reader = value_of(arrow::ipc::RecordBatchStreamReader::Open(file), what);
   schema = reader->schema();
-  const auto total = static_cast<std::uint64_t>(value_of(file->GetSize(), what));
   batch_list batches;
   while (true) {
     std::shared_ptr<arrow::RecordBatch> next;
     require_ok(reader->ReadNext(&next), what);
     if (!next) return batches;
     batches.push_back(std::move(next));
-    if (tell)
-      tell("reading " + path.filename().string(), static_cast<std::uint64_t>(value_of(file->Tell(), what)), total);
+    if (tell) tell("reading " + path.filename().string(), batches.size(), 0);
   }
 }
 
@@ -58,6 +56,7 @@ std::shared_ptr<arrow::Table> read_arrow_file(const std::filesystem::path& path,
   const auto start = value_of(file->ReadAt(0, static_cast<std::int64_t>(arrow_file_magic.size())), what);
   const bool is_file = start->size() == static_cast<std::int64_t>(arrow_file_magic.size()) &&
                        std::memcmp(start->data(), arrow_file_magic.data(), arrow_file_magic.size()) == 0;
+  require_ok(file->Seek(0), what);
   std::shared_ptr<arrow::Schema> schema;
   const auto batches =
       is_file ? read_file_batches(file, path, what, tell, schema) : read_stream_batches(file, path, what, tell, schema);

@@ -1,0 +1,193 @@
+#include "engine/store/catalog_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/store/checksum.hpp"
+#include "engine/store/sections.hpp"
+
+namespace espalier::engine {
+namespace {
+
+using json = nlohmann::json;
+
+constexpr std::string_view catalog_magic = "espalier catalog";
+constexpr int catalog_version = 1;
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+std::string hexadecimal(std::uint64_t value) { return fmt::format("{:016x}", value); }
+
+std::uint64_t from_hexadecimal(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (failure != std::errc{} || end != text.data() + text.size()) throw error("a checksum is no number");
+  return value;
+}
+
+json to_json(const file_record& file) {
+  return {{"file", file.name}, {"bytes", file.bytes}, {"checksum", hexadecimal(file.checksum)}, {"rows", file.rows}};
+}
+
+json to_json(const column& c) {
+  json described = {{"name", c.name}, {"type", sql_name({c.type.id})}, {"nullable", c.nullable}};
+  if (c.type.id == type_id::decimal) {
+    described["type"] = "numeric";
+    described["precision"] = c.type.precision;
+    described["scale"] = c.type.scale;
+  }
+  return described;
+}
+
+json to_json(const table_record& table) {
+  json described = {{"name", table.name},        {"about", table.about},     {"columns", json::array()},
+                    {"segments", json::array()}, {"indexes", json::array()}, {"live", nullptr}};
+  for (const auto& c : table.columns) described["columns"].push_back(to_json(c));
+  for (const auto& file : table.segments) described["segments"].push_back(to_json(file));
+  if (table.live) described["live"] = to_json(*table.live);
+  for (const auto& index : table.indexes) {
+    described["indexes"].push_back(
+        {{"name", index.name}, {"spec", index.spec}, {"file", index.file ? to_json(*index.file) : json(nullptr)}});
+  }
+  return described;
+}
+
+// A name the store could have given: it leads nowhere but into the folder.
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name.front() != '.' && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  });
+}
+
+file_record file_from(const json& described) {
+  file_record file{described.at("file").get<std::string>(), described.at("bytes").get<std::uint64_t>(),
+                   from_hexadecimal(described.at("checksum").get<std::string>()),
+                   described.at("rows").get<std::uint64_t>()};
+  if (!is_plain_name(file.name)) throw error("a file has an impossible name");
+  return file;
+}
+
+std::optional<file_record> optional_file_from(const json& described) {
+  if (described.is_null()) return std::nullopt;
+  return file_from(described);
+}
+
+column column_from(const json& described) {
+  const auto name = described.at("type").get<std::string>();
+  std::vector<int> modifiers;
+  if (name == "numeric") {
+    modifiers = {described.at("precision").get<int>(), described.at("scale").get<int>()};
+  }
+  const auto type = type_from_sql(name, modifiers);
+  if (!type) throw error("a column has an unknown type");
+  return {described.at("name").get<std::string>(), *type, described.at("nullable").get<bool>()};
+}
+
+table_record table_from(const json& described) {
+  table_record table;
+  table.name = described.at("name").get<std::string>();
+  table.about = described.at("about").get<std::string>();
+  for (const auto& c : described.at("columns")) table.columns.push_back(column_from(c));
+  for (const auto& file : described.at("segments")) table.segments.push_back(file_from(file));
+  table.live = optional_file_from(described.at("live"));
+  for (const auto& index : described.at("indexes")) {
+    table.indexes.push_back({index.at("name").get<std::string>(), index.at("spec").get<std::string>(),
+                             optional_file_from(index.at("file"))});
+  }
+  return table;
+}
+
+void require_distinct(const catalog_record& catalog) {
+  std::set<std::string> tables;
+  for (const auto& table : catalog.tables) {
+    if (!tables.insert(table.name).second) throw error("two tables have one name");
+  }
+}
+
+}  // namespace
+
+std::vector<file_record> files_of(const catalog_record& catalog) {
+  std::vector<file_record> files;
+  for (const auto& table : catalog.tables) {
+    files.insert(files.end(), table.segments.begin(), table.segments.end());
+    if (table.live) files.push_back(*table.live);
+    for (const auto& index : table.indexes) {
+      if (index.file) files.push_back(*index.file);
+    }
+  }
+  return files;
+}
+
+std::string catalog_text(const catalog_record& catalog) {
+  json contents = {{"generation", catalog.generation}, {"next_file", catalog.next_file}, {"tables", json::array()}};
+  for (const auto& table : catalog.tables) contents["tables"].push_back(to_json(table));
+  const std::string body = contents.dump() + "\n";
+  const json header = {{"magic", catalog_magic},
+                       {"version", catalog_version},
+                       {"bytes", body.size()},
+                       {"checksum", hexadecimal(checksum_of(bytes_of(body)))}};
+  return header.dump() + "\n" + body;
+}
+
+catalog_record parse_catalog_contents(std::string_view text, const std::filesystem::path& path) {
+  try {
+    const json contents = json::parse(text);
+    catalog_record catalog;
+    catalog.generation = contents.at("generation").get<std::uint64_t>();
+    catalog.next_file = contents.at("next_file").get<std::uint64_t>();
+    for (const auto& table : contents.at("tables")) catalog.tables.push_back(table_from(table));
+    require_distinct(catalog);
+    return catalog;
+  } catch (const json::exception&) {
+    throw damaged_file(path, "it is not the JSON of a catalog");
+  } catch (const error& e) {
+    throw damaged_file(path, e.what());
+  }
+}
+
+catalog_record parse_catalog(std::string_view text, const std::filesystem::path& path) {
+  const auto line_end = text.find('\n');
+  if (line_end == std::string_view::npos) throw damaged_file(path, "it is cut short");
+  const std::string_view body = text.substr(line_end + 1);
+  const json header = json::parse(text.substr(0, line_end), nullptr, false);
+  if (!header.is_object() || header.value("magic", json()) != catalog_magic) {
+    throw damaged_file(path, "it is no catalog of Espalier");
+  }
+  if (header.value("checksum", json()) != hexadecimal(checksum_of(bytes_of(body))) ||
+      header.value("bytes", json()) != body.size()) {
+    throw damaged_file(path, "it is cut short or its checksum is another");
+  }
+  const json version = header.value("version", json());
+  if (version != catalog_version) {
+    throw error(
+        fmt::format("'{}' has format version {}, and this program reads version {}: use the program that wrote it.",
+                    path.string(), version.dump(-1, ' ', true, json::error_handler_t::replace), catalog_version));
+  }
+  // The header is written in one way only: a change that left its meaning alone is seen too.
+  const json expected = {{"magic", catalog_magic},
+                         {"version", catalog_version},
+                         {"bytes", body.size()},
+                         {"checksum", hexadecimal(checksum_of(bytes_of(body)))}};
+  if (text.substr(0, line_end) != expected.dump()) throw damaged_file(path, "its first line was changed");
+  return parse_catalog_contents(body, path);
+}
+
+catalog_record read_catalog(const std::filesystem::path& folder) {
+  const auto path = folder / catalog_file_name;
+  const mapped_file file(path);
+  return parse_catalog({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path);
+}
+
+void write_catalog(file_layer& layer, const std::filesystem::path& folder, const catalog_record& catalog) {
+  output_file file(layer, folder / catalog_file_name);
+  file.write(bytes_of(catalog_text(catalog)));
+  file.finish();
+}
+
+}  // namespace espalier::engine

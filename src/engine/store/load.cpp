@@ -1,0 +1,53 @@
+#include "engine/store/load.hpp"
+
+#include <arrow/buffer.h>
+#include <arrow/record_batch.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/parallel.hpp"
+#include "engine/store/folder.hpp"
+
+namespace espalier::engine {
+
+table_version::pointer load_rows(const std::filesystem::path& folder, const table_record& table, row_check check,
+                                 const progress& tell) {
+  std::vector<std::shared_ptr<arrow::RecordBatch>> segments(table.segments.size());
+  // Some at a time, so that progress is told from this thread.
+  const std::size_t at_once = 4 * parallel_width();
+  for (std::size_t first = 0; first < segments.size(); first += at_once) {
+    if (tell) tell("opening " + table.name, first, segments.size());
+    parallel_for(std::min(at_once, segments.size() - first),
+                 [&](std::size_t i) { segments[first + i] = read_segment(folder, table.segments[first + i], check); });
+  }
+  std::shared_ptr<arrow::Buffer> live;
+  if (table.live) live = read_live(folder, *table.live);
+  try {
+    return table_version::restored(table.columns, std::move(segments), std::move(live),
+                                   table.live ? table.live->rows : 0);
+  } catch (const error& e) {
+    throw damaged_file(folder / catalog_file_name, e.what());
+  }
+}
+
+loaded_index load_index(const std::filesystem::path& folder, const index_record& index) {
+  loaded_index loaded{index.name, index.spec, nullptr};
+  if (index.file) {
+    const auto path = folder / index.file->name;
+    loaded.sections = mapped_sections::open(path, index_file_kind);
+    if (loaded.sections->checksum() != index.file->checksum) {
+      throw damaged_file(path, "it is not the one that the catalog names");
+    }
+  }
+  return loaded;
+}
+
+loaded_table load_table(const std::filesystem::path& folder, const table_record& table, row_check check,
+                        const progress& tell) {
+  loaded_table loaded{table.name, table.about, load_rows(folder, table, check, tell), {}};
+  for (const auto& index : table.indexes) loaded.indexes.push_back(load_index(folder, index));
+  return loaded;
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,32 @@
+// row_files.hpp - the rows of a table in files: segments as Arrow files, which any Arrow reader opens, and the mask of
+// live rows as sections.
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "engine/store/catalog_file.hpp"
+
+namespace espalier::engine {
+
+/// Not only what makes data unsafe to read is looked at, but every value.
+enum class row_check : std::uint8_t { quick, full };
+
+/// Writes one segment; the record has its size and the checksum of all its bytes.
+[[nodiscard]] file_record write_segment(file_layer& layer, const std::filesystem::path& path,
+                                        const arrow::RecordBatch& rows);
+/// The rows of a mapped file, which lives as long as they do. Throws damaged_file.
+[[nodiscard]] std::shared_ptr<arrow::RecordBatch> read_segment(const std::filesystem::path& folder,
+                                                               const file_record& file, row_check check);
+/// The same of bytes that live longer, aligned to 64, without a look at their checksum.
+[[nodiscard]] std::shared_ptr<arrow::RecordBatch> parse_segment(std::shared_ptr<arrow::Buffer> bytes,
+                                                                const std::filesystem::path& path, row_check check);
+
+[[nodiscard]] file_record write_live(file_layer& layer, const std::filesystem::path& path, const arrow::Buffer& bits,
+                                     std::uint64_t rows);
+[[nodiscard]] std::shared_ptr<arrow::Buffer> read_live(const std::filesystem::path& folder, const file_record& file);
+
+}  // namespace espalier::engine

@@ -1,0 +1,100 @@
+// store.hpp - a database in a folder: tables and indexes as they were at the last commit.
+//
+// Files of a state never change. A commit writes the files that the new state has and the old one has not, syncs them,
+// and replaces the catalog; then it removes what only the old state had. So a process that dies at any moment leaves
+// the old state or the new one, and files that no catalog names, which the next `open` removes.
+//
+// One process at a time has a folder open. Not for several threads at once.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/progress.hpp"
+#include "engine/store/files.hpp"
+#include "engine/store/sections.hpp"
+#include "engine/table/table_version.hpp"
+
+namespace espalier::engine {
+
+/// What is read back of an index. Without sections only its definition was kept: it is built anew.
+struct loaded_index {
+  std::string name;
+  std::string spec;
+  std::shared_ptr<const mapped_sections> sections;
+};
+
+struct loaded_table {
+  std::string name;
+  std::string about;
+  table_version::pointer rows;
+  std::vector<loaded_index> indexes;
+};
+
+/// What is to be kept of an index. `content` is a number that the caller changes whenever `save` would write something
+/// else, and that no other index ever has; the file of an unchanged number is kept. Without `save` only name and spec
+/// are.
+struct saved_index {
+  std::string name;
+  std::string spec;  ///< text that only the caller understands, as `about` of a table
+  std::uint64_t content = 0;
+  std::function<void(section_writer&)> save;
+};
+
+struct saved_table {
+  std::string name;
+  std::string about;
+  table_version::pointer rows;
+  std::vector<saved_index> indexes;
+};
+
+class store {
+ public:
+  /// Opens the database in a folder, or makes an empty one where there is none. Throws one sentence where another
+  /// process has it open, where a file is damaged, and where the folder has files but is no database.
+  [[nodiscard]] static std::unique_ptr<store> open(const std::filesystem::path& folder,
+                                                   file_layer& layer = plain_files(), const progress& tell = {});
+  store(const store&) = delete;
+  store& operator=(const store&) = delete;
+  ~store();
+
+  /// What was found when it was opened.
+  [[nodiscard]] const std::vector<loaded_table>& tables() const noexcept;
+  /// Lets go of what `tables()` holds beyond what the caller has taken.
+  void forget_tables() noexcept;
+  /// `content` of an index that was found, for the first commit that keeps it as it is.
+  [[nodiscard]] std::uint64_t content_of(const std::string& table, const std::string& index) const;
+  /// A number for `content` that this store has not seen.
+  [[nodiscard]] std::uint64_t new_content() noexcept;
+
+  /// From now on these are the tables. If it throws, they are what they were, with one exception: where the new catalog
+  /// was put in place but its folder could not be synced, the error says so, and the database has to be opened again.
+  void commit(const std::vector<saved_table>& tables);
+
+  [[nodiscard]] const std::filesystem::path& folder() const noexcept;
+
+ private:
+  struct state;
+  explicit store(std::unique_ptr<state> s);
+  std::unique_ptr<state> state_;
+};
+
+struct verify_report {
+  std::vector<std::string> problems;  ///< one sentence each; empty if all is right
+  std::uint64_t tables = 0;
+  std::uint64_t files = 0;
+  std::uint64_t rows = 0;  ///< live ones
+  std::uint64_t bytes = 0;
+};
+
+/// Looks at every byte of every file that the catalog names, and at every value. What indexes mean is checked by
+/// `check`, where it is given: it gets each index with its table and answers a problem or nothing.
+[[nodiscard]] verify_report verify(
+    const std::filesystem::path& folder,
+    const std::function<std::string(const loaded_table&, const loaded_index&)>& check = {}, const progress& tell = {});
+
+}  // namespace espalier::engine

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include "engine/store/catalog_file.hpp"
+#include "engine/store/folder.hpp"
+#include "engine/store/load.hpp"
+#include "engine/store/row_files.hpp"
+#include "engine/store/store.hpp"
+
+namespace espalier::engine {
+namespace {
+
+using index_check = std::function<std::string(const loaded_table&, const loaded_index&)>;
+
+// Runs `look` and notes what it throws, so that one damaged file does not hide the next.
+template <class Look>
+bool noted(verify_report& report, const Look& look) {
+  try {
+    look();
+    return true;
+  } catch (const std::exception& e) {
+    report.problems.emplace_back(e.what());
+    return false;
+  }
+}
+
+void verify_index(const std::filesystem::path& folder, const loaded_table& table, const index_record& record,
+                  const index_check& check, verify_report& report) {
+  noted(report, [&] {
+    const auto index = load_index(folder, record);
+    if (index.sections) index.sections->check_all();
+    const std::string problem = check && table.rows ? check(table, index) : std::string();
+    if (!problem.empty()) {
+      report.problems.push_back(fmt::format("Index '{}' of table '{}': {}", record.name, table.name, problem));
+    }
+  });
+}
+
+void verify_table(const std::filesystem::path& folder, const table_record& record, const index_check& check,
+                  const progress& tell, verify_report& report) {
+  bool all_segments = true;
+  for (std::size_t i = 0; i < record.segments.size(); ++i) {
+    if (tell) tell("checking " + record.name, i, record.segments.size());
+    all_segments &= noted(report, [&] { (void)read_segment(folder, record.segments[i], row_check::full); });
+  }
+  if (record.live) all_segments &= noted(report, [&] { (void)read_live(folder, *record.live); });
+  loaded_table table{record.name, record.about, nullptr, {}};
+  if (all_segments) {
+    noted(report, [&] { table.rows = load_rows(folder, record, row_check::quick, {}); });
+  }
+  if (table.rows) report.rows += table.rows->live_rows();
+  for (const auto& index : record.indexes) verify_index(folder, table, index, check, report);
+}
+
+}  // namespace
+
+verify_report verify(const std::filesystem::path& folder, const index_check& check, const progress& tell) {
+  verify_report report;
+  if (!std::filesystem::is_directory(folder)) {
+    throw error(fmt::format("There is no database '{}'.", folder.string()));
+  }
+  require_database_or_nothing(folder);
+  if (!std::filesystem::exists(folder / catalog_file_name)) {
+    throw error(fmt::format("'{}' is an empty folder and no database.", folder.string()));
+  }
+  const folder_lock lock(plain_files(), folder);
+  noted(report, [&] {
+    const auto catalog = read_catalog(folder);
+    report.tables = catalog.tables.size();
+    for (const auto& file : files_of(catalog)) {
+      ++report.files;
+      report.bytes += file.bytes;
+    }
+    for (const auto& table : catalog.tables) verify_table(folder, table, check, tell, report);
+  });
+  return report;
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,147 @@
+// kill_test.cpp - a commit that is killed, or fails, before each of its file operations.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine_store/fault_layer.hpp"
+#include "engine_store/sample_states.hpp"
+
+namespace {
+
+using namespace espalier::engine;
+using namespace espalier::test;
+
+// Runs `work` in a child; true if it lived to the end.
+template <class Work>
+bool lives_through(const Work& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      work();
+    } catch (const std::exception&) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : WEXITSTATUS(status) == 0);
+  return !WIFSIGNALED(status);
+}
+
+// The state of a folder after a fault: one of two, whole, with nothing left over.
+void expect_old_or_new(const std::filesystem::path& folder, const std::string& old_text, const std::string& new_text,
+                       const std::string& when) {
+  const std::string found = text_in(folder);
+  EXPECT_TRUE(found == old_text || found == new_text) << when;
+  const auto report = verify(folder);
+  EXPECT_TRUE(report.problems.empty()) << when << ": " << report.problems.front();
+  EXPECT_EQ(names_in(folder).size(), report.files + 2) << when;  // and catalog and lock
+}
+
+TEST(StoreKill, LeavesTheOldOrTheNewState) {
+  const scratch_folder scratch;
+  const auto first = first_state();
+  const auto second = second_state(first);
+  const std::string old_text = text_of(first);
+  const std::string new_text = text_of(second);
+  store::open(scratch.path() / "template")->commit(first);
+  int old_states = 0;
+  int at = 1;
+  for (bool lived = false; !lived; ++at) {
+    const auto folder = scratch.path() / std::to_string(at);
+    std::filesystem::copy(scratch.path() / "template", folder);
+    lived = lives_through([&] {
+      fault_layer layer(fault::kills, at);
+      store::open(folder, layer)->commit(second);
+    });
+    expect_old_or_new(folder, old_text, new_text, "killed at operation " + std::to_string(at));
+    old_states += text_in(folder) == old_text ? 1 : 0;
+    ASSERT_LT(at, 1000);
+  }
+  EXPECT_GT(old_states, 10);
+  EXPECT_LT(old_states, at - 1);
+}
+
+TEST(StoreKill, LeavesNothingOrAnEmptyDatabaseWhenItIsMade) {
+  const scratch_folder scratch;
+  int at = 1;
+  for (bool lived = false; !lived; ++at) {
+    const auto folder = scratch.path() / std::to_string(at);
+    lived = lives_through([&] {
+      fault_layer layer(fault::kills, at);
+      (void)store::open(folder, layer);
+    });
+    EXPECT_EQ(text_in(folder), "");
+    ASSERT_LT(at, 100);
+  }
+  EXPECT_GT(at, 5);
+}
+
+TEST(StoreKill, OpeningAfterAKillMayBeKilledToo) {
+  const scratch_folder scratch;
+  const auto first = first_state();
+  const auto second = second_state(first);
+  store::open(scratch.path() / "template")->commit(first);
+  // Enough files are left over for the opening to have work to do.
+  ASSERT_FALSE(lives_through([&] {
+    fault_layer layer(fault::kills, 20);
+    store::open(scratch.path() / "template", layer)->commit(second);
+  }));
+  int at = 1;
+  for (bool lived = false; !lived; ++at) {
+    const auto folder = scratch.path() / std::to_string(at);
+    std::filesystem::copy(scratch.path() / "template", folder);
+    lived = lives_through([&] {
+      fault_layer layer(fault::kills, at);
+      (void)store::open(folder, layer);
+    });
+    expect_old_or_new(folder, text_of(first), text_of(first), "killed at operation " + std::to_string(at));
+    ASSERT_LT(at, 100);
+  }
+  EXPECT_GT(at, 2);
+}
+
+TEST(StoreFailure, LeavesTheOldStateAndTheStoreUsable) {
+  const scratch_folder scratch;
+  const auto first = first_state();
+  const auto second = second_state(first);
+  store::open(scratch.path() / "template")->commit(first);
+  int uncertain = 0;
+  bool succeeded = false;
+  for (int at = 1; !succeeded; ++at) {
+    ASSERT_LT(at, 1000);
+    const auto folder = scratch.path() / std::to_string(at);
+    std::filesystem::copy(scratch.path() / "template", folder);
+    std::string failure;
+    {
+      fault_layer layer(fault::throws, at);
+      std::unique_ptr<store> opened;
+      try {
+        opened = store::open(folder, layer);
+        opened->commit(second);
+        succeeded = layer.operations() < at;
+      } catch (const espalier::error& e) {
+        failure = e.what();
+      }
+      if (opened && failure.find("open the database again") != std::string::npos) {
+        ++uncertain;
+        EXPECT_THROW(opened->commit(first), espalier::error);
+      } else if (opened && !failure.empty()) {
+        opened->commit(first);  // the disk is well again
+        EXPECT_EQ(text_of(first), text_of(first_state()));
+      }
+    }
+    const std::string found = text_in(folder);
+    const bool removal_failed = failure.empty();
+    if (removal_failed || failure.find("open the database again") != std::string::npos) {
+      EXPECT_EQ(found, text_of(second)) << at;
+    } else {
+      EXPECT_EQ(found, text_of(first)) << at;
+    }
+    EXPECT_TRUE(verify(folder).problems.empty()) << at;
+  }
+  EXPECT_EQ(uncertain, 1);
+}
+
+}  // namespace

@@ -1,0 +1,197 @@
+// store_test.cpp - what is committed is what is found again, and only what changed is written.
+#include "engine/store/store.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "engine_store/fault_layer.hpp"
+#include "engine_store/sample_states.hpp"
+#include "espalier/core/error.hpp"
+#include "support/engine_rows.hpp"
+
+namespace {
+
+using namespace espalier::engine;
+using namespace espalier::test;
+
+std::string refusal_of(const std::filesystem::path& folder) {
+  try {
+    (void)store::open(folder);
+  } catch (const espalier::error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Store, FindsWhatWasCommitted) {
+  const scratch_folder scratch;
+  const auto folder = scratch.path() / "new" / "db";
+  const auto first = first_state();
+  store::open(folder)->commit(first);
+  EXPECT_EQ(text_in(folder), text_of(first));
+  const auto second = second_state(first);
+  store::open(folder)->commit(second);
+  EXPECT_EQ(text_in(folder), text_of(second));
+}
+
+TEST(Store, ANewFolderIsAnEmptyDatabase) {
+  const scratch_folder scratch;
+  const auto folder = scratch.path() / "db";
+  EXPECT_EQ(text_in(folder), "");
+  EXPECT_EQ(text_in(folder), "");
+  EXPECT_TRUE(verify(folder).problems.empty());
+}
+
+TEST(Store, KeepsFilesOfWhatDidNotChange) {
+  const scratch_folder scratch;
+  const auto folder = scratch.path();
+  auto tables = first_state();
+  const auto opened = store::open(folder);
+  opened->commit(tables);
+  const auto before = names_in(folder);
+  opened->commit(tables);
+  EXPECT_EQ(names_in(folder), before);
+  tables[0].indexes[0].content = 77;
+  opened->commit(tables);
+  const auto after = names_in(folder);
+  std::vector<std::string> gone;
+  std::ranges::set_difference(before, after, std::back_inserter(gone));
+  ASSERT_EQ(gone.size(), 1U);
+  EXPECT_TRUE(gone[0].starts_with("index-")) << gone[0];
+}
+
+TEST(Store, KeepsFilesAcrossOpening) {
+  const scratch_folder scratch;
+  const auto folder = scratch.path();
+  store::open(folder)->commit(first_state());
+  const auto before = names_in(folder);
+  const auto opened = store::open(folder);
+  std::vector<saved_table> same;
+  for (const auto& table : opened->tables()) {
+    same.push_back({table.name, table.about, table.rows, {}});
+    for (const auto& index : table.indexes) {
+      const auto content = opened->content_of(table.name, index.name);
+      same.back().indexes.push_back({index.name, index.spec, content, {}});
+      if (index.sections) same.back().indexes.back().save = [](section_writer&) { FAIL() << "written again"; };
+    }
+  }
+  opened->forget_tables();
+  opened->commit(same);
+  EXPECT_EQ(names_in(folder), before);
+}
+
+TEST(Store, TablesMayShareRows) {
+  const scratch_folder scratch;
+  const auto rows = table_version::from(random_rows(20, 4));
+  const std::vector<saved_table> both = {{"a", "", rows, {}}, {"b", "", rows, {}}};
+  store::open(scratch.path())->commit(both);
+  EXPECT_EQ(text_in(scratch.path()), text_of(both));
+  const std::vector<saved_table> one = {both[1]};
+  store::open(scratch.path())->commit(one);
+  EXPECT_EQ(text_in(scratch.path()), text_of(one));
+}
+
+TEST(Store, RemovesWhatNoCatalogNamesAndNothingElse) {
+  const scratch_folder scratch;
+  const auto folder = scratch.path();
+  store::open(folder)->commit(first_state());
+  for (const char* name : {"rows-000999.arrow", "index-000998.sections.part", "catalog.json.part", "notes.txt"}) {
+    std::ofstream(folder / name) << "x";
+  }
+  (void)text_in(folder);
+  const auto names = names_in(folder);
+  EXPECT_TRUE(std::ranges::count(names, "notes.txt") == 1);
+  EXPECT_TRUE(
+      std::ranges::none_of(names, [](const auto& n) { return n.ends_with(".part") || n.find("999") != n.npos; }));
+}
+
+TEST(Store, RefusesFoldersOfOthers) {
+  const scratch_folder scratch;
+  std::ofstream(scratch.path() / "photo.jpg") << "x";
+  EXPECT_NE(refusal_of(scratch.path()).find("is no database"), std::string::npos);
+  EXPECT_NE(refusal_of(scratch.path() / "photo.jpg").find("not a folder"), std::string::npos);
+}
+
+TEST(Store, RefusesADatabaseWithoutItsCatalog) {
+  const scratch_folder scratch;
+  store::open(scratch.path())->commit(first_state());
+  const auto before = names_in(scratch.path());
+  std::filesystem::remove(scratch.path() / "catalog.json");
+  EXPECT_NE(refusal_of(scratch.path()).find("lost its catalog.json"), std::string::npos);
+  EXPECT_EQ(names_in(scratch.path()).size() + 1, before.size()) << "nothing but the catalog is gone";
+}
+
+TEST(Store, ASecondProcessIsRefused) {
+  const scratch_folder scratch;
+  const auto opened = store::open(scratch.path());
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(refusal_of(scratch.path()).find("open in another process") != std::string::npos ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(Store, EveryFileIsSyncedBeforeTheCatalogNamesIt) {
+  const scratch_folder scratch;
+  const auto first = first_state();
+  fault_layer layer;
+  const auto opened = store::open(scratch.path(), layer);
+  opened->commit(first);
+  opened->commit(second_state(first));
+  std::set<std::string> unsynced;
+  bool folder_synced = true;
+  int catalogs = 0;
+  for (const auto& [operation, name] : layer.events()) {
+    if (operation == file_operation::write) unsynced.insert(name);
+    if (operation == file_operation::sync) unsynced.erase(name);
+    if (operation == file_operation::sync_folder) folder_synced = true;
+    if (operation == file_operation::rename && name == "catalog.json") {
+      ++catalogs;
+      EXPECT_TRUE(unsynced.empty() && folder_synced);
+    }
+    if (operation == file_operation::rename) {
+      EXPECT_FALSE(unsynced.contains(name));
+      folder_synced = false;
+    }
+    if (operation == file_operation::remove) {
+      EXPECT_TRUE(folder_synced) << "the old state is gone before the new one is safe";
+    }
+  }
+  EXPECT_EQ(catalogs, 3);
+}
+
+TEST(StoreVerify, NamesEveryDamagedFile) {
+  const scratch_folder scratch;
+  store::open(scratch.path())->commit(first_state());
+  EXPECT_TRUE(verify(scratch.path()).problems.empty());
+  EXPECT_EQ(verify(scratch.path()).tables, 2U);
+  EXPECT_EQ(verify(scratch.path()).rows, 104U);
+  std::vector<std::string> damaged;
+  for (const auto& name : names_in(scratch.path())) {
+    if (name == "catalog.json" || name == "lock") continue;
+    std::filesystem::resize_file(scratch.path() / name, std::filesystem::file_size(scratch.path() / name) - 1);
+    damaged.push_back(name);
+  }
+  const auto report = verify(scratch.path());
+  ASSERT_EQ(report.problems.size(), damaged.size());
+  for (const auto& name : damaged) {
+    EXPECT_TRUE(std::ranges::any_of(report.problems, [&](const auto& p) { return p.find(name) != p.npos; })) << name;
+  }
+}
+
+TEST(StoreVerify, AsksWhatAnIndexMeans) {
+  const scratch_folder scratch;
+  store::open(scratch.path())->commit(first_state());
+  const auto report = verify(scratch.path(), [](const loaded_table& table, const loaded_index& index) {
+    EXPECT_EQ(table.rows->live_rows(), 104U);
+    return index.sections ? std::string("its rows are in the wrong order.") : std::string();
+  });
+  ASSERT_EQ(report.problems.size(), 1U);
+  EXPECT_EQ(report.problems[0], "Index 'by_a' of table 'orders': its rows are in the wrong order.");
+}
+
+}  // namespace
