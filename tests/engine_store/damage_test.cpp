@@ -1,0 +1,171 @@
+// damage_test.cpp - bit flips, cuts and additions anywhere in every kind of file: refused, never a crash.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <set>
+
+#include "engine/store/store.hpp"
+#include "engine_store/sample_states.hpp"
+#include "support/engine_rows.hpp"
+#include "support/load_any_file.hpp"
+
+namespace {
+
+using namespace espalier::engine;
+using namespace espalier::test;
+
+using byte_string = std::vector<std::uint8_t>;
+
+byte_string bytes_in(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void put_bytes(const std::filesystem::path& path, const byte_string& bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+// One change that makes other bytes of them.
+byte_string damaged(const byte_string& good, std::mt19937_64& random) {
+  byte_string bad = good;
+  switch (random() % 4) {
+    case 0:
+    case 1:
+      bad[random() % bad.size()] ^= static_cast<std::uint8_t>(1U << (random() % 8));
+      break;
+    case 2:
+      bad.resize(random() % bad.size());
+      break;
+    default:
+      bad.insert(bad.end(), 1 + random() % 100, static_cast<std::uint8_t>(random()));
+  }
+  return bad;
+}
+
+// Opening reads catalog, rows and live masks; sections of indexes are checked when they are asked for.
+bool is_refused(const std::filesystem::path& folder) {
+  try {
+    const auto opened = store::open(folder);
+    for (const auto& table : opened->tables()) {
+      for (const auto& index : table.indexes) {
+        if (index.sections) index.sections->check_all();
+      }
+    }
+    return false;
+  } catch (const espalier::error&) {
+    return true;
+  }
+}
+
+TEST(StoreDamage, AnyChangeOfAnyFileIsRefused) {
+  const scratch_folder scratch;
+  const auto folder = scratch.path();
+  store::open(folder)->commit(first_state());
+  std::mt19937_64 random(3);
+  std::set<std::string> kinds;
+  for (const auto& name : names_in(folder)) {
+    if (name == "lock") continue;
+    kinds.insert(name.substr(0, 4));
+    const auto good = bytes_in(folder / name);
+    for (int i = 0; i < 250; ++i) {
+      put_bytes(folder / name, damaged(good, random));
+      ASSERT_TRUE(is_refused(folder)) << name << ", change " << i;
+      const auto report = verify(folder);
+      ASSERT_FALSE(report.problems.empty()) << name << ", change " << i;
+      ASSERT_NE(report.problems.front().find(name), std::string::npos) << report.problems.front();
+    }
+    put_bytes(folder / name, good);
+  }
+  EXPECT_EQ(kinds.size(), 4U) << "catalog, rows, live and index";
+  EXPECT_FALSE(is_refused(folder));
+}
+
+TEST(StoreDamage, AMissingFileIsNamed) {
+  const scratch_folder scratch;
+  store::open(scratch.path())->commit(first_state());
+  for (const auto& name : names_in(scratch.path())) {
+    if (name == "lock" || name == "catalog.json") continue;
+    const auto good = bytes_in(scratch.path() / name);
+    std::filesystem::remove(scratch.path() / name);
+    try {
+      (void)store::open(scratch.path());
+      ADD_FAILURE() << name;
+    } catch (const espalier::error& e) {
+      EXPECT_NE(std::string(e.what()).find(name), std::string::npos) << e.what();
+    }
+    put_bytes(scratch.path() / name, good);
+  }
+}
+
+TEST(StoreDamage, ALaterVersionIsNotTakenForDamage) {
+  const scratch_folder scratch;
+  store::open(scratch.path())->commit(first_state());
+  auto bytes = bytes_in(scratch.path() / "catalog.json");
+  std::string text(bytes.begin(), bytes.end());
+  text.replace(text.find("\"version\":1"), 11, "\"version\":2");
+  put_bytes(scratch.path() / "catalog.json", {text.begin(), text.end()});
+  try {
+    (void)store::open(scratch.path());
+    FAIL();
+  } catch (const espalier::error& e) {
+    EXPECT_NE(std::string(e.what()).find("format version 2"), std::string::npos) << e.what();
+  }
+}
+
+// What the fuzzer does, with mutations of our own: several changes at once, pieces copied and removed.
+byte_string mutated(byte_string bytes, std::mt19937_64& random) {
+  for (std::uint64_t changes = 1 + random() % 6; changes > 0 && !bytes.empty(); --changes) {
+    const std::size_t at = random() % bytes.size();
+    const std::size_t length = std::min<std::size_t>(bytes.size() - at, random() % 16);
+    const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+    switch (random() % 5) {
+      case 0:
+        bytes[at] = static_cast<std::uint8_t>(random());
+        break;
+      case 1:
+        bytes[at] ^= static_cast<std::uint8_t>(1U << (random() % 8));
+        break;
+      case 2:
+        bytes.erase(begin, begin + static_cast<std::ptrdiff_t>(length));
+        break;
+      case 3: {
+        const byte_string piece(begin, begin + static_cast<std::ptrdiff_t>(length));
+        const auto to = bytes.begin() + static_cast<std::ptrdiff_t>(random() % bytes.size());
+        bytes.insert(to, piece.begin(), piece.end());
+        break;
+      }
+      default:
+        std::fill(begin, begin + static_cast<std::ptrdiff_t>(length), random() % 2 == 0 ? 0x00 : 0xff);
+    }
+  }
+  return bytes;
+}
+
+TEST(LoadAnyFile, NeverDoesMoreThanRefuse) {
+  const scratch_folder scratch;
+  store::open(scratch.path())->commit(first_state());
+  std::mt19937_64 random(5);
+  for (const auto& name : names_in(scratch.path())) {
+    if (name == "lock") continue;
+    const auto good = bytes_in(scratch.path() / name);
+    for (int i = 0; i < 3000; ++i) {
+      const auto bytes = mutated(good, random);
+      if (name.starts_with("catalog")) {
+        const auto body = std::ranges::find(bytes, static_cast<std::uint8_t>('\n'));
+        load_any_file(stored_bytes::catalog, bytes);
+        load_any_file(stored_bytes::catalog_contents, {body, bytes.end()});
+      } else {
+        load_any_file(name.ends_with(".arrow") ? stored_bytes::segment : stored_bytes::sections, bytes);
+      }
+    }
+  }
+  for (const auto kind :
+       {stored_bytes::catalog, stored_bytes::catalog_contents, stored_bytes::sections, stored_bytes::segment}) {
+    load_any_file(kind, {});
+  }
+}
+
+}  // namespace
