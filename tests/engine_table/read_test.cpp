@@ -151,6 +151,15 @@ TEST(ReadFiles, MissingFilesFoldersAndStrangersAreRefused) {
   EXPECT_THROW((void)read_table(empty, file_format::csv), espalier::error);
 }
 
+TEST(ReadFiles, AlternativesKeepTheirOrderAndOddNamesTheirMeaning) {
+  const scratch_folder folder;
+  put_text(folder, "b.csv", "a\n1\n");
+  put_text(folder, "a,{1}.csv", "a\n2\n");
+  const auto rows = read_table(folder.file("{b.csv,a\\,\\{1\\}.csv}"), file_format::csv);
+  EXPECT_EQ(row_as_text(*rows, 0), std::vector<std::string>{"1"});
+  EXPECT_EQ(row_as_text(*rows, 1), std::vector<std::string>{"2"});
+}
+
 TEST(ReadFiles, FilesWithOtherColumnsAreNotMixed) {
   const scratch_folder folder;
   put_text(folder, "1.csv", "a,b\n1,2\n");

@@ -180,7 +180,7 @@ std::string_view to_string(file_format format) {
 }
 
 std::vector<std::filesystem::path> matching_files(const std::string& path_or_glob) {
-  if (std::filesystem::exists(path_or_glob) || path_or_glob.find_first_of("*?[") == std::string::npos) {
+  if (std::filesystem::exists(path_or_glob) || path_or_glob.find_first_of("*?[{") == std::string::npos) {
     if (!std::filesystem::exists(path_or_glob)) throw error(fmt::format("There is no file '{}'.", path_or_glob));
     if (std::filesystem::is_directory(path_or_glob)) {
       throw error(fmt::format("'{0}' is a folder: name its files, as in '{0}/*.parquet'.", path_or_glob));
@@ -189,7 +189,7 @@ std::vector<std::filesystem::path> matching_files(const std::string& path_or_glo
   }
   glob_t found{};
   std::vector<std::filesystem::path> files;
-  if (::glob(path_or_glob.c_str(), 0, nullptr, &found) == 0) {
+  if (::glob(path_or_glob.c_str(), GLOB_BRACE, nullptr, &found) == 0) {
     for (std::size_t i = 0; i < found.gl_pathc; ++i) {
       if (!std::filesystem::is_directory(found.gl_pathv[i])) files.emplace_back(found.gl_pathv[i]);
     }

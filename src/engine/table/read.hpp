@@ -33,8 +33,8 @@ struct csv_options {
   std::map<std::string, column_type> types{};  ///< of columns by name; those of others are found from the values
 };
 
-/// Files that match `*`, `?` and `[...]` in the pattern, sorted; a name without such characters is itself. Throws where
-/// nothing matches.
+/// Files that match `*`, `?` and `[...]` in the pattern, sorted; those of `{this,that}` in this order. A backslash takes
+/// the meaning of the next character away. The name of a file that exists is itself. Throws where nothing matches.
 [[nodiscard]] std::vector<std::filesystem::path> matching_files(const std::string& path_or_glob);
 
 /// Everything in the files, which must agree in their columns, in stored types. Uses all cores. Throws one sentence
