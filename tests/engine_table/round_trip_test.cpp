@@ -20,7 +20,8 @@ class RoundTrip : public ::testing::TestWithParam<file_format> {};
 // CSV does not say which types its numbers have.
 csv_options types_for_csv() {
   csv_options options;
-  for (const auto& field : espalier::test::schema_of_all_types()->fields()) {
+  const auto schema = espalier::test::schema_of_all_types();
+  for (const auto& field : schema->fields()) {
     options.types[field->name()] = *stored_type(*field->type());
   }
   return options;
