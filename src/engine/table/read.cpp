@@ -97,14 +97,11 @@ bool has_types(const arrow::Table& table, const arrow_types& types) {
   });
 }
 
-// Names for columns must not move when types are given by name: those that Arrow generates are not ours.
 void read_differing_files_again(table_list& tables, const std::vector<std::filesystem::path>& paths,
                                 const csv_options& options, const progress& tell) {
   const auto types = agreed_types(tables);
-  csv_options with_names = options;
-  with_names.names = tables.front()->ColumnNames();
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    if (!has_types(*tables[i], types)) tables[i] = read_csv_file(paths[i], with_names, types, tell);
+    if (!has_types(*tables[i], types)) tables[i] = read_csv_file(paths[i], options, types, tell);
   }
 }
 
@@ -130,21 +127,25 @@ void require_utf8(const arrow::Table& table, const std::filesystem::path& path) 
   }
 }
 
-bool is_all_null_text(const arrow::Table& table, int column) {
-  return table.column(column)->type()->id() == arrow::Type::NA;
+// Arrow's own type for a column in which every value is NULL.
+bool is_without_values(const arrow::Table& table, std::size_t column) {
+  return table.column(static_cast<int>(column))->type()->id() == arrow::Type::NA;
 }
 
 // One list of columns for all files; a column without any value takes its type from the other files.
 std::vector<column> agreed_columns(const table_list& tables, const std::vector<std::filesystem::path>& paths) {
   auto columns = loaded_columns(*tables.front()->schema());
+  std::vector<bool> untyped;
+  for (std::size_t i = 0; i < columns.size(); ++i) untyped.push_back(is_without_values(*tables.front(), i));
   for (std::size_t t = 1; t < tables.size(); ++t) {
-    require_same_names(*tables.front()->schema(), *tables[t]->schema(), paths.front(), paths[t]);
     auto others = loaded_columns(*tables[t]->schema());
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (is_all_null_text(*tables.front(), static_cast<int>(i)) && columns[i].type.id == type_id::varchar) {
+      if (is_without_values(*tables[t], i)) {
+        others[i].type = columns[i].type;
+      } else if (untyped[i]) {
         columns[i].type = others[i].type;
+        untyped[i] = false;
       }
-      if (is_all_null_text(*tables[t], static_cast<int>(i))) others[i].type = columns[i].type;
     }
     require_same_types(columns, others, paths.front(), paths[t]);
   }
