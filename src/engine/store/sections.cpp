@@ -34,7 +34,7 @@ struct file_header {
   std::uint64_t checksum = 0;
 };
 
-struct table_entry {
+struct section_entry {
   std::array<char, max_section_name + 1> name{};
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
@@ -51,7 +51,7 @@ struct file_trailer {
   std::uint64_t checksum = 0;
 };
 
-static_assert(sizeof(file_header) == 64 && sizeof(table_entry) == 64 && sizeof(file_trailer) == 64);
+static_assert(sizeof(file_header) == 64 && sizeof(section_entry) == 64 && sizeof(file_trailer) == 64);
 
 template <class Block>
 std::uint64_t block_checksum(const Block& block) {
@@ -121,8 +121,8 @@ void mapped_sections::read_table(std::span<const std::byte> bytes, std::string_v
     throw damaged_file(path_, "it is cut short or its end has another checksum");
   }
   if (trailer.table_offset < sizeof(file_header) || trailer.table_offset > before_trailer ||
-      (before_trailer - trailer.table_offset) / sizeof(table_entry) != trailer.sections ||
-      (before_trailer - trailer.table_offset) % sizeof(table_entry) != 0) {
+      (before_trailer - trailer.table_offset) / sizeof(section_entry) != trailer.sections ||
+      (before_trailer - trailer.table_offset) % sizeof(section_entry) != 0) {
     throw damaged_file(path_, "its table of sections has an impossible size");
   }
   if (checksum_of(bytes.subspan(trailer.table_offset, before_trailer - trailer.table_offset)) !=
@@ -132,7 +132,7 @@ void mapped_sections::read_table(std::span<const std::byte> bytes, std::string_v
   checksum_ = trailer.checksum;
   std::uint64_t expected = sizeof(file_header);
   for (std::uint64_t i = 0; i < trailer.sections; ++i) {
-    const auto section = read_block<table_entry>(bytes, trailer.table_offset + i * sizeof(table_entry));
+    const auto section = read_block<section_entry>(bytes, trailer.table_offset + i * sizeof(section_entry));
     const std::uint64_t room = trailer.table_offset - expected;
     if (section.offset != expected || section.bytes > room || section.bytes + padding_after(section.bytes) > room) {
       throw damaged_file(path_, "its table of sections contradicts itself");
@@ -174,7 +174,7 @@ void mapped_sections::check_all() const {
 }
 
 struct file_section_writer::state {
-  std::vector<table_entry> table;
+  std::vector<section_entry> table;
   running_checksum checksum;
   bool open = false;
 };
@@ -193,7 +193,7 @@ void file_section_writer::put(std::span<const std::byte> bytes) { file_.write(by
 
 void file_section_writer::begin(std::string_view name) {
   end();
-  table_entry next;
+  section_entry next;
   set_text(next.name, name);
   for (const auto& other : state_->table) {
     if (text_of(other.name) == name) throw error(fmt::format("A file cannot have two sections '{}'.", name));
