@@ -17,7 +17,23 @@
 #include "engine/store/files.hpp"
 
 namespace espalier::engine {
+
+// Not unnamed: a class of the header has some, and several files may be compiled as one.
+namespace detail {
+
+struct section_entry {
+  std::array<char, max_section_name + 1> name{};
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;
+  std::array<std::uint64_t, 2> reserved{};
+};
+
+}  // namespace detail
+
 namespace {
+
+using detail::section_entry;
 
 static_assert(std::endian::native == std::endian::little, "files are written as memory holds them");
 
@@ -32,14 +48,6 @@ struct file_header {
   std::array<char, 16> kind{};
   std::array<std::uint64_t, 3> reserved{};
   std::uint64_t checksum = 0;
-};
-
-struct section_entry {
-  std::array<char, max_section_name + 1> name{};
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t checksum = 0;
-  std::array<std::uint64_t, 2> reserved{};
 };
 
 struct file_trailer {

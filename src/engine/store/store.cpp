@@ -16,7 +16,9 @@
 #include "engine/store/row_files.hpp"
 
 namespace espalier::engine {
-namespace {
+
+// Not unnamed: a class of the header has one, and several files may be compiled as one.
+namespace detail {
 
 // Which file holds what. Addresses stand for contents, so whoever has such a list also keeps the tables.
 struct known_files {
@@ -24,6 +26,12 @@ struct known_files {
   std::unordered_map<const arrow::Buffer*, file_record> live;
   std::map<std::uint64_t, file_record> indexes;  // by content
 };
+
+}  // namespace detail
+
+namespace {
+
+using detail::known_files;
 
 // Writes what a state has and the known files have not. Unless `keep` is called, files written are removed again.
 class state_writer {
