@@ -9,6 +9,7 @@
 #include "engine/store/store.hpp"
 #include "engine_store/sample_states.hpp"
 #include "support/engine_rows.hpp"
+#include "support/less_work.hpp"
 #include "support/load_any_file.hpp"
 
 namespace {
@@ -70,7 +71,7 @@ TEST(StoreDamage, AnyChangeOfAnyFileIsRefused) {
     if (name == "lock") continue;
     kinds.insert(name.substr(0, 4));
     const auto good = bytes_in(folder / name);
-    for (int i = 0; i < 250; ++i) {
+    for (std::uint32_t i = 0; i < 240 / less_work; ++i) {
       put_bytes(folder / name, damaged(good, random));
       ASSERT_TRUE(is_refused(folder)) << name << ", change " << i;
       const auto report = verify(folder);
@@ -151,7 +152,7 @@ TEST(LoadAnyFile, NeverDoesMoreThanRefuse) {
   for (const auto& name : names_in(scratch.path())) {
     if (name == "lock") continue;
     const auto good = bytes_in(scratch.path() / name);
-    for (int i = 0; i < 3000; ++i) {
+    for (std::uint32_t i = 0; i < 3000 / less_work; ++i) {
       const auto bytes = mutated(good, random);
       if (name.starts_with("catalog")) {
         const auto body = std::ranges::find(bytes, static_cast<std::uint8_t>('\n'));
