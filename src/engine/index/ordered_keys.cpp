@@ -1,0 +1,144 @@
+#include "engine/index/ordered_keys.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/index/index_core.hpp"
+#include "engine/table/table_version.hpp"
+#include "espalier/device/cpu.hpp"
+
+namespace espalier::engine {
+
+namespace {
+
+/// Rows that have a key, and behind them those that have none.
+template <class Row>
+struct split_rows {
+  std::vector<Row> keyed, null;
+};
+
+template <class Row>
+split_rows<Row> split(const key_encoder& encoder, const encoded_keys& keys, const table_version& table) {
+  split_rows<Row> out;
+  const bool deleted = table.live_rows() != table.rows();
+  out.keyed.reserve(table.live_rows());
+  for (std::size_t row = 0; row < keys.size; ++row) {
+    if (deleted && table.is_deleted(row)) continue;
+    const bool aside = !encoder.is_composite() && keys.has_null(row);
+    (aside ? out.null : out.keyed).push_back(static_cast<Row>(row));
+  }
+  return out;
+}
+
+/// Sorts rows by their words; rows of equal words keep their order.
+template <class Word, class Row>
+std::vector<Word> sort_by_word(std::vector<Word> words, std::vector<Row>& rows, const device& host, unsigned from_bit,
+                               unsigned to_bit) {
+  if (std::is_sorted(words.begin(), words.end())) return words;
+  std::vector<Word> words_alt(words.size());
+  std::vector<Row> rows_alt(rows.size());
+  const bool swapped = cpu_backend(host).sort_pairs(words.data(), words_alt.data(), rows.data(), rows_alt.data(),
+                                                    sizeof(Row), rows.size(), from_bit, to_bit);
+  if (!swapped) return words;
+  rows.swap(rows_alt);
+  return words_alt;
+}
+
+template <class Row>
+number_array with_nulls(std::vector<Row> keyed, const std::vector<Row>& null) {
+  keyed.insert(keyed.end(), null.begin(), null.end());
+  return number_array(std::move(keyed));
+}
+
+template <class Word, class Row>
+ordered_keys order_words(const encoded_keys& keys, split_rows<Row> rows, bool unique, const device& host) {
+  std::vector<Word> words(rows.keyed.size());
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<Word>(keys.words[rows.keyed[i]]);
+  words = sort_by_word(std::move(words), rows.keyed, host, 0, 8 * sizeof(Word));
+  for (std::size_t i = 1; unique && i < words.size(); ++i) {
+    if (words[i] == words[i - 1] && !keys.has_null(rows.keyed[i])) throw key_is_there{rows.keyed[i]};
+  }
+  ordered_keys out;
+  out.null_rows = rows.null.size();
+  out.words = number_array(std::move(words));
+  out.rows = with_nulls(std::move(rows.keyed), rows.null);
+  return out;
+}
+
+/// The first eight bytes as a word of the same order; shorter strings end with zeros.
+std::uint64_t leading_word(std::string_view key) {
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i < 8; ++i) word = word << 8 | (i < key.size() ? static_cast<unsigned char>(key[i]) : 0u);
+  return word;
+}
+
+/// By leading words at first, then each run of equal ones by the rest.
+template <class Row>
+void sort_by_bytes(const encoded_keys& keys, std::vector<Row>& rows, const device& host) {
+  std::vector<std::uint64_t> words(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) words[i] = leading_word(keys.bytes[rows[i]]);
+  words = sort_by_word(std::move(words), rows, host, 0, 64);
+  for (std::size_t from = 0, to = 0; from < rows.size(); from = to) {
+    while (to < rows.size() && words[to] == words[from]) ++to;
+    if (to - from < 2) continue;
+    std::sort(rows.begin() + static_cast<std::ptrdiff_t>(from), rows.begin() + static_cast<std::ptrdiff_t>(to),
+              [&](Row a, Row b) {
+                const int order = keys.bytes[a].compare(keys.bytes[b]);
+                return order != 0 ? order < 0 : a < b;
+              });
+  }
+}
+
+template <class Row>
+ordered_keys order_bytes(const encoded_keys& keys, split_rows<Row> rows, bool unique, const device& host) {
+  sort_by_bytes(keys, rows.keyed, host);
+  auto own = std::make_shared<range_batch::byte_ends>();
+  std::vector<Row> starts;
+  for (std::size_t i = 0; i < rows.keyed.size(); ++i) {
+    const std::string_view key = keys.bytes[rows.keyed[i]];
+    if (i != 0 && key == keys.bytes[rows.keyed[i - 1]]) {
+      if (unique && !keys.has_null(rows.keyed[i])) throw key_is_there{rows.keyed[i]};
+      continue;
+    }
+    own->add(key);
+    starts.push_back(static_cast<Row>(i));
+  }
+  ordered_keys out;
+  if (starts.size() != rows.keyed.size()) {
+    starts.push_back(static_cast<Row>(rows.keyed.size()));
+    out.starts = number_array(std::move(starts));
+  }
+  out.strings = {own->bytes, own->offsets, own};
+  out.null_rows = rows.null.size();
+  out.rows = with_nulls(std::move(rows.keyed), rows.null);
+  return out;
+}
+
+template <class Row>
+ordered_keys order(const key_encoder& encoder, const encoded_keys& keys, const table_version& table, bool unique,
+                   const device& host) {
+  auto rows = split<Row>(encoder, keys, table);
+  switch (encoder.form()) {
+    case key_form::word32:
+      return order_words<std::uint32_t>(keys, std::move(rows), unique, host);
+    case key_form::word64:
+      return order_words<std::uint64_t>(keys, std::move(rows), unique, host);
+    case key_form::bytes:
+      break;
+  }
+  return order_bytes(keys, std::move(rows), unique, host);
+}
+
+}  // namespace
+
+ordered_keys order_rows(std::shared_ptr<const key_encoder> encoder, const encoded_keys& keys,
+                        const table_version& table, bool unique, const device& host) {
+  // One less than 2^32 rows: the number behind the last one must fit as well.
+  const bool narrow = table.rows() < std::numeric_limits<std::uint32_t>::max();
+  ordered_keys out = narrow ? order<std::uint32_t>(*encoder, keys, table, unique, host)
+                            : order<std::uint64_t>(*encoder, keys, table, unique, host);
+  out.encoder = std::move(encoder);
+  return out;
+}
+
+}  // namespace espalier::engine
