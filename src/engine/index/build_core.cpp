@@ -1,0 +1,131 @@
+#include "engine/index/build_core.hpp"
+
+#include <arrow/chunked_array.h>
+#include <arrow/scalar.h>
+#include <arrow/table.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "engine/index/host_device.hpp"
+#include "engine/table/table_version.hpp"
+
+namespace espalier::engine {
+
+namespace {
+
+std::vector<column_type> types_of(const table_version& table, const index_spec& spec) {
+  std::vector<column_type> types;
+  for (const std::size_t c : spec.columns) types.push_back(table.columns()[c].type);
+  return types;
+}
+
+key_encoder::columns_of_rows data_of(const table_version& table, const index_spec& spec) {
+  key_encoder::columns_of_rows data;
+  for (const std::size_t c : spec.columns) data.push_back(table.data(c));
+  return data;
+}
+
+[[noreturn]] void refuse_kind(const table_version& table, const index_spec& spec) {
+  throw error(
+      fmt::format("index \"{}\": the keys {} do not fit 64 bits, which USING {} needs; create it USING radix or "
+                  "auto.",
+                  spec.name, column_names(table, spec), to_string(spec.kind)));
+}
+
+/// Does a static tree of these keys fit the GPU beside what is there, with room for answers?
+bool fits_device(const table_version& table, const key_encoder& encoder, const device& where) {
+  const std::size_t word = encoder.form() == key_form::word32 ? 4 : 8;
+  return where.kind() == device_kind::cpu || table.live_rows() * word * 5 / 4 < where.memory().free / 2;
+}
+
+index_kind choose(const table_version& table, const index_spec& spec, const key_encoder& encoder, const device& where) {
+  if (encoder.form() == key_form::bytes) return index_kind::radix;
+  if (spec.kind != index_kind::automatic) return spec.kind;
+  if (!fits_device(table, encoder, where)) return index_kind::hybrid;
+  return spec.unique && table.rows() == 0 ? index_kind::blink : index_kind::static_tree;
+}
+
+std::shared_ptr<const key_encoder> plan_keys(const table_version& table, const index_spec& spec, bool again) {
+  const auto types = types_of(table, spec);
+  const auto data = data_of(table, spec);
+  if (spec.kind != index_kind::radix) {
+    if (auto words = key_encoder::plan(types, data, true)) return words;
+    if (spec.kind != index_kind::automatic && !again) refuse_kind(table, spec);
+  }
+  return key_encoder::plan(types, data, false);
+}
+
+}  // namespace
+
+std::string column_names(const table_version& table, const index_spec& spec) {
+  std::vector<std::string> names;
+  for (const std::size_t c : spec.columns) names.push_back(table.columns()[c].name);
+  return fmt::format("({})", fmt::join(names, ", "));
+}
+
+void check_spec(const table_version& table, const index_spec& spec) {
+  const std::size_t n = table.columns().size();
+  if (spec.columns.empty()) throw error(fmt::format("index \"{}\": name at least one column.", spec.name));
+  std::set<std::size_t> seen;
+  for (const std::size_t c : spec.columns) {
+    if (c >= n || !seen.insert(c).second)
+      throw error(fmt::format("index \"{}\": each key column is a column of the table, and is named once.", spec.name));
+  }
+  for (const std::size_t c : spec.included) {
+    if (c >= n || !can_summarize(aggregate_function::min, table.columns()[c].type))
+      throw error(fmt::format("index \"{}\": included columns are ones with numbers, dates or times.", spec.name));
+  }
+}
+
+unique_violation violation(const table_version& table, const index_spec& spec, std::uint64_t row) {
+  const auto values = table.take(spec.columns, std::span(&row, 1));
+  std::vector<std::string> texts;
+  for (const auto& column : values->columns()) texts.push_back(column->GetScalar(0).ValueOrDie()->ToString());
+  return {fmt::format("index \"{}\" is unique, and the key {} = ({}) is there already.", spec.name,
+                      column_names(table, spec), fmt::join(texts, ", ")),
+          row};
+}
+
+ordered_keys read_keys(const table_version& table, const index_spec& spec,
+                       const std::shared_ptr<const key_encoder>& encoder, const device& where) {
+  const auto keys = encoder->encode(data_of(table, spec));
+  if (!keys) throw error(fmt::format("index \"{}\": the table has keys that the index cannot hold.", spec.name));
+  try {
+    return order_rows(encoder, *keys, table, spec.unique, host_of(where));
+  } catch (const key_is_there& twice) {
+    throw violation(table, spec, twice.row);
+  }
+}
+
+std::unique_ptr<index_core> make_core(index_kind kind, ordered_keys keys, const device& where) {
+  switch (kind) {
+    case index_kind::blink:
+      return make_blink_core(keys, where);
+    case index_kind::hybrid:
+      return make_hybrid_core(keys, where);
+    case index_kind::radix:
+      return make_radix_core(std::move(keys), where);
+    default:
+      return make_static_core(std::move(keys), where);
+  }
+}
+
+built_core build_core(const table_version& table, const index_spec& spec, const device& where, bool again,
+                      const index_progress& tell) {
+  const auto done = [&tell](double part) {
+    if (tell) tell(part);
+  };
+  done(0);
+  auto encoder = plan_keys(table, spec, again);
+  ordered_keys keys = read_keys(table, spec, encoder, where);
+  done(0.6);
+  auto core = make_core(choose(table, spec, *encoder, where), std::move(keys), where);
+  done(0.9);
+  for (const std::size_t c : spec.included) core->get_ready({table, c});
+  done(1);
+  return {std::move(encoder), std::move(core)};
+}
+
+}  // namespace espalier::engine
