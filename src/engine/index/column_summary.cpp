@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "engine/index/prefix_sums.hpp"
 #include "engine/index/pyramid.hpp"
 #include "engine/index/summary_values.hpp"
 #include "engine/table/table_version.hpp"
@@ -41,6 +42,9 @@ auto append_as() {
 /// T: how the column is computed with; booleans are numbers 0 and 1, decimals 128-bit integers.
 template <class T>
 class summary_of final : public column_summary {
+  // 2^64 sums of 64-bit integers fit 128 bits; those of decimals do not.
+  static constexpr bool has_prefix_sums = std::is_same_v<sum_node<T>, int128>;
+
  public:
   summary_of(const summary_source& source, const number_array& rows, const device& host)
       : type_(source.type()), host_(host) {
@@ -212,7 +216,7 @@ class summary_of final : public column_summary {
   std::vector<T> values_;            // by rank
   std::vector<std::uint8_t> valid_;  // empty: all are
   pyramid<std::uint64_t> counts_;    // of `valid_`
-  pyramid<sum_node<T>> sums_;
+  std::conditional_t<has_prefix_sums, prefix_sums, pyramid<sum_node<T>>> sums_;
   pyramid<extremes<T>> extremes_;
 };
 

@@ -1,0 +1,76 @@
+// prefix_sums.hpp - sums of integers over ranges of ranks, as the difference of two: exact in 128 bits, and for
+// integers only, since floats would lose small values behind large ones (they have a pyramid).
+//
+// Two levels, so that a value that changes has few sums behind it: blocks of 64 elements count from the start of their
+// group, groups of 64 blocks from the start of all.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "espalier/core/config.hpp"
+
+namespace espalier::engine {
+
+class prefix_sums {
+ public:
+  static constexpr std::size_t block = 64;
+  static constexpr std::size_t group = 64 * block;
+
+  /// leaves(from, to): the sum over elements of one block. run(n, body): body(i) for each i in [0, n).
+  template <class Leaves, class Run>
+  void build(std::size_t n, const Leaves& leaves, const Run& run) {
+    std::vector<int128> blocks(n / block + 1);  // whole ones, and the place behind them
+    std::vector<int128> groups(n / group + 1);
+    run(n / group + 1, [&](std::size_t g) { count_up(blocks, g, leaves); });
+    for (std::size_t g = 1; g < groups.size(); ++g)
+      groups[g] = groups[g - 1] + blocks[g * 64 - 1] + leaves(g * group - block, g * group);
+    blocks_ = std::move(blocks);
+    groups_ = std::move(groups);
+  }
+  [[nodiscard]] bool is_built() const { return !groups_.empty(); }
+
+  template <class Leaves>
+  [[nodiscard]] int128 fold(std::size_t from, std::size_t to, const Leaves& leaves) const {
+    if (from >= to) return 0;
+    if (from / block == (to - 1) / block) return leaves(from, to);
+    return below(to, leaves) - below(from, leaves);
+  }
+
+  /// Element i has changed.
+  template <class Leaves>
+  void update(std::size_t i, const Leaves& leaves) {
+    const std::size_t g = i / group;
+    const bool is_last = g + 1 == groups_.size();
+    const int128 before = is_last ? 0 : groups_[g + 1] - groups_[g];
+    count_up(blocks_, g, leaves);
+    if (is_last) return;
+    const int128 now = blocks_[g * 64 + 63] + leaves((g + 1) * group - block, (g + 1) * group);
+    for (std::size_t later = g + 1; later < groups_.size(); ++later) groups_[later] += now - before;
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return (blocks_.size() + groups_.size()) * sizeof(int128); }
+
+ private:
+  /// The blocks of a group.
+  template <class Leaves>
+  static void count_up(std::vector<int128>& blocks, std::size_t g, const Leaves& leaves) {
+    const std::size_t last = std::min(blocks.size(), (g + 1) * 64);
+    int128 total = 0;
+    for (std::size_t b = g * 64; b < last; ++b) {
+      blocks[b] = total;
+      if (b + 1 < last) total += leaves(b * block, (b + 1) * block);
+    }
+  }
+
+  template <class Leaves>
+  [[nodiscard]] int128 below(std::size_t i, const Leaves& leaves) const {
+    return groups_[i / group] + blocks_[i / block] + leaves(i / block * block, i);
+  }
+
+  std::vector<int128> blocks_;
+  std::vector<int128> groups_;
+};
+
+}  // namespace espalier::engine
