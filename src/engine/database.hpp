@@ -1,0 +1,113 @@
+// database.hpp - the engine as its users see it: tables and indexes by name, and SQL over them.
+//
+//   database db({.dir = "shop"});                       // or database db; for one that lives in memory
+//   db.execute("CREATE TABLE orders AS SELECT * FROM read_parquet('orders.parquet')");
+//   db.execute("CREATE INDEX by_day ON orders (day)");
+//   query_result r = db.execute("SELECT count(*), sum(price) FROM orders WHERE day BETWEEN '2024-01-01' AND
+//   '2024-01-31'");
+//
+// A statement is atomic: if it throws, tables, indexes and files are as they were before it. One thread at a time may
+// use a database; results are immutable Arrow tables and may be kept for as long as one likes.
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/progress.hpp"
+#include "engine/sql/error.hpp"
+#include "espalier/device/device.hpp"
+
+namespace espalier::engine {
+
+class catalog;
+
+struct database_options {
+  std::filesystem::path dir;              ///< where tables and indexes are kept; empty: in memory only
+  std::optional<espalier::device> where;  ///< where indexes live and work; none: the first GPU, else the CPU
+  bool use_indexes = true;                ///< false: every question is answered by scans (to compare)
+};
+
+/// Where the time of a statement went, in milliseconds.
+struct query_timings {
+  double parse = 0;
+  double plan = 0;
+  double run = 0;
+  double save = 0;  ///< writing to `dir`
+  [[nodiscard]] double total() const { return parse + plan + run + save; }
+};
+
+struct query_result {
+  std::shared_ptr<arrow::Table> rows;  ///< null for statements that answer no rows
+  std::string tag;                     ///< as PostgreSQL writes it: "SELECT 3", "INSERT 0 3", "CREATE TABLE"
+  std::string plan;                    ///< the text tree of EXPLAIN, filled by EXPLAIN only; its lines are also `rows`
+  query_timings timings;
+};
+
+namespace detail {
+class database_state;
+class prepared_state;
+}  // namespace detail
+
+/// A statement with parameters $1, $2, ... that is asked many times. Valid while its database lives; when tables change
+/// it plans itself anew.
+class prepared {
+ public:
+  explicit prepared(std::unique_ptr<detail::prepared_state> state);
+  prepared(prepared&&) noexcept;
+  prepared& operator=(prepared&&) noexcept;
+  ~prepared();
+
+  [[nodiscard]] std::size_t parameters() const;  ///< how many the statement has
+
+  /// Runs the statement once per row of `parameters` (column i is $i+1), all of them in as few calls of the indexes as
+  /// possible. Columns of the answer: `statement` (bigint, the row of `parameters` it belongs to, from 0), then those
+  /// of the SELECT. Answers of one statement are together, in the order of `parameters`.
+  [[nodiscard]] query_result execute(const arrow::Table& parameters);
+
+ private:
+  std::unique_ptr<detail::prepared_state> state_;
+};
+
+class database {
+ public:
+  explicit database(database_options options = {});
+  database(database&&) noexcept;
+  database& operator=(database&&) noexcept;
+  ~database();
+
+  /// Runs one statement (a trailing semicolon is allowed). Throws `sql_error`, or `error` where no statement is to
+  /// blame.
+  query_result execute(std::string_view sql, const progress& tell = {});
+
+  /// Runs the statements of a script one after the other. Statements before one that throws keep their effect, and
+  /// `sql_error::position` is a place in the whole script.
+  std::vector<query_result> run_script(std::string_view sql, const progress& tell = {});
+
+  /// Only SELECT can be prepared.
+  [[nodiscard]] prepared prepare(std::string_view sql);
+
+  [[nodiscard]] const catalog& tables() const;
+  [[nodiscard]] const espalier::device& where() const;
+
+ private:
+  std::unique_ptr<detail::database_state> state_;
+};
+
+/// The statements of a script, each without its semicolon, with the offset where it begins. A script that the grammar
+/// does not accept throws `sql_error`. `complete` tells a shell whether what was typed so far ends with a semicolon
+/// outside of strings and comments.
+struct script_statement {
+  std::size_t offset;
+  std::string text;
+};
+[[nodiscard]] std::vector<script_statement> split_script(std::string_view sql);
+[[nodiscard]] bool is_complete(std::string_view sql);
+
+}  // namespace espalier::engine
