@@ -30,4 +30,17 @@ class sql_error : public error {
   std::string excerpt_;
 };
 
+/// The same inside the engine, before the text of the statement is at hand. `position` < 0: no place.
+class located_error : public error {
+ public:
+  located_error(const std::string& sentence, int position);
+  [[nodiscard]] int position() const noexcept { return position_; }
+
+ private:
+  int position_;
+};
+
+/// Throws `located_error`.
+[[noreturn]] void refuse(int position, const std::string& sentence);
+
 }  // namespace espalier::engine

@@ -1,0 +1,224 @@
+// ast.hpp - a statement as it was written: names are not looked up yet, types not known.
+//
+// Every node has the byte position in the text that errors about it point to (-1: none).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace espalier::engine::ast {
+
+struct select;
+struct expression;
+using expression_ptr = std::unique_ptr<expression>;
+
+struct type_name {
+  std::string name;  ///< as PostgreSQL's catalog calls it: int4, numeric, varchar
+  std::vector<int> modifiers;
+  int position = -1;
+};
+
+enum class expression_kind {
+  column,         // names: [qualifier,] column
+  star,           // names: [qualifier]
+  null_literal,
+  integer,        // text
+  number,         // text: with a fraction, an exponent or more digits than an integer has
+  string,         // text
+  boolean,        // flag
+  parameter,      // number
+  op,             // text: operator; one or two args
+  logical_and,
+  logical_or,
+  logical_not,
+  is_null,        // flag: negated
+  truth_test,     // text: IS_TRUE, IS_NOT_TRUE, ...
+  between,        // value, low, high; flag: negated
+  in_list,        // value, then the list; flag: negated
+  in_query,       // value IN (query); flag: negated
+  exists,         // query
+  scalar_query,   // query
+  like,           // value, pattern; flag: negated; text: LIKE or ILIKE
+  distinct_from,  // flag: negated
+  case_when,      // operand or null first, then condition, result, ..., else or null last
+  coalesce,
+  nullif,
+  extreme,        // text: greatest or least
+  cast,           // type
+  call,           // text: function; flag: DISTINCT; number 1: (*)
+  use_default     // DEFAULT in VALUES
+};
+
+struct expression {
+  expression_kind kind;
+  int position = -1;
+  std::string text;
+  std::vector<std::string> names;
+  std::vector<expression_ptr> args;
+  bool flag = false;
+  int number = 0;
+  type_name type;
+  std::shared_ptr<select> query;
+};
+
+struct table_name {
+  std::string name;
+  int position = -1;
+};
+
+struct from_item;
+using from_ptr = std::unique_ptr<from_item>;
+
+enum class join_kind { inner, left, right, full, cross };
+
+struct from_item {
+  enum class what { table, function, query, join } kind = what::table;
+  int position = -1;
+  std::string alias;
+  std::vector<std::string> column_aliases;
+  table_name table;
+  std::string function;  ///< read_parquet, read_csv, read_arrow
+  std::vector<expression_ptr> args;
+  std::vector<std::pair<std::string, expression_ptr>> named_args;
+  std::shared_ptr<select> query;
+  bool lateral = false;
+  join_kind join = join_kind::inner;
+  from_ptr left, right;
+  expression_ptr condition;
+  std::vector<std::string> using_columns;
+};
+
+struct target {
+  std::string name;  ///< empty: none given
+  expression_ptr value;
+  int position = -1;
+};
+
+enum class nulls_order { standard, first, last };
+
+struct sort_key {
+  expression_ptr value;
+  bool descending = false;
+  nulls_order nulls = nulls_order::standard;
+};
+
+struct common_table {
+  std::string name;
+  std::vector<std::string> column_aliases;
+  std::shared_ptr<select> query;
+  int position = -1;
+};
+
+struct select {
+  std::vector<common_table> with;
+  bool distinct = false;
+  std::vector<target> targets;
+  std::vector<from_ptr> from;
+  expression_ptr where;
+  std::vector<expression_ptr> group_by;
+  expression_ptr having;
+  std::vector<sort_key> order_by;
+  expression_ptr limit, offset;
+  std::vector<std::vector<expression_ptr>> values;  ///< VALUES (...), (...): then targets and the rest are empty
+  std::shared_ptr<select> union_left, union_right;  ///< UNION [ALL]
+  bool union_all = false;
+  int position = -1;
+};
+
+struct column_definition {
+  std::string name;
+  type_name type;
+  bool not_null = false;
+  bool unique = false;
+  bool primary_key = false;
+  int position = -1;
+};
+
+struct create_table {
+  table_name table;
+  bool if_not_exists = false;
+  std::vector<column_definition> columns;
+  struct key {
+    std::vector<std::string> columns;
+    bool primary = false;
+    int position = -1;
+  };
+  std::vector<key> keys;  ///< UNIQUE (...) and PRIMARY KEY (...) of the table
+};
+
+struct create_table_as {
+  table_name table;
+  bool if_not_exists = false;
+  std::vector<std::string> columns;
+  std::shared_ptr<select> query;
+};
+
+struct create_index {
+  std::string name;
+  table_name table;
+  std::string method;  ///< static, blink, radix, hybrid, auto
+  std::vector<std::string> columns, included;
+  bool unique = false;
+  bool if_not_exists = false;
+};
+
+struct drop {
+  bool index = false;  ///< else tables
+  bool if_exists = false;
+  std::vector<std::string> names;
+};
+
+struct insert {
+  table_name table;
+  std::vector<std::string> columns;
+  std::shared_ptr<select> query;
+};
+
+struct update {
+  table_name table;
+  std::string alias;
+  std::vector<target> assignments;
+  expression_ptr where;
+};
+
+struct erase {
+  table_name table;
+  std::string alias;
+  expression_ptr where;
+};
+
+struct copy {
+  table_name table;  ///< or the query
+  std::vector<std::string> columns;
+  std::shared_ptr<select> query;
+  bool from = false;
+  std::string file;
+  std::vector<std::pair<std::string, std::string>> options;
+};
+
+struct analyze {
+  std::vector<table_name> tables;  ///< none: all
+};
+
+struct statement;
+
+struct explain {
+  bool analyze = false;
+  bool json = false;
+  std::shared_ptr<statement> query;
+};
+
+struct statement {
+  int position = 0;
+  int length = 0;
+  std::variant<std::shared_ptr<select>, create_table, create_table_as, create_index, drop, insert, update, erase, copy,
+               analyze, explain>
+      body;
+};
+
+}  // namespace espalier::engine::ast

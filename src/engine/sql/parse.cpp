@@ -1,0 +1,120 @@
+#include "engine/sql/parse.hpp"
+
+#include <pg_query.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/database.hpp"
+#include "engine/sql/error.hpp"
+#include "engine/sql/node_reader.hpp"
+#include "engine/sql/tree_reader.hpp"
+
+namespace espalier::engine {
+namespace {
+
+class parser_result {
+ public:
+  explicit parser_result(const std::string& text) : result_(pg_query_parse(text.c_str())) {}
+  ~parser_result() { pg_query_free_parse_result(result_); }
+  parser_result(const parser_result&) = delete;
+  parser_result& operator=(const parser_result&) = delete;
+  [[nodiscard]] const PgQueryParseResult& get() const { return result_; }
+
+ private:
+  PgQueryParseResult result_;
+};
+
+// The parser counts characters from 1, everyone else bytes from 0.
+int byte_of_character(std::string_view text, int character) {
+  if (character <= 0) return -1;
+  std::size_t at = 0;
+  for (int seen = 1; at < text.size(); ++at) {
+    const bool continues = (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+    if (!continues && seen++ == character) break;
+  }
+  return static_cast<int>(at);
+}
+
+std::string as_sentence(std::string message) {
+  if (!message.empty()) message[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(message[0])));
+  return message.empty() || message.back() == '.' ? message : message + ".";
+}
+
+void check_text(std::string_view text) {
+  if (const auto zero = text.find('\0'); zero != std::string_view::npos) {
+    refuse(static_cast<int>(zero), "A statement cannot contain the character NUL.");
+  }
+  if (text.size() > (std::size_t{64} << 20)) refuse(0, "A script longer than 64 MB is not read; split it or use COPY.");
+}
+
+nlohmann::json parse_tree(std::string_view text) {
+  check_text(text);
+  const parser_result parsed{std::string(text)};
+  if (const auto* problem = parsed.get().error) {
+    refuse(byte_of_character(text, problem->cursorpos), as_sentence(problem->message));
+  }
+  auto tree = nlohmann::json::parse(parsed.get().parse_tree, nullptr, false);
+  if (tree.is_discarded()) refuse(0, "The statement is not valid UTF-8, or the parser's tree cannot be read.");
+  return tree;
+}
+
+// Where the statement itself begins: the parser's location is behind the previous semicolon.
+std::size_t skip_blank(std::string_view text, std::size_t at) {
+  while (at < text.size()) {
+    if (std::isspace(static_cast<unsigned char>(text[at]))) {
+      ++at;
+    } else if (text.substr(at, 2) == "--") {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (text.substr(at, 2) == "/*" && text.find("*/", at) != std::string_view::npos) {
+      at = text.find("*/", at) + 2;
+    } else {
+      break;
+    }
+  }
+  return at;
+}
+
+}  // namespace
+
+std::vector<ast::statement> parse(std::string_view text) {
+  const auto tree = parse_tree(text);
+  std::vector<ast::statement> out;
+  node_reader root("script", tree, 0);
+  root.drop({"version"});
+  for (const auto* element : root.list("stmts")) {
+    node_reader one("RawStmt", *element, 0);
+    const auto start = skip_blank(text, static_cast<std::size_t>(one.number("stmt_location")));
+    const int length = one.number("stmt_len");
+    const auto* body = one.take("stmt");
+    if (!body) continue;
+    out.push_back(tree_reader(text).statement(*body, static_cast<int>(start), length));
+  }
+  return out;
+}
+
+std::vector<script_statement> split_script(std::string_view sql) try {
+  check_text(sql);
+  const std::string text(sql);
+  const auto result = pg_query_split_with_scanner(text.c_str());
+  std::vector<script_statement> out;
+  std::string problem;
+  int place = -1;
+  if (result.error) {
+    problem = as_sentence(result.error->message);
+    place = byte_of_character(sql, result.error->cursorpos);
+  }
+  for (int i = 0; !result.error && i < result.n_stmts; ++i) {
+    const auto start = static_cast<std::size_t>(result.stmts[i]->stmt_location);
+    const auto length = static_cast<std::size_t>(result.stmts[i]->stmt_len);
+    const auto first = skip_blank(sql, start);
+    if (first < start + length) out.push_back({first, text.substr(first, start + length - first)});
+  }
+  pg_query_free_split_result(result);
+  if (!problem.empty()) refuse(place, problem);
+  return out;
+} catch (const located_error& e) {
+  throw sql_error(e.what(), sql, e.position() < 0 ? std::nullopt : std::optional<std::size_t>(e.position()));
+}
+
+}  // namespace espalier::engine

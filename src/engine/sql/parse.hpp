@@ -1,0 +1,14 @@
+// parse.hpp - text to statements, by PostgreSQL's own parser.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "engine/sql/ast.hpp"
+
+namespace espalier::engine {
+
+/// The statements of a script. Throws `located_error`; positions are bytes of `text`.
+[[nodiscard]] std::vector<ast::statement> parse(std::string_view text);
+
+}  // namespace espalier::engine

@@ -1,0 +1,214 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/sql/error.hpp"
+#include "engine/sql/node_reader.hpp"
+#include "engine/sql/tree_reader.hpp"
+
+namespace espalier::engine {
+namespace {
+
+constexpr int deepest_query = 60;
+
+}  // namespace
+
+std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int around) {
+  const nlohmann::json& fields = is_node(node, "SelectStmt") ? node.begin().value() : node;
+  depth_ += 400 / deepest_query;
+  if (depth_ > 400) refuse(around, "Queries are nested too deeply; write them as several statements.");
+  node_reader reader("SelectStmt", fields, location_in(fields, around));
+  auto out = std::make_shared<ast::select>();
+  const int at = out->position = reader.position();
+  if (const auto* clause = reader.take("withClause")) with(*clause, at, *out);
+  for (const auto* element : reader.list("distinctClause")) {
+    if (!element->empty()) refuse(location_in(*element, at), "DISTINCT ON is not supported; use GROUP BY or LATERAL.");
+    out->distinct = true;
+  }
+  for (const auto* element : reader.list("targetList")) out->targets.push_back(target(*element, at));
+  for (const auto* element : reader.list("fromClause")) out->from.push_back(from(*element, at));
+  if (const auto* clause = reader.take("whereClause")) out->where = expression(*clause, at);
+  for (const auto* element : reader.list("groupClause")) out->group_by.push_back(expression(*element, at));
+  if (const auto* clause = reader.take("havingClause")) out->having = expression(*clause, at);
+  for (const auto* element : reader.list("sortClause")) out->order_by.push_back(sort_key(*element, at));
+  reader.only("limitOption", {"LIMIT_OPTION_DEFAULT", "LIMIT_OPTION_COUNT"});
+  if (const auto* clause = reader.take("limitCount")) out->limit = expression(*clause, at);
+  if (const auto* clause = reader.take("limitOffset")) out->offset = expression(*clause, at);
+  for (const auto* row : reader.list("valuesLists")) {
+    node_reader items = read_node(*row, at);
+    auto& values = out->values.emplace_back();
+    for (const auto* item : items.list("items")) values.push_back(expression(*item, at));
+    items.finish();
+  }
+  reader.only("op", {"SETOP_NONE", "SETOP_UNION"});
+  out->union_all = reader.flag("all");
+  const auto* left = reader.take("larg");
+  const auto* right = reader.take("rarg");
+  if (left && right) {
+    out->union_left = select(*left, at);
+    out->union_right = select(*right, at);
+  }
+  reader.finish();
+  depth_ -= 400 / deepest_query;
+  return out;
+}
+
+void tree_reader::with(const nlohmann::json& fields, int around, ast::select& out) {
+  node_reader reader("WithClause", fields, around);
+  for (const auto* element : reader.list("ctes")) {
+    node_reader table = read_node(*element, around);
+    auto& common = out.with.emplace_back();
+    common.position = table.position();
+    common.name = table.text("ctename");
+    common.column_aliases = table.strings("aliascolnames");
+    table.only("ctematerialized", {"CTEMaterializeDefault"});
+    const auto* query = table.take("ctequery");
+    if (!query || !is_node(*query, "SelectStmt")) refuse(table.position(), "Only SELECT may stand in WITH.");
+    common.query = select(*query, table.position());
+    table.finish();
+  }
+  reader.finish();
+}
+
+ast::target tree_reader::target(const nlohmann::json& node, int around) {
+  node_reader reader = read_node(node, around);
+  ast::target out;
+  out.position = reader.position();
+  out.name = reader.text("name");
+  if (const auto* value = reader.take("val")) out.value = expression(*value, reader.position());
+  reader.finish();
+  return out;
+}
+
+ast::sort_key tree_reader::sort_key(const nlohmann::json& node, int around) {
+  node_reader reader = read_node(node, around);
+  ast::sort_key out;
+  const auto* value = reader.take("node");
+  if (!value) refuse(reader.position(), "ORDER BY needs an expression.");
+  out.value = expression(*value, reader.position());
+  const std::string direction = reader.text("sortby_dir");
+  if (direction == "SORTBY_USING") refuse(out.value->position, "ORDER BY ... USING is not supported; use ASC or DESC.");
+  out.descending = direction == "SORTBY_DESC";
+  const std::string nulls = reader.text("sortby_nulls");
+  if (nulls == "SORTBY_NULLS_FIRST") out.nulls = ast::nulls_order::first;
+  if (nulls == "SORTBY_NULLS_LAST") out.nulls = ast::nulls_order::last;
+  reader.finish();
+  return out;
+}
+
+void tree_reader::alias(const nlohmann::json* fields, int around, std::string& name,
+                        std::vector<std::string>& columns) {
+  if (!fields) return;
+  node_reader reader("Alias", *fields, around);
+  name = reader.text("aliasname");
+  columns = reader.strings("colnames");
+  reader.finish();
+}
+
+ast::table_name tree_reader::table(const nlohmann::json& fields, int around, std::string* alias_name,
+                                   std::vector<std::string>* column_aliases) {
+  node_reader reader("RangeVar", fields, around);
+  ast::table_name out{reader.text("relname"), reader.position()};
+  reader.drop({"inh"});
+  reader.only("relpersistence", {"p"});
+  std::string name;
+  std::vector<std::string> columns;
+  if (const auto* given = reader.take("alias")) {
+    if (!alias_name) refuse(out.position, "A second name for the table is not supported here.");
+    alias(given, out.position, name, columns);
+  }
+  if (!columns.empty() && !column_aliases) refuse(out.position, "Names for columns are not supported here.");
+  if (alias_name) *alias_name = name;
+  if (column_aliases) *column_aliases = columns;
+  reader.finish();
+  return out;
+}
+
+ast::from_ptr tree_reader::from(const nlohmann::json& node, int around) {
+  node_reader reader = read_node(node, around);
+  auto out = std::make_unique<ast::from_item>();
+  out->position = reader.position();
+  if (reader.kind() == "RangeVar") {
+    out->kind = ast::from_item::what::table;
+    out->table = table(node.begin().value(), around, &out->alias, &out->column_aliases);
+    return out;
+  }
+  if (reader.kind() == "JoinExpr") return join(reader);
+  if (reader.kind() == "RangeFunction") return function(reader);
+  if (reader.kind() != "RangeSubselect") {
+    refuse(location_in(node, around),
+           fmt::format("This item of FROM is not supported (the parser calls it {}).", reader.kind()));
+  }
+  out->kind = ast::from_item::what::query;
+  out->lateral = reader.flag("lateral");
+  const auto* query = reader.take("subquery");
+  if (!query) refuse(around, "A subquery was expected here.");
+  out->position = location_in(*query, around);
+  out->query = select(*query, around);
+  alias(reader.take("alias"), out->position, out->alias, out->column_aliases);
+  reader.finish();
+  return out;
+}
+
+ast::from_ptr tree_reader::join(node_reader& reader) {
+  auto out = std::make_unique<ast::from_item>();
+  out->kind = ast::from_item::what::join;
+  const std::string kind = reader.text("jointype");
+  const auto* left = reader.take("larg");
+  const auto* right = reader.take("rarg");
+  if (!left || !right) refuse(reader.position(), "A join needs two sides.");
+  out->left = from(*left, reader.position());
+  out->right = from(*right, reader.position());
+  out->position = out->right->position;
+  out->join = kind == "JOIN_LEFT"    ? ast::join_kind::left
+              : kind == "JOIN_RIGHT" ? ast::join_kind::right
+              : kind == "JOIN_FULL"  ? ast::join_kind::full
+                                     : ast::join_kind::inner;
+  if (const auto* condition = reader.take("quals")) out->condition = expression(*condition, out->position);
+  out->using_columns = reader.strings("usingClause");
+  if (reader.take("join_using_alias") || reader.take("alias")) {
+    refuse(out->position, "A name for a whole join is not supported.");
+  }
+  reader.drop({"rtindex"});
+  if (!out->condition && out->using_columns.empty() && out->join == ast::join_kind::inner) {
+    out->join = ast::join_kind::cross;
+  }
+  reader.finish();
+  return out;
+}
+
+ast::from_ptr tree_reader::function(node_reader& reader) {
+  auto out = std::make_unique<ast::from_item>();
+  out->kind = ast::from_item::what::function;
+  const auto functions = reader.list("functions");
+  if (functions.size() != 1) refuse(reader.position(), "ROWS FROM is not supported.");
+  node_reader items = read_node(*functions[0], reader.position());
+  const auto list = items.list("items");
+  if (list.empty() || !is_node(*list[0], "FuncCall")) refuse(reader.position(), "A function was expected here.");
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    if (!list[i]->empty()) refuse(location_in(*list[i], reader.position()), "Column definitions are not supported here.");
+  }
+  node_reader call = read_node(*list[0], reader.position());
+  out->position = call.position();
+  const auto names = call.strings("funcname");
+  out->function = names.empty() ? std::string() : names.back();
+  call.drop({"funcformat"});
+  for (const auto* arg : call.list("args")) {
+    if (is_node(*arg, "NamedArgExpr")) {
+      node_reader named = read_node(*arg, out->position);
+      const auto* value = named.take("arg");
+      named.drop({"argnumber"});
+      if (!value) refuse(named.position(), "A named argument needs a value.");
+      out->named_args.emplace_back(named.text("name"), expression(*value, named.position()));
+      named.finish();
+    } else {
+      out->args.push_back(expression(*arg, out->position));
+    }
+  }
+  call.finish();
+  alias(reader.take("alias"), out->position, out->alias, out->column_aliases);
+  reader.finish();
+  return out;
+}
+
+}  // namespace espalier::engine
