@@ -24,15 +24,15 @@ struct type_name {
 };
 
 enum class expression_kind {
-  column,         // names: [qualifier,] column
-  star,           // names: [qualifier]
+  column,  // names: [qualifier,] column
+  star,    // names: [qualifier]
   null_literal,
-  integer,        // text
-  number,         // text: with a fraction, an exponent or more digits than an integer has
-  string,         // text
-  boolean,        // flag
-  parameter,      // number
-  op,             // text: operator; one or two args
+  integer,    // text
+  number,     // text: with a fraction, an exponent or more digits than an integer has
+  string,     // text
+  boolean,    // flag
+  parameter,  // number
+  op,         // text: operator; one or two args
   logical_and,
   logical_or,
   logical_not,
@@ -48,10 +48,10 @@ enum class expression_kind {
   case_when,      // operand or null first, then condition, result, ..., else or null last
   coalesce,
   nullif,
-  extreme,        // text: greatest or least
-  cast,           // type
-  call,           // text: function; flag: DISTINCT; number 1: (*)
-  use_default     // DEFAULT in VALUES
+  extreme,     // text: greatest or least
+  cast,        // type
+  call,        // text: function; flag: DISTINCT; number 1: (*)
+  use_default  // DEFAULT in VALUES
 };
 
 struct expression {

@@ -5,7 +5,8 @@
 namespace espalier::engine {
 namespace {
 
-std::string sentence_with_place(const std::string& sentence, std::string_view text, std::optional<std::size_t> position) {
+std::string sentence_with_place(const std::string& sentence, std::string_view text,
+                                std::optional<std::size_t> position) {
   if (!position) return sentence;
   const auto before = text.substr(0, std::min(*position, text.size()));
   const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;

@@ -156,7 +156,8 @@ expression_ptr tree_reader::operation(node_reader& reader) {
     add(left);
     add(right);
   } else {
-    refuse(at, fmt::format("This form of the operator '{}' is not supported (the parser calls it {}).", names[0], kind));
+    refuse(at,
+           fmt::format("This form of the operator '{}' is not supported (the parser calls it {}).", names[0], kind));
   }
   return out;
 }

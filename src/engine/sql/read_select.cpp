@@ -186,7 +186,8 @@ ast::from_ptr tree_reader::function(node_reader& reader) {
   const auto list = items.list("items");
   if (list.empty() || !is_node(*list[0], "FuncCall")) refuse(reader.position(), "A function was expected here.");
   for (std::size_t i = 1; i < list.size(); ++i) {
-    if (!list[i]->empty()) refuse(location_in(*list[i], reader.position()), "Column definitions are not supported here.");
+    if (!list[i]->empty())
+      refuse(location_in(*list[i], reader.position()), "Column definitions are not supported here.");
   }
   node_reader call = read_node(*list[0], reader.position());
   out->position = call.position();

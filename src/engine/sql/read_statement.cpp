@@ -36,7 +36,8 @@ std::vector<std::string> key_columns(node_reader& reader, const char* field) {
   std::vector<std::string> out;
   for (const auto* element : reader.list(field)) {
     node_reader item = read_node(*element, reader.position());
-    if (item.take("expr")) refuse(location_in(*element, reader.position()), "An index is over columns, not expressions.");
+    if (item.take("expr"))
+      refuse(location_in(*element, reader.position()), "An index is over columns, not expressions.");
     out.push_back(item.text("name"));
     const std::string order = item.text("ordering");
     if (order == "SORTBY_DESC") {
@@ -132,7 +133,8 @@ ast::column_definition tree_reader::column(node_reader& reader) {
     } else if (kind == "CONSTR_UNIQUE") {
       out.unique = true;
     } else if (kind != "CONSTR_NULL") {
-      refuse(constraint.position(), "Of the constraints of a column only NOT NULL, PRIMARY KEY and UNIQUE are supported.");
+      refuse(constraint.position(),
+             "Of the constraints of a column only NOT NULL, PRIMARY KEY and UNIQUE are supported.");
     }
     constraint.finish();
   }
@@ -252,7 +254,8 @@ ast::explain tree_reader::explain(node_reader& reader) {
     } else if (name == "format" && (value == "json" || value == "text")) {
       out.json = value == "json";
     } else if (!(on && (name == "costs" || name == "timing" || name == "summary"))) {
-      refuse(reader.position(), fmt::format("EXPLAIN takes ANALYZE and FORMAT text or json; '{}' is not supported.", name));
+      refuse(reader.position(),
+             fmt::format("EXPLAIN takes ANALYZE and FORMAT text or json; '{}' is not supported.", name));
     }
   }
   const auto* query = reader.take("query");

@@ -1,0 +1,74 @@
+#include <arrow/array.h>
+#include <arrow/compute/api_scalar.h>
+#include <arrow/compute/cast.h>
+#include <arrow/datum.h>
+#include <arrow/scalar.h>
+#include <arrow/type.h>
+
+#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/cast.hpp"
+#include "engine/exec/kernels.hpp"
+#include "engine/sql/error.hpp"
+
+namespace espalier::engine {
+namespace {
+
+namespace compute = arrow::compute;
+
+arrow::Datum checked(const char* name, const arrow::Datum& left, const arrow::Datum& right, int position) {
+  return value_of(compute::CallFunction(name, {left, right}), position);
+}
+
+// PostgreSQL: x / 0.0 is an error, not infinity.
+void refuse_zero(const arrow::Datum& divisor, const column_type& type, int position) {
+  const auto zero = value_of(arrow::MakeScalar(arrow_type(type), 0));
+  const auto hits = value_of(compute::CallFunction("equal", {divisor, arrow::Datum(zero)}), position);
+  if (hits.is_scalar()) {
+    const auto& hit = hits.scalar_as<arrow::BooleanScalar>();
+    if (hit.is_valid && hit.value) refuse(position, "Division by zero.");
+  } else if (static_cast<const arrow::BooleanArray&>(*hits.make_array()).true_count() > 0) {
+    refuse(position, "Division by zero.");
+  }
+}
+
+// a - (a / b) * b, where the quotient is truncated. The quotient of the least number and -1 does not fit, and its
+// remainder is 0: that divisor is replaced by 1.
+arrow::Datum remainder(const bound& e, const arrow::Datum& left, const arrow::Datum& right) {
+  const int at = e.position;
+  const auto type = arrow_type(e.type);
+  const auto minus_one = arrow::Datum(value_of(arrow::MakeScalar(type, -1)));
+  const auto one = arrow::Datum(value_of(arrow::MakeScalar(type, 1)));
+  const auto is_minus_one = value_of(compute::CallFunction("equal", {right, minus_one}), at);
+  const auto divisor = value_of(compute::CallFunction("if_else", {is_minus_one, one, right}), at);
+  const auto quotient = checked("divide_checked", left, divisor, at);
+  return checked("subtract_checked", left, checked("multiply_checked", quotient, divisor, at), at);
+}
+
+arrow::Datum days(const bound& e, const arrow::Datum& left, const arrow::Datum& right, const char* function) {
+  const auto count = value_of(compute::Cast(left, arrow::int32()), e.position);
+  const auto more = value_of(compute::Cast(right, arrow::int32()), e.position);
+  const auto sum = checked(function, count, more, e.position);
+  return value_of(compute::Cast(sum, arrow_type(e.type)), e.position);
+}
+
+}  // namespace
+
+arrow::Datum arithmetic(const bound& e, const arrow::Datum& left, const arrow::Datum& right) {
+  const auto left_type = e.args[0]->type.id;
+  const auto right_type = e.args[1]->type.id;
+  if (left_type == type_id::date || right_type == type_id::date) {
+    return days(e, left, right, e.kind == op::add ? "add_checked" : "subtract_checked");
+  }
+  if (e.kind == op::modulo) return remainder(e, left, right);
+  if (e.kind == op::divide && is_float(e.type.id)) refuse_zero(right, e.type, e.position);
+  const char* name = e.kind == op::add        ? "add_checked"
+                     : e.kind == op::subtract ? "subtract_checked"
+                     : e.kind == op::multiply ? "multiply_checked"
+                                              : "divide_checked";
+  const auto out = checked(name, left, right, e.position);
+  // Decimals: the binder's type may have fewer digits than Arrow's rule gives; values are checked against it.
+  const auto got = stored_type(*out.type());
+  return got && *got != e.type ? cast(out, *got, e.type, e.position) : out;
+}
+
+}  // namespace espalier::engine

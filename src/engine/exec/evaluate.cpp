@@ -1,0 +1,297 @@
+#include "engine/exec/evaluate.hpp"
+
+#include <arrow/array.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/array/util.h>
+#include <arrow/builder.h>
+#include <arrow/chunked_array.h>
+#include <arrow/compute/api_scalar.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/datum.h>
+#include <arrow/scalar.h>
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/cast.hpp"
+#include "engine/exec/kernels.hpp"
+#include "engine/sql/error.hpp"
+
+namespace espalier::engine {
+namespace {
+
+namespace compute = arrow::compute;
+
+arrow::Datum call(const char* name, const std::vector<arrow::Datum>& args, const bound& e) {
+  return value_of(compute::CallFunction(name, args), e.position);
+}
+
+std::shared_ptr<arrow::Array> as_array(const arrow::Datum& value, std::int64_t rows) {
+  if (value.is_array()) return value.make_array();
+  return value_of(arrow::MakeArrayFromScalar(*value.scalar(), rows));
+}
+
+// NULL counts as a value: IS [NOT] DISTINCT FROM.
+arrow::Datum distinct(const bound& e, const arrow::Datum& left, const arrow::Datum& right) {
+  const auto equal = compare(op::equal, left, right, e.args[0]->type, e.position);
+  const arrow::Datum no(std::make_shared<arrow::BooleanScalar>(false));
+  const auto surely_equal = call("coalesce", {equal, no}, e);
+  const auto both_null = call("and", {call("is_null", {left}, e), call("is_null", {right}, e)}, e);
+  const auto same_value = call("or", {surely_equal, both_null}, e);
+  return e.kind == op::is_not_distinct ? same_value : call("invert", {same_value}, e);
+}
+
+arrow::Datum truth(const bound& e, const arrow::Datum& value) {
+  const bool wants = e.kind == op::is_true || e.kind == op::is_not_true;
+  const arrow::Datum otherwise(std::make_shared<arrow::BooleanScalar>(!wants));
+  const auto known = call("coalesce", {value, otherwise}, e);
+  const bool inverted = (e.kind == op::is_false) || (e.kind == op::is_not_true);
+  return inverted ? call("invert", {known}, e) : known;
+}
+
+arrow::Datum match_like(const bound& e, const arrow::Datum& value, const arrow::Datum& pattern) {
+  if (!pattern.is_scalar()) refuse(e.position, "The pattern of LIKE has to be a constant.");
+  if (!pattern.scalar()->is_valid) return arrow::MakeNullScalar(arrow::boolean());
+  const compute::MatchSubstringOptions options(pattern.scalar_as<arrow::StringScalar>().value->ToString(),
+                                               e.number == 1);
+  return value_of(compute::CallFunction("match_like", {value}, &options), e.position);
+}
+
+// PostgreSQL ignores NULLs; Arrow does the same with skip_nulls. NaN is the greatest, which Arrow does not know.
+arrow::Datum extreme(const bound& e, const std::vector<arrow::Datum>& args) {
+  arrow::Datum best = args[0];
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    const auto better = compare(e.kind == op::greatest ? op::greater : op::less, args[i], best, e.type, e.position);
+    const arrow::Datum no(std::make_shared<arrow::BooleanScalar>(false));
+    const auto chosen = call("or", {call("coalesce", {better, no}, e), call("is_null", {best}, e)}, e);
+    best = call("if_else", {chosen, args[i], best}, e);
+  }
+  return best;
+}
+
+arrow::Datum fold_logic(const bound& e, const std::vector<arrow::Datum>& args) {
+  arrow::Datum out = args[0];
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    out = call(e.kind == op::logical_and ? "and_kleene" : "or_kleene", {out, args[i]}, e);
+  }
+  return out;
+}
+
+batch filtered(const batch& rows, const std::shared_ptr<arrow::Array>& selected) {
+  batch out;
+  out.ids = rows.ids;
+  out.rows = selected->length();
+  for (const auto& column : rows.columns) {
+    out.columns.push_back(value_of(compute::Take(*column, *selected, compute::TakeOptions::NoBoundsCheck())));
+  }
+  return out;
+}
+
+std::shared_ptr<arrow::Array> int64_array(const std::vector<std::int64_t>& values) {
+  arrow::Int64Builder builder;
+  check(builder.AppendValues(values));
+  return value_of(builder.Finish());
+}
+
+}  // namespace
+
+arrow::Datum evaluation::scalar_of(const bound_ptr& e) const {
+  if (e->kind == op::literal) return e->value;
+  if (e->kind == op::parameter) {
+    const auto i = static_cast<std::size_t>(e->number) - 1;
+    if (i >= parameters.size()) refuse(e->position, fmt::format("The parameter ${} has no value here.", e->number));
+    return parameters[i];
+  }
+  const auto found = subqueries.find(e->query.get());
+  if (found == subqueries.end()) refuse(e->position, "The engine did not run a subquery; please report it.");
+  const auto& rows = *found->second;
+  if (e->kind == op::exists_query) return arrow::Datum(rows.length() > 0);
+  if (rows.length() > 1) refuse(e->position, "A subquery that stands for one value returned more than one row.");
+  if (rows.length() == 0) return arrow::MakeNullScalar(arrow_type(e->type));
+  return value_of(rows.GetScalar(0));
+}
+
+arrow::Datum evaluation::membership(const bound_ptr& e, const batch& rows) const {
+  const auto value = datum(e->args[0], rows);
+  arrow::Datum set;
+  if (e->kind == op::in_query) {
+    const auto found = subqueries.find(e->query.get());
+    if (found == subqueries.end()) refuse(e->position, "The engine did not run a subquery; please report it.");
+    if (found->second->length() == 0) return arrow::Datum(false);
+    set = found->second;
+  } else {
+    arrow::ScalarVector values;
+    for (std::size_t i = 1; i < e->args.size(); ++i) values.push_back(scalar_of(e->args[i]).scalar());
+    const auto builder = value_of(arrow::MakeBuilder(arrow_type(e->args[0]->type)));
+    check(builder->AppendScalars(values), e->position);
+    set = value_of(builder->Finish());
+  }
+  const compute::SetLookupOptions options(set, compute::SetLookupOptions::INCONCLUSIVE);
+  return value_of(compute::CallFunction("is_in", {value}, &options), e->position);
+}
+
+// CASE and COALESCE: each part is evaluated for the rows that reach it only, so that a branch may guard another.
+arrow::Datum evaluation::lazily(const bound_ptr& e, const batch& rows) const {
+  const bool is_case = e->kind == op::case_when;
+  std::vector<std::int64_t> open(static_cast<std::size_t>(rows.rows));
+  std::iota(open.begin(), open.end(), 0);
+  std::vector<std::int64_t> place(open.size(), 0);
+  arrow::ArrayVector pieces;
+  std::int64_t placed = 0;
+  const auto settle = [&](const std::vector<std::int64_t>& which, std::shared_ptr<arrow::Array> values) {
+    for (const auto row : which) place[static_cast<std::size_t>(row)] = placed++;
+    pieces.push_back(std::move(values));
+  };
+  const std::size_t step = is_case ? 2 : 1;
+  for (std::size_t i = 0; i < e->args.size() && !open.empty(); i += step) {
+    const batch here = filtered(rows, int64_array(open));
+    const bool last = i + 1 == e->args.size();
+    if (last) {
+      settle(open, array(e->args[i], here));
+      open.clear();
+      break;
+    }
+    const auto tested = array(e->args[i], here);
+    std::vector<std::int64_t> taken, taken_here, rest;
+    for (std::size_t k = 0; k < open.size(); ++k) {
+      const auto row = static_cast<std::int64_t>(k);
+      const bool chosen =
+          tested->IsValid(row) && (!is_case || static_cast<const arrow::BooleanArray&>(*tested).Value(row));
+      (chosen ? taken : rest).push_back(open[k]);
+      if (chosen) taken_here.push_back(row);
+    }
+    const auto selection = int64_array(taken_here);
+    if (!taken.empty()) {
+      settle(taken,
+             is_case ? array(e->args[i + 1], filtered(here, selection)) : value_of(compute::Take(*tested, *selection)));
+    }
+    open = std::move(rest);
+  }
+  if (pieces.empty()) return value_of(arrow::MakeEmptyArray(arrow_type(e->type)));
+  const auto all = value_of(arrow::Concatenate(pieces), e->position);
+  return value_of(compute::Take(*all, *int64_array(place)));
+}
+
+arrow::Datum evaluation::datum(const bound_ptr& e, const batch& rows) const {
+  switch (e->kind) {
+    case op::column:
+      return rows.column(e->column);
+    case op::literal:
+    case op::parameter:
+    case op::scalar_query:
+    case op::exists_query:
+      return scalar_of(e);
+    case op::in_list:
+    case op::in_query:
+      return membership(e, rows);
+    case op::case_when:
+    case op::coalesce:
+      return lazily(e, rows);
+    case op::aggregate:
+      refuse(e->position, "An aggregate cannot stand here.");
+    default:
+      break;
+  }
+  std::vector<arrow::Datum> args;
+  args.reserve(e->args.size());
+  for (const auto& arg : e->args) args.push_back(datum(arg, rows));
+  switch (e->kind) {
+    case op::cast:
+      return cast(args[0], e->args[0]->type, e->type, e->position);
+    case op::negate:
+      return call("negate_checked", args, *e);
+    case op::logical_and:
+    case op::logical_or:
+      return fold_logic(*e, args);
+    case op::logical_not:
+      return call("invert", args, *e);
+    case op::is_null:
+      return call("is_null", args, *e);
+    case op::is_not_null:
+      return call("is_valid", args, *e);
+    case op::is_distinct:
+    case op::is_not_distinct:
+      return distinct(*e, args[0], args[1]);
+    case op::is_true:
+    case op::is_not_true:
+    case op::is_false:
+    case op::is_not_false:
+      return truth(*e, args[0]);
+    case op::like:
+      return match_like(*e, args[0], args[1]);
+    case op::greatest:
+    case op::least:
+      return extreme(*e, args);
+    case op::nullif: {
+      const auto equal = compare(op::equal, args[0], args[1], e->type, e->position);
+      const arrow::Datum no(std::make_shared<arrow::BooleanScalar>(false));
+      return call("if_else", {call("coalesce", {equal, no}, *e), arrow::MakeNullScalar(arrow_type(e->type)), args[0]},
+                  *e);
+    }
+    case op::function:
+      return call_function(*e, args);
+    default:
+      break;
+  }
+  if (is_comparison(e->kind)) return compare(e->kind, args[0], args[1], e->args[0]->type, e->position);
+  return arithmetic(*e, args[0], args[1]);
+}
+
+std::shared_ptr<arrow::Array> evaluation::array(const bound_ptr& e, const batch& rows) const {
+  return as_array(datum(e, rows), rows.rows);
+}
+
+std::shared_ptr<arrow::Scalar> evaluation::constant(const bound_ptr& e) const {
+  batch one;
+  one.rows = 1;
+  const auto value = datum(e, one);
+  return value.is_scalar() ? value.scalar() : value_of(value.make_array()->GetScalar(0));
+}
+
+std::shared_ptr<arrow::ChunkedArray> evaluation::column(const bound_ptr& e, const relation& rows) const {
+  if (e->kind == op::column) return rows.column(e->column);
+  std::set<column_id> wanted;
+  collect_columns(e, wanted);
+  arrow::ArrayVector pieces(batch_count(rows.rows));
+  for_each_batch(rows.rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
+    pieces[i] = array(e, slice(rows, begin, count, wanted));
+  });
+  return std::make_shared<arrow::ChunkedArray>(std::move(pieces), arrow_type(e->type));
+}
+
+relation evaluation::filter(const std::vector<bound_ptr>& conditions, const relation& rows) const {
+  if (conditions.empty() || rows.rows == 0) return rows;
+  std::vector<std::vector<std::shared_ptr<arrow::Array>>> pieces(batch_count(rows.rows));
+  const std::set<column_id> all(rows.ids.begin(), rows.ids.end());
+  std::vector<std::int64_t> lengths(pieces.size(), 0);
+  for_each_batch(rows.rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
+    batch now = slice(rows, begin, count, all);
+    for (const auto& condition : conditions) {
+      if (now.rows == 0) break;
+      const auto mask = array(condition, now);
+      const auto& bits = static_cast<const arrow::BooleanArray&>(*mask);
+      const std::int64_t kept = bits.true_count();
+      if (kept == now.rows) continue;
+      for (auto& column : now.columns) {
+        column =
+            value_of(compute::Filter(column, mask, compute::FilterOptions(compute::FilterOptions::DROP))).make_array();
+      }
+      now.rows = kept;
+    }
+    lengths[i] = now.rows;
+    pieces[i] = std::move(now.columns);
+  });
+  relation out;
+  for (const auto length : lengths) out.rows += length;
+  for (std::size_t c = 0; c < rows.ids.size(); ++c) {
+    arrow::ArrayVector chunks;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (lengths[i] > 0) chunks.push_back(pieces[i][c]);
+    }
+    out.add(rows.ids[c], std::make_shared<arrow::ChunkedArray>(std::move(chunks), rows.columns[c]->type()));
+  }
+  return out;
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,40 @@
+// evaluate.hpp - expressions over batches.
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/exec/relation.hpp"
+#include "engine/sql/bound.hpp"
+
+namespace arrow {
+struct Datum;
+}
+
+namespace espalier::engine {
+
+/// What expressions need beside their row: parameters, and answers of subqueries without outer columns.
+struct evaluation {
+  std::vector<std::shared_ptr<arrow::Scalar>> parameters;                       ///< $1 first
+  std::map<const plan_node*, std::shared_ptr<arrow::ChunkedArray>> subqueries;  ///< their first columns
+
+  /// A value for each row of the batch. Errors point to the expression.
+  [[nodiscard]] std::shared_ptr<arrow::Array> array(const bound_ptr& e, const batch& rows) const;
+  /// The value of an expression without columns.
+  [[nodiscard]] std::shared_ptr<arrow::Scalar> constant(const bound_ptr& e) const;
+  /// A column for each row of a relation, batch by batch on several threads.
+  [[nodiscard]] std::shared_ptr<arrow::ChunkedArray> column(const bound_ptr& e, const relation& rows) const;
+  /// The rows for which all conditions are true, checked one after the other: a later one sees only rows that passed.
+  [[nodiscard]] relation filter(const std::vector<bound_ptr>& conditions, const relation& rows) const;
+
+ private:
+  [[nodiscard]] arrow::Datum datum(const bound_ptr& e, const batch& rows) const;
+  [[nodiscard]] arrow::Datum lazily(const bound_ptr& e, const batch& rows) const;
+  [[nodiscard]] arrow::Datum membership(const bound_ptr& e, const batch& rows) const;
+  [[nodiscard]] arrow::Datum scalar_of(const bound_ptr& e) const;
+};
+
+}  // namespace espalier::engine

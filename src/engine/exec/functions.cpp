@@ -1,0 +1,157 @@
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/compute/api_scalar.h>
+#include <arrow/compute/cast.h>
+#include <arrow/datum.h>
+#include <arrow/scalar.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <string>
+
+#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/kernels.hpp"
+#include "engine/sql/error.hpp"
+
+namespace espalier::engine {
+namespace {
+
+namespace compute = arrow::compute;
+
+arrow::Datum call(const char* name, const std::vector<arrow::Datum>& args, int position,
+                  const compute::FunctionOptions* options = nullptr) {
+  return value_of(compute::CallFunction(name, args, options), position);
+}
+
+// A constant argument; nothing for NULL, which makes the answer NULL.
+std::optional<std::string> constant_text(const arrow::Datum& value, const bound& e) {
+  if (!value.is_scalar()) refuse(e.position, "This argument of " + e.name + " has to be a constant.");
+  if (!value.scalar()->is_valid) return std::nullopt;
+  return value.scalar_as<arrow::StringScalar>().value->ToString();
+}
+
+std::optional<std::int64_t> constant_number(const arrow::Datum& value, const bound& e) {
+  if (!value.is_scalar()) refuse(e.position, "This argument of " + e.name + " has to be a constant.");
+  if (!value.scalar()->is_valid) return std::nullopt;
+  return value.scalar_as<arrow::Int32Scalar>().value;
+}
+
+arrow::Datum null_of(const bound& e) { return arrow::MakeNullScalar(arrow_type(e.type)); }
+
+arrow::Datum number_function(const bound& e, const std::vector<arrow::Datum>& args) {
+  if (e.name == "abs") return call("abs_checked", args, e.position);
+  if (is_integer(e.type.id)) return args[0];
+  if (e.name == "round") {
+    const auto digits = args.size() == 2 ? constant_number(args[1], e) : 0;
+    if (!digits) return null_of(e);
+    const auto mode =
+        e.type.id == type_id::decimal ? compute::RoundMode::HALF_TOWARDS_INFINITY : compute::RoundMode::HALF_TO_EVEN;
+    if (*digits > 38 || *digits < -38) refuse(e.position, "round takes at most 38 digits.");
+    return value_of(compute::Round(args[0], compute::RoundOptions(*digits, mode)), e.position);
+  }
+  return call(e.name == "floor" ? "floor" : "ceil", args, e.position);
+}
+
+std::optional<compute::CalendarUnit> calendar_unit(const std::string& field) {
+  if (field == "year") return compute::CalendarUnit::YEAR;
+  if (field == "quarter") return compute::CalendarUnit::QUARTER;
+  if (field == "month") return compute::CalendarUnit::MONTH;
+  if (field == "week") return compute::CalendarUnit::WEEK;
+  if (field == "day") return compute::CalendarUnit::DAY;
+  if (field == "hour") return compute::CalendarUnit::HOUR;
+  if (field == "minute") return compute::CalendarUnit::MINUTE;
+  if (field == "second") return compute::CalendarUnit::SECOND;
+  return std::nullopt;
+}
+
+arrow::Datum field_of(const bound& e, const std::string& field, const arrow::Datum& time) {
+  const int at = e.position;
+  if (field == "second") {
+    const auto whole = value_of(compute::Cast(call("second", {time}, at), arrow::float64()), at);
+    return call("add", {whole, call("subsecond", {time}, at)}, at);
+  }
+  if (field == "epoch") {
+    const auto micros = value_of(compute::Cast(time, arrow::int64()), at);
+    const auto exact = value_of(compute::Cast(micros, compute::CastOptions::Unsafe(arrow::float64())), at);
+    return call("divide", {exact, arrow::Datum(1e6)}, at);
+  }
+  if (field == "dow" || field == "isodow") {
+    const compute::DayOfWeekOptions from_one(/*count_from_zero=*/field == "dow", /*week_start=*/field == "dow" ? 7 : 1);
+    return call("day_of_week", {time}, at, &from_one);
+  }
+  const char* name = field == "doy" ? "day_of_year" : field == "week" ? "iso_week" : field.c_str();
+  return call(name, {time}, at);
+}
+
+arrow::Datum time_function(const bound& e, const std::vector<arrow::Datum>& args) {
+  const auto field = constant_text(args[0], e);
+  if (!field) return null_of(e);
+  if (e.name != "date_trunc") {
+    const auto out = field_of(e, *field, args[1]);
+    return out.type()->Equals(arrow_type(e.type)) ? out : value_of(compute::Cast(out, arrow_type(e.type)), e.position);
+  }
+  const auto unit = calendar_unit(*field);
+  if (!unit) refuse(e.position, "The field '" + *field + "' is not supported by date_trunc.");
+  return value_of(compute::FloorTemporal(args[1], compute::RoundTemporalOptions(1, *unit)), e.position);
+}
+
+// substring(s from a for n): positions count from 1, and those below 1 use up n, too.
+arrow::Datum substring(const bound& e, const std::vector<arrow::Datum>& args) {
+  const auto from = constant_number(args[1], e);
+  const auto count = args.size() == 3 ? constant_number(args[2], e) : std::optional<std::int64_t>(1LL << 40);
+  if (!from || !count) return null_of(e);
+  if (*count < 0) refuse(e.position, "The length of a substring cannot be negative.");
+  const std::int64_t start = std::max<std::int64_t>(*from - 1, 0);
+  const std::int64_t stop = std::max<std::int64_t>(*from - 1 + *count, start);
+  const compute::SliceOptions options(start, stop);
+  return call("utf8_slice_codeunits", {args[0]}, e.position, &options);
+}
+
+arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args) {
+  const int at = e.position;
+  if (e.name == "length" || e.name == "char_length") return call("utf8_length", args, at);
+  if (e.name == "lower") return call("utf8_lower", args, at);
+  if (e.name == "upper") return call("utf8_upper", args, at);
+  if (e.name == "reverse") return call("utf8_reverse", args, at);
+  if (e.name == "substring" || e.name == "substr") return substring(e, args);
+  if (e.name == "concat_texts") {
+    const arrow::Datum nothing(std::make_shared<arrow::StringScalar>(""));
+    return call("binary_join_element_wise", {args[0], args[1], nothing}, at);
+  }
+  if (e.name == "starts_with") {
+    const auto prefix = constant_text(args[1], e);
+    if (!prefix) return null_of(e);
+    const compute::MatchSubstringOptions options(*prefix);
+    return call("starts_with", {args[0]}, at, &options);
+  }
+  if (e.name == "replace") {
+    const auto pattern = constant_text(args[1], e);
+    const auto replacement = constant_text(args[2], e);
+    if (!pattern || !replacement) return null_of(e);
+    if (pattern->empty()) return args[0];
+    const compute::ReplaceSubstringOptions options(*pattern, *replacement);
+    return call("replace_substring", {args[0]}, at, &options);
+  }
+  const compute::TrimOptions spaces(" ");
+  return call(e.name == "btrim"   ? "utf8_trim"
+              : e.name == "ltrim" ? "utf8_ltrim"
+                                  : "utf8_rtrim",
+              {args[0]}, at, &spaces);
+}
+
+}  // namespace
+
+arrow::Datum call_function(const bound& e, const std::vector<arrow::Datum>& args) {
+  const int at = e.position;
+  if (e.name == "abs" || e.name == "floor" || e.name == "ceil" || e.name == "ceiling" || e.name == "round") {
+    return number_function(e, args);
+  }
+  if (e.name == "extract" || e.name == "date_part" || e.name == "date_trunc") return time_function(e, args);
+  if (e.name == "sqrt") return call("sqrt_checked", args, at);
+  if (e.name == "exp") return call("exp", args, at);
+  if (e.name == "ln") return call("ln_checked", args, at);
+  if (e.name == "power" || e.name == "pow") return call("power", args, at);
+  return text_function(e, args);
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,23 @@
+// kernels.hpp - the operations on arrays that Arrow's functions do not have, or not as SQL means them.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "engine/sql/bound.hpp"
+
+namespace arrow {
+struct Datum;
+}
+
+namespace espalier::engine {
+
+/// =, <>, <, ... of two values of one type. Floats as in PostgreSQL: NaN equals itself and is above all numbers.
+[[nodiscard]] arrow::Datum compare(op kind, const arrow::Datum& left, const arrow::Datum& right,
+                                   const column_type& type, int position);
+/// +, -, *, /, % of two values whose types the binder has made fit.
+[[nodiscard]] arrow::Datum arithmetic(const bound& e, const arrow::Datum& left, const arrow::Datum& right);
+/// A function of sql/functions.hpp.
+[[nodiscard]] arrow::Datum call_function(const bound& e, const std::vector<arrow::Datum>& args);
+
+}  // namespace espalier::engine

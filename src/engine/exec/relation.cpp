@@ -1,0 +1,141 @@
+#include "engine/exec/relation.hpp"
+
+#include <arrow/array.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/buffer.h>
+#include <arrow/chunked_array.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/util/byte_size.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+
+#include "engine/exec/arrow_result.hpp"
+#include "engine/sql/error.hpp"
+
+namespace espalier::engine {
+namespace {
+
+template <class Columns>
+const typename Columns::value_type& column_of(const std::vector<column_id>& ids, const Columns& columns, column_id id) {
+  const auto found = std::find(ids.begin(), ids.end(), id);
+  if (found == ids.end()) refuse(-1, "The engine lost a column of this statement; please report it.");
+  return columns[static_cast<std::size_t>(found - ids.begin())];
+}
+
+std::shared_ptr<arrow::Array> row_numbers(std::span<const std::int64_t> rows, bool with_nulls) {
+  const auto n = static_cast<std::int64_t>(rows.size());
+  auto data = std::make_shared<arrow::Buffer>(reinterpret_cast<const std::uint8_t*>(rows.data()), n * 8);
+  if (!with_nulls) return std::make_shared<arrow::Int64Array>(n, std::move(data));
+  auto valid = std::shared_ptr<arrow::Buffer>(value_of(arrow::AllocateBitmap(n)));
+  std::uint8_t* bits = valid->mutable_data();
+  std::fill_n(bits, valid->size(), std::uint8_t{0});
+  std::int64_t nulls = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const bool is_valid = rows[static_cast<std::size_t>(i)] != null_row;
+    bits[i / 8] = static_cast<std::uint8_t>(bits[i / 8] | (is_valid ? 1U << (i % 8) : 0U));
+    nulls += is_valid ? 0 : 1;
+  }
+  return std::make_shared<arrow::Int64Array>(n, std::move(data), std::move(valid), nulls);
+}
+
+std::shared_ptr<arrow::ChunkedArray> take_column(const std::shared_ptr<arrow::ChunkedArray>& column,
+                                                 std::span<const std::int64_t> rows, bool with_nulls) {
+  // Pieces in parallel; a chunked column is joined first, since Arrow's take of many chunks is slow.
+  const auto values = flat(column);
+  arrow::ArrayVector pieces(std::max<std::size_t>(1, batch_count(static_cast<std::int64_t>(rows.size()))));
+  const auto options = arrow::compute::TakeOptions::NoBoundsCheck();
+  if (rows.empty()) return chunked(values->Slice(0, 0));
+  for_each_batch(static_cast<std::int64_t>(rows.size()), [&](std::size_t i, std::int64_t begin, std::int64_t count) {
+    const auto piece = rows.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
+    pieces[i] = value_of(arrow::compute::Take(*values, *row_numbers(piece, with_nulls), options));
+  });
+  return std::make_shared<arrow::ChunkedArray>(std::move(pieces), values->type());
+}
+
+relation take_all(const relation& from, std::span<const std::int64_t> rows, bool with_nulls) {
+  relation out;
+  out.rows = static_cast<std::int64_t>(rows.size());
+  for (std::size_t i = 0; i < from.ids.size(); ++i) {
+    out.add(from.ids[i], take_column(from.columns[i], rows, with_nulls));
+  }
+  return out;
+}
+
+}  // namespace
+
+void relation::add(column_id id, std::shared_ptr<arrow::ChunkedArray> column) {
+  ids.push_back(id);
+  columns.push_back(std::move(column));
+}
+
+const std::shared_ptr<arrow::ChunkedArray>& relation::column(column_id id) const { return column_of(ids, columns, id); }
+
+const std::shared_ptr<arrow::Array>& batch::column(column_id id) const { return column_of(ids, columns, id); }
+
+batch slice(const relation& from, std::int64_t begin, std::int64_t count, const std::set<column_id>& wanted) {
+  batch out;
+  out.rows = count;
+  for (std::size_t i = 0; i < from.ids.size(); ++i) {
+    if (!wanted.contains(from.ids[i])) continue;
+    out.ids.push_back(from.ids[i]);
+    const auto& column = from.columns[i];
+    out.columns.push_back(column->num_chunks() == 1 ? column->chunk(0)->Slice(begin, count)
+                                                    : flat(column->Slice(begin, count)));
+  }
+  return out;
+}
+
+std::size_t batch_count(std::int64_t rows) { return static_cast<std::size_t>((rows + batch_rows - 1) / batch_rows); }
+
+void for_each_batch(std::int64_t rows, const std::function<void(std::size_t, std::int64_t, std::int64_t)>& body) {
+  const auto count = batch_count(rows);
+  if (count <= 1) {
+    if (rows > 0) body(0, 0, rows);
+    return;
+  }
+  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
+    const auto begin = static_cast<std::int64_t>(i) * batch_rows;
+    body(i, begin, std::min(batch_rows, rows - begin));
+  });
+}
+
+std::shared_ptr<arrow::Array> flat(const std::shared_ptr<arrow::ChunkedArray>& column) {
+  if (column->num_chunks() == 1) return column->chunk(0);
+  if (column->num_chunks() == 0) return value_of(arrow::MakeEmptyArray(column->type()));
+  return value_of(arrow::Concatenate(column->chunks()));
+}
+
+std::shared_ptr<arrow::ChunkedArray> chunked(std::shared_ptr<arrow::Array> array) {
+  return std::make_shared<arrow::ChunkedArray>(std::move(array));
+}
+
+relation take_rows(const relation& from, std::span<const std::int64_t> rows) { return take_all(from, rows, false); }
+
+relation take_rows_or_null(const relation& from, std::span<const std::int64_t> rows) {
+  return take_all(from, rows, true);
+}
+
+relation slice_rows(const relation& from, std::int64_t begin, std::int64_t count) {
+  relation out;
+  begin = std::min(begin, from.rows);
+  out.rows = std::min(count, from.rows - begin);
+  for (std::size_t i = 0; i < from.ids.size(); ++i) out.add(from.ids[i], from.columns[i]->Slice(begin, out.rows));
+  return out;
+}
+
+relation beside(relation left, relation right) {
+  for (std::size_t i = 0; i < right.ids.size(); ++i) left.add(right.ids[i], std::move(right.columns[i]));
+  return left;
+}
+
+std::uint64_t bytes_of(const relation& r) {
+  std::uint64_t sum = 0;
+  for (const auto& column : r.columns) {
+    const auto size = arrow::util::ReferencedBufferSize(*column);
+    if (size.ok()) sum += static_cast<std::uint64_t>(*size);
+  }
+  return sum;
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,60 @@
+// relation.hpp - what operators hand to each other: columns of equal length, named by id.
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/sql/bound.hpp"
+
+namespace espalier::engine {
+
+/// Rows in memory. Columns are immutable and shared, in as many chunks as they happen to have.
+struct relation {
+  std::int64_t rows = 0;
+  std::vector<column_id> ids;
+  std::vector<std::shared_ptr<arrow::ChunkedArray>> columns;
+
+  void add(column_id id, std::shared_ptr<arrow::ChunkedArray> column);
+  [[nodiscard]] const std::shared_ptr<arrow::ChunkedArray>& column(column_id id) const;
+};
+
+/// A piece of a relation on which expressions are evaluated: every column is one array.
+struct batch {
+  std::int64_t rows = 0;
+  std::vector<column_id> ids;
+  std::vector<std::shared_ptr<arrow::Array>> columns;
+
+  [[nodiscard]] const std::shared_ptr<arrow::Array>& column(column_id id) const;
+};
+
+inline constexpr std::int64_t batch_rows = 1
+                                           << 17;  ///< columns of a batch stay in a core's cache while it is worked on
+
+/// Rows [begin, begin + count) as a batch, with the columns asked for only.
+[[nodiscard]] batch slice(const relation& from, std::int64_t begin, std::int64_t count,
+                          const std::set<column_id>& wanted);
+/// Calls body(i, begin, count) for each piece of about batch_rows rows, by several threads.
+void for_each_batch(std::int64_t rows, const std::function<void(std::size_t, std::int64_t, std::int64_t)>& body);
+[[nodiscard]] std::size_t batch_count(std::int64_t rows);
+
+/// A column as one array.
+[[nodiscard]] std::shared_ptr<arrow::Array> flat(const std::shared_ptr<arrow::ChunkedArray>& column);
+[[nodiscard]] std::shared_ptr<arrow::ChunkedArray> chunked(std::shared_ptr<arrow::Array> array);
+
+/// A row number that stands for "no row": columns are NULL there.
+inline constexpr std::int64_t null_row = -1;
+/// Rows by number, with all columns.
+[[nodiscard]] relation take_rows(const relation& from, std::span<const std::int64_t> rows);
+/// The same, where some rows may be null_row.
+[[nodiscard]] relation take_rows_or_null(const relation& from, std::span<const std::int64_t> rows);
+[[nodiscard]] relation slice_rows(const relation& from, std::int64_t begin, std::int64_t count);
+/// Columns of both, which have the same number of rows.
+[[nodiscard]] relation beside(relation left, relation right);
+[[nodiscard]] std::uint64_t bytes_of(const relation& r);
+
+}  // namespace espalier::engine

@@ -1,0 +1,187 @@
+// node.hpp - the plan of a query: a tree of operators, first as the statement says it, then with access paths chosen.
+//
+// Operators name columns by id; `outputs` says which ones a node hands to the one above it.
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/index/table_index.hpp"
+#include "engine/sql/bound.hpp"
+#include "engine/types.hpp"
+
+namespace espalier::engine {
+
+struct table_entry;
+
+struct output_column {
+  column_id id = 0;
+  std::string name;
+  column_type type;
+};
+
+enum class node_kind : std::uint8_t {
+  scan,
+  loaded,
+  values,
+  filter,
+  project,
+  aggregate,
+  index_aggregate,
+  distinct,
+  sort,
+  limit,
+  join,
+  as_of_join,
+  union_all
+};
+
+/// What EXPLAIN ANALYZE tells of a node. Times are of the node with all below it.
+struct node_statistics {
+  bool ran = false;
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;  ///< of columns and row ids that the node wrote or asked its index for
+  double milliseconds = 0;
+};
+
+struct plan_node {
+  explicit plan_node(node_kind k) : kind(k) {}
+  virtual ~plan_node() = default;
+  node_kind kind;
+  std::vector<std::shared_ptr<plan_node>> inputs;
+  std::vector<output_column> outputs;
+  double estimate = 0;  ///< rows
+  double cost = 0;      ///< of this node with all below it, in nanoseconds as the model has them
+  node_statistics statistics;
+};
+using plan_ptr = std::shared_ptr<plan_node>;
+
+/// A condition that one index answers: values for its first columns, then maybe a range of the next one. Expressions
+/// are constants, or, in joins, columns of the other side.
+struct index_range {
+  std::shared_ptr<const table_index> index;
+  std::vector<bound_ptr> equal;
+  key_condition condition = key_condition::anything;
+  bound_ptr lo, hi;
+  bool lo_inclusive = true;
+  bool hi_inclusive = true;
+  std::vector<bound_ptr> answers;  ///< the conjuncts that need not be checked again
+  std::uint64_t rows = 0;          ///< counted when the plan was made
+};
+
+struct scan_node : plan_node {
+  scan_node() : plan_node(node_kind::scan) {}
+  std::shared_ptr<const table_entry> table;
+  std::string alias;
+  std::vector<std::size_t> columns;   ///< of the table, for each output
+  std::vector<bound_ptr> conditions;  ///< all of them hold
+  // How: no range is a full scan, several are intersected.
+  std::vector<index_range> ranges;
+  std::vector<bound_ptr> residual;  ///< the conditions that the ranges do not answer
+  bool ordered = false;             ///< rows come in the order of ranges[0].index
+  key_order order = key_order::ascending;
+  std::uint64_t limit = no_limit;  ///< with `ordered`: no more rows are needed
+  bool with_row_ids = false;       ///< the last output is the row id (UPDATE, DELETE)
+};
+
+/// Rows that are already in memory: a file that FROM names.
+struct loaded_node : plan_node {
+  loaded_node() : plan_node(node_kind::loaded) {}
+  std::shared_ptr<arrow::Table> rows;
+  std::vector<int> columns;
+  std::string what;
+};
+
+struct values_node : plan_node {
+  values_node() : plan_node(node_kind::values) {}
+  std::vector<std::vector<bound_ptr>> rows;
+};
+
+struct filter_node : plan_node {
+  filter_node() : plan_node(node_kind::filter) {}
+  std::vector<bound_ptr> conditions;
+};
+
+struct project_node : plan_node {
+  project_node() : plan_node(node_kind::project) {}
+  std::vector<bound_ptr> expressions;  ///< one for each output
+};
+
+struct aggregate_node : plan_node {
+  aggregate_node() : plan_node(node_kind::aggregate) {}
+  std::vector<bound_ptr> keys;  ///< the first outputs
+  std::vector<aggregate_call> calls;
+};
+
+/// Aggregates without groups that an index answers without looking at rows.
+struct index_aggregate_node : plan_node {
+  index_aggregate_node() : plan_node(node_kind::index_aggregate) {}
+  std::shared_ptr<const table_entry> table;
+  std::string alias;
+  index_range range;
+  std::vector<aggregate_call> calls;
+  std::vector<std::size_t> columns;  ///< of the table, for each call; of COUNT(*) not used
+};
+
+struct distinct_node : plan_node {
+  distinct_node() : plan_node(node_kind::distinct) {}
+};
+
+struct sort_key {
+  bound_ptr value;
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+struct sort_node : plan_node {
+  sort_node() : plan_node(node_kind::sort) {}
+  std::vector<sort_key> keys;
+  std::uint64_t limit = no_limit;  ///< only the first rows are needed
+};
+
+struct limit_node : plan_node {
+  limit_node() : plan_node(node_kind::limit) {}
+  bound_ptr limit, offset;  ///< null: none
+};
+
+enum class join_type : std::uint8_t { inner, left, full, semi, anti };
+enum class join_method : std::uint8_t { hash, index_lookup, index_merge, band_index, band_sort, loop };
+
+struct join_node : plan_node {
+  join_node() : plan_node(node_kind::join) {}
+  join_type type = join_type::inner;
+  std::vector<bound_ptr> conditions;                   ///< all of ON
+  std::vector<std::pair<bound_ptr, bound_ptr>> equal;  ///< left = right
+  std::vector<bound_ptr> residual;                     ///< what `equal` and the band do not say
+  join_method method = join_method::hash;
+  bool build_left = false;            ///< hash: the table is made of the left side
+  std::optional<index_range> lookup;  ///< index_lookup and band_index: of the right side, which is a plain scan
+  // A band: right.value between two expressions of the left side, or the mirror image.
+  bound_ptr band_value, band_lo, band_hi;
+  bool band_lo_inclusive = true, band_hi_inclusive = true;
+  bool band_value_is_right = true;
+  std::shared_ptr<const table_index> left_index, right_index;  ///< index_merge
+};
+
+/// For each row of the left side the nearest row of the right one: LEFT JOIN LATERAL (... ORDER BY ts DESC LIMIT 1).
+struct as_of_node : plan_node {
+  as_of_node() : plan_node(node_kind::as_of_join) {}
+  bool keep_unmatched = true;                          ///< LEFT, else CROSS or inner
+  std::vector<std::pair<bound_ptr, bound_ptr>> equal;  ///< left = right
+  bound_ptr left_at, right_at;
+  bool strict = false;
+  bool earlier = true;
+  std::vector<bound_ptr> tolerance;          ///< how far away the nearest row may be; if it is farther, there is none
+  std::shared_ptr<const table_index> index;  ///< of the right side, a plain scan; null: sorted when run
+};
+
+struct union_node : plan_node {
+  union_node() : plan_node(node_kind::union_all) {}
+};
+
+}  // namespace espalier::engine

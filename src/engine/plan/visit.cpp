@@ -1,0 +1,162 @@
+#include "engine/plan/visit.hpp"
+
+#include <algorithm>
+
+namespace espalier::engine {
+namespace {
+
+using visitor = std::function<void(bound_ptr&)>;
+
+void visit_list(std::vector<bound_ptr>& list, const visitor& visit) {
+  for (auto& e : list) visit(e);
+}
+
+void visit_pairs(std::vector<std::pair<bound_ptr, bound_ptr>>& pairs, const visitor& visit) {
+  for (auto& [left, right] : pairs) {
+    visit(left);
+    visit(right);
+  }
+}
+
+void visit_if(bound_ptr& e, const visitor& visit) {
+  if (e) visit(e);
+}
+
+void visit_calls(std::vector<aggregate_call>& calls, const visitor& visit) {
+  for (auto& call : calls) visit_if(call.argument, visit);
+}
+
+void visit_range(index_range& range, const visitor& visit) {
+  visit_list(range.equal, visit);
+  visit_if(range.lo, visit);
+  visit_if(range.hi, visit);
+}
+
+void visit_join(join_node& join, const visitor& visit) {
+  visit_list(join.conditions, visit);
+  visit_pairs(join.equal, visit);
+  visit_list(join.residual, visit);
+  visit_if(join.band_value, visit);
+  visit_if(join.band_lo, visit);
+  visit_if(join.band_hi, visit);
+  if (join.lookup) visit_range(*join.lookup, visit);
+}
+
+void visit_as_of(as_of_node& join, const visitor& visit) {
+  visit_pairs(join.equal, visit);
+  visit_if(join.left_at, visit);
+  visit_if(join.right_at, visit);
+  visit_list(join.tolerance, visit);
+}
+
+void subqueries_in(const bound_ptr& e, std::vector<std::pair<plan_ptr, const bound*>>& found) {
+  if (e->query) found.emplace_back(e->query, e.get());
+  for (const auto& arg : e->args) subqueries_in(arg, found);
+}
+
+void collect(const plan_node& constant_plan, std::set<column_id>& used, std::set<column_id>& made) {
+  auto& plan = const_cast<plan_node&>(constant_plan);  // only read
+  for (const auto& output : plan.outputs) {
+    // A projection or a join hands on what its inputs made; counting it as made here would hide outer columns.
+    const bool passes_on = plan.kind != node_kind::scan && plan.kind != node_kind::loaded &&
+                           plan.kind != node_kind::values && plan.kind != node_kind::project &&
+                           plan.kind != node_kind::aggregate && plan.kind != node_kind::union_all;
+    if (!passes_on) made.insert(output.id);
+  }
+  for_each_expression(plan, [&](bound_ptr& e) {
+    collect_columns(e, used);
+    std::vector<std::pair<plan_ptr, const bound*>> inner;
+    subqueries_in(e, inner);
+    for (const auto& [query, where] : inner) collect(*query, used, made);
+  });
+  for (const auto& input : plan.inputs) collect(*input, used, made);
+}
+
+// A projection of an outer column gives it no new id; it is free all the same.
+void uncount_outer_projections(const plan_node& plan, std::set<column_id>& made) {
+  for (const auto& input : plan.inputs) uncount_outer_projections(*input, made);
+  if (plan.kind != node_kind::project) return;
+  const auto below = plan.inputs.empty() ? std::set<column_id>() : output_ids(*plan.inputs[0]);
+  for (const auto& e : static_cast<const project_node&>(plan).expressions) {
+    if (e->kind == op::column && !below.contains(e->column)) made.erase(e->column);
+  }
+}
+
+}  // namespace
+
+void for_each_expression(plan_node& node, const visitor& visit) {
+  switch (node.kind) {
+    case node_kind::scan: {
+      auto& scan = static_cast<scan_node&>(node);
+      visit_list(scan.conditions, visit);
+      visit_list(scan.residual, visit);
+      for (auto& range : scan.ranges) visit_range(range, visit);
+      break;
+    }
+    case node_kind::values:
+      for (auto& row : static_cast<values_node&>(node).rows) visit_list(row, visit);
+      break;
+    case node_kind::filter:
+      visit_list(static_cast<filter_node&>(node).conditions, visit);
+      break;
+    case node_kind::project:
+      visit_list(static_cast<project_node&>(node).expressions, visit);
+      break;
+    case node_kind::aggregate:
+      visit_list(static_cast<aggregate_node&>(node).keys, visit);
+      visit_calls(static_cast<aggregate_node&>(node).calls, visit);
+      break;
+    case node_kind::index_aggregate:
+      visit_range(static_cast<index_aggregate_node&>(node).range, visit);
+      break;
+    case node_kind::sort:
+      for (auto& key : static_cast<sort_node&>(node).keys) visit(key.value);
+      break;
+    case node_kind::limit:
+      visit_if(static_cast<limit_node&>(node).limit, visit);
+      visit_if(static_cast<limit_node&>(node).offset, visit);
+      break;
+    case node_kind::join:
+      visit_join(static_cast<join_node&>(node), visit);
+      break;
+    case node_kind::as_of_join:
+      visit_as_of(static_cast<as_of_node&>(node), visit);
+      break;
+    case node_kind::loaded:
+    case node_kind::distinct:
+    case node_kind::union_all:
+      break;
+  }
+}
+
+void for_each_subquery(plan_node& node, const std::function<void(const plan_ptr&, const bound&)>& visit) {
+  std::vector<std::pair<plan_ptr, const bound*>> found;
+  for_each_expression(node, [&](bound_ptr& e) { subqueries_in(e, found); });
+  for (const auto& [query, where] : found) {
+    visit(query, *where);
+    for_each_subquery(*query, visit);
+  }
+  for (const auto& input : node.inputs) for_each_subquery(*input, visit);
+}
+
+std::set<column_id> output_ids(const plan_node& plan) {
+  std::set<column_id> out;
+  for (const auto& output : plan.outputs) out.insert(output.id);
+  return out;
+}
+
+std::set<column_id> free_columns(const plan_node& plan) {
+  std::set<column_id> used, made, out;
+  collect(plan, used, made);
+  uncount_outer_projections(plan, made);
+  std::set_difference(used.begin(), used.end(), made.begin(), made.end(), std::inserter(out, out.end()));
+  return out;
+}
+
+bool contains_all(const std::set<column_id>& have, const bound_ptr& e) {
+  std::set<column_id> used;
+  collect_columns(e, used);
+  return std::includes(have.begin(), have.end(), used.begin(), used.end());
+}
+
+}  // namespace espalier::engine

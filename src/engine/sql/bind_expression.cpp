@@ -1,0 +1,404 @@
+#include <arrow/scalar.h>
+#include <arrow/type.h>
+#include <arrow/util/decimal.h>
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "engine/exec/arrow_result.hpp"
+#include "engine/sql/binder.hpp"
+#include "engine/sql/coerce.hpp"
+#include "engine/sql/error.hpp"
+#include "engine/sql/functions.hpp"
+
+namespace espalier::engine {
+namespace {
+
+using ast::expression_kind;
+
+constexpr column_type boolean_type{type_id::boolean};
+
+bound_ptr open_literal(std::shared_ptr<arrow::Scalar> value, int position) {
+  auto out = std::make_shared<bound>(*make_literal(std::move(value), {type_id::varchar}, position));
+  out->open = true;
+  return out;
+}
+
+bound_ptr decimal_literal(const std::string& text, int position) {
+  arrow::Decimal128 value;
+  std::int32_t precision = 0, scale = 0;
+  if (!arrow::Decimal128::FromString(text, &value, &precision, &scale).ok() || precision > max_decimal_precision ||
+      scale > max_decimal_precision) {
+    // 1e400 and the like
+    double number = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (problem != std::errc() || end != text.data() + text.size()) {
+      refuse(position, "This number has too many digits; write it as a double precision value.");
+    }
+    return make_literal(std::make_shared<arrow::DoubleScalar>(number), {type_id::float64}, position);
+  }
+  if (scale < 0) {
+    const auto rescaled = value.Rescale(scale, 0);
+    if (!rescaled.ok() || precision - scale > max_decimal_precision)
+      refuse(position, "This number has too many digits.");
+    value = *rescaled;
+    precision -= scale;
+    scale = 0;
+  }
+  precision = std::max({precision, scale, 1});
+  const column_type type{type_id::decimal, precision, scale};
+  return make_literal(std::make_shared<arrow::Decimal128Scalar>(value, arrow_type(type)), type, position);
+}
+
+bound_ptr integer_literal(const std::string& text, int position) {
+  std::int64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size()) return decimal_literal(text, position);
+  if (value >= INT32_MIN && value <= INT32_MAX) {
+    return make_literal(std::make_shared<arrow::Int32Scalar>(static_cast<std::int32_t>(value)), {type_id::int32},
+                        position);
+  }
+  return make_literal(std::make_shared<arrow::Int64Scalar>(value), {type_id::int64}, position);
+}
+
+const scope_column* find_column(const scope& names, const ast::expression& e) {
+  const std::string& name = e.names.back();
+  const std::string table = e.names.size() == 2 ? e.names[0] : std::string();
+  const scope_column* found = nullptr;
+  for (const auto& candidate : names.columns) {
+    if (candidate.name != name || (!table.empty() && candidate.table != table)) continue;
+    if (table.empty() && candidate.merged) continue;
+    if (found)
+      refuse(e.position, fmt::format("The column '{}' is ambiguous; put a table's name in front of it.", name));
+    found = &candidate;
+  }
+  return found;
+}
+
+std::optional<op> comparison_of(const std::string& text) {
+  if (text == "=") return op::equal;
+  if (text == "<>" || text == "!=") return op::not_equal;
+  if (text == "<") return op::less;
+  if (text == "<=") return op::less_equal;
+  if (text == ">") return op::greater;
+  if (text == ">=") return op::greater_equal;
+  return std::nullopt;
+}
+
+std::optional<op> arithmetic_of(const std::string& text) {
+  if (text == "+") return op::add;
+  if (text == "-") return op::subtract;
+  if (text == "*") return op::multiply;
+  if (text == "/") return op::divide;
+  if (text == "%") return op::modulo;
+  return std::nullopt;
+}
+
+bound_ptr named_function(std::string name, const column_type& type, std::vector<bound_ptr> args, int position) {
+  auto out = std::make_shared<bound>(*make_call(op::function, type, std::move(args), position));
+  out->name = std::move(name);
+  return out;
+}
+
+}  // namespace
+
+bound_ptr binder::literal(const ast::expression& e) {
+  switch (e.kind) {
+    case expression_kind::null_literal:
+      return open_literal(arrow::MakeNullScalar(arrow::utf8()), e.position);
+    case expression_kind::string:
+      return open_literal(std::make_shared<arrow::StringScalar>(e.text), e.position);
+    case expression_kind::boolean:
+      return make_literal(std::make_shared<arrow::BooleanScalar>(e.flag), boolean_type, e.position);
+    case expression_kind::integer:
+      return integer_literal(e.text, e.position);
+    default:
+      return decimal_literal(e.text, e.position);
+  }
+}
+
+bound_ptr binder::column(const ast::expression& e, const scope& names) {
+  for (const scope* level = &names; level; level = level->outer) {
+    if (const auto* found = find_column(*level, e)) return make_column(found->id, found->type, e.position);
+  }
+  const std::string name = e.names.size() == 2 ? e.names[0] + "." + e.names[1] : e.names[0];
+  refuse(e.position, fmt::format("There is no column '{}' here.", name));
+}
+
+bound_ptr binder::comparison(op kind, bound_ptr left, bound_ptr right, int position) {
+  coerce_to_compare(left, right, position);
+  return make_call(kind, boolean_type, {std::move(left), std::move(right)}, position);
+}
+
+bound_ptr binder::operation(const ast::expression& e, const scope& names) {
+  auto args = arguments(e, names);
+  if (args.size() == 1) {
+    if (e.text != "-" && e.text != "+") refuse(e.position, fmt::format("The operator '{}' is not supported.", e.text));
+    if (args[0]->open || !is_numeric(args[0]->type.id)) refuse(e.position, "A sign needs a number behind it.");
+    return e.text == "+" ? args[0] : folded(make_call(op::negate, args[0]->type, args, e.position));
+  }
+  if (args.size() != 2) refuse(e.position, fmt::format("The operator '{}' is not supported.", e.text));
+  if (const auto kind = comparison_of(e.text)) return comparison(*kind, args[0], args[1], e.position);
+  if (const auto kind = arithmetic_of(e.text)) return folded(bound_arithmetic(*kind, args[0], args[1], e.position));
+  if (e.text == "||") {
+    for (auto& arg : args) arg = coerced(arg, {type_id::varchar});
+    return folded(named_function("concat_texts", {type_id::varchar}, args, e.position));
+  }
+  if (e.text == "~~") {
+    refuse(e.position, "Write LIKE instead of ~~.");
+  }
+  refuse(e.position, fmt::format("The operator '{}' is not supported.", e.text));
+}
+
+std::vector<bound_ptr> binder::arguments(const ast::expression& e, const scope& names) {
+  std::vector<bound_ptr> out;
+  for (const auto& arg : e.args) out.push_back(expression(*arg, names));
+  return out;
+}
+
+bound_ptr binder::in_list(const ast::expression& e, const scope& names) {
+  auto args = arguments(e, names);
+  if (args.size() < 2) refuse(e.position, "IN needs at least one value.");
+  std::vector<bound_ptr> tests;
+  std::vector<bound_ptr> listed{args[0]};
+  bool all_literals = true;
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    auto test = comparison(op::equal, args[0], args[i], e.position);
+    all_literals &= test->args[0]->type == args[0]->type && !args[0]->open && is_literal(test->args[1]);
+    listed.push_back(test->args[1]);
+    tests.push_back(std::move(test));
+  }
+  bound_ptr out = all_literals        ? make_call(op::in_list, boolean_type, std::move(listed), e.position)
+                  : tests.size() == 1 ? tests[0]
+                                      : make_call(op::logical_or, boolean_type, std::move(tests), e.position);
+  return e.flag ? make_call(op::logical_not, boolean_type, {out}, e.position) : out;
+}
+
+bound_ptr binder::case_when(const ast::expression& e, const scope& names) {
+  const bound_ptr operand = e.args[0] ? expression(*e.args[0], names) : nullptr;
+  std::vector<bound_ptr> conditions, results;
+  for (std::size_t i = 1; i + 1 < e.args.size(); i += 2) {
+    auto when = expression(*e.args[i], names);
+    if (operand) {
+      when = comparison(op::equal, operand, when, e.args[i]->position);
+    } else if (when->type.id != type_id::boolean) {
+      when = coerced(when, boolean_type);
+    }
+    conditions.push_back(std::move(when));
+    results.push_back(expression(*e.args[i + 1], names));
+  }
+  results.push_back(e.args.back() ? expression(*e.args.back(), names)
+                                  : open_literal(arrow::MakeNullScalar(arrow::utf8()), e.position));
+  const auto type = unify(results, e.position);
+  std::vector<bound_ptr> args;
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    args.push_back(conditions[i]);
+    args.push_back(results[i]);
+  }
+  args.push_back(results.back());
+  return make_call(op::case_when, type, std::move(args), e.position);
+}
+
+bound_ptr binder::subquery(const ast::expression& e, const scope& names) {
+  auto out = std::make_shared<bound>();
+  out->position = e.position;
+  out->type = boolean_type;
+  out->query = query(*e.query, &names);
+  if (e.kind == expression_kind::exists) {
+    out->kind = op::exists_query;
+    return out;
+  }
+  if (out->query->outputs.size() != 1) refuse(e.position, "A subquery here has to return one column.");
+  const auto& output = out->query->outputs[0];
+  if (e.kind == expression_kind::scalar_query) {
+    out->kind = op::scalar_query;
+    out->type = output.type;
+    return out;
+  }
+  out->kind = op::in_query;
+  auto left = expression(*e.args.at(0), names);
+  bound_ptr right = make_column(output.id, output.type, e.position);
+  coerce_to_compare(left, right, e.position);
+  if (right->kind != op::column) {
+    auto converted = std::make_shared<project_node>();
+    converted->outputs = {{new_column(), output.name, right->type}};
+    converted->expressions = {right};
+    converted->inputs = {out->query};
+    out->query = converted;
+  }
+  out->args = {left};
+  return out;
+}
+
+bound_ptr binder::aggregate(const ast::expression& e, const scope& names) {
+  auto out = std::make_shared<bound>();
+  out->kind = op::aggregate;
+  out->position = e.position;
+  out->name = e.text;
+  out->number = e.flag ? 1 : 0;
+  out->args = arguments(e, names);
+  const bool star = e.number == 1;
+  if (star && e.text != "count") refuse(e.position, fmt::format("{}(*) has no meaning.", e.text));
+  if (out->args.size() != (star ? 0U : 1U)) refuse(e.position, fmt::format("{} takes one argument.", e.text));
+  if (!star && out->args[0]->open) out->args[0] = coerced(out->args[0], {type_id::varchar});
+  if (!star && any_node(out->args[0], [](const bound& node) { return node.kind == op::aggregate; })) {
+    refuse(e.position, "An aggregate cannot stand inside another.");
+  }
+  out->type = aggregate_type(e.text, star ? column_type{type_id::int64} : out->args[0]->type, e.position);
+  return out;
+}
+
+bound_ptr binder::call(const ast::expression& e, const scope& names) {
+  if (is_aggregate_function(e.text)) return aggregate(e, names);
+  if (e.flag || e.number)
+    refuse(e.position, fmt::format("{} is no aggregate and takes neither DISTINCT nor *.", e.text));
+  if (!is_scalar_function(e.text)) refuse(e.position, fmt::format("The function {} is not supported.", e.text));
+  auto args = arguments(e, names);
+  if (e.text == "mod") {
+    if (args.size() != 2) refuse(e.position, "mod takes two arguments.");
+    return folded(bound_arithmetic(op::modulo, args[0], args[1], e.position));
+  }
+  std::optional<std::string> first_text;
+  if (!args.empty() && is_literal(args[0]) && args[0]->open && args[0]->value->is_valid) {
+    first_text = static_cast<const arrow::StringScalar&>(*args[0]->value).value->ToString();
+  }
+  std::vector<column_type> types;
+  for (const auto& arg : args) types.push_back(arg->type);
+  const auto signature = signature_of(e.text, types, first_text, e.position);
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const bool is_text = signature.args[i].id == type_id::varchar;
+    if (is_text && !args[i]->open && args[i]->type.id != type_id::varchar) {
+      refuse(args[i]->position, fmt::format("{} takes text here, not {}.", e.text, sql_name(args[i]->type)));
+    }
+    args[i] = coerced(args[i], signature.args[i]);
+  }
+  return folded(named_function(e.text, signature.result, std::move(args), e.position));
+}
+
+bound_ptr binder::like(const ast::expression& e, const scope& names) {
+  auto args = arguments(e, names);
+  for (auto& arg : args) {
+    if (!arg->open && arg->type.id != type_id::varchar) refuse(arg->position, "LIKE takes text on both sides.");
+    arg = coerced(arg, {type_id::varchar});
+  }
+  if (args.size() != 2 || !is_constant(args[1])) refuse(e.position, "The pattern of LIKE has to be a constant.");
+  auto out = std::make_shared<bound>(*make_call(op::like, boolean_type, std::move(args), e.position));
+  out->number = e.text == "ILIKE" ? 1 : 0;
+  return e.flag ? make_call(op::logical_not, boolean_type, {out}, e.position) : bound_ptr(out);
+}
+
+bound_ptr binder::boolean(const ast::expression& e, const scope& names) {
+  auto args = arguments(e, names);
+  for (auto& arg : args) {
+    if (arg->open) arg = coerced(arg, boolean_type);
+    if (arg->type.id != type_id::boolean) {
+      refuse(arg->position, fmt::format("A condition has to be boolean, not {}.", sql_name(arg->type)));
+    }
+  }
+  if (e.kind == expression_kind::logical_and) return make_call(op::logical_and, boolean_type, args, e.position);
+  if (e.kind == expression_kind::logical_or) return make_call(op::logical_or, boolean_type, args, e.position);
+  if (e.kind == expression_kind::logical_not) return make_call(op::logical_not, boolean_type, args, e.position);
+  const std::pair<const char*, op> tests[] = {{"IS_TRUE", op::is_true},    {"IS_NOT_TRUE", op::is_not_true},
+                                              {"IS_FALSE", op::is_false},  {"IS_NOT_FALSE", op::is_not_false},
+                                              {"IS_UNKNOWN", op::is_null}, {"IS_NOT_UNKNOWN", op::is_not_null}};
+  for (const auto& [name, kind] : tests) {
+    if (e.text == name) return make_call(kind, boolean_type, args, e.position);
+  }
+  refuse(e.position, "This test of a condition is not supported.");
+}
+
+bound_ptr binder::expression(const ast::expression& e, const scope& names) {
+  switch (e.kind) {
+    case expression_kind::column:
+      return column(e, names);
+    case expression_kind::star:
+      refuse(e.position, "* cannot stand here.");
+    case expression_kind::null_literal:
+    case expression_kind::integer:
+    case expression_kind::number:
+    case expression_kind::string:
+    case expression_kind::boolean:
+      return literal(e);
+    case expression_kind::parameter: {
+      auto out = std::make_shared<bound>(*make_call(op::parameter, {type_id::varchar}, {}, e.position));
+      out->number = e.number;
+      out->open = true;
+      parameters_ = std::max(parameters_, e.number);
+      if (e.number < 1 || e.number > 1000) refuse(e.position, "Parameters are $1 to $1000.");
+      return out;
+    }
+    case expression_kind::op:
+      return operation(e, names);
+    case expression_kind::logical_and:
+    case expression_kind::logical_or:
+    case expression_kind::logical_not:
+    case expression_kind::truth_test:
+      return boolean(e, names);
+    case expression_kind::is_null: {
+      auto args = arguments(e, names);
+      if (args[0]->open) args[0] = coerced(args[0], {type_id::varchar});
+      return make_call(e.flag ? op::is_not_null : op::is_null, boolean_type, args, e.position);
+    }
+    case expression_kind::between: {
+      const auto args = arguments(e, names);
+      const auto low = comparison(op::greater_equal, args[0], args[1], e.position);
+      const auto high = comparison(op::less_equal, args[0], args[2], e.position);
+      const auto both = make_call(op::logical_and, boolean_type, {low, high}, e.position);
+      return e.flag ? make_call(op::logical_not, boolean_type, {both}, e.position) : both;
+    }
+    case expression_kind::in_list:
+      return in_list(e, names);
+    case expression_kind::in_query:
+    case expression_kind::exists:
+    case expression_kind::scalar_query:
+      return subquery(e, names);
+    case expression_kind::like:
+      return like(e, names);
+    case expression_kind::distinct_from: {
+      auto args = arguments(e, names);
+      coerce_to_compare(args[0], args[1], e.position);
+      return make_call(e.flag ? op::is_not_distinct : op::is_distinct, boolean_type, args, e.position);
+    }
+    case expression_kind::case_when:
+      return case_when(e, names);
+    case expression_kind::coalesce:
+    case expression_kind::extreme: {
+      auto args = arguments(e, names);
+      const auto type = unify(args, e.position);
+      const auto kind = e.kind == expression_kind::coalesce ? op::coalesce
+                        : e.text == "greatest"              ? op::greatest
+                                                            : op::least;
+      return make_call(kind, type, std::move(args), e.position);
+    }
+    case expression_kind::nullif: {
+      auto args = arguments(e, names);
+      coerce_to_compare(args[0], args[1], e.position);
+      const auto type = args[0]->type;
+      return make_call(op::nullif, type, std::move(args), e.position);
+    }
+    case expression_kind::cast: {
+      const auto type = type_from_sql(e.type.name, e.type.modifiers);
+      if (!type) refuse(e.type.position, fmt::format("The type {} is not supported.", e.type.name));
+      return folded(coerced(expression(*e.args.at(0), names), *type));
+    }
+    case expression_kind::call:
+      return call(e, names);
+    case expression_kind::use_default:
+      refuse(e.position, "DEFAULT can stand in the VALUES of an INSERT only.");
+  }
+  refuse(e.position, "This expression is not supported.");
+}
+
+bound_ptr binder::condition(const ast::expression& e, const scope& names, const char* clause) {
+  auto out = expression(e, names);
+  if (out->open) out = coerced(out, boolean_type);
+  if (out->type.id != type_id::boolean) {
+    refuse(e.position, fmt::format("{} takes a condition, not {}.", clause, sql_name(out->type)));
+  }
+  if (any_node(out, [](const bound& node) { return node.kind == op::aggregate; })) {
+    refuse(e.position, fmt::format("An aggregate cannot stand in {}; use HAVING.", clause));
+  }
+  return out;
+}
+
+}  // namespace espalier::engine

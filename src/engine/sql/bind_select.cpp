@@ -1,0 +1,295 @@
+#include <arrow/scalar.h>
+#include <fmt/format.h>
+
+#include "engine/exec/evaluate.hpp"
+#include "engine/sql/binder.hpp"
+#include "engine/sql/coerce.hpp"
+#include "engine/sql/error.hpp"
+#include "engine/sql/functions.hpp"
+#include "engine/sql/group.hpp"
+
+namespace espalier::engine {
+namespace {
+
+using ast::expression_kind;
+
+// As PostgreSQL names a column of the answer that was given no name.
+std::string default_name(const ast::expression& e) {
+  switch (e.kind) {
+    case expression_kind::column:
+      return e.names.back();
+    case expression_kind::call:
+      return e.text;
+    case expression_kind::cast:
+      return e.args.empty() || e.args[0]->kind != expression_kind::column ? e.type.name : default_name(*e.args[0]);
+    case expression_kind::case_when:
+      return "case";
+    case expression_kind::coalesce:
+      return "coalesce";
+    case expression_kind::nullif:
+      return "nullif";
+    case expression_kind::extreme:
+      return e.text;
+    case expression_kind::exists:
+      return "exists";
+    default:
+      return "?column?";
+  }
+}
+
+bool has_aggregate(const bound_ptr& e) {
+  return any_node(e, [](const bound& node) { return node.kind == op::aggregate; });
+}
+
+std::shared_ptr<project_node> projected(binder& binds, plan_ptr input, const std::vector<bound_ptr>& expressions,
+                                        const std::vector<std::string>& names) {
+  auto out = std::make_shared<project_node>();
+  out->expressions = expressions;
+  for (std::size_t i = 0; i < expressions.size(); ++i) {
+    const auto& e = expressions[i];
+    // A plain column keeps its id, so that the planner sees through projections.
+    const auto id = e->kind == op::column ? e->column : binds.new_column();
+    out->outputs.push_back({id, i < names.size() ? names[i] : std::string(), e->type});
+  }
+  out->inputs = {std::move(input)};
+  return out;
+}
+
+bound_ptr output_reference(const plan_node& project, std::size_t i) {
+  return make_column(project.outputs[i].id, project.outputs[i].type);
+}
+
+}  // namespace
+
+std::vector<bound_ptr> binder::targets(const ast::select& select, const scope& names,
+                                       std::vector<std::string>& output_names) {
+  std::vector<bound_ptr> out;
+  for (const auto& target : select.targets) {
+    if (target.value->kind == expression_kind::star) {
+      const std::string table = target.value->names.empty() ? std::string() : target.value->names[0];
+      const auto before = out.size();
+      for (const auto& column : names.columns) {
+        if (table.empty() ? column.merged : column.table != table) continue;
+        out.push_back(make_column(column.id, column.type, target.position));
+        output_names.push_back(column.name);
+      }
+      if (out.size() == before) {
+        refuse(target.position,
+               table.empty() ? "* needs a FROM." : fmt::format("There is no table '{}' in FROM.", table));
+      }
+      continue;
+    }
+    auto value = expression(*target.value, names);
+    if (value->open) value = coerced(value, {type_id::varchar});
+    out.push_back(std::move(value));
+    output_names.push_back(target.name.empty() ? default_name(*target.value) : target.name);
+  }
+  if (out.empty()) refuse(select.position, "SELECT needs at least one column.");
+  return out;
+}
+
+std::vector<bound_ptr> binder::sort_expressions(const ast::select& select, const scope& names,
+                                                const std::vector<bound_ptr>& outputs,
+                                                const std::vector<std::string>& output_names) {
+  std::vector<bound_ptr> out;
+  for (const auto& key : select.order_by) {
+    const auto& e = *key.value;
+    if (e.kind == expression_kind::integer) {
+      const auto place = std::stoll(e.text);
+      if (place < 1 || place > static_cast<long long>(outputs.size())) {
+        refuse(e.position, fmt::format("ORDER BY {} names no column of the answer.", e.text));
+      }
+      out.push_back(outputs[static_cast<std::size_t>(place) - 1]);
+      continue;
+    }
+    bound_ptr named;
+    if (e.kind == expression_kind::column && e.names.size() == 1) {
+      for (std::size_t i = 0; i < output_names.size(); ++i) {
+        if (output_names[i] != e.names[0]) continue;
+        if (named && !same(*named, *outputs[i])) {
+          refuse(e.position, fmt::format("ORDER BY '{}' names two columns of the answer.", e.names[0]));
+        }
+        named = outputs[i];
+      }
+    }
+    out.push_back(named ? named : expression(e, names));
+    if (out.back()->open) refuse(e.position, "ORDER BY a constant has no meaning.");
+  }
+  return out;
+}
+
+bound_ptr binder::row_count(const ast::expression* e, const char* clause) {
+  if (!e) return nullptr;
+  auto out = folded(coerced(expression(*e, scope{}), {type_id::int64}));
+  if (!is_constant(out)) refuse(e->position, fmt::format("{} takes a constant.", clause));
+  if (is_literal(out) && !out->value->is_valid) return nullptr;
+  if (is_literal(out) && static_cast<const arrow::Int64Scalar&>(*out->value).value < 0) {
+    refuse(e->position, fmt::format("{} cannot be negative.", clause));
+  }
+  return out;
+}
+
+plan_ptr binder::limited(plan_ptr input, const ast::select& select) {
+  const auto limit = row_count(select.limit.get(), "LIMIT");
+  const auto offset = row_count(select.offset.get(), "OFFSET");
+  if (!limit && !offset) return input;
+  auto out = std::make_shared<limit_node>();
+  out->limit = limit;
+  out->offset = offset;
+  out->outputs = input->outputs;
+  out->inputs = {std::move(input)};
+  return out;
+}
+
+plan_ptr binder::ordered(plan_ptr input, const ast::select& select, std::vector<bound_ptr> keys) {
+  if (keys.empty()) return input;
+  auto out = std::make_shared<sort_node>();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto& key = select.order_by[i];
+    const bool first = key.nulls == ast::nulls_order::standard ? key.descending : key.nulls == ast::nulls_order::first;
+    out->keys.push_back({std::move(keys[i]), key.descending, first});
+  }
+  out->outputs = input->outputs;
+  out->inputs = {std::move(input)};
+  return out;
+}
+
+plan_ptr binder::core(const ast::select& select, const scope* outer) {
+  scope names;
+  names.outer = outer;
+  auto plan = from(select.from, names);
+  if (select.where) plan = filtered(std::move(plan), condition(*select.where, names, "WHERE"));
+
+  std::vector<std::string> output_names;
+  auto outputs = targets(select, names, output_names);
+  auto keys = sort_expressions(select, names, outputs, output_names);
+  bound_ptr having;
+  if (select.having) {
+    having = expression(*select.having, names);
+    if (having->type.id != type_id::boolean) refuse(select.having->position, "HAVING takes a condition.");
+  }
+  bool grouped = !select.group_by.empty() || having;
+  for (const auto& e : outputs) grouped |= has_aggregate(e);
+  for (const auto& e : keys) grouped |= has_aggregate(e);
+  if (grouped) {
+    grouping groups(*this, select, names, outputs, output_names);
+    for (auto& e : outputs) e = groups.above(e);
+    for (auto& e : keys) e = groups.above(e);
+    if (having) having = groups.above(having);
+    plan = groups.plan(std::move(plan));
+    if (having) plan = filtered(std::move(plan), having);
+  }
+  for (const auto& e : outputs) {
+    if (any_node(e, [](const bound& node) { return node.query && !free_columns(*node.query).empty(); })) {
+      refuse(e->position, "A subquery that names columns of the query around it can stand in WHERE only.");
+    }
+  }
+
+  // Keys that are not among the outputs travel beside them, and are left out at the end.
+  const std::size_t visible = outputs.size();
+  std::vector<std::size_t> key_places;
+  for (const auto& key : keys) {
+    std::size_t place = 0;
+    while (place < outputs.size() && !same(*outputs[place], *key)) ++place;
+    if (place == outputs.size()) {
+      if (select.distinct) refuse(key->position, "With DISTINCT, ORDER BY can name columns of the answer only.");
+      outputs.push_back(key);
+    }
+    key_places.push_back(place);
+  }
+  auto project = projected(*this, std::move(plan), outputs, output_names);
+  std::vector<bound_ptr> sorted_by;
+  for (const auto place : key_places) sorted_by.push_back(output_reference(*project, place));
+  const auto final_outputs = std::vector<output_column>(
+      project->outputs.begin(), project->outputs.begin() + static_cast<std::ptrdiff_t>(visible));
+  plan_ptr out = project;
+  if (select.distinct) {
+    auto distinct = std::make_shared<distinct_node>();
+    distinct->outputs = out->outputs;
+    distinct->inputs = {out};
+    out = distinct;
+  }
+  out = limited(ordered(std::move(out), select, std::move(sorted_by)), select);
+  if (outputs.size() > visible) {
+    auto trimmed = std::make_shared<project_node>();
+    trimmed->outputs = final_outputs;
+    for (const auto& output : final_outputs) trimmed->expressions.push_back(make_column(output.id, output.type));
+    trimmed->inputs = {std::move(out)};
+    out = trimmed;
+  }
+  return out;
+}
+
+plan_ptr binder::values(const ast::select& select) {
+  auto out = std::make_shared<values_node>();
+  const std::size_t width = select.values[0].size();
+  std::vector<std::vector<bound_ptr>> columns(width);
+  for (const auto& row : select.values) {
+    if (row.size() != width) refuse(select.position, "All rows of VALUES need the same number of values.");
+    for (std::size_t i = 0; i < width; ++i) columns[i].push_back(folded(expression(*row[i], scope{})));
+  }
+  for (std::size_t i = 0; i < width; ++i) {
+    const auto type = unify(columns[i], select.position);
+    out->outputs.push_back({new_column(), fmt::format("column{}", i + 1), type});
+  }
+  for (std::size_t r = 0; r < select.values.size(); ++r) {
+    auto& row = out->rows.emplace_back();
+    for (std::size_t i = 0; i < width; ++i) row.push_back(columns[i][r]);
+  }
+  return out;
+}
+
+plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
+  auto left = query(*select.union_left, outer);
+  auto right = query(*select.union_right, outer);
+  if (left->outputs.size() != right->outputs.size()) {
+    refuse(select.union_right->position, "Both sides of UNION need the same number of columns.");
+  }
+  auto out = std::make_shared<union_node>();
+  std::vector<bound_ptr> left_columns, right_columns;
+  std::vector<std::string> output_names;
+  for (std::size_t i = 0; i < left->outputs.size(); ++i) {
+    std::vector<bound_ptr> both{output_reference(*left, i), output_reference(*right, i)};
+    const auto type = unify(both, select.union_right->position);
+    left_columns.push_back(both[0]);
+    right_columns.push_back(both[1]);
+    output_names.push_back(left->outputs[i].name);
+    out->outputs.push_back({new_column(), left->outputs[i].name, type});
+  }
+  out->inputs = {projected(*this, left, left_columns, output_names),
+                 projected(*this, right, right_columns, output_names)};
+  plan_ptr plan = out;
+  if (!select.union_all) {
+    auto distinct = std::make_shared<distinct_node>();
+    distinct->outputs = plan->outputs;
+    distinct->inputs = {plan};
+    plan = distinct;
+  }
+  return plan;
+}
+
+plan_ptr binder::query(const ast::select& select, const scope* outer) {
+  const auto visible = common_tables_.size();
+  for (const auto& common : select.with) common_tables_.push_back(&common);
+  plan_ptr out;
+  if (!select.union_left && select.values.empty()) {
+    out = core(select, outer);
+  } else {
+    out = select.union_left ? set_union(select, outer) : values(select);
+    std::vector<bound_ptr> outputs;
+    std::vector<std::string> output_names;
+    for (std::size_t i = 0; i < out->outputs.size(); ++i) {
+      outputs.push_back(output_reference(*out, i));
+      output_names.push_back(out->outputs[i].name);
+    }
+    auto keys = sort_expressions(select, scope{}, outputs, output_names);
+    for (const auto& key : keys) {
+      if (key->kind != op::column) refuse(key->position, "ORDER BY of UNION can name columns of the answer only.");
+    }
+    out = limited(ordered(std::move(out), select, std::move(keys)), select);
+  }
+  common_tables_.resize(visible);
+  return out;
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,111 @@
+// binder.hpp - from statements as written to plans: names are looked up, types found, subqueries become joins.
+//
+// bind_expression.cpp has expressions, bind_from.cpp what stands in FROM, bind_select.cpp the rest of a query,
+// correlate.cpp subqueries that name columns of the query around them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/catalog.hpp"
+#include "engine/plan/node.hpp"
+#include "engine/plan/visit.hpp"
+#include "engine/progress.hpp"
+#include "engine/sql/ast.hpp"
+
+namespace espalier::engine {
+
+/// A column that expressions may name.
+struct scope_column {
+  std::string table;
+  std::string name;
+  column_id id = 0;
+  column_type type;
+  bool merged = false;  ///< the right one of USING: only a qualified name reaches it
+};
+
+struct scope {
+  std::vector<scope_column> columns;
+  const scope* outer = nullptr;  ///< the query around this one
+};
+
+class binder {
+ public:
+  binder(const catalog& tables, const progress& tell) : tables_(tables), tell_(tell) {}
+
+  /// The outputs are the columns of the answer, in order.
+  [[nodiscard]] plan_ptr query(const ast::select& select, const scope* outer = nullptr);
+  [[nodiscard]] bound_ptr expression(const ast::expression& e, const scope& names);
+  /// Of WHERE and ON: boolean, no aggregates.
+  [[nodiscard]] bound_ptr condition(const ast::expression& e, const scope& names, const char* clause);
+  /// A scan of all columns of the table, with its row ids last if asked for.
+  [[nodiscard]] std::shared_ptr<scan_node> scan(const ast::table_name& table, const std::string& alias,
+                                                bool with_row_ids, scope& names);
+  /// Parts of a condition that are subqueries become joins below the filter.
+  [[nodiscard]] plan_ptr filtered(plan_ptr input, const bound_ptr& condition);
+
+  [[nodiscard]] column_id new_column() { return next_column_++; }
+  [[nodiscard]] int parameters() const { return parameters_; }
+
+ private:
+  friend class aggregate_binder;
+
+  // bind_expression.cpp
+  bound_ptr column(const ast::expression& e, const scope& names);
+  bound_ptr literal(const ast::expression& e);
+  bound_ptr operation(const ast::expression& e, const scope& names);
+  bound_ptr comparison(op kind, bound_ptr left, bound_ptr right, int position);
+  bound_ptr in_list(const ast::expression& e, const scope& names);
+  bound_ptr case_when(const ast::expression& e, const scope& names);
+  bound_ptr subquery(const ast::expression& e, const scope& names);
+  bound_ptr call(const ast::expression& e, const scope& names);
+  bound_ptr aggregate(const ast::expression& e, const scope& names);
+  bound_ptr like(const ast::expression& e, const scope& names);
+  bound_ptr boolean(const ast::expression& e, const scope& names);
+  std::vector<bound_ptr> arguments(const ast::expression& e, const scope& names);
+
+  // bind_from.cpp
+  plan_ptr from(const std::vector<ast::from_ptr>& items, scope& names);
+  plan_ptr from_item(const ast::from_item& item, scope& names);
+  plan_ptr from_query(const ast::select& query, const ast::from_item& item, const scope* outer, scope& names);
+  plan_ptr from_file(const ast::from_item& item, scope& names);
+  plan_ptr join(const ast::from_item& item, scope& names);
+  plan_ptr lateral(plan_ptr left, const ast::from_item& item, join_type type, const ast::expression* on, scope& names);
+  plan_ptr joined(plan_ptr left, plan_ptr right, join_type type, std::vector<bound_ptr> conditions);
+  std::vector<bound_ptr> using_conditions(const ast::from_item& item, scope& left, scope& right);
+
+  // bind_select.cpp
+  plan_ptr core(const ast::select& select, const scope* outer);
+  plan_ptr values(const ast::select& select);
+  plan_ptr set_union(const ast::select& select, const scope* outer);
+  plan_ptr ordered(plan_ptr input, const ast::select& select, std::vector<bound_ptr> keys);
+  plan_ptr limited(plan_ptr input, const ast::select& select);
+  bound_ptr row_count(const ast::expression* e, const char* clause);
+  std::vector<bound_ptr> targets(const ast::select& select, const scope& names, std::vector<std::string>& output_names);
+  std::vector<bound_ptr> sort_expressions(const ast::select& select, const scope& names,
+                                          const std::vector<bound_ptr>& outputs,
+                                          const std::vector<std::string>& output_names);
+
+  // correlate.cpp
+  plan_ptr exists_join(plan_ptr input, const bound_ptr& e, bool negated);
+  plan_ptr in_join(plan_ptr input, const bound_ptr& e);
+
+  const ast::common_table* find_common_table(const std::string& name) const;
+
+  const catalog& tables_;
+  const progress& tell_;
+  column_id next_column_ = 1;
+  int parameters_ = 0;
+  std::vector<const ast::common_table*> common_tables_;  ///< visible ones, the innermost last
+};
+
+/// Takes the conditions with outer columns out of a plan that is only projections and filters on top, so that a join
+/// can have them. Outputs that the conditions need are added to the plan. Throws, naming `position`, where another
+/// operator is in the way.
+[[nodiscard]] std::vector<bound_ptr> hoist_outer_conditions(plan_ptr& plan, int position);
+/// The as-of join behind LEFT JOIN LATERAL (SELECT ... ORDER BY ts DESC LIMIT 1), or null if the plan has another
+/// shape.
+[[nodiscard]] std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr& right);
+
+}  // namespace espalier::engine

@@ -1,0 +1,117 @@
+// bound.hpp - expressions whose names are resolved and whose types are known: what planner and executor work on.
+//
+// Columns are numbered across the whole statement (`column_id`), so an expression means the same wherever a rewrite
+// moves it. Expressions are immutable and shared; a rewrite makes new ones.
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/types.hpp"
+
+namespace espalier::engine {
+
+struct plan_node;
+
+using column_id = std::uint32_t;
+
+enum class op : std::uint8_t {
+  column,
+  literal,
+  parameter,  // number
+  cast,
+  add,
+  subtract,
+  multiply,
+  divide,
+  modulo,
+  negate,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  is_distinct,
+  is_not_distinct,
+  logical_and,
+  logical_or,
+  logical_not,
+  is_null,
+  is_not_null,
+  is_true,
+  is_not_true,
+  is_false,
+  is_not_false,
+  like,      // value, pattern (a literal); number 1: ignoring case
+  in_list,   // value, then literals
+  in_query,  // value IN (query), three-valued
+  scalar_query,
+  exists_query,  // without outer columns; those with them became joins
+  case_when,     // condition, result, ..., result
+  coalesce,
+  nullif,
+  greatest,
+  least,
+  function,  // name
+  aggregate  // name, number 1: DISTINCT; only while a SELECT is bound
+};
+
+struct bound;
+using bound_ptr = std::shared_ptr<const bound>;
+
+struct bound {
+  op kind = op::literal;
+  column_type type;
+  int position = -1;
+  std::vector<bound_ptr> args;
+  column_id column = 0;
+  std::shared_ptr<arrow::Scalar> value;  ///< of a literal, of the Arrow type of `type`
+  int number = 0;
+  std::string name;
+  std::shared_ptr<plan_node> query;
+  bool open = false;  ///< a string constant, NULL or parameter whose type its neighbour decides
+};
+
+/// What an aggregate computes. `argument` is null for COUNT(*).
+struct aggregate_call {
+  std::string function;  ///< count, sum, min, max, avg
+  bound_ptr argument;
+  bool distinct = false;
+  column_id output = 0;
+  column_type type;
+  int position = -1;
+};
+
+[[nodiscard]] bound_ptr make_column(column_id column, const column_type& type, int position = -1);
+[[nodiscard]] bound_ptr make_literal(std::shared_ptr<arrow::Scalar> value, const column_type& type, int position = -1);
+[[nodiscard]] bound_ptr make_null(const column_type& type, int position = -1);
+[[nodiscard]] bound_ptr make_boolean(bool value);
+[[nodiscard]] bound_ptr make_call(op kind, const column_type& type, std::vector<bound_ptr> args, int position = -1);
+/// A AND B AND ...; true if there are none.
+[[nodiscard]] bound_ptr conjunction(const std::vector<bound_ptr>& parts);
+/// The parts of nested ANDs.
+void split_conjunction(const bound_ptr& condition, std::vector<bound_ptr>& parts);
+
+[[nodiscard]] bool same(const bound& a, const bound& b);
+[[nodiscard]] bool is_literal(const bound_ptr& e);
+[[nodiscard]] bool is_null_literal(const bound_ptr& e);
+[[nodiscard]] bool is_comparison(op kind);
+/// a < b as b > a.
+[[nodiscard]] op mirrored(op comparison);
+void collect_columns(const bound_ptr& e, std::set<column_id>& into);
+/// No columns, aggregates or subqueries: literals, parameters and what is made of them.
+[[nodiscard]] bool is_constant(const bound_ptr& e);
+[[nodiscard]] bool any_node(const bound_ptr& e, const std::function<bool(const bound&)>& test);
+/// Every node from the leaves up through `change`, which returns null to keep it.
+[[nodiscard]] bound_ptr rewrite(const bound_ptr& e, const std::function<bound_ptr(const bound_ptr&)>& change);
+/// As a person would write it, for EXPLAIN.
+[[nodiscard]] std::string to_text(const bound_ptr& e, const std::function<std::string(column_id)>& name_of);
+
+}  // namespace espalier::engine

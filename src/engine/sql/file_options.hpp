@@ -1,0 +1,21 @@
+// file_options.hpp - the options of COPY, read_csv, read_parquet and read_arrow.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/table/read.hpp"
+
+namespace espalier::engine {
+
+/// read_csv, read_parquet, read_arrow.
+[[nodiscard]] std::optional<file_format> format_of_function(std::string_view name);
+
+/// delimiter (sep, delim), quote, header, null (nullstr); throws for others, and for any where the format is not CSV.
+[[nodiscard]] csv_options read_file_options(const std::vector<std::pair<std::string, std::string>>& options,
+                                            file_format format, int position);
+
+}  // namespace espalier::engine

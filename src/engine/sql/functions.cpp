@@ -1,0 +1,134 @@
+#include "engine/sql/functions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/sql/error.hpp"
+
+namespace espalier::engine {
+namespace {
+
+constexpr column_type text_type{type_id::varchar};
+constexpr column_type integer_type{type_id::int32};
+constexpr column_type bigint_type{type_id::int64};
+constexpr column_type double_type{type_id::float64};
+constexpr column_type boolean_type{type_id::boolean};
+constexpr column_type timestamp_type{type_id::timestamp};
+
+// Functions whose arguments and answer have fixed types.
+struct fixed_function {
+  std::string_view name;
+  std::vector<column_type> args;
+  column_type result;
+};
+
+const std::vector<fixed_function>& fixed_functions() {
+  static const std::vector<fixed_function> all = {
+      {"sqrt", {double_type}, double_type},
+      {"exp", {double_type}, double_type},
+      {"ln", {double_type}, double_type},
+      {"power", {double_type, double_type}, double_type},
+      {"pow", {double_type, double_type}, double_type},
+      {"length", {text_type}, integer_type},
+      {"char_length", {text_type}, integer_type},
+      {"lower", {text_type}, text_type},
+      {"upper", {text_type}, text_type},
+      {"reverse", {text_type}, text_type},
+      {"btrim", {text_type}, text_type},
+      {"ltrim", {text_type}, text_type},
+      {"rtrim", {text_type}, text_type},
+      {"substring", {text_type, integer_type}, text_type},
+      {"substring", {text_type, integer_type, integer_type}, text_type},
+      {"substr", {text_type, integer_type}, text_type},
+      {"substr", {text_type, integer_type, integer_type}, text_type},
+      {"replace", {text_type, text_type, text_type}, text_type},
+      {"starts_with", {text_type, text_type}, boolean_type},
+      {"concat_texts", {text_type, text_type}, text_type},  // the operator ||
+  };
+  return all;
+}
+
+constexpr std::array<std::string_view, 5> number_functions = {"abs", "floor", "ceil", "ceiling", "round"};
+constexpr std::array<std::string_view, 12> date_fields = {"year", "month", "day",     "hour", "minute", "second",
+                                                          "dow",  "doy",   "quarter", "week", "isodow", "epoch"};
+constexpr std::array<std::string_view, 8> trunc_fields = {"year", "quarter", "month",  "week",
+                                                          "day",  "hour",    "minute", "second"};
+
+template <class List>
+bool contains(const List& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+function_signature number_signature(const std::string& name, const std::vector<column_type>& args, int position) {
+  if (args.empty() || args.size() > 2 || (args.size() == 2 && name != "round") || !is_numeric(args[0].id)) {
+    refuse(position, fmt::format("{} takes a number.", name));
+  }
+  column_type type = args[0];
+  if (type.id == type_id::float32) type = double_type;
+  if (name == "round" && args.size() == 2) {
+    if (is_float(type.id)) refuse(position, "round with a number of digits takes numeric; cast its argument.");
+    if (is_integer(type.id)) refuse(position, "round with a number of digits takes numeric; an integer has none.");
+    return {{type, integer_type}, type};
+  }
+  return {{type}, type};
+}
+
+function_signature time_signature(const std::string& name, const std::vector<column_type>& args,
+                                  const std::optional<std::string>& field, int position) {
+  const bool truncates = name == "date_trunc";
+  const auto is_time = [](type_id id) { return id == type_id::date || id == type_id::timestamp; };
+  if (args.size() != 2 || !field || !is_time(args[1].id)) {
+    refuse(position,
+           fmt::format("{} takes the name of a field, written as a constant, and a date or timestamp.", name));
+  }
+  const bool known = truncates ? contains(trunc_fields, *field) : contains(date_fields, *field);
+  if (!known) refuse(position, fmt::format("The field '{}' is not supported by {}.", *field, name));
+  if (truncates) return {{text_type, timestamp_type}, timestamp_type};
+  const bool fraction = *field == "second" || *field == "epoch";
+  return {{text_type, timestamp_type}, fraction ? double_type : bigint_type};
+}
+
+}  // namespace
+
+bool is_aggregate_function(std::string_view name) {
+  constexpr std::array<std::string_view, 5> names = {"count", "sum", "min", "max", "avg"};
+  return contains(names, name);
+}
+
+bool is_scalar_function(std::string_view name) {
+  if (contains(number_functions, name)) return true;
+  if (name == "extract" || name == "date_part" || name == "date_trunc" || name == "mod") return true;
+  return std::any_of(fixed_functions().begin(), fixed_functions().end(), [&](const auto& f) { return f.name == name; });
+}
+
+function_signature signature_of(const std::string& name, const std::vector<column_type>& args,
+                                const std::optional<std::string>& first_text, int position) {
+  if (contains(number_functions, name)) return number_signature(name, args, position);
+  if (name == "extract" || name == "date_part" || name == "date_trunc") {
+    return time_signature(name, args, first_text, position);
+  }
+  for (const auto& f : fixed_functions()) {
+    if (f.name == name && f.args.size() == args.size()) return {f.args, f.result};
+  }
+  refuse(position,
+         fmt::format("The function {} does not take {} argument{}.", name, args.size(), args.size() == 1 ? "" : "s"));
+}
+
+column_type aggregate_type(const std::string& function, const column_type& argument, int position) {
+  if (function == "count") return bigint_type;
+  if (function == "min" || function == "max") {
+    if (argument.id == type_id::boolean) refuse(position, fmt::format("{} does not take boolean values.", function));
+    return argument;
+  }
+  if (!is_numeric(argument.id)) {
+    refuse(position, fmt::format("{} takes numbers, not {}.", function, sql_name(argument)));
+  }
+  if (function == "avg" || is_float(argument.id)) return double_type;
+  if (argument.id == type_id::int64) return {type_id::decimal, 38, 0};
+  if (argument.id == type_id::decimal) return {type_id::decimal, 38, argument.scale};
+  return bigint_type;
+}
+
+}  // namespace espalier::engine

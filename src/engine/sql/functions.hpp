@@ -1,0 +1,28 @@
+// functions.hpp - the scalar functions of SQL that the engine knows: which arguments they take, what they give.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/types.hpp"
+
+namespace espalier::engine {
+
+/// What a call of a function means: the types its arguments are cast to, and the type of the answer.
+struct function_signature {
+  std::vector<column_type> args;
+  column_type result;
+};
+
+[[nodiscard]] bool is_aggregate_function(std::string_view name);
+[[nodiscard]] bool is_scalar_function(std::string_view name);
+/// Throws `located_error` where the function does not take such arguments. `first_text`: the constant that is the first
+/// argument, which decides what extract and date_trunc do.
+[[nodiscard]] function_signature signature_of(const std::string& name, const std::vector<column_type>& args,
+                                              const std::optional<std::string>& first_text, int position);
+/// The type that sum, min, ... of such values have.
+[[nodiscard]] column_type aggregate_type(const std::string& function, const column_type& argument, int position);
+
+}  // namespace espalier::engine

@@ -1,0 +1,90 @@
+#include "engine/sql/group.hpp"
+
+#include <fmt/format.h>
+
+#include "engine/sql/error.hpp"
+
+namespace espalier::engine {
+namespace {
+
+using ast::expression_kind;
+
+bound_ptr group_expression(binder& binds, const ast::expression& e, const scope& names,
+                           const std::vector<bound_ptr>& outputs, const std::vector<std::string>& output_names) {
+  if (e.kind == expression_kind::integer) {
+    const auto place = std::stoll(e.text);
+    if (place < 1 || place > static_cast<long long>(outputs.size())) {
+      refuse(e.position, fmt::format("GROUP BY {} names no column of the answer.", e.text));
+    }
+    return outputs[static_cast<std::size_t>(place) - 1];
+  }
+  if (e.kind == expression_kind::column && e.names.size() == 1) {
+    // A column of FROM goes before a name of the answer, as in PostgreSQL.
+    for (const auto& column : names.columns) {
+      if (column.name == e.names[0]) return binds.expression(e, names);
+    }
+    for (std::size_t i = 0; i < output_names.size(); ++i) {
+      if (output_names[i] == e.names[0]) return outputs[i];
+    }
+  }
+  return binds.expression(e, names);
+}
+
+}  // namespace
+
+grouping::grouping(binder& binds, const ast::select& select, const scope& names, const std::vector<bound_ptr>& outputs,
+                   const std::vector<std::string>& output_names)
+    : binds_(binds) {
+  for (const auto& column : names.columns) own_columns_.insert(column.id);
+  for (const auto& e : select.group_by) {
+    auto key = group_expression(binds, *e, names, outputs, output_names);
+    if (any_node(key, [](const bound& node) { return node.kind == op::aggregate; })) {
+      refuse(e->position, "An aggregate cannot stand in GROUP BY.");
+    }
+    if (key->open) refuse(e->position, "GROUP BY a constant has no meaning.");
+    bool known = false;
+    for (const auto& other : keys_) known |= same(*other, *key);
+    if (known) continue;
+    // A plain column keeps its id: conditions on it can move below the aggregation.
+    key_ids_.push_back(key->kind == op::column ? key->column : binds.new_column());
+    keys_.push_back(std::move(key));
+  }
+}
+
+bound_ptr grouping::aggregate_column(const bound_ptr& e) {
+  const bound_ptr argument = e->args.empty() ? nullptr : e->args[0];
+  for (const auto& call : calls_) {
+    const bool same_argument = call.argument && argument ? same(*call.argument, *argument) : call.argument == argument;
+    if (call.function == e->name && call.distinct == (e->number == 1) && same_argument) {
+      return make_column(call.output, call.type, e->position);
+    }
+  }
+  calls_.push_back({e->name, argument, e->number == 1, binds_.new_column(), e->type, e->position});
+  return make_column(calls_.back().output, e->type, e->position);
+}
+
+bound_ptr grouping::above(const bound_ptr& e) {
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    if (same(*keys_[i], *e)) return make_column(key_ids_[i], e->type, e->position);
+  }
+  if (e->kind == op::aggregate) return aggregate_column(e);
+  if (e->kind == op::column && own_columns_.contains(e->column)) {
+    refuse(e->position, "This column has to stand in GROUP BY or inside an aggregate.");
+  }
+  if (e->args.empty()) return e;
+  auto copy = std::make_shared<bound>(*e);
+  for (auto& arg : copy->args) arg = above(arg);
+  return copy;
+}
+
+plan_ptr grouping::plan(plan_ptr input) const {
+  auto out = std::make_shared<aggregate_node>();
+  out->keys = keys_;
+  out->calls = calls_;
+  for (std::size_t i = 0; i < keys_.size(); ++i) out->outputs.push_back({key_ids_[i], "", keys_[i]->type});
+  for (const auto& call : calls_) out->outputs.push_back({call.output, call.function, call.type});
+  out->inputs = {std::move(input)};
+  return out;
+}
+
+}  // namespace espalier::engine
