@@ -6,7 +6,6 @@
 #include <arrow/type.h>
 
 #include "engine/exec/arrow_result.hpp"
-#include "engine/exec/cast.hpp"
 #include "engine/exec/kernels.hpp"
 #include "engine/sql/error.hpp"
 
@@ -16,13 +15,13 @@ namespace {
 namespace compute = arrow::compute;
 
 arrow::Datum checked(const char* name, const arrow::Datum& left, const arrow::Datum& right, int position) {
-  return value_of(compute::CallFunction(name, {left, right}), position);
+  return call_kernel(name, {left, right}, position);
 }
 
 // PostgreSQL: x / 0.0 is an error, not infinity.
 void refuse_zero(const arrow::Datum& divisor, const column_type& type, int position) {
   const auto zero = value_of(arrow::MakeScalar(arrow_type(type), 0));
-  const auto hits = value_of(compute::CallFunction("equal", {divisor, arrow::Datum(zero)}), position);
+  const auto hits = call_kernel("equal", {divisor, arrow::Datum(zero)}, position);
   if (hits.is_scalar()) {
     const auto& hit = hits.scalar_as<arrow::BooleanScalar>();
     if (hit.is_valid && hit.value) refuse(position, "Division by zero.");
@@ -38,10 +37,21 @@ arrow::Datum remainder(const bound& e, const arrow::Datum& left, const arrow::Da
   const auto type = arrow_type(e.type);
   const auto minus_one = arrow::Datum(value_of(arrow::MakeScalar(type, -1)));
   const auto one = arrow::Datum(value_of(arrow::MakeScalar(type, 1)));
-  const auto is_minus_one = value_of(compute::CallFunction("equal", {right, minus_one}), at);
-  const auto divisor = value_of(compute::CallFunction("if_else", {is_minus_one, one, right}), at);
+  const auto is_minus_one = call_kernel("equal", {right, minus_one}, at);
+  const auto divisor = call_kernel("if_else", {is_minus_one, one, right}, at);
   const auto quotient = checked("divide_checked", left, divisor, at);
   return checked("subtract_checked", left, checked("multiply_checked", quotient, divisor, at), at);
+}
+
+// Where the digits of the result could exceed 38, twice as many are used in between: only a value that needs them fails.
+arrow::Datum wide_decimals(const bound& e, const char* name, const arrow::Datum& left, const arrow::Datum& right) {
+  const auto wide = [&](const arrow::Datum& value, const column_type& type) {
+    return value_of(compute::Cast(value, arrow::decimal256(type.precision, type.scale)), e.position);
+  };
+  const auto out = checked(name, wide(left, e.args[0]->type), wide(right, e.args[1]->type), e.position);
+  const auto fitted = compute::Cast(out, arrow_type(e.type));
+  if (!fitted.ok()) refuse(e.position, "The result of this operation has more than 38 digits; cast an operand.");
+  return *fitted;
 }
 
 arrow::Datum days(const bound& e, const arrow::Datum& left, const arrow::Datum& right, const char* function) {
@@ -65,10 +75,10 @@ arrow::Datum arithmetic(const bound& e, const arrow::Datum& left, const arrow::D
                      : e.kind == op::subtract ? "subtract_checked"
                      : e.kind == op::multiply ? "multiply_checked"
                                               : "divide_checked";
-  const auto out = checked(name, left, right, e.position);
-  // Decimals: the binder's type may have fewer digits than Arrow's rule gives; values are checked against it.
-  const auto got = stored_type(*out.type());
-  return got && *got != e.type ? cast(out, *got, e.type, e.position) : out;
+  if (e.type.id == type_id::decimal && e.type.precision == max_decimal_precision) {
+    return wide_decimals(e, name, left, right);
+  }
+  return checked(name, left, right, e.position);
 }
 
 }  // namespace espalier::engine

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/exec/arrow_result.hpp"
+#include "engine/exec/kernels.hpp"
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
@@ -25,8 +26,8 @@ arrow::Datum without_zeros(const arrow::Datum& text, int position) {
   // Arrow writes all six digits of a second's fraction, PostgreSQL those that say something.
   const compute::ReplaceSubstringOptions zeros(R"((\.\d*?)0+$)", R"(\1)");
   const compute::ReplaceSubstringOptions point(R"(\.$)", "");
-  const auto shorter = value_of(compute::CallFunction("replace_substring_regex", {text}, &zeros), position);
-  return value_of(compute::CallFunction("replace_substring_regex", {shorter}, &point), position);
+  const auto shorter = call_kernel("replace_substring_regex", {text}, position, &zeros);
+  return call_kernel("replace_substring_regex", {shorter}, position, &point);
 }
 
 }  // namespace

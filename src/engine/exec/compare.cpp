@@ -1,5 +1,5 @@
 #include <arrow/array.h>
-#include <arrow/compute/api_scalar.h>
+#include <arrow/compute/exec.h>
 #include <arrow/datum.h>
 #include <arrow/scalar.h>
 
@@ -52,49 +52,50 @@ bool may_have_nan(const arrow::Datum& value) {
                                                    : has_nan<arrow::FloatArray>(*value.make_array());
 }
 
-arrow::Datum call(const char* name, const std::vector<arrow::Datum>& args, int position) {
-  return value_of(compute::CallFunction(name, args), position);
-}
-
 // IEEE's answers, corrected where a NaN is on either side.
 arrow::Datum compare_with_nan(op kind, const arrow::Datum& left, const arrow::Datum& right, int position) {
-  const auto left_nan = call("is_nan", {left}, position);
-  const auto right_nan = call("is_nan", {right}, position);
-  const auto plain = call(function_of(kind), {left, right}, position);
-  const auto either = call("or", {left_nan, right_nan}, position);
-  const auto both = call("and", {left_nan, right_nan}, position);
+  const auto left_nan = call_kernel("is_nan", {left}, position);
+  const auto right_nan = call_kernel("is_nan", {right}, position);
+  const auto plain = call_kernel(function_of(kind), {left, right}, position);
+  const auto either = call_kernel("or", {left_nan, right_nan}, position);
+  const auto both = call_kernel("and", {left_nan, right_nan}, position);
   arrow::Datum with_nan;
   switch (kind) {
     case op::equal:
       with_nan = both;
       break;
     case op::not_equal:
-      with_nan = call("invert", {both}, position);
+      with_nan = call_kernel("invert", {both}, position);
       break;
     case op::less:  // numbers below NaN
-      with_nan = call("and_not", {right_nan, left_nan}, position);
+      with_nan = call_kernel("and_not", {right_nan, left_nan}, position);
       break;
     case op::less_equal:
       with_nan = right_nan;
       break;
     case op::greater:
-      with_nan = call("and_not", {left_nan, right_nan}, position);
+      with_nan = call_kernel("and_not", {left_nan, right_nan}, position);
       break;
     default:
       with_nan = left_nan;
       break;
   }
-  return call("if_else", {either, with_nan, plain}, position);
+  return call_kernel("if_else", {either, with_nan, plain}, position);
 }
 
 }  // namespace
+
+arrow::Datum call_kernel(const char* name, const std::vector<arrow::Datum>& args, int position,
+                         const compute::FunctionOptions* options) {
+  return value_of(compute::CallFunction(name, args, options), position);
+}
 
 arrow::Datum compare(op kind, const arrow::Datum& left, const arrow::Datum& right, const column_type& type,
                      int position) {
   if (is_float(type.id) && (may_have_nan(left) || may_have_nan(right))) {
     return compare_with_nan(kind, left, right, position);
   }
-  return call(function_of(kind), {left, right}, position);
+  return call_kernel(function_of(kind), {left, right}, position);
 }
 
 }  // namespace espalier::engine

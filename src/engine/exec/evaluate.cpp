@@ -23,10 +23,6 @@ namespace {
 
 namespace compute = arrow::compute;
 
-arrow::Datum call(const char* name, const std::vector<arrow::Datum>& args, const bound& e) {
-  return value_of(compute::CallFunction(name, args), e.position);
-}
-
 std::shared_ptr<arrow::Array> as_array(const arrow::Datum& value, std::int64_t rows) {
   if (value.is_array()) return value.make_array();
   return value_of(arrow::MakeArrayFromScalar(*value.scalar(), rows));
@@ -36,18 +32,18 @@ std::shared_ptr<arrow::Array> as_array(const arrow::Datum& value, std::int64_t r
 arrow::Datum distinct(const bound& e, const arrow::Datum& left, const arrow::Datum& right) {
   const auto equal = compare(op::equal, left, right, e.args[0]->type, e.position);
   const arrow::Datum no(std::make_shared<arrow::BooleanScalar>(false));
-  const auto surely_equal = call("coalesce", {equal, no}, e);
-  const auto both_null = call("and", {call("is_null", {left}, e), call("is_null", {right}, e)}, e);
-  const auto same_value = call("or", {surely_equal, both_null}, e);
-  return e.kind == op::is_not_distinct ? same_value : call("invert", {same_value}, e);
+  const auto surely_equal = call_kernel("coalesce", {equal, no}, e.position);
+  const auto both_null = call_kernel("and", {call_kernel("is_null", {left}, e.position), call_kernel("is_null", {right}, e.position)}, e.position);
+  const auto same_value = call_kernel("or", {surely_equal, both_null}, e.position);
+  return e.kind == op::is_not_distinct ? same_value : call_kernel("invert", {same_value}, e.position);
 }
 
 arrow::Datum truth(const bound& e, const arrow::Datum& value) {
   const bool wants = e.kind == op::is_true || e.kind == op::is_not_true;
   const arrow::Datum otherwise(std::make_shared<arrow::BooleanScalar>(!wants));
-  const auto known = call("coalesce", {value, otherwise}, e);
+  const auto known = call_kernel("coalesce", {value, otherwise}, e.position);
   const bool inverted = (e.kind == op::is_false) || (e.kind == op::is_not_true);
-  return inverted ? call("invert", {known}, e) : known;
+  return inverted ? call_kernel("invert", {known}, e.position) : known;
 }
 
 arrow::Datum match_like(const bound& e, const arrow::Datum& value, const arrow::Datum& pattern) {
@@ -55,7 +51,7 @@ arrow::Datum match_like(const bound& e, const arrow::Datum& value, const arrow::
   if (!pattern.scalar()->is_valid) return arrow::MakeNullScalar(arrow::boolean());
   const compute::MatchSubstringOptions options(pattern.scalar_as<arrow::StringScalar>().value->ToString(),
                                                e.number == 1);
-  return value_of(compute::CallFunction("match_like", {value}, &options), e.position);
+  return call_kernel("match_like", {value}, e.position, &options);
 }
 
 // PostgreSQL ignores NULLs; Arrow does the same with skip_nulls. NaN is the greatest, which Arrow does not know.
@@ -64,8 +60,8 @@ arrow::Datum extreme(const bound& e, const std::vector<arrow::Datum>& args) {
   for (std::size_t i = 1; i < args.size(); ++i) {
     const auto better = compare(e.kind == op::greatest ? op::greater : op::less, args[i], best, e.type, e.position);
     const arrow::Datum no(std::make_shared<arrow::BooleanScalar>(false));
-    const auto chosen = call("or", {call("coalesce", {better, no}, e), call("is_null", {best}, e)}, e);
-    best = call("if_else", {chosen, args[i], best}, e);
+    const auto chosen = call_kernel("or", {call_kernel("coalesce", {better, no}, e.position), call_kernel("is_null", {best}, e.position)}, e.position);
+    best = call_kernel("if_else", {chosen, args[i], best}, e.position);
   }
   return best;
 }
@@ -73,7 +69,7 @@ arrow::Datum extreme(const bound& e, const std::vector<arrow::Datum>& args) {
 arrow::Datum fold_logic(const bound& e, const std::vector<arrow::Datum>& args) {
   arrow::Datum out = args[0];
   for (std::size_t i = 1; i < args.size(); ++i) {
-    out = call(e.kind == op::logical_and ? "and_kleene" : "or_kleene", {out, args[i]}, e);
+    out = call_kernel(e.kind == op::logical_and ? "and_kleene" : "or_kleene", {out, args[i]}, e.position);
   }
   return out;
 }
@@ -128,7 +124,7 @@ arrow::Datum evaluation::membership(const bound_ptr& e, const batch& rows) const
     set = value_of(builder->Finish());
   }
   const compute::SetLookupOptions options(set, compute::SetLookupOptions::INCONCLUSIVE);
-  return value_of(compute::CallFunction("is_in", {value}, &options), e->position);
+  return call_kernel("is_in", {value}, e->position, &options);
 }
 
 // CASE and COALESCE: each part is evaluated for the rows that reach it only, so that a branch may guard another.
@@ -200,16 +196,16 @@ arrow::Datum evaluation::datum(const bound_ptr& e, const batch& rows) const {
     case op::cast:
       return cast(args[0], e->args[0]->type, e->type, e->position);
     case op::negate:
-      return call("negate_checked", args, *e);
+      return call_kernel("negate_checked", args, e->position);
     case op::logical_and:
     case op::logical_or:
       return fold_logic(*e, args);
     case op::logical_not:
-      return call("invert", args, *e);
+      return call_kernel("invert", args, e->position);
     case op::is_null:
-      return call("is_null", args, *e);
+      return call_kernel("is_null", args, e->position);
     case op::is_not_null:
-      return call("is_valid", args, *e);
+      return call_kernel("is_valid", args, e->position);
     case op::is_distinct:
     case op::is_not_distinct:
       return distinct(*e, args[0], args[1]);
@@ -226,8 +222,8 @@ arrow::Datum evaluation::datum(const bound_ptr& e, const batch& rows) const {
     case op::nullif: {
       const auto equal = compare(op::equal, args[0], args[1], e->type, e->position);
       const arrow::Datum no(std::make_shared<arrow::BooleanScalar>(false));
-      return call("if_else", {call("coalesce", {equal, no}, *e), arrow::MakeNullScalar(arrow_type(e->type)), args[0]},
-                  *e);
+      const auto is_equal = call_kernel("coalesce", {equal, no}, e->position);
+      return call_kernel("if_else", {is_equal, arrow::MakeNullScalar(arrow_type(e->type)), args[0]}, e->position);
     }
     case op::function:
       return call_function(*e, args);

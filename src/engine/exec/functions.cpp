@@ -18,11 +18,6 @@ namespace {
 
 namespace compute = arrow::compute;
 
-arrow::Datum call(const char* name, const std::vector<arrow::Datum>& args, int position,
-                  const compute::FunctionOptions* options = nullptr) {
-  return value_of(compute::CallFunction(name, args, options), position);
-}
-
 // A constant argument; nothing for NULL, which makes the answer NULL.
 std::optional<std::string> constant_text(const arrow::Datum& value, const bound& e) {
   if (!value.is_scalar()) refuse(e.position, "This argument of " + e.name + " has to be a constant.");
@@ -39,7 +34,7 @@ std::optional<std::int64_t> constant_number(const arrow::Datum& value, const bou
 arrow::Datum null_of(const bound& e) { return arrow::MakeNullScalar(arrow_type(e.type)); }
 
 arrow::Datum number_function(const bound& e, const std::vector<arrow::Datum>& args) {
-  if (e.name == "abs") return call("abs_checked", args, e.position);
+  if (e.name == "abs") return call_kernel("abs_checked", args, e.position);
   if (is_integer(e.type.id)) return args[0];
   if (e.name == "round") {
     const auto digits = args.size() == 2 ? constant_number(args[1], e) : 0;
@@ -49,7 +44,7 @@ arrow::Datum number_function(const bound& e, const std::vector<arrow::Datum>& ar
     if (*digits > 38 || *digits < -38) refuse(e.position, "round takes at most 38 digits.");
     return value_of(compute::Round(args[0], compute::RoundOptions(*digits, mode)), e.position);
   }
-  return call(e.name == "floor" ? "floor" : "ceil", args, e.position);
+  return call_kernel(e.name == "floor" ? "floor" : "ceil", args, e.position);
 }
 
 std::optional<compute::CalendarUnit> calendar_unit(const std::string& field) {
@@ -67,20 +62,20 @@ std::optional<compute::CalendarUnit> calendar_unit(const std::string& field) {
 arrow::Datum field_of(const bound& e, const std::string& field, const arrow::Datum& time) {
   const int at = e.position;
   if (field == "second") {
-    const auto whole = value_of(compute::Cast(call("second", {time}, at), arrow::float64()), at);
-    return call("add", {whole, call("subsecond", {time}, at)}, at);
+    const auto whole = value_of(compute::Cast(call_kernel("second", {time}, at), arrow::float64()), at);
+    return call_kernel("add", {whole, call_kernel("subsecond", {time}, at)}, at);
   }
   if (field == "epoch") {
     const auto micros = value_of(compute::Cast(time, arrow::int64()), at);
     const auto exact = value_of(compute::Cast(micros, compute::CastOptions::Unsafe(arrow::float64())), at);
-    return call("divide", {exact, arrow::Datum(1e6)}, at);
+    return call_kernel("divide", {exact, arrow::Datum(1e6)}, at);
   }
   if (field == "dow" || field == "isodow") {
     const compute::DayOfWeekOptions from_one(/*count_from_zero=*/field == "dow", /*week_start=*/field == "dow" ? 7 : 1);
-    return call("day_of_week", {time}, at, &from_one);
+    return call_kernel("day_of_week", {time}, at, &from_one);
   }
   const char* name = field == "doy" ? "day_of_year" : field == "week" ? "iso_week" : field.c_str();
-  return call(name, {time}, at);
+  return call_kernel(name, {time}, at);
 }
 
 arrow::Datum time_function(const bound& e, const std::vector<arrow::Datum>& args) {
@@ -104,25 +99,25 @@ arrow::Datum substring(const bound& e, const std::vector<arrow::Datum>& args) {
   const std::int64_t start = std::max<std::int64_t>(*from - 1, 0);
   const std::int64_t stop = std::max<std::int64_t>(*from - 1 + *count, start);
   const compute::SliceOptions options(start, stop);
-  return call("utf8_slice_codeunits", {args[0]}, e.position, &options);
+  return call_kernel("utf8_slice_codeunits", {args[0]}, e.position, &options);
 }
 
 arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args) {
   const int at = e.position;
-  if (e.name == "length" || e.name == "char_length") return call("utf8_length", args, at);
-  if (e.name == "lower") return call("utf8_lower", args, at);
-  if (e.name == "upper") return call("utf8_upper", args, at);
-  if (e.name == "reverse") return call("utf8_reverse", args, at);
+  if (e.name == "length" || e.name == "char_length") return call_kernel("utf8_length", args, at);
+  if (e.name == "lower") return call_kernel("utf8_lower", args, at);
+  if (e.name == "upper") return call_kernel("utf8_upper", args, at);
+  if (e.name == "reverse") return call_kernel("utf8_reverse", args, at);
   if (e.name == "substring" || e.name == "substr") return substring(e, args);
   if (e.name == "concat_texts") {
     const arrow::Datum nothing(std::make_shared<arrow::StringScalar>(""));
-    return call("binary_join_element_wise", {args[0], args[1], nothing}, at);
+    return call_kernel("binary_join_element_wise", {args[0], args[1], nothing}, at);
   }
   if (e.name == "starts_with") {
     const auto prefix = constant_text(args[1], e);
     if (!prefix) return null_of(e);
     const compute::MatchSubstringOptions options(*prefix);
-    return call("starts_with", {args[0]}, at, &options);
+    return call_kernel("starts_with", {args[0]}, at, &options);
   }
   if (e.name == "replace") {
     const auto pattern = constant_text(args[1], e);
@@ -130,10 +125,10 @@ arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args
     if (!pattern || !replacement) return null_of(e);
     if (pattern->empty()) return args[0];
     const compute::ReplaceSubstringOptions options(*pattern, *replacement);
-    return call("replace_substring", {args[0]}, at, &options);
+    return call_kernel("replace_substring", {args[0]}, at, &options);
   }
   const compute::TrimOptions spaces(" ");
-  return call(e.name == "btrim"   ? "utf8_trim"
+  return call_kernel(e.name == "btrim"   ? "utf8_trim"
               : e.name == "ltrim" ? "utf8_ltrim"
                                   : "utf8_rtrim",
               {args[0]}, at, &spaces);
@@ -147,10 +142,10 @@ arrow::Datum call_function(const bound& e, const std::vector<arrow::Datum>& args
     return number_function(e, args);
   }
   if (e.name == "extract" || e.name == "date_part" || e.name == "date_trunc") return time_function(e, args);
-  if (e.name == "sqrt") return call("sqrt_checked", args, at);
-  if (e.name == "exp") return call("exp", args, at);
-  if (e.name == "ln") return call("ln_checked", args, at);
-  if (e.name == "power" || e.name == "pow") return call("power", args, at);
+  if (e.name == "sqrt") return call_kernel("sqrt_checked", args, at);
+  if (e.name == "exp") return call_kernel("exp", args, at);
+  if (e.name == "ln") return call_kernel("ln_checked", args, at);
+  if (e.name == "power" || e.name == "pow") return call_kernel("power", args, at);
   return text_function(e, args);
 }
 

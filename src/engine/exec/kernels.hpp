@@ -8,10 +8,16 @@
 
 namespace arrow {
 struct Datum;
+namespace compute {
+class FunctionOptions;
 }
+}  // namespace arrow
 
 namespace espalier::engine {
 
+/// One of Arrow's functions. Errors point to `position`.
+[[nodiscard]] arrow::Datum call_kernel(const char* name, const std::vector<arrow::Datum>& args, int position,
+                                       const arrow::compute::FunctionOptions* options = nullptr);
 /// =, <>, <, ... of two values of one type. Floats as in PostgreSQL: NaN equals itself and is above all numbers.
 [[nodiscard]] arrow::Datum compare(op kind, const arrow::Datum& left, const arrow::Datum& right,
                                    const column_type& type, int position);

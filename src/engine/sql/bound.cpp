@@ -218,7 +218,7 @@ std::string call_name(const bound& e) {
 std::string literal_text(const bound& e) {
   if (!e.value->is_valid) return "NULL";
   const bool quoted = e.type.id == type_id::varchar || e.type.id == type_id::date || e.type.id == type_id::timestamp;
-  return quoted ? "'" + e.value->ToString() + "'" : e.value->ToString();
+  return quoted ? fmt::format("'{}'", e.value->ToString()) : e.value->ToString();
 }
 
 }  // namespace
@@ -236,7 +236,7 @@ std::string to_text(const bound_ptr& e, const std::function<std::string(column_i
   if (e->kind == op::cast) return fmt::format("{}::{}", part(0), sql_name(e->type));
   if (e->kind == op::scalar_query || e->kind == op::exists_query) return "(subquery)";
   if (e->kind == op::in_list) return fmt::format("{} IN ({})", part(0), joined(", ", 1));
-  if (const char* between = operator_text(e->kind)) return "(" + joined(between, 0) + ")";
+  if (const char* between = operator_text(e->kind)) return fmt::format("({})", joined(between, 0));
   if (const char* prefix = prefix_text(e->kind)) return prefix + part(0);
   if (const char* suffix = suffix_text(e->kind)) return part(0) + suffix;
   return fmt::format("{}({})", call_name(*e), joined(", ", 0));

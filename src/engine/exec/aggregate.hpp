@@ -1,0 +1,19 @@
+// aggregate.hpp - COUNT, SUM, MIN, MAX and AVG over groups of rows.
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <memory>
+
+#include "engine/exec/groups.hpp"
+#include "engine/sql/bound.hpp"
+
+namespace espalier::engine {
+
+/// One value for each of `groups` groups (there may be one without rows: aggregates without GROUP BY over nothing).
+/// `values` is null for COUNT(*). Sums of integers and decimals are exact; one that does not fit throws.
+[[nodiscard]] std::shared_ptr<arrow::Array> aggregate_values(const aggregate_call& call,
+                                                             const std::shared_ptr<arrow::ChunkedArray>& values,
+                                                             const row_groups& rows, std::size_t groups);
+
+}  // namespace espalier::engine

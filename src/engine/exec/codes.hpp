@@ -1,0 +1,42 @@
+// codes.hpp - values of any type as unsigned words: what sorting, grouping and joining work on.
+//
+// Words keep the order of the values and are equal exactly where SQL's values are: -0.0 is 0.0, NaN is one value above
+// all others. Fixed-width values have one word, decimals beyond 64 bits two, strings the rank among those of the column.
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/types.hpp"
+
+namespace espalier::engine {
+
+struct code_column {
+  std::vector<std::uint64_t> high;  ///< of values with two words only, else empty
+  std::vector<std::uint64_t> words;
+  std::vector<std::uint8_t> nulls;  ///< 1 where NULL; empty if nothing is
+
+  [[nodiscard]] bool is_null(std::size_t row) const { return !nulls.empty() && nulls[row] != 0; }
+};
+
+/// In the order of the values. NULLs have word 0.
+[[nodiscard]] code_column ordered_codes(const arrow::ChunkedArray& column);
+
+/// Codes for equality only, the same for columns of both sides of a join: strings are numbered as the first side brings
+/// them, and those that only the second one has are NULL there (they meet nothing).
+class equality_coder {
+ public:
+  [[nodiscard]] code_column first(const std::shared_ptr<arrow::ChunkedArray>& column);
+  [[nodiscard]] code_column second(const std::shared_ptr<arrow::ChunkedArray>& column) const;
+
+ private:
+  std::shared_ptr<arrow::ChunkedArray> keeps_;  ///< the strings that the map's keys point to
+  std::unordered_map<std::string_view, std::uint64_t> numbers_;
+};
+
+}  // namespace espalier::engine

@@ -1,0 +1,84 @@
+#include "engine/exec/executor.hpp"
+
+#include <arrow/chunked_array.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+
+#include <chrono>
+
+#include "engine/plan/visit.hpp"
+
+namespace espalier::engine {
+
+relation with_outputs(relation r, const std::vector<output_column>& outputs) {
+  relation out;
+  out.rows = r.rows;
+  for (const auto& output : outputs) out.add(output.id, r.column(output.id));
+  return out;
+}
+
+relation executor::run(plan_node& plan) {
+  std::vector<plan_ptr> subqueries;
+  for_each_subquery(plan, [&](const plan_ptr& query, const bound&) { subqueries.push_back(query); });
+  // Those inside others come last and are needed first.
+  for (auto it = subqueries.rbegin(); it != subqueries.rend(); ++it) {
+    if (values_.subqueries.contains(it->get())) continue;
+    values_.subqueries[it->get()] = node(**it).columns.at(0);
+  }
+  return node(plan);
+}
+
+std::shared_ptr<arrow::Table> executor::table(plan_node& plan) {
+  const auto rows = run(plan);
+  arrow::FieldVector fields;
+  std::vector<std::shared_ptr<arrow::ChunkedArray>> columns;
+  for (const auto& output : plan.outputs) {
+    fields.push_back(arrow::field(output.name, arrow_type(output.type)));
+    columns.push_back(rows.column(output.id));
+  }
+  return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(columns), rows.rows);
+}
+
+relation executor::node(plan_node& n) {
+  const auto start = std::chrono::steady_clock::now();
+  auto out = with_outputs(dispatch(n), n.outputs);
+  auto& told = n.statistics;
+  told.ran = true;
+  told.rows += static_cast<std::uint64_t>(out.rows);
+  told.milliseconds += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return out;
+}
+
+relation executor::dispatch(plan_node& n) {
+  switch (n.kind) {
+    case node_kind::scan:
+      return scan(static_cast<scan_node&>(n));
+    case node_kind::loaded:
+      return loaded(static_cast<loaded_node&>(n));
+    case node_kind::values:
+      return values(static_cast<values_node&>(n));
+    case node_kind::filter:
+      return filter(static_cast<filter_node&>(n));
+    case node_kind::project:
+      return project(static_cast<project_node&>(n));
+    case node_kind::aggregate:
+      return aggregate(static_cast<aggregate_node&>(n));
+    case node_kind::index_aggregate:
+      return index_aggregate(static_cast<index_aggregate_node&>(n));
+    case node_kind::distinct:
+      return distinct(static_cast<distinct_node&>(n));
+    case node_kind::sort:
+      return sort(static_cast<sort_node&>(n));
+    case node_kind::limit:
+      return limit(static_cast<limit_node&>(n));
+    case node_kind::join:
+      return join(static_cast<join_node&>(n));
+    case node_kind::as_of_join:
+      return as_of_join(static_cast<as_of_node&>(n));
+    case node_kind::union_all:
+      return unite(static_cast<union_node&>(n));
+  }
+  return {};
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,62 @@
+// executor.hpp - runs a plan, operator by operator, each over all of its input.
+//
+// scan.cpp, join.cpp, as_of_join.cpp and operators.cpp hold the operators, one function for each kind of node.
+#pragma once
+
+#include "engine/exec/evaluate.hpp"
+#include "engine/exec/relation.hpp"
+#include "engine/plan/node.hpp"
+
+namespace espalier::engine {
+
+class executor {
+ public:
+  explicit executor(std::vector<std::shared_ptr<arrow::Scalar>> parameters = {}) {
+    values_.parameters = std::move(parameters);
+  }
+
+  /// Runs subqueries, then the plan; fills statistics of all nodes. Columns are in the order of the plan's outputs.
+  [[nodiscard]] relation run(plan_node& plan);
+  /// The same as a table with the outputs' names and types.
+  [[nodiscard]] std::shared_ptr<arrow::Table> table(plan_node& plan);
+
+ private:
+  relation node(plan_node& n);
+  relation dispatch(plan_node& n);
+
+  // scan.cpp
+  relation scan(scan_node& n);
+  relation full_scan(scan_node& n);
+  relation index_scan(scan_node& n);
+  relation ordered_scan(scan_node& n);
+  relation fetched(scan_node& n, const std::vector<std::uint64_t>& rows);
+  relation index_aggregate(index_aggregate_node& n);
+
+  // operators.cpp
+  relation loaded(const loaded_node& n);
+  relation values(const values_node& n);
+  relation filter(filter_node& n);
+  relation project(project_node& n);
+  relation aggregate(aggregate_node& n);
+  relation distinct(distinct_node& n);
+  relation sort(sort_node& n);
+  relation limit(limit_node& n);
+  relation unite(union_node& n);
+  std::uint64_t row_count(const bound_ptr& e, const char* clause) const;
+
+  // join.cpp
+  relation join(join_node& n);
+  relation hash_join(join_node& n);
+  relation loop_join(join_node& n);
+  relation lookup_join(join_node& n);
+  relation merge_join(join_node& n);
+  relation band_join(join_node& n);
+  relation as_of_join(as_of_node& n);
+
+  evaluation values_;
+};
+
+/// Narrows and orders columns as a node's outputs are.
+[[nodiscard]] relation with_outputs(relation r, const std::vector<output_column>& outputs);
+
+}  // namespace espalier::engine

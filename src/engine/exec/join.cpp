@@ -1,0 +1,194 @@
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+#include <arrow/table.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/catalog.hpp"
+#include "engine/exec/executor.hpp"
+#include "engine/exec/pairs.hpp"
+#include "engine/sql/error.hpp"
+#include "engine/table/table_version.hpp"
+
+namespace espalier::engine {
+namespace {
+
+using columns = std::vector<std::shared_ptr<arrow::ChunkedArray>>;
+
+columns left_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, const relation& rows, const evaluation& values) {
+  columns out;
+  for (const auto& [left, right] : equal) out.push_back(values.column(left, rows));
+  return out;
+}
+
+columns right_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, const relation& rows, const evaluation& values) {
+  columns out;
+  for (const auto& [left, right] : equal) out.push_back(values.column(right, rows));
+  return out;
+}
+
+// Left rows, each as often as the index found rows for it; the found rows are numbered as they come.
+row_pairs pairs_of_lists(const row_lists& found) {
+  row_pairs out;
+  out.left.reserve(found.rows.size());
+  out.right.resize(found.rows.size());
+  std::iota(out.right.begin(), out.right.end(), 0);
+  for (std::size_t i = 0; i + 1 < found.offsets.size(); ++i) {
+    out.left.insert(out.left.end(), found.offsets[i + 1] - found.offsets[i], static_cast<std::int64_t>(i));
+  }
+  return out;
+}
+
+// Both sides in key order: runs of equal keys meet.
+row_pairs merged_pairs(const code_column& left, const code_column& right) {
+  row_pairs out;
+  const auto below = [](const code_column& a, std::size_t i, const code_column& b, std::size_t j) {
+    if (!a.high.empty() && a.high[i] != b.high[j]) return a.high[i] < b.high[j];
+    return a.words[i] < b.words[j];
+  };
+  std::size_t l = 0, r = 0;
+  while (l < left.words.size() && r < right.words.size()) {
+    if (left.is_null(l) || right.is_null(r)) break;  // NULLs are last
+    if (below(left, l, right, r)) {
+      ++l;
+    } else if (below(right, r, left, l)) {
+      ++r;
+    } else {
+      std::size_t end = r;
+      while (end < right.words.size() && !right.is_null(end) && !below(left, l, right, end)) ++end;
+      for (std::size_t i = r; i < end; ++i) {
+        out.left.push_back(static_cast<std::int64_t>(l));
+        out.right.push_back(static_cast<std::int64_t>(i));
+      }
+      ++l;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+relation executor::join(join_node& n) {
+  switch (n.method) {
+    case join_method::hash:
+      return hash_join(n);
+    case join_method::index_lookup:
+    case join_method::band_index:
+      return lookup_join(n);
+    case join_method::index_merge:
+      return merge_join(n);
+    case join_method::band_sort:
+      return band_join(n);
+    case join_method::loop:
+      return loop_join(n);
+  }
+  return {};
+}
+
+relation executor::hash_join(join_node& n) {
+  const auto left = node(*n.inputs[0]);
+  const auto right = node(*n.inputs[1]);
+  auto pairs = equal_pairs(left_keys(n.equal, left, values_), right_keys(n.equal, right, values_), n.build_left);
+  n.statistics.bytes += pairs.left.size() * 2 * sizeof(std::int64_t);
+  return finish_join(n.type, n.residual, left, right, std::move(pairs), values_);
+}
+
+relation executor::loop_join(join_node& n) {
+  const auto left = node(*n.inputs[0]);
+  const auto right = node(*n.inputs[1]);
+  constexpr std::int64_t most_pairs = std::int64_t{1} << 28;
+  if (right.rows > 0 && left.rows > most_pairs / right.rows) {
+    refuse(n.residual.empty() ? -1 : n.residual[0]->position,
+           "This join would compare more than 268 million pairs of rows; give it an equality, a range or fewer rows.");
+  }
+  row_pairs pairs;
+  pairs.left.reserve(static_cast<std::size_t>(left.rows * right.rows));
+  pairs.right.reserve(static_cast<std::size_t>(left.rows * right.rows));
+  for (std::int64_t l = 0; l < left.rows; ++l) {
+    for (std::int64_t r = 0; r < right.rows; ++r) {
+      pairs.left.push_back(l);
+      pairs.right.push_back(r);
+    }
+  }
+  return finish_join(n.type, n.residual, left, right, std::move(pairs), values_);
+}
+
+// The right side is a plain scan with an index: asked once, for all rows of the left side. Conditions of that scan are
+// among the residual ones.
+relation executor::lookup_join(join_node& n) {
+  const auto left = node(*n.inputs[0]);
+  auto& scan = static_cast<scan_node&>(*n.inputs[1]);
+  const auto& range = *n.lookup;
+  key_ranges shape;
+  const auto keys = [&](const bound_ptr& e) { return e ? flat(values_.column(e, left)) : nullptr; };
+  for (const auto& e : range.equal) shape.equal.push_back(keys(e));
+  shape.condition = range.condition;
+  shape.lo = keys(range.lo);
+  shape.hi = keys(range.hi);
+  shape.lo_inclusive = range.lo_inclusive;
+  shape.hi_inclusive = range.hi_inclusive;
+  row_lists found;
+  if (left.rows == 0) {
+    found.offsets = {0};
+  } else if (range.condition == key_condition::anything) {
+    found = range.index->find(shape.equal);
+  } else {
+    found = range.index->rows(range.index->ranges(shape));
+  }
+  const auto right = fetched(scan, found.rows);
+  scan.statistics.ran = true;
+  scan.statistics.rows += found.rows.size();
+  auto pairs = pairs_of_lists(found);
+  return finish_join(n.type, n.residual, left, right, std::move(pairs), values_);
+}
+
+relation executor::merge_join(join_node& n) {
+  const auto ordered = [&](plan_node& input, const table_index& index) {
+    auto& scan = static_cast<scan_node&>(input);
+    auto out = fetched(scan, index.ordered_rows(key_order::ascending));
+    scan.statistics.ran = true;
+    scan.statistics.rows += static_cast<std::uint64_t>(out.rows);
+    return out;
+  };
+  const auto left = ordered(*n.inputs[0], *n.left_index);
+  const auto right = ordered(*n.inputs[1], *n.right_index);
+  auto pairs = merged_pairs(ordered_codes(*values_.column(n.equal[0].first, left)),
+                            ordered_codes(*values_.column(n.equal[0].second, right)));
+  return finish_join(n.type, n.residual, left, right, std::move(pairs), values_);
+}
+
+// The side of the value is sorted; for each row of the other side two searches give its band.
+relation executor::band_join(join_node& n) {
+  const auto left = node(*n.inputs[0]);
+  const auto right = node(*n.inputs[1]);
+  const bool value_right = n.band_value_is_right;
+  const auto& value_side = value_right ? right : left;
+  const auto& band_side = value_right ? left : right;
+  const auto value_keys = value_right ? right_keys(n.equal, right, values_) : left_keys(n.equal, left, values_);
+  const auto band_keys = value_right ? left_keys(n.equal, left, values_) : right_keys(n.equal, right, values_);
+  const ordered_groups ordered(value_keys, values_.column(n.band_value, value_side));
+  const auto rows = static_cast<std::size_t>(band_side.rows);
+  const auto groups = ordered.groups_of(band_keys, rows);
+  const auto codes = [&](const bound_ptr& e) { return e ? ordered_codes(*values_.column(e, band_side)) : code_column{}; };
+  const auto lo = codes(n.band_lo);
+  const auto hi = codes(n.band_hi);
+  const auto high_of = [](const code_column& c, std::size_t row) { return c.high.empty() ? 0 : c.high[row]; };
+  row_pairs pairs;
+  auto& band_rows = value_right ? pairs.left : pairs.right;
+  auto& value_rows = value_right ? pairs.right : pairs.left;
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (groups[row] == no_group || (n.band_lo && lo.is_null(row)) || (n.band_hi && hi.is_null(row))) continue;
+    const auto begin = n.band_lo ? ordered.first_place(groups[row], high_of(lo, row), lo.words[row], !n.band_lo_inclusive)
+                                 : ordered.group_begin(groups[row]);
+    const auto end = n.band_hi ? ordered.first_place(groups[row], high_of(hi, row), hi.words[row], n.band_hi_inclusive)
+                               : ordered.group_end(groups[row]);
+    for (auto place = begin; place < end; ++place) {
+      band_rows.push_back(static_cast<std::int64_t>(row));
+      value_rows.push_back(ordered.row_at(place));
+    }
+  }
+  return finish_join(n.type, n.residual, left, right, std::move(pairs), values_);
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,120 @@
+#include <arrow/array.h>
+#include <arrow/array/util.h>
+#include <arrow/builder.h>
+#include <arrow/chunked_array.h>
+#include <arrow/scalar.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/catalog.hpp"
+#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/executor.hpp"
+#include "engine/exec/index_aggregate.hpp"
+#include "engine/exec/index_shape.hpp"
+#include "engine/sql/error.hpp"
+#include "engine/table/table_version.hpp"
+
+namespace espalier::engine {
+namespace {
+
+constexpr column_id live_column = 0;  // ids of statements begin with 1
+
+std::shared_ptr<arrow::ChunkedArray> row_id_column(const std::vector<std::uint64_t>& rows) {
+  arrow::Int64Builder builder;
+  check(builder.Reserve(static_cast<std::int64_t>(rows.size())));
+  for (const auto row : rows) builder.UnsafeAppend(static_cast<std::int64_t>(row));
+  return chunked(value_of(builder.Finish()));
+}
+
+std::vector<std::uint64_t> all_row_ids(std::uint64_t rows) {
+  std::vector<std::uint64_t> out(rows);
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+}  // namespace
+
+relation executor::scan(scan_node& n) {
+  if (n.ordered) return ordered_scan(n);
+  return n.ranges.empty() ? full_scan(n) : index_scan(n);
+}
+
+relation executor::full_scan(scan_node& n) {
+  const auto& table = *n.table->version;
+  relation input;
+  input.rows = static_cast<std::int64_t>(table.rows());
+  for (std::size_t i = 0; i < n.columns.size(); ++i) input.add(n.outputs[i].id, table.data(n.columns[i]));
+  if (n.with_row_ids) input.add(n.outputs.back().id, row_id_column(all_row_ids(table.rows())));
+  std::vector<bound_ptr> conditions;
+  if (const auto live = table.live_mask()) {
+    input.add(live_column, chunked(live));
+    conditions.push_back(make_column(live_column, {type_id::boolean}));
+  }
+  conditions.insert(conditions.end(), n.conditions.begin(), n.conditions.end());
+  n.statistics.bytes += bytes_of(input);
+  return values_.filter(conditions, input);
+}
+
+relation executor::fetched(scan_node& n, const std::vector<std::uint64_t>& rows) {
+  const auto taken = n.table->version->take(n.columns, rows);
+  relation out;
+  out.rows = static_cast<std::int64_t>(rows.size());
+  for (std::size_t i = 0; i < n.columns.size(); ++i) out.add(n.outputs[i].id, taken->column(static_cast<int>(i)));
+  if (n.with_row_ids) out.add(n.outputs.back().id, row_id_column(rows));
+  n.statistics.bytes += bytes_of(out) + rows.size() * sizeof(std::uint64_t);
+  return out;
+}
+
+relation executor::index_scan(scan_node& n) {
+  std::vector<std::uint64_t> rows;
+  for (std::size_t i = 0; i < n.ranges.size(); ++i) {
+    const auto& index = *n.ranges[i].index;
+    auto found = index.rows(index.ranges(shape_of(n.ranges[i], values_))).rows;
+    n.statistics.bytes += found.size() * sizeof(std::uint64_t);
+    if (n.ranges.size() > 1) std::sort(found.begin(), found.end());
+    if (i == 0) {
+      rows = std::move(found);
+      continue;
+    }
+    std::vector<std::uint64_t> both;
+    std::set_intersection(rows.begin(), rows.end(), found.begin(), found.end(), std::back_inserter(both));
+    rows = std::move(both);
+  }
+  return values_.filter(n.residual, fetched(n, rows));
+}
+
+// Rows in index order until enough of them pass the conditions; each step looks at more than the last.
+relation executor::ordered_scan(scan_node& n) {
+  const auto& range = n.ranges.at(0);
+  const auto ranges = range.index->ranges(shape_of(range, values_));
+  std::uint64_t ask = n.limit;
+  if (n.limit != no_limit && !n.residual.empty()) ask = std::max<std::uint64_t>(n.limit * 4, 1024);
+  while (true) {
+    const auto rows = range.index->rows(ranges, {.limit = ask, .order = n.order}).rows;
+    auto out = values_.filter(n.residual, fetched(n, rows));
+    const bool all_seen = rows.size() < ask;
+    if (all_seen || static_cast<std::uint64_t>(out.rows) >= n.limit) {
+      return n.limit == no_limit ? out : slice_rows(out, 0, static_cast<std::int64_t>(std::min<std::uint64_t>(
+                                                                n.limit, static_cast<std::uint64_t>(out.rows))));
+    }
+    ask *= 8;
+  }
+}
+
+relation executor::index_aggregate(index_aggregate_node& n) {
+  const auto& index = *n.range.index;
+  const auto ranges = index.ranges(shape_of(n.range, values_));
+  relation out;
+  out.rows = 1;
+  for (std::size_t i = 0; i < n.calls.size(); ++i) {
+    const auto values = index_aggregate_values(index, n.calls[i], n.columns[i], ranges);
+    out.add(n.calls[i].output, chunked(values));
+  }
+  n.statistics.bytes += n.calls.size() * sizeof(std::uint64_t) * 2;
+  return out;
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,21 @@
+// sort.hpp - rows in order of codes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/exec/codes.hpp"
+
+namespace espalier::engine {
+
+struct sort_column {
+  code_column codes;
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+/// Row numbers in order, the first `limit` of them. Rows that are equal in all keys stay in their order.
+[[nodiscard]] std::vector<std::int64_t> sorted_rows(const std::vector<sort_column>& keys, std::size_t rows,
+                                                    std::uint64_t limit);
+
+}  // namespace espalier::engine

@@ -1,0 +1,239 @@
+#include <arrow/array.h>
+#include <arrow/array/util.h>
+#include <arrow/scalar.h>
+
+#include <algorithm>
+
+#include "engine/catalog.hpp"
+#include "engine/exec/index_shape.hpp"
+#include "engine/plan/planner.hpp"
+#include "engine/sql/error.hpp"
+#include "engine/table/table_version.hpp"
+
+namespace espalier::engine {
+namespace {
+
+// `column op constant` or its mirror image, about a column of the scan's table.
+struct column_test {
+  op kind;
+  bound_ptr value;
+};
+
+std::optional<column_test> test_of(const scan_node& scan, std::size_t table_column, const bound_ptr& condition) {
+  const auto is_column = [&](const bound_ptr& e) { return table_column_of(scan, e) == table_column; };
+  if (is_comparison(condition->kind)) {
+    if (is_column(condition->args[0]) && is_constant(condition->args[1])) {
+      return column_test{condition->kind, condition->args[1]};
+    }
+    if (is_column(condition->args[1]) && is_constant(condition->args[0])) {
+      return column_test{mirrored(condition->kind), condition->args[0]};
+    }
+    return std::nullopt;
+  }
+  const bool one_column = !condition->args.empty() && is_column(condition->args[0]);
+  if (!one_column) return std::nullopt;
+  if (condition->kind == op::in_list || condition->kind == op::is_null || condition->kind == op::is_not_null ||
+      condition->kind == op::like) {
+    return column_test{condition->kind, condition};
+  }
+  return std::nullopt;
+}
+
+// The text before the first wildcard; `exact`: only one % follows, so that the prefix says all.
+std::optional<std::string> like_prefix(const bound& like, bool& exact) {
+  if (like.number == 1 || !is_literal(like.args[1]) || !like.args[1]->value->is_valid) return std::nullopt;
+  const auto pattern = static_cast<const arrow::StringScalar&>(*like.args[1]->value).value->ToString();
+  const auto wildcard = pattern.find_first_of("%_\\");
+  if (wildcard == std::string::npos || wildcard == 0 || pattern[wildcard] == '\\') return std::nullopt;
+  exact = wildcard + 1 == pattern.size() && pattern[wildcard] == '%';
+  return pattern.substr(0, wildcard);
+}
+
+bool add_prefix(const bound_ptr& condition, index_range& range) {
+  bool exact = false;
+  const auto prefix = like_prefix(*condition, exact);
+  if (!prefix) return false;
+  range.condition = key_condition::prefix;
+  range.lo = make_literal(std::make_shared<arrow::StringScalar>(*prefix), {type_id::varchar}, condition->position);
+  if (exact) range.answers.push_back(condition);
+  return true;
+}
+
+void add_bound(const column_test& test, const bound_ptr& condition, index_range& range) {
+  const bool lower = test.kind == op::greater || test.kind == op::greater_equal;
+  auto& end = lower ? range.lo : range.hi;
+  if (end) return;  // a second bound on the same side stays a condition
+  (lower ? range.lo_inclusive : range.hi_inclusive) = test.kind == op::greater_equal || test.kind == op::less_equal;
+  end = test.value;
+  range.condition = key_condition::between;
+  range.answers.push_back(condition);
+}
+
+// The condition on the column behind the equal ones.
+void add_range(const scan_node& scan, std::size_t column, index_range& range) {
+  for (const auto& condition : scan.conditions) {
+    const auto test = test_of(scan, column, condition);
+    if (!test || range.condition == key_condition::prefix || range.condition == key_condition::is_null) continue;
+    if (test->kind == op::is_null && range.condition == key_condition::anything) {
+      range.condition = key_condition::is_null;
+      range.answers.push_back(condition);
+    } else if (test->kind == op::is_not_null) {
+      range.condition = key_condition::between;
+      range.answers.push_back(condition);
+    } else if (test->kind == op::like && range.condition == key_condition::anything) {
+      add_prefix(condition, range);
+    } else if (is_comparison(test->kind) && test->kind != op::equal && test->kind != op::not_equal) {
+      add_bound(*test, condition, range);
+    }
+  }
+}
+
+bool add_equal(const scan_node& scan, std::size_t column, index_range& range) {
+  const bool has_list = std::any_of(range.equal.begin(), range.equal.end(),
+                                    [](const bound_ptr& e) { return e->kind == op::in_list; });
+  for (const auto& condition : scan.conditions) {
+    const auto test = test_of(scan, column, condition);
+    if (!test) continue;
+    if (test->kind != op::equal && (test->kind != op::in_list || has_list)) continue;
+    range.equal.push_back(test->value);
+    range.answers.push_back(condition);
+    return true;
+  }
+  return false;
+}
+
+std::vector<bound_ptr> unanswered(const scan_node& scan, const std::vector<index_range>& ranges) {
+  std::vector<bound_ptr> out;
+  for (const auto& condition : scan.conditions) {
+    const bool answered = std::any_of(ranges.begin(), ranges.end(), [&](const index_range& range) {
+      return std::find(range.answers.begin(), range.answers.end(), condition) != range.answers.end();
+    });
+    if (!answered) out.push_back(condition);
+  }
+  return out;
+}
+
+double fetch_cost(const scan_node& scan, double rows) {
+  return rows * (cost::found_row + cost::gathered_value * static_cast<double>(std::max<std::size_t>(scan.columns.size(), 1)));
+}
+
+double estimated_rows(double rows, const std::vector<bound_ptr>& residual) {
+  for (const auto& condition : residual) rows *= selectivity(condition);
+  return rows;
+}
+
+void plan_full_scan(scan_node& scan) {
+  const auto rows = static_cast<double>(scan.table->version->live_rows());
+  scan.ranges.clear();
+  scan.residual = scan.conditions;
+  scan.estimate = estimated_rows(rows, scan.conditions);
+  scan.cost = rows * cost::scanned_value * static_cast<double>(scan.conditions.size() + 1) +
+              (scan.conditions.empty() ? 0 : scan.estimate * static_cast<double>(scan.columns.size()));
+}
+
+void use_ranges(scan_node& scan, std::vector<index_range> ranges, double rows, double price) {
+  scan.residual = unanswered(scan, ranges);
+  scan.estimate = estimated_rows(rows, scan.residual);
+  scan.cost = price;
+  scan.ranges = std::move(ranges);
+}
+
+}  // namespace
+
+std::optional<column_id> output_of(const scan_node& scan, std::size_t table_column) {
+  for (std::size_t i = 0; i < scan.columns.size(); ++i) {
+    if (scan.columns[i] == table_column) return scan.outputs[i].id;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> table_column_of(const scan_node& scan, const bound_ptr& e) {
+  if (e->kind != op::column) return std::nullopt;
+  for (std::size_t i = 0; i < scan.columns.size(); ++i) {
+    if (scan.outputs[i].id == e->column) return scan.columns[i];
+  }
+  return std::nullopt;
+}
+
+std::optional<index_range> range_of(const scan_node& scan, const std::shared_ptr<const table_index>& index) {
+  index_range out;
+  out.index = index;
+  const auto& columns = index->spec().columns;
+  std::size_t at = 0;
+  while (at < columns.size() && add_equal(scan, columns[at], out)) ++at;
+  if (at < columns.size()) add_range(scan, columns[at], out);
+  if (out.equal.empty() && out.condition == key_condition::anything) return std::nullopt;
+  return out;
+}
+
+double rows_in(const index_range& range, const planner_options& options) {
+  const auto total = static_cast<double>(range.index->rows_indexed());
+  const auto is_known = [&](const bound_ptr& e) {
+    return !e || !any_node(e, [&](const bound& node) {
+      return node.kind == op::parameter && static_cast<std::size_t>(node.number) > options.parameters.size();
+    });
+  };
+  bool known = is_known(range.lo) && is_known(range.hi);
+  for (const auto& e : range.equal) known &= is_known(e);
+  if (!known) return range.equal.empty() ? total / 10 : total / 1000;
+  evaluation values;
+  values.parameters = options.parameters;
+  try {
+    const auto ranges = range.index->ranges(shape_of(range, values));
+    if (range.index->has_ranks()) {
+      double rows = 0;
+      for (const auto count : range.index->counts(ranges)) rows += static_cast<double>(count);
+      return rows;
+    }
+    // Without ranks counting means walking: a look at the first rows tells short ranges from long ones.
+    constexpr std::uint64_t look = 2048;
+    const auto found = static_cast<double>(range.index->rows(ranges, {.limit = look}).rows.size());
+    return found < static_cast<double>(look) ? found : std::max(found, total / 8);
+  } catch (const located_error&) {
+    return total;  // an expression that fails: let it fail when the statement runs
+  }
+}
+
+void choose_access_path(scan_node& scan, const planner_options& options) {
+  plan_full_scan(scan);
+  if (!options.use_indexes || scan.conditions.empty()) return;
+  const auto total = std::max(1.0, static_cast<double>(scan.table->version->live_rows()));
+  std::vector<index_range> ranges;
+  for (const auto& index : scan.table->indexes) {
+    if (auto range = range_of(scan, index)) {
+      range->rows = static_cast<std::uint64_t>(rows_in(*range, options));
+      ranges.push_back(std::move(*range));
+    }
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const index_range& a, const index_range& b) { return a.rows < b.rows; });
+  if (ranges.empty()) return;
+  // The best one alone, then with the next ones as long as fewer fetched rows pay for more row ids.
+  double best = cost::question + fetch_cost(scan, static_cast<double>(ranges[0].rows));
+  std::size_t used = 1;
+  double rows = static_cast<double>(ranges[0].rows);
+  double listed = rows;
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    const bool says_more = std::any_of(ranges[i].answers.begin(), ranges[i].answers.end(), [&](const bound_ptr& e) {
+      for (std::size_t k = 0; k < used; ++k) {
+        if (std::find(ranges[k].answers.begin(), ranges[k].answers.end(), e) != ranges[k].answers.end()) return false;
+      }
+      return true;
+    });
+    if (!says_more) continue;
+    const double next = static_cast<double>(ranges[i].rows);
+    const double both = rows * next / total;
+    const double price = cost::question * static_cast<double>(used + 1) + (listed + next) * (cost::found_row + 8) +
+                         fetch_cost(scan, both);
+    if (price >= best) break;
+    std::swap(ranges[used], ranges[i]);
+    best = price;
+    rows = both;
+    listed += next;
+    ++used;
+  }
+  if (best >= scan.cost) return;
+  ranges.resize(used);
+  use_ranges(scan, std::move(ranges), rows, best);
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,306 @@
+#include "engine/plan/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine/catalog.hpp"
+#include "engine/plan/visit.hpp"
+#include "engine/table/table_version.hpp"
+
+namespace espalier::engine {
+namespace {
+
+// What both forms say of a node. Names of properties are PostgreSQL's where it has one.
+struct description {
+  std::string type;   ///< "Index Scan"
+  std::string title;  ///< "Index Scan using by_day on orders"
+  std::vector<std::pair<std::string, std::string>> properties;
+};
+
+using names = std::map<column_id, std::string>;
+
+void collect_names(const plan_node& plan, names& out) {
+  for (const auto& input : plan.inputs) collect_names(*input, out);
+  for (const auto& output : plan.outputs) {
+    const bool of_scan = plan.kind == node_kind::scan;
+    const std::string name = output.name.empty() ? fmt::format("column{}", output.id) : output.name;
+    out.try_emplace(output.id, of_scan ? static_cast<const scan_node&>(plan).alias + "." + name : name);
+  }
+}
+
+class describer {
+ public:
+  explicit describer(const plan_node& plan) { collect_names(plan, names_); }
+
+  [[nodiscard]] description of(const plan_node& plan) const {
+    description out;
+    switch (plan.kind) {
+      case node_kind::scan:
+        return scan(static_cast<const scan_node&>(plan));
+      case node_kind::loaded:
+        return {"Function Scan", "Function Scan on " + static_cast<const loaded_node&>(plan).what, {}};
+      case node_kind::values: {
+        const auto& rows = static_cast<const values_node&>(plan).rows;
+        return rows.size() == 1 && rows[0].empty() ? description{"Result", "Result", {}}
+                                                   : description{"Values Scan", "Values Scan", {}};
+      }
+      case node_kind::filter:
+        return {"Filter", "Filter", {{"Filter", list(static_cast<const filter_node&>(plan).conditions)}}};
+      case node_kind::project:
+        return {"Project", "Project", {{"Output", list(static_cast<const project_node&>(plan).expressions, ", ")}}};
+      case node_kind::aggregate:
+        return aggregate(static_cast<const aggregate_node&>(plan));
+      case node_kind::index_aggregate:
+        return index_aggregate(static_cast<const index_aggregate_node&>(plan));
+      case node_kind::distinct:
+        return {"Unique", "Unique (hash)", {}};
+      case node_kind::sort:
+        return sort(static_cast<const sort_node&>(plan));
+      case node_kind::limit:
+        return {"Limit", "Limit", {}};
+      case node_kind::join:
+        return join(static_cast<const join_node&>(plan));
+      case node_kind::as_of_join:
+        return as_of(static_cast<const as_of_node&>(plan));
+      case node_kind::union_all:
+        return {"Append", "Append", {}};
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::string text(const bound_ptr& e) const {
+    return to_text(e, [&](column_id id) {
+      const auto found = names_.find(id);
+      return found == names_.end() ? fmt::format("column{}", id) : found->second;
+    });
+  }
+
+  [[nodiscard]] std::string list(const std::vector<bound_ptr>& parts, const char* between = " AND ") const {
+    std::string out;
+    for (const auto& part : parts) out += (out.empty() ? "" : between) + text(part);
+    return out;
+  }
+
+  // What the range says, for people: the conditions it answers, or its ends where a join asks.
+  [[nodiscard]] std::string range(const index_range& r) const {
+    if (!r.answers.empty()) return list(r.answers);
+    std::string out;
+    for (const auto& e : r.equal) out += (out.empty() ? "= " : ", = ") + text(e);
+    if (r.lo) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", r.lo_inclusive ? ">=" : ">", text(r.lo));
+    if (r.hi) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", r.hi_inclusive ? "<=" : "<", text(r.hi));
+    return out;
+  }
+
+  static std::string table_title(const std::string& name, const std::string& alias) {
+    return name == alias || alias.empty() ? name : name + " " + alias;
+  }
+
+  void add_index(description& out, const index_range& r) const {
+    const auto condition = range(r);
+    if (!condition.empty()) out.properties.emplace_back("Index Cond", condition);
+    out.properties.emplace_back("Index", r.index->explain());
+    out.properties.emplace_back("Device", r.index->where().name());
+  }
+
+  [[nodiscard]] description scan(const scan_node& n) const {
+    description out;
+    const auto table = table_title(n.table->name, n.alias);
+    if (n.ranges.empty()) {
+      out = {"Seq Scan", "Seq Scan on " + table, {}};
+    } else if (n.ranges.size() > 1) {
+      out = {"BitmapAnd", fmt::format("Index Intersection of {} indexes on {}", n.ranges.size(), table), {}};
+    } else {
+      const auto& name = n.ranges[0].index->spec().name;
+      const bool only = n.columns.empty();
+      out.type = only ? "Index Only Scan" : "Index Scan";
+      out.title = fmt::format("{}{} using {} on {}", out.type,
+                              n.ordered && n.order == key_order::descending ? " Backward" : "", name, table);
+      out.properties.emplace_back("Index Name", name);
+    }
+    out.properties.emplace_back("Relation Name", n.table->name);
+    out.properties.emplace_back("Alias", n.alias);
+    for (const auto& r : n.ranges) add_index(out, r);
+    const auto& filters = n.ranges.empty() ? n.conditions : n.residual;
+    if (!filters.empty()) out.properties.emplace_back("Filter", list(filters));
+    return out;
+  }
+
+  [[nodiscard]] std::string call(const aggregate_call& c) const {
+    return fmt::format("{}({}{})", c.function, c.distinct ? "DISTINCT " : "", c.argument ? text(c.argument) : "*");
+  }
+
+  [[nodiscard]] description aggregate(const aggregate_node& n) const {
+    description out{"Aggregate", n.keys.empty() ? "Aggregate" : "HashAggregate", {}};
+    if (!n.keys.empty()) out.properties.emplace_back("Group Key", list(n.keys, ", "));
+    std::string calls;
+    for (const auto& c : n.calls) calls += (calls.empty() ? "" : ", ") + call(c);
+    if (!calls.empty()) out.properties.emplace_back("Output", calls);
+    return out;
+  }
+
+  [[nodiscard]] description index_aggregate(const index_aggregate_node& n) const {
+    const auto& name = n.range.index->spec().name;
+    description out{"Index Only Scan",
+                    fmt::format("Aggregate from Index {} on {}", name, table_title(n.table->name, n.alias)),
+                    {{"Index Name", name}, {"Relation Name", n.table->name}, {"Alias", n.alias}}};
+    std::string calls;
+    for (const auto& c : n.calls) calls += (calls.empty() ? "" : ", ") + call(c);
+    out.properties.emplace_back("Output", calls);
+    out.properties.emplace_back("Rows in Range", std::to_string(n.range.rows));
+    add_index(out, n.range);
+    return out;
+  }
+
+  [[nodiscard]] description sort(const sort_node& n) const {
+    std::string keys;
+    for (const auto& key : n.keys) {
+      keys += (keys.empty() ? "" : ", ") + text(key.value) + (key.descending ? " DESC" : "");
+      if (key.nulls_first != key.descending) keys += key.nulls_first ? " NULLS FIRST" : " NULLS LAST";
+    }
+    description out{"Sort", n.limit == no_limit ? "Sort" : fmt::format("Top-{} Sort", n.limit), {{"Sort Key", keys}}};
+    return out;
+  }
+
+  static std::pair<std::string, std::string> method_names(join_method method) {
+    switch (method) {
+      case join_method::hash:
+        return {"Hash Join", "Hash"};
+      case join_method::index_lookup:
+        return {"Nested Loop", "Batched Index Lookup"};
+      case join_method::index_merge:
+        return {"Merge Join", "Index Merge"};
+      case join_method::band_index:
+        return {"Nested Loop", "Band (batched index ranges)"};
+      case join_method::band_sort:
+        return {"Merge Join", "Band (sorted)"};
+      case join_method::loop:
+        return {"Nested Loop", "Nested Loop"};
+    }
+    return {};
+  }
+
+  static const char* type_name(join_type type) {
+    constexpr const char* all[] = {"Inner", "Left", "Full", "Semi", "Anti"};
+    return all[static_cast<std::size_t>(type)];
+  }
+
+  [[nodiscard]] description join(const join_node& n) const {
+    const auto [type, title] = method_names(n.method);
+    description out{type, fmt::format("{} {}Join", title, n.type == join_type::inner ? "" : std::string(type_name(n.type)) + " "),
+                    {{"Join Type", type_name(n.type)}}};
+    std::string equal;
+    for (const auto& [left, right] : n.equal) {
+      equal += fmt::format("{}{} = {}", equal.empty() ? "" : " AND ", text(left), text(right));
+    }
+    if (!equal.empty()) out.properties.emplace_back("Hash Cond", equal);
+    if (n.lookup) {
+      out.properties.emplace_back("Index Name", n.lookup->index->spec().name);
+      add_index(out, *n.lookup);
+    }
+    if (n.left_index) {
+      out.properties.emplace_back("Index Names", n.left_index->spec().name + ", " + n.right_index->spec().name);
+    }
+    if (n.band_value) {
+      const auto lo = n.band_lo ? text(n.band_lo) : "-infinity";
+      const auto hi = n.band_hi ? text(n.band_hi) : "infinity";
+      out.properties.emplace_back("Band Cond", fmt::format("{} between {} and {}", text(n.band_value), lo, hi));
+    }
+    if (!n.residual.empty()) out.properties.emplace_back("Join Filter", list(n.residual));
+    return out;
+  }
+
+  [[nodiscard]] description as_of(const as_of_node& n) const {
+    description out{"Merge Join", fmt::format("As-Of {}Join {}", n.keep_unmatched ? "Left " : "", n.index ? "(batched index)" : "(sorted)"),
+                    {{"Join Type", n.keep_unmatched ? "Left" : "Inner"}}};
+    const char* comparison = n.earlier ? (n.strict ? "<" : "<=") : (n.strict ? ">" : ">=");
+    std::string condition = fmt::format("nearest {} {} {}", text(n.right_at), comparison, text(n.left_at));
+    for (const auto& [left, right] : n.equal) condition += fmt::format(" AND {} = {}", text(left), text(right));
+    out.properties.emplace_back("As-Of Cond", condition);
+    if (!n.tolerance.empty()) out.properties.emplace_back("Join Filter", list(n.tolerance));
+    if (n.index) {
+      out.properties.emplace_back("Index Name", n.index->spec().name);
+      out.properties.emplace_back("Index", n.index->explain());
+      out.properties.emplace_back("Device", n.index->where().name());
+    }
+    return out;
+  }
+
+  names names_;
+};
+
+void write_text(const describer& describe, const plan_node& plan, int depth, std::string& out) {
+  const auto what = describe.of(plan);
+  const std::string indent(static_cast<std::size_t>(depth) * 6, ' ');
+  out += depth == 0 ? what.title : indent.substr(4) + "->  " + what.title;
+  out += fmt::format("  (cost={:.3f} ms rows={:.0f})", plan.cost / 1e6, plan.estimate);
+  const auto& told = plan.statistics;
+  if (told.ran) {
+    out += fmt::format(" (actual time={:.3f} ms rows={}{})", told.milliseconds, told.rows,
+                       told.bytes > 0 ? fmt::format(" bytes={}", told.bytes) : "");
+  }
+  out += "\n";
+  for (const auto& [name, value] : what.properties) {
+    // The title has these already.
+    if (name == "Relation Name" || name == "Alias" || name == "Join Type") continue;
+    if (name == "Index Name" && plan.kind != node_kind::join && plan.kind != node_kind::as_of_join) continue;
+    out += fmt::format("{}  {}: {}\n", indent, name, value);
+  }
+  for (const auto& input : plan.inputs) write_text(describe, *input, depth + 1, out);
+}
+
+nlohmann::json as_json(const describer& describe, const plan_node& plan) {
+  const auto what = describe.of(plan);
+  nlohmann::json out;
+  out["Node Type"] = what.type;
+  out["Operation"] = what.title;
+  for (const auto& [name, value] : what.properties) {
+    out[name] = out.contains(name) ? out[name].get<std::string>() + "; " + value : value;
+  }
+  out["Startup Cost"] = 0.0;
+  out["Total Cost"] = plan.cost / 1e6;
+  out["Plan Rows"] = static_cast<std::uint64_t>(plan.estimate);
+  out["Plan Width"] = plan.outputs.size() * 8;
+  if (plan.statistics.ran) {
+    out["Actual Startup Time"] = 0.0;
+    out["Actual Total Time"] = plan.statistics.milliseconds;
+    out["Actual Rows"] = plan.statistics.rows;
+    out["Actual Loops"] = 1;
+    out["Bytes Moved"] = plan.statistics.bytes;
+  }
+  for (const auto& input : plan.inputs) out["Plans"].push_back(as_json(describe, *input));
+  return out;
+}
+
+}  // namespace
+
+std::string explain_text(const plan_node& plan, const explain_times& times) {
+  std::string out;
+  const describer describe(plan);
+  write_text(describe, plan, 0, out);
+  int number = 0;
+  for_each_subquery(const_cast<plan_node&>(plan), [&](const plan_ptr& query, const bound&) {
+    out += fmt::format("Subquery {}\n", ++number);
+    write_text(describer(*query), *query, 1, out);
+  });
+  out += fmt::format("Planning Time: {:.3f} ms\n", times.planning);
+  if (plan.statistics.ran) out += fmt::format("Execution Time: {:.3f} ms\n", times.execution);
+  return out;
+}
+
+std::string explain_json(const plan_node& plan, const explain_times& times) {
+  nlohmann::json root;
+  root["Plan"] = as_json(describer(plan), plan);
+  for_each_subquery(const_cast<plan_node&>(plan), [&](const plan_ptr& query, const bound&) {
+    auto inner = as_json(describer(*query), *query);
+    inner["Parent Relationship"] = "InitPlan";
+    root["Plan"]["Plans"].push_back(std::move(inner));
+  });
+  root["Planning Time"] = times.planning;
+  if (plan.statistics.ran) root["Execution Time"] = times.execution;
+  return nlohmann::json::array({root}).dump(2);
+}
+
+}  // namespace espalier::engine

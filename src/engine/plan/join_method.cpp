@@ -1,0 +1,297 @@
+#include <algorithm>
+#include <cmath>
+
+#include "engine/catalog.hpp"
+#include "engine/plan/planner.hpp"
+#include "engine/plan/visit.hpp"
+#include "engine/table/table_version.hpp"
+
+namespace espalier::engine {
+namespace {
+
+struct sides {
+  std::set<column_id> left, right;
+};
+
+// left = right, whichever way round it was written.
+bool add_equality(join_node& join, const bound_ptr& condition, const sides& of) {
+  if (condition->kind != op::equal) return false;
+  const auto& a = condition->args[0];
+  const auto& b = condition->args[1];
+  std::set<column_id> in_a, in_b;
+  collect_columns(a, in_a);
+  collect_columns(b, in_b);
+  if (in_a.empty() || in_b.empty()) return false;
+  if (contains_all(of.left, a) && contains_all(of.right, b)) {
+    join.equal.emplace_back(a, b);
+  } else if (contains_all(of.left, b) && contains_all(of.right, a)) {
+    join.equal.emplace_back(b, a);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+struct band_bound {
+  bound_ptr value, end, condition;
+  op kind;
+};
+
+// `value op end` with the value on one side only and the end on the other.
+std::optional<band_bound> bound_on(const bound_ptr& condition, const std::set<column_id>& value_side,
+                                   const std::set<column_id>& end_side) {
+  if (!is_comparison(condition->kind) || condition->kind == op::equal || condition->kind == op::not_equal) {
+    return std::nullopt;
+  }
+  if (condition->args[0]->type.id == type_id::varchar) return std::nullopt;  // their codes differ between columns
+  for (int flipped = 0; flipped < 2; ++flipped) {
+    const auto& value = condition->args[flipped ? 1 : 0];
+    const auto& end = condition->args[flipped ? 0 : 1];
+    std::set<column_id> in_value, in_end;
+    collect_columns(value, in_value);
+    collect_columns(end, in_end);
+    if (in_value.empty() || in_end.empty()) continue;
+    if (contains_all(value_side, value) && contains_all(end_side, end)) {
+      return band_bound{value, end, condition, flipped ? mirrored(condition->kind) : condition->kind};
+    }
+  }
+  return std::nullopt;
+}
+
+// The band of one value, with as many of its two ends as there are.
+struct band {
+  bound_ptr value, lo, hi;
+  bool lo_inclusive = true, hi_inclusive = true;
+  std::vector<bound_ptr> answers;
+};
+
+std::optional<band> band_of(const std::vector<bound_ptr>& conditions, const std::set<column_id>& value_side,
+                            const std::set<column_id>& end_side) {
+  std::optional<band> best;
+  for (const auto& first : conditions) {
+    const auto start = bound_on(first, value_side, end_side);
+    if (!start) continue;
+    band candidate;
+    candidate.value = start->value;
+    for (const auto& condition : conditions) {
+      const auto part = bound_on(condition, value_side, end_side);
+      if (!part || !same(*part->value, *candidate.value)) continue;
+      const bool lower = part->kind == op::greater || part->kind == op::greater_equal;
+      auto& end = lower ? candidate.lo : candidate.hi;
+      if (end) continue;
+      end = part->end;
+      (lower ? candidate.lo_inclusive : candidate.hi_inclusive) =
+          part->kind == op::greater_equal || part->kind == op::less_equal;
+      candidate.answers.push_back(condition);
+    }
+    if (!best || candidate.answers.size() > best->answers.size()) best = std::move(candidate);
+  }
+  return best;
+}
+
+void without(std::vector<bound_ptr>& conditions, const std::vector<bound_ptr>& answered) {
+  std::erase_if(conditions, [&](const bound_ptr& e) {
+    return std::find(answered.begin(), answered.end(), e) != answered.end();
+  });
+}
+
+const scan_node* plain_scan(const plan_node& input) {
+  return input.kind == node_kind::scan && !static_cast<const scan_node&>(input).with_row_ids
+             ? static_cast<const scan_node*>(&input)
+             : nullptr;
+}
+
+double rows_of(const scan_node& scan) { return static_cast<double>(scan.table->version->live_rows()); }
+
+bound_ptr as_condition(const std::pair<bound_ptr, bound_ptr>& equal) {
+  return make_call(op::equal, {type_id::boolean}, {equal.first, equal.second}, equal.first->position);
+}
+
+void swap_sides(join_node& join) {
+  std::swap(join.inputs[0], join.inputs[1]);
+  for (auto& [left, right] : join.equal) std::swap(left, right);
+}
+
+// An index of the right side over columns that the join compares: as many equal ones as it has, then a band.
+std::optional<index_range> lookup_range(const join_node& join, const scan_node& scan, const std::optional<band>& b,
+                                        const std::shared_ptr<table_index>& index, std::vector<std::size_t>& equal_used,
+                                        bool& band_used) {
+  index_range out;
+  out.index = index;
+  band_used = false;
+  equal_used.clear();
+  const auto& columns = index->spec().columns;
+  std::size_t at = 0;
+  for (bool more = true; more && at < columns.size();) {
+    more = false;
+    for (std::size_t i = 0; i < join.equal.size(); ++i) {
+      if (table_column_of(scan, join.equal[i].second) != columns[at]) continue;
+      if (std::find(equal_used.begin(), equal_used.end(), i) != equal_used.end()) continue;
+      out.equal.push_back(join.equal[i].first);
+      equal_used.push_back(i);
+      ++at;
+      more = true;
+      break;
+    }
+  }
+  if (at < columns.size() && b && table_column_of(scan, b->value) == columns[at]) {
+    out.condition = key_condition::between;
+    out.lo = b->lo;
+    out.hi = b->hi;
+    out.lo_inclusive = b->lo_inclusive;
+    out.hi_inclusive = b->hi_inclusive;
+    band_used = true;
+  }
+  if (out.equal.empty() && !band_used) return std::nullopt;
+  return out;
+}
+
+bool try_lookup(join_node& join, const std::optional<band>& b, double other_cost) {
+  const auto* scan = plain_scan(*join.inputs[1]);
+  if (!scan || join.type == join_type::full) return false;
+  const double left = join.inputs[0]->estimate;
+  const double rows = std::max(rows_of(*scan), 1.0);
+  for (const auto& index : scan->table->indexes) {
+    std::vector<std::size_t> equal_used;
+    bool band_used = false;
+    auto range = lookup_range(join, *scan, b, index, equal_used, band_used);
+    if (!range) continue;
+    const double per_row = band_used ? std::max(1.0, rows / 65536) : index->is_unique() ? 1 : 4;
+    const double price = cost::question + left * (cost::searched_key +
+                         per_row * (cost::found_row + cost::gathered_value * static_cast<double>(scan->columns.size())));
+    if (price >= other_cost) continue;
+    for (std::size_t i = 0; i < join.equal.size(); ++i) {
+      if (std::find(equal_used.begin(), equal_used.end(), i) == equal_used.end()) {
+        join.residual.push_back(as_condition(join.equal[i]));
+      }
+    }
+    if (band_used) without(join.residual, b->answers);
+    join.residual.insert(join.residual.end(), scan->conditions.begin(), scan->conditions.end());
+    join.method = band_used ? join_method::band_index : join_method::index_lookup;
+    join.lookup = std::move(range);
+    join.cost = join.inputs[0]->cost + price;
+    return true;
+  }
+  return false;
+}
+
+std::shared_ptr<const table_index> order_index(const join_node& join, bool left) {
+  const auto* scan = plain_scan(*join.inputs[left ? 0 : 1]);
+  if (!scan || !scan->conditions.empty()) return nullptr;
+  const auto column = table_column_of(*scan, left ? join.equal[0].first : join.equal[0].second);
+  for (const auto& index : scan->table->indexes) {
+    if (index->spec().columns.size() == 1 && column == index->spec().columns[0]) return index;
+  }
+  return nullptr;
+}
+
+bool try_merge(join_node& join, double other_cost) {
+  if (join.equal.size() != 1 || join.equal[0].first->type.id == type_id::varchar) return false;
+  join.left_index = order_index(join, true);
+  join.right_index = order_index(join, false);
+  double price = 0;
+  for (const auto& input : join.inputs) {
+    price += input->estimate *
+             (cost::merged_row + cost::found_row + cost::gathered_value * static_cast<double>(input->outputs.size()));
+  }
+  if (!join.left_index || !join.right_index || price >= other_cost) {
+    join.left_index = join.right_index = nullptr;
+    return false;
+  }
+  join.method = join_method::index_merge;
+  join.cost = price;
+  return true;
+}
+
+double joined_rows(const join_node& join, bool has_band) {
+  const double left = join.inputs[0]->estimate;
+  const double right = join.inputs[1]->estimate;
+  if (join.type == join_type::semi || join.type == join_type::anti) return left / 2;
+  double out = !join.equal.empty() ? std::max(left, right) : has_band ? left * std::max(1.0, right / 1000) : left * right;
+  for (std::size_t i = 1; i < join.equal.size(); ++i) out *= 0.5;
+  return join.type == join_type::inner ? out : std::max(out, left);
+}
+
+void use_band(join_node& join, const band& b, bool value_is_right) {
+  join.method = join_method::band_sort;
+  join.band_value = b.value;
+  join.band_lo = b.lo;
+  join.band_hi = b.hi;
+  join.band_lo_inclusive = b.lo_inclusive;
+  join.band_hi_inclusive = b.hi_inclusive;
+  join.band_value_is_right = value_is_right;
+  without(join.residual, b.answers);
+}
+
+}  // namespace
+
+void choose_join_method(join_node& join, const planner_options& options) {
+  sides of{output_ids(*join.inputs[0]), output_ids(*join.inputs[1])};
+  for (const auto& condition : join.conditions) {
+    if (!add_equality(join, condition, of)) join.residual.push_back(condition);
+  }
+  auto right_band = band_of(join.residual, of.right, of.left);
+  auto left_band = band_of(join.residual, of.left, of.right);
+  const double left = join.inputs[0]->estimate;
+  const double right = join.inputs[1]->estimate;
+  const double below = join.inputs[0]->cost + join.inputs[1]->cost;
+  join.estimate = joined_rows(join, right_band || left_band);
+  const double hash = right_band && join.equal.empty() ? (left + right) * cost::searched_key * 2
+                                                       : (left + right) * cost::hashed_row;
+  const bool both_ends = (right_band && right_band->answers.size() == 2) || (left_band && left_band->answers.size() == 2);
+
+  if (options.use_indexes) {
+    const bool bands = join.equal.empty() || both_ends;
+    if (try_lookup(join, bands ? right_band : std::nullopt, hash + join.inputs[1]->cost)) return;
+    if (join.type == join_type::inner) {
+      swap_sides(join);
+      if (try_lookup(join, bands ? left_band : std::nullopt, hash + join.inputs[1]->cost)) return;
+      swap_sides(join);
+    }
+    if (!join.equal.empty() && try_merge(join, hash + below)) return;
+  }
+  join.cost = below + hash;
+  if (join.equal.empty() || both_ends) {
+    // The larger side is searched, so it is better sorted than walked; full joins see both sides anyway.
+    const bool use_left = left_band && (!right_band || left_band->answers.size() > right_band->answers.size());
+    if (use_left) {
+      use_band(join, *left_band, false);
+      return;
+    }
+    if (right_band) {
+      use_band(join, *right_band, true);
+      return;
+    }
+  }
+  if (join.equal.empty()) {
+    join.method = join_method::loop;
+    join.cost = below + left * right;
+    return;
+  }
+  join.method = join_method::hash;
+  join.build_left = join.type == join_type::inner && left < right;
+}
+
+void choose_as_of_index(as_of_node& join, const planner_options& options) {
+  const auto* scan = plain_scan(*join.inputs[1]);
+  if (!options.use_indexes || !scan || !scan->conditions.empty()) return;
+  for (const auto& index : scan->table->indexes) {
+    const auto& columns = index->spec().columns;
+    if (columns.size() != join.equal.size() + 1 || table_column_of(*scan, join.right_at) != columns.back()) continue;
+    std::vector<std::pair<bound_ptr, bound_ptr>> in_order;
+    for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
+      for (const auto& pair : join.equal) {
+        if (table_column_of(*scan, pair.second) == columns[i]) {
+          in_order.push_back(pair);
+          break;
+        }
+      }
+    }
+    if (in_order.size() != join.equal.size()) continue;
+    join.equal = std::move(in_order);
+    join.index = index;
+    return;
+  }
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,151 @@
+#include "engine/plan/planner.hpp"
+
+#include <arrow/scalar.h>
+#include <arrow/table.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/catalog.hpp"
+#include "engine/plan/visit.hpp"
+#include "engine/table/table_version.hpp"
+
+namespace espalier::engine {
+namespace {
+
+double log2_of(double rows) { return std::log2(std::max(rows, 2.0)); }
+
+std::optional<std::uint64_t> literal_count(const bound_ptr& e) {
+  if (!e) return 0;
+  if (!is_literal(e) || !e->value->is_valid) return std::nullopt;
+  return static_cast<std::uint64_t>(static_cast<const arrow::Int64Scalar&>(*e->value).value);
+}
+
+// A sort below a LIMIT needs to deliver the first rows only; projections in between do not matter.
+void limit_sort(const limit_node& limit) {
+  const auto count = limit.limit ? literal_count(limit.limit) : std::nullopt;
+  const auto offset = literal_count(limit.offset);
+  if (!count || !offset || *count > no_limit - *offset) return;
+  plan_node* at = limit.inputs[0].get();
+  while (at->kind == node_kind::project) at = at->inputs[0].get();
+  if (at->kind == node_kind::sort) static_cast<sort_node*>(at)->limit = *count + *offset;
+}
+
+double input_rows(const plan_node& node) { return node.inputs.empty() ? 0 : node.inputs[0]->estimate; }
+
+void estimate(plan_node& node) {
+  double below = 0;
+  for (const auto& input : node.inputs) below += input->cost;
+  const double rows = input_rows(node);
+  switch (node.kind) {
+    case node_kind::loaded:
+      node.estimate = static_cast<double>(static_cast<loaded_node&>(node).rows->num_rows());
+      break;
+    case node_kind::values:
+      node.estimate = static_cast<double>(static_cast<values_node&>(node).rows.size());
+      break;
+    case node_kind::filter: {
+      node.estimate = rows;
+      const auto& conditions = static_cast<filter_node&>(node).conditions;
+      for (const auto& condition : conditions) node.estimate *= selectivity(condition);
+      node.cost = below + rows * cost::scanned_value * static_cast<double>(conditions.size() + node.outputs.size());
+      return;
+    }
+    case node_kind::aggregate:
+      node.estimate = static_cast<aggregate_node&>(node).keys.empty() ? 1 : std::max(1.0, std::sqrt(rows) * 4);
+      node.estimate = std::min(node.estimate, std::max(rows, 1.0));
+      node.cost = below + rows * cost::hashed_row;
+      return;
+    case node_kind::distinct:
+      node.estimate = std::max(1.0, rows / 2);
+      node.cost = below + rows * cost::hashed_row;
+      return;
+    case node_kind::sort:
+      node.estimate = std::min(rows, static_cast<double>(static_cast<sort_node&>(node).limit));
+      node.cost = below + rows * log2_of(rows) * cost::sorted_row;
+      return;
+    case node_kind::limit: {
+      const auto count = literal_count(static_cast<limit_node&>(node).limit);
+      node.estimate = static_cast<limit_node&>(node).limit && count ? std::min(rows, static_cast<double>(*count)) : rows;
+      break;
+    }
+    case node_kind::union_all:
+      for (const auto& input : node.inputs) node.estimate += input->estimate;
+      break;
+    case node_kind::project:
+      node.estimate = rows;
+      break;
+    case node_kind::as_of_join:
+      node.estimate = rows;
+      node.cost = below + rows * cost::searched_key;
+      return;
+    case node_kind::scan:
+    case node_kind::join:
+    case node_kind::index_aggregate:
+      return;  // where they are chosen
+  }
+  node.cost = below;
+}
+
+plan_ptr chosen(plan_ptr node, const planner_options& options) {
+  if (node->kind == node_kind::limit) limit_sort(static_cast<limit_node&>(*node));
+  if (node->kind == node_kind::aggregate) {
+    if (auto by_index = aggregate_by_index(static_cast<aggregate_node&>(*node), options)) return by_index;
+  }
+  for (auto& input : node->inputs) input = chosen(input, options);
+  if (node->kind == node_kind::sort) {
+    if (auto by_index = order_by_index(static_cast<sort_node&>(*node), options)) return by_index;
+  }
+  if (node->kind == node_kind::scan) choose_access_path(static_cast<scan_node&>(*node), options);
+  if (node->kind == node_kind::join) choose_join_method(static_cast<join_node&>(*node), options);
+  if (node->kind == node_kind::as_of_join) choose_as_of_index(static_cast<as_of_node&>(*node), options);
+  estimate(*node);
+  return node;
+}
+
+// Expressions are shared and immutable; a subquery's plan is rebuilt in place of the old one.
+void plan_subqueries(plan_node& plan, const planner_options& options) {
+  for_each_expression(plan, [&](bound_ptr& e) {
+    e = rewrite(e, [&](const bound_ptr& node) -> bound_ptr {
+      if (!node->query) return nullptr;
+      auto copy = std::make_shared<bound>(*node);
+      copy->query = optimized(node->query, options);
+      return copy;
+    });
+  });
+  for (const auto& input : plan.inputs) plan_subqueries(*input, options);
+}
+
+}  // namespace
+
+double selectivity(const bound_ptr& condition) {
+  switch (condition->kind) {
+    case op::equal:
+    case op::is_null:
+      return 0.01;
+    case op::in_list:
+      return std::min(0.5, 0.01 * static_cast<double>(condition->args.size()));
+    case op::like:
+      return 0.1;
+    case op::logical_and: {
+      double out = 1;
+      for (const auto& arg : condition->args) out *= selectivity(arg);
+      return out;
+    }
+    case op::not_equal:
+    case op::is_not_null:
+      return 0.95;
+    default:
+      return 0.33;
+  }
+}
+
+plan_ptr optimized(plan_ptr plan, const planner_options& options) {
+  const auto outputs = output_ids(*plan);
+  plan = push_down(std::move(plan), {});
+  plan_subqueries(*plan, options);
+  prune(*plan, outputs);
+  return chosen(std::move(plan), options);
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <map>
+
+#include "engine/plan/planner.hpp"
+#include "engine/plan/visit.hpp"
+
+namespace espalier::engine {
+namespace {
+
+plan_ptr with_conditions(plan_ptr plan, std::vector<bound_ptr> conditions) {
+  if (conditions.empty()) return plan;
+  auto out = std::make_shared<filter_node>();
+  out->conditions = std::move(conditions);
+  out->outputs = plan->outputs;
+  out->inputs = {std::move(plan)};
+  return out;
+}
+
+// The condition in terms of what the projection reads.
+bound_ptr seen_through(const bound_ptr& condition, const std::map<column_id, bound_ptr>& meaning) {
+  return rewrite(condition, [&](const bound_ptr& e) -> bound_ptr {
+    if (e->kind != op::column) return nullptr;
+    const auto found = meaning.find(e->column);
+    return found == meaning.end() ? nullptr : found->second;
+  });
+}
+
+plan_ptr through_project(std::shared_ptr<project_node> project, const std::vector<bound_ptr>& conditions) {
+  std::map<column_id, bound_ptr> meaning;
+  for (std::size_t i = 0; i < project->outputs.size(); ++i) meaning[project->outputs[i].id] = project->expressions[i];
+  std::vector<bound_ptr> below;
+  for (const auto& condition : conditions) below.push_back(seen_through(condition, meaning));
+  project->inputs[0] = push_down(project->inputs[0], std::move(below));
+  return project;
+}
+
+plan_ptr through_aggregate(std::shared_ptr<aggregate_node> aggregate, const std::vector<bound_ptr>& conditions) {
+  std::set<column_id> keys;
+  for (std::size_t i = 0; i < aggregate->keys.size(); ++i) {
+    if (aggregate->keys[i]->kind == op::column) keys.insert(aggregate->outputs[i].id);
+  }
+  std::vector<bound_ptr> below, above;
+  for (const auto& condition : conditions) {
+    std::set<column_id> used;
+    collect_columns(condition, used);
+    // A condition without columns decides about all groups, also about the one there is without rows.
+    (!used.empty() && contains_all(keys, condition) ? below : above).push_back(condition);
+  }
+  aggregate->inputs[0] = push_down(aggregate->inputs[0], std::move(below));
+  return with_conditions(aggregate, std::move(above));
+}
+
+plan_ptr through_join(std::shared_ptr<join_node> join, std::vector<bound_ptr> conditions) {
+  const auto left = output_ids(*join->inputs[0]);
+  const auto right = output_ids(*join->inputs[1]);
+  const auto type = join->type;
+  std::vector<bound_ptr> to_left, to_right, on, above;
+  for (const auto& condition : join->conditions) {
+    // ON of an outer join decides who meets, not which rows of the kept side exist.
+    const bool may_left = type == join_type::inner || type == join_type::semi;
+    const bool may_right = type != join_type::full;
+    if (may_left && contains_all(left, condition)) {
+      to_left.push_back(condition);
+    } else if (may_right && contains_all(right, condition)) {
+      to_right.push_back(condition);
+    } else {
+      on.push_back(condition);
+    }
+  }
+  for (const auto& condition : conditions) {
+    const bool may_left = type != join_type::full;
+    const bool may_right = type == join_type::inner;
+    if (may_left && contains_all(left, condition)) {
+      to_left.push_back(condition);
+    } else if (may_right && contains_all(right, condition)) {
+      to_right.push_back(condition);
+    } else {
+      (type == join_type::inner ? on : above).push_back(condition);
+    }
+  }
+  join->conditions = std::move(on);
+  join->inputs[0] = push_down(join->inputs[0], std::move(to_left));
+  join->inputs[1] = push_down(join->inputs[1], std::move(to_right));
+  return with_conditions(join, std::move(above));
+}
+
+plan_ptr through_as_of(std::shared_ptr<as_of_node> join, const std::vector<bound_ptr>& conditions) {
+  const auto left = output_ids(*join->inputs[0]);
+  std::vector<bound_ptr> below, above;
+  for (const auto& condition : conditions) (contains_all(left, condition) ? below : above).push_back(condition);
+  join->inputs[0] = push_down(join->inputs[0], std::move(below));
+  join->inputs[1] = push_down(join->inputs[1], {});
+  return with_conditions(join, std::move(above));
+}
+
+}  // namespace
+
+plan_ptr push_down(plan_ptr plan, std::vector<bound_ptr> conditions) {
+  switch (plan->kind) {
+    case node_kind::filter: {
+      auto& filter = static_cast<filter_node&>(*plan);
+      std::vector<bound_ptr> all = filter.conditions;  // as written: earlier ones may guard later ones
+      all.insert(all.end(), conditions.begin(), conditions.end());
+      return push_down(filter.inputs[0], std::move(all));
+    }
+    case node_kind::scan: {
+      auto& scan = static_cast<scan_node&>(*plan);
+      scan.conditions.insert(scan.conditions.end(), conditions.begin(), conditions.end());
+      return plan;
+    }
+    case node_kind::project:
+      return through_project(std::static_pointer_cast<project_node>(plan), conditions);
+    case node_kind::aggregate:
+      return through_aggregate(std::static_pointer_cast<aggregate_node>(plan), conditions);
+    case node_kind::join:
+      return through_join(std::static_pointer_cast<join_node>(plan), std::move(conditions));
+    case node_kind::as_of_join:
+      return through_as_of(std::static_pointer_cast<as_of_node>(plan), conditions);
+    case node_kind::sort:
+    case node_kind::distinct:
+      plan->inputs[0] = push_down(plan->inputs[0], std::move(conditions));
+      return plan;
+    case node_kind::limit:
+    case node_kind::union_all:
+      for (auto& input : plan->inputs) input = push_down(input, {});
+      return with_conditions(plan, std::move(conditions));
+    case node_kind::loaded:
+    case node_kind::values:
+    case node_kind::index_aggregate:
+      return with_conditions(plan, std::move(conditions));
+  }
+  return plan;
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,107 @@
+#include <arrow/table.h>
+#include <arrow/type.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/executor.hpp"
+#include "engine/sql/binder.hpp"
+#include "engine/sql/coerce.hpp"
+#include "engine/sql/error.hpp"
+#include "engine/sql/file_options.hpp"
+#include "engine/statements/session.hpp"
+#include "engine/table/convert.hpp"
+#include "engine/table/write.hpp"
+
+namespace espalier::engine {
+namespace {
+
+struct copy_file {
+  file_format format;
+  csv_options options;
+};
+
+copy_file file_of(const ast::copy& copy) {
+  auto options = copy.options;
+  std::optional<file_format> format = format_from_path(copy.file);
+  for (const auto& [name, value] : copy.options) {
+    if (name != "format") continue;
+    format = format_from_name(value);
+    if (!format) refuse(copy.table.position, fmt::format("The format '{}' is not supported; csv, parquet and arrow are.", value));
+  }
+  if (!format) refuse(copy.table.position, "Tell the format of the file: COPY ... (FORMAT csv), parquet or arrow.");
+  std::erase_if(options, [](const auto& option) { return option.first == "format"; });
+  return {*format, read_file_options(options, *format, copy.table.position)};
+}
+
+}  // namespace
+
+query_result session::run_copy(const ast::copy& copy, const progress& tell) {
+  query_result out;
+  auto file = file_of(copy);
+  std::shared_ptr<const table_entry> entry = copy.query ? nullptr : entry_of(copy.table);
+  std::vector<column> columns;
+  if (entry) {
+    const auto& all = entry->version->columns();
+    for (const auto& name : copy.columns) {
+      const auto place = entry->version->column_index(name);
+      if (place == all.size()) refuse(copy.table.position, fmt::format("The table has no column '{}'.", name));
+      columns.push_back(all[place]);
+    }
+    if (copy.columns.empty()) columns = all;
+  }
+  if (!copy.from) {
+    std::shared_ptr<arrow::Table> rows;
+    if (copy.query) {
+      rows = rows_of(*copy.query, tell, out.timings);
+    } else {
+      ast::select all;
+      for (const auto& column : columns) {
+        ast::target target;
+        target.value = std::make_unique<ast::expression>();
+        target.value->kind = ast::expression_kind::column;
+        target.value->names = {column.name};
+        all.targets.push_back(std::move(target));
+      }
+      all.from.push_back(std::make_unique<ast::from_item>());
+      all.from[0]->table = copy.table;
+      rows = rows_of(all, tell, out.timings);
+    }
+    write_table(rows, copy.file, file.format, file.options);
+    out.tag = fmt::format("COPY {}", rows->num_rows());
+    return out;
+  }
+  if (file.format == file_format::csv) {
+    for (const auto& column : columns) {
+      file.options.names.push_back(column.name);
+      file.options.types[column.name] = column.type;
+    }
+  }
+  std::shared_ptr<arrow::Table> rows;
+  {
+    const stopwatch watch(out.timings.run);
+    rows = read_table(copy.file, file.format, file.options, tell);
+    if (static_cast<std::size_t>(rows->num_columns()) != columns.size()) {
+      refuse(copy.table.position, fmt::format("'{}' has {} columns, not the {} that the table takes.", copy.file,
+                                              rows->num_columns(), columns.size()));
+    }
+    rows = converted(rows, columns);
+    // Columns that the file does not fill are NULL.
+    arrow::FieldVector fields;
+    std::vector<std::shared_ptr<arrow::ChunkedArray>> data;
+    for (const auto& column : entry->version->columns()) {
+      const auto found = std::find(columns.begin(), columns.end(), column);
+      fields.push_back(arrow::field(column.name, arrow_type(column.type)));
+      data.push_back(found == columns.end()
+                         ? chunked(value_of(arrow::MakeArrayOfNull(arrow_type(column.type), rows->num_rows())))
+                         : rows->column(static_cast<int>(found - columns.begin())));
+    }
+    rows = arrow::Table::Make(arrow::schema(std::move(fields)), std::move(data), rows->num_rows());
+  }
+  append(*entry, rows, out.timings);
+  out.tag = fmt::format("COPY {}", rows->num_rows());
+  return out;
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/statements/session.hpp"
+#include "engine/store/store.hpp"
+
+namespace espalier::engine {
+namespace {
+
+using nlohmann::json;
+
+std::string spec_text(const index_spec& spec) {
+  return json{{"columns", spec.columns}, {"unique", spec.unique}, {"using", to_string(spec.kind)}, {"include", spec.included}}
+      .dump();
+}
+
+index_spec spec_from(const std::string& name, const std::string& text, const table_version& table) {
+  index_spec out;
+  out.name = name;
+  const auto fields = json::parse(text, nullptr, false);
+  bool valid = fields.is_object();
+  try {
+    if (valid) {
+      out.columns = fields.at("columns").get<std::vector<std::size_t>>();
+      out.included = fields.at("include").get<std::vector<std::size_t>>();
+      out.unique = fields.at("unique").get<bool>();
+      const auto wanted = fields.at("using").get<std::string>();
+      valid = false;
+      for (const auto kind : {index_kind::static_tree, index_kind::blink, index_kind::radix, index_kind::hybrid,
+                              index_kind::automatic}) {
+        if (to_string(kind) != wanted) continue;
+        out.kind = kind;
+        valid = true;
+      }
+    }
+  } catch (const json::exception&) {
+    valid = false;
+  }
+  const auto exists = [&](std::size_t column) { return column < table.columns().size(); };
+  valid = valid && !out.columns.empty() && std::all_of(out.columns.begin(), out.columns.end(), exists) &&
+          std::all_of(out.included.begin(), out.included.end(), exists);
+  if (!valid) throw error(fmt::format("The definition of the index '{}' in the database's folder cannot be read.", name));
+  return out;
+}
+
+saved_index definition_of(const table_index& index) {
+  saved_index out;
+  out.name = index.spec().name;
+  out.spec = spec_text(index.spec());
+  return out;
+}
+
+}  // namespace
+
+void session::load() {
+  store_ = store::open(options_.dir);
+  for (const auto& table : store_->tables()) {
+    auto entry = std::make_shared<table_entry>();
+    entry->name = table.name;
+    entry->version = table.rows;
+    for (const auto& index : table.indexes) {
+      auto spec = spec_from(index.name, index.spec, *table.rows);
+      if (index.sections) {
+        entry->indexes.push_back(table_index::load(table.rows, std::move(spec), index.sections, where_));
+        kept_indexes_[index.name] = store_->content_of(table.name, index.name);
+      } else {
+        entry->indexes.push_back(table_index::build(table.rows, std::move(spec), where_));
+      }
+    }
+    tables_.put(std::move(entry));
+  }
+  store_->forget_tables();
+}
+
+void session::keep(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,
+                   query_timings& timings) {
+  if (!store_) return;
+  const stopwatch watch(timings.save);
+  auto numbers = kept_indexes_;
+  std::vector<saved_table> all;
+  const auto add = [&](const table_entry& entry) {
+    auto& table = all.emplace_back();
+    table.name = entry.name;
+    table.rows = entry.version;
+    const bool is_changed = &entry == changed;
+    for (const auto& index : entry.indexes) {
+      auto& saved = table.indexes.emplace_back(definition_of(*index));
+      if (is_changed && changed_indexes) {
+        numbers.erase(saved.name);  // it will have changed by the time this state is the present one
+        continue;
+      }
+      if (is_changed && !numbers.contains(saved.name)) numbers[saved.name] = store_->new_content();
+      const auto found = numbers.find(saved.name);
+      if (found == numbers.end()) continue;
+      saved.content = found->second;
+      saved.save = [index](section_writer& to) { index->save(to); };
+    }
+  };
+  for (const auto& entry : tables_.all()) {
+    const bool gone = std::find(removed.begin(), removed.end(), entry->name) != removed.end();
+    if (!gone && !(changed && entry->name == changed->name)) add(*entry);
+    if (!gone) continue;
+    for (const auto& index : entry->indexes) numbers.erase(index->spec().name);
+  }
+  if (changed) add(*changed);
+  store_->commit(all);
+  kept_indexes_ = std::move(numbers);
+}
+
+void session::save_indexes() {
+  if (!store_) return;
+  query_timings timings;
+  for (const auto& entry : tables_.all()) {
+    const bool behind = std::any_of(entry->indexes.begin(), entry->indexes.end(),
+                                    [&](const auto& index) { return !kept_indexes_.contains(index->spec().name); });
+    if (behind) keep(entry.get(), {}, false, timings);
+  }
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,66 @@
+#include "engine/statements/session.hpp"
+
+#include <arrow/compute/initialize.h>
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "engine/exec/arrow_result.hpp"
+#include "engine/sql/error.hpp"
+#include "engine/store/store.hpp"
+
+namespace espalier::engine {
+namespace {
+
+double milliseconds_now() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+stopwatch::stopwatch(double& total) : total_(total), start_(milliseconds_now()) {}
+
+stopwatch::~stopwatch() { total_ += milliseconds_now() - start_; }
+
+session::session(database_options options)
+    : options_(std::move(options)), where_(options_.where ? *options_.where : device::best()) {
+  check(arrow::compute::Initialize());
+  if (!options_.dir.empty()) load();
+}
+
+session::~session() {
+  try {
+    save_indexes();
+  } catch (const std::exception&) {
+    // Tables are safe in the folder; indexes that could not be written are built anew when it is opened.
+  }
+}
+
+planner_options session::planning() const { return {.use_indexes = options_.use_indexes, .parameters = {}}; }
+
+std::shared_ptr<const table_entry> session::entry_of(const ast::table_name& name) const {
+  auto entry = tables_.find(name.name);
+  if (!entry) refuse(name.position, fmt::format("There is no table '{}'.", name.name));
+  return entry;
+}
+
+query_result session::run(const ast::statement& statement, const progress& tell) {
+  struct visitor {
+    session& self;
+    const progress& tell;
+    query_result operator()(const std::shared_ptr<ast::select>& s) { return self.run_select(*s, tell); }
+    query_result operator()(const ast::create_table& s) { return self.run_create_table(s); }
+    query_result operator()(const ast::create_table_as& s) { return self.run_create_table_as(s, tell); }
+    query_result operator()(const ast::create_index& s) { return self.run_create_index(s, tell); }
+    query_result operator()(const ast::drop& s) { return self.run_drop(s); }
+    query_result operator()(const ast::insert& s) { return self.run_insert(s, tell); }
+    query_result operator()(const ast::update& s) { return self.run_update(s, tell); }
+    query_result operator()(const ast::erase& s) { return self.run_erase(s, tell); }
+    query_result operator()(const ast::copy& s) { return self.run_copy(s, tell); }
+    query_result operator()(const ast::analyze& s) { return self.run_analyze(s); }
+    query_result operator()(const ast::explain& s) { return self.run_explain(s, tell); }
+  };
+  return std::visit(visitor{*this, tell}, statement.body);
+}
+
+}  // namespace espalier::engine

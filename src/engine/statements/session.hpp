@@ -1,0 +1,94 @@
+// session.hpp - an open database: its tables, where they are kept, and one function for each kind of statement.
+//
+// A statement that changes something makes all that is new beside what is there, writes it to the folder, and puts it in
+// place last; what throws before leaves no trace.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/catalog.hpp"
+#include "engine/database.hpp"
+#include "engine/plan/node.hpp"
+#include "engine/plan/planner.hpp"
+#include "engine/sql/ast.hpp"
+
+namespace espalier::engine {
+
+class store;
+
+class session {
+ public:
+  explicit session(database_options options);
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+  ~session();
+
+  /// Throws `located_error`, or `error`.
+  query_result run(const ast::statement& statement, const progress& tell);
+  /// Writes indexes that changes have left behind in the folder. Tables are always up to date there.
+  void save_indexes();
+
+  [[nodiscard]] const catalog& tables() const { return tables_; }
+  [[nodiscard]] const device& where() const { return where_; }
+  [[nodiscard]] const database_options& options() const { return options_; }
+
+ private:
+  // answer.cpp
+  query_result run_select(const ast::select& select, const progress& tell);
+  query_result run_explain(const ast::explain& explain, const progress& tell);
+  plan_ptr plan_of(const ast::statement& statement, const progress& tell);
+  std::shared_ptr<arrow::Table> rows_of(const ast::select& select, const progress& tell, query_timings& timings);
+
+  // define.cpp
+  query_result run_create_table(const ast::create_table& create);
+  query_result run_create_table_as(const ast::create_table_as& create, const progress& tell);
+  query_result run_create_index(const ast::create_index& create, const progress& tell);
+  query_result run_drop(const ast::drop& drop);
+  query_result run_analyze(const ast::analyze& analyze);
+
+  // change.cpp
+  query_result run_insert(const ast::insert& insert, const progress& tell);
+  query_result run_update(const ast::update& update, const progress& tell);
+  query_result run_erase(const ast::erase& erase, const progress& tell);
+  query_result run_copy(const ast::copy& copy, const progress& tell);
+  /// The table with these rows at its end.
+  void append(const table_entry& entry, const std::shared_ptr<arrow::Table>& rows, query_timings& timings);
+  /// The table with another version in which `erased` rows are deleted and `inserted` ones are new.
+  void change(const table_entry& entry, std::shared_ptr<const table_version> version,
+              std::span<const std::uint64_t> erased, std::span<const std::uint64_t> inserted, query_timings& timings);
+
+  // keep.cpp
+  void load();
+  /// Writes the tables as they will be once `changed` is in place (null: none) and `removed` are gone.
+  void keep(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,
+            query_timings& timings);
+
+  [[nodiscard]] planner_options planning() const;
+  [[nodiscard]] std::shared_ptr<const table_entry> entry_of(const ast::table_name& name) const;
+
+  database_options options_;
+  device where_;
+  catalog tables_;
+  std::unique_ptr<store> store_;
+  /// Of each index that the folder has whole: its number there. Others are built anew when the folder is opened.
+  std::map<std::string, std::uint64_t> kept_indexes_;
+};
+
+/// How long something took, added to a time in milliseconds.
+class stopwatch {
+ public:
+  explicit stopwatch(double& total);
+  ~stopwatch();
+  stopwatch(const stopwatch&) = delete;
+  stopwatch& operator=(const stopwatch&) = delete;
+
+ private:
+  double& total_;
+  double start_;
+};
+
+}  // namespace espalier::engine
