@@ -1,10 +1,17 @@
 #include "engine/exec/cast.hpp"
 
+#include <arrow/array.h>
+#include <arrow/builder.h>
 #include <arrow/compute/api_scalar.h>
 #include <arrow/compute/cast.h>
 #include <arrow/datum.h>
+#include <arrow/scalar.h>
 #include <arrow/type.h>
 #include <fmt/format.h>
+
+#include <cctype>
+#include <optional>
+#include <string>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/kernels.hpp"
@@ -30,6 +37,38 @@ arrow::Datum without_zeros(const arrow::Datum& text, int position) {
   return call_kernel("replace_substring_regex", {shorter}, position, &point);
 }
 
+// As PostgreSQL reads booleans: true, t, yes, y, on, 1, their opposites, and prefixes of the long words.
+std::optional<bool> truth_of(std::string text) {
+  const auto first = text.find_first_not_of(" \t\n");
+  const auto last = text.find_last_not_of(" \t\n");
+  if (first == std::string::npos) return std::nullopt;
+  text = text.substr(first, last - first + 1);
+  for (auto& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto begins = [&](std::string_view word) { return word.starts_with(text); };
+  if (text == "1" || text == "on" || begins("true") || begins("yes")) return true;
+  if (text == "0" || text == "of" || text == "off" || begins("false") || begins("no")) return false;
+  return std::nullopt;
+}
+
+arrow::Datum text_to_boolean(const arrow::Datum& value, int position) {
+  const auto parsed = [&](std::string_view text) {
+    const auto out = truth_of(std::string(text));
+    if (!out) refuse(position, fmt::format("A value cannot be cast from varchar to boolean: '{}'.", text));
+    return *out;
+  };
+  if (value.is_scalar()) {
+    if (!value.scalar()->is_valid) return arrow::MakeNullScalar(arrow::boolean());
+    return arrow::Datum(parsed(value.scalar_as<arrow::StringScalar>().view()));
+  }
+  const auto array = value.make_array();
+  const auto& strings = static_cast<const arrow::StringArray&>(*array);
+  arrow::BooleanBuilder builder;
+  for (std::int64_t i = 0; i < strings.length(); ++i) {
+    check(strings.IsNull(i) ? builder.AppendNull() : builder.Append(parsed(strings.GetView(i))));
+  }
+  return value_of(builder.Finish());
+}
+
 }  // namespace
 
 bool can_cast(const column_type& from, const column_type& to) {
@@ -45,7 +84,12 @@ bool can_cast(const column_type& from, const column_type& to) {
 arrow::Datum cast(const arrow::Datum& value, const column_type& from, const column_type& to, int position) {
   if (from == to) return value;
   if (!can_cast(from, to)) refuse(position, fmt::format("{} cannot be cast to {}.", sql_name(from), sql_name(to)));
+  if (from.id == type_id::varchar && to.id == type_id::boolean) return text_to_boolean(value, position);
   arrow::Datum source = value;
+  if (is_integer(from.id) && to.id == type_id::decimal) {
+    // Arrow wants digits for every value of the integer's type; whether these values fit is what counts.
+    source = value_of(compute::Cast(value, arrow::decimal128(19, 0)), position);
+  }
   if (is_integer(to.id) && (is_float(from.id) || from.id == type_id::decimal))
     source = rounded(value, from, 0, position);
   if (to.id == type_id::decimal && from.id == type_id::decimal && from.scale > to.scale) {

@@ -1,3 +1,4 @@
+#include <arrow/array/util.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
 #include <fmt/format.h>

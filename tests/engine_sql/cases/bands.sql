@@ -1,0 +1,23 @@
+-- Band joins: a value between two columns of the other side.
+SELECT t.id, iv.id FROM t JOIN iv ON t.a BETWEEN iv.lo AND iv.hi;
+SELECT t.id, iv.id FROM iv JOIN t ON t.a BETWEEN iv.lo AND iv.hi;
+SELECT count(*) FROM t, iv WHERE t.a >= iv.lo AND t.a <= iv.hi;
+SELECT t.id, iv.id FROM t JOIN iv ON t.a > iv.lo AND t.a < iv.hi;
+SELECT t.id, iv.id FROM t JOIN iv ON t.a >= iv.lo AND t.a < iv.hi AND t.c > 0;
+SELECT t.id, iv.id FROM t LEFT JOIN iv ON t.a BETWEEN iv.lo AND iv.hi;
+SELECT iv.id, t.id FROM iv LEFT JOIN t ON t.a BETWEEN iv.lo AND iv.hi;
+SELECT t.id, iv.id FROM t JOIN iv ON t.a BETWEEN iv.lo AND iv.hi AND t.c % 5 = iv.grp;
+SELECT t.id, iv.id FROM t JOIN iv ON t.a BETWEEN iv.lo AND iv.hi WHERE iv.grp = 3 AND t.ok;
+SELECT iv.id, u.id FROM iv JOIN u ON u.w BETWEEN iv.lo AND iv.hi AND u.t_id = iv.grp;
+SELECT iv.id, u.id FROM iv JOIN u ON u.w BETWEEN iv.lo - 1 AND iv.hi + 1 WHERE u.id < 50;
+SELECT iv.id, count(u.id), sum(u.v) FROM iv LEFT JOIN u ON u.w BETWEEN iv.lo AND iv.hi GROUP BY iv.id;
+SELECT x.id, y.id FROM iv x JOIN iv y ON x.lo BETWEEN y.lo AND y.hi AND x.id <> y.id;
+SELECT x.id, y.id FROM iv x JOIN iv y ON x.lo < y.hi AND y.lo < x.hi;
+SELECT t.id, iv.id FROM t JOIN iv ON t.d BETWEEN iv.lo AND iv.hi;
+SELECT t.id, iv.id FROM t JOIN iv ON t.n BETWEEN iv.lo AND iv.hi * 10;
+SELECT count(*) FROM t JOIN iv ON t.a > iv.hi;
+SELECT trades.id, quotes.seq FROM trades JOIN quotes ON quotes.ts BETWEEN trades.ts AND trades.ts AND quotes.sym = trades.sym;
+SELECT count(*) FROM trades x JOIN trades y ON x.ts >= y.ts AND x.ts < y.ts AND x.sym = y.sym;
+SELECT iv.id FROM iv WHERE EXISTS (SELECT 1 FROM u WHERE u.w BETWEEN iv.lo AND iv.hi AND u.k = 'a');
+SELECT iv.id FROM iv WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.w BETWEEN iv.lo AND iv.hi);
+SELECT count(*) FROM iv FULL JOIN u ON u.w BETWEEN iv.lo AND iv.hi;

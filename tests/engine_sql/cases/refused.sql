@@ -1,0 +1,149 @@
+-- What is refused, and with which words.
+-- refused: There is no table 'nothing'
+SELECT * FROM nothing;
+-- refused: There is no column 'zzz'
+SELECT zzz FROM t;
+-- refused: There is no column 'x.a'
+SELECT x.a FROM t;
+-- refused: ambiguous
+SELECT id FROM t, u;
+-- refused: stands in FROM twice
+SELECT 1 FROM t, t;
+-- refused: Syntax error
+SELEC 1;
+-- refused: GROUP BY
+SELECT a, c FROM t GROUP BY a;
+-- refused: GROUP BY
+SELECT a, count(*) FROM t;
+-- refused: use HAVING
+SELECT a FROM t WHERE count(*) > 1;
+-- refused: inside another
+SELECT sum(count(*)) FROM t;
+-- refused: window
+SELECT sum(a) OVER (PARTITION BY c) FROM t;
+-- refused: FOR UPDATE
+SELECT a FROM t FOR UPDATE;
+-- refused: FILTER
+SELECT count(*) FILTER (WHERE a > 0) FROM t;
+-- refused: is not supported
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY a) FROM t;
+-- refused: ORDER BY inside an aggregate
+SELECT sum(a ORDER BY id) FROM t;
+-- refused: DISTINCT ON
+SELECT DISTINCT ON (a) a FROM t;
+-- refused: WITH RECURSIVE
+WITH RECURSIVE x AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM x WHERE n < 5) SELECT * FROM x;
+-- refused: is not supported
+SELECT a FROM t INTERSECT SELECT c FROM t;
+-- refused: is not supported
+SELECT a FROM t EXCEPT SELECT c FROM t;
+-- refused: is not supported
+SELECT ARRAY[1, 2];
+-- refused: is not supported
+SELECT (ARRAY[1, 2])[1];
+-- refused: is not supported
+SELECT ROW(1, 2);
+-- refused: The type uuid is not supported
+SELECT 'x'::uuid;
+-- refused: is not supported
+SELECT nosuchfunction(1);
+-- refused: NATURAL JOIN
+SELECT 1 FROM t NATURAL JOIN u;
+-- refused: TABLESAMPLE
+SELECT 1 FROM t TABLESAMPLE SYSTEM (10);
+-- refused: cannot stand in FROM
+SELECT * FROM generate_series(1, 3);
+-- refused: GROUPING
+SELECT a, count(*) FROM t GROUP BY ROLLUP (a);
+-- refused: WITH_TIES
+SELECT a FROM t ORDER BY a FETCH FIRST 3 ROWS WITH TIES;
+-- refused: Division by zero
+SELECT 1 / 0;
+-- refused: Division by zero
+SELECT id / 0 FROM t;
+-- refused: does not fit
+SELECT 2147483647 + a FROM t WHERE a > 0;
+-- refused: cannot be cast
+SELECT 'abc'::integer;
+-- refused: cannot be cast
+SELECT s::integer FROM t;
+-- refused: cannot be compared
+SELECT 1 FROM t WHERE s > 3 + a;
+-- refused: has to be boolean
+SELECT 1 FROM t WHERE a AND c > 0;
+-- refused: takes a condition
+SELECT 1 FROM t WHERE a;
+-- refused: one column
+SELECT 1 FROM t WHERE a IN (SELECT a, c FROM t);
+-- refused: more than one row
+SELECT (SELECT a FROM t);
+-- refused: names columns of the query around it
+SELECT id, (SELECT max(w) FROM u WHERE u.t_id = t.id) FROM t;
+-- refused: names columns of the query around it
+SELECT id FROM t WHERE a > (SELECT max(w) FROM u WHERE u.t_id = t.id);
+-- refused: not supported
+SELECT t.id FROM t LEFT JOIN LATERAL (SELECT w FROM u WHERE u.t_id = t.id LIMIT 2) x ON true;
+-- refused: cannot be negative
+SELECT a FROM t LIMIT -1;
+-- refused: There is a table 't' already
+CREATE TABLE t (x integer);
+-- refused: only NOT NULL
+CREATE TABLE z (x integer DEFAULT 3);
+-- refused: only NOT NULL
+CREATE TABLE z (x integer CHECK (x > 0));
+-- refused: temporary
+CREATE TEMP TABLE z (x integer);
+-- refused: PARTITION BY
+CREATE TABLE z (x integer) PARTITION BY LIST (x);
+-- refused: The type xml is not supported
+CREATE TABLE z (x xml);
+-- refused: There is no index of the kind
+CREATE INDEX z ON t USING gin (a);
+-- refused: not expressions
+CREATE INDEX z ON t ((a + 1));
+-- refused: some of the rows
+CREATE INDEX z ON t (a) WHERE a > 0;
+-- refused: no column 'zzz'
+CREATE INDEX z ON t (zzz);
+-- refused: RETURNING
+DELETE FROM t WHERE id = -1 RETURNING id;
+-- refused: ON CONFLICT
+INSERT INTO iv VALUES (1, 2, 3, 4) ON CONFLICT DO NOTHING;
+-- refused: FROM here
+UPDATE t SET a = 1 FROM u WHERE t.id = u.id;
+-- refused: USING here
+DELETE FROM t USING u WHERE t.id = u.id;
+-- refused: more values
+INSERT INTO iv VALUES (1, 2, 3, 4, 5);
+-- refused: fewer values
+INSERT INTO iv (id, lo) VALUES (1);
+-- refused: no column 'zzz'
+INSERT INTO iv (zzz) VALUES (1);
+-- refused: named twice
+INSERT INTO iv (lo, lo) VALUES (1, 2);
+-- refused: same number of values
+VALUES (1, 2), (3);
+-- refused: Transactions
+BEGIN;
+-- refused: VACUUM
+VACUUM t;
+-- refused: is not supported
+TRUNCATE t;
+-- refused: is not supported
+ALTER TABLE t ADD COLUMN x integer;
+-- refused: is not supported
+CREATE VIEW v AS SELECT 1;
+-- refused: is not supported
+SET x = 1;
+-- refused: has to be prepared
+SELECT a FROM t WHERE a = $1;
+-- refused: EXPLAIN takes
+EXPLAIN (BUFFERS) SELECT 1;
+-- refused: A schema
+SELECT * FROM public.t;
+-- refused: There is no table
+DROP TABLE nothing;
+-- refused: There is no index
+DROP INDEX nothing;
+-- refused: nested too deeply
+SELECT ((((((((1))))))))+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1;

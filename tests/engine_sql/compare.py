@@ -1,0 +1,209 @@
+"""Runs the same statements through Espalier and through DuckDB on the same tables and compares the answers.
+
+usage: compare.py --runner PROGRAM [--index none|static|blink|radix|hybrid|auto] [--device cpu|gpu|auto] [--only TEXT]
+
+Statements come from cases/*.sql and from generate.py. Answers are compared as multisets of rows, or as sequences where
+the order is total; doubles with a tolerance. A line of comment before a statement may say:
+  -- ordered            compare as a sequence
+  -- duckdb: STATEMENT  what DuckDB is asked instead, where the two dialects differ
+  -- refused: TEXT      Espalier refuses it with an error that has this text
+"""
+import argparse
+import datetime as dt
+import decimal
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import duckdb
+
+import data
+import generate
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Case:
+    def __init__(self, where, text):
+        self.where, self.text = where, text
+        self.ordered, self.duckdb, self.refused = False, None, None
+
+
+def read_cases(path):
+    cases, notes = [], []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        line = line.strip()
+        if line.startswith("--"):
+            notes.append(line[2:].strip())
+        elif line:
+            case = Case(f"{path.name}:{number}", line.rstrip(";"))
+            for note in notes:
+                if note == "ordered":
+                    case.ordered = True
+                elif note.startswith("duckdb:"):
+                    case.duckdb = note[len("duckdb:"):].strip()
+                elif note.startswith("refused:"):
+                    case.refused = note[len("refused:"):].strip()
+            cases.append(case)
+            notes = []
+    return cases
+
+
+def generated_cases():
+    cases = []
+    for number, (text, ordered) in enumerate(generate.statements()):
+        case = Case(f"generated:{number}", text)
+        case.ordered = ordered
+        cases.append(case)
+    return cases
+
+
+def from_ours(value):
+    if not isinstance(value, dict):
+        return value
+    (kind, text), = value.items()
+    if kind == "double":
+        return float(text)
+    if kind == "text":
+        return text
+    if kind == "decimal128":
+        return decimal.Decimal(text)
+    if kind == "date32":
+        return dt.date.fromisoformat(text)
+    if kind == "timestamp":
+        return dt.datetime.fromisoformat(text)
+    raise ValueError(f"a value of the unknown kind {kind}")
+
+
+def comparable(value):
+    """A form in which values of both engines are equal, numbers of different types included."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, float):
+        return value
+    if isinstance(value, (int, decimal.Decimal)):
+        return decimal.Decimal(value)
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return dt.datetime(value.year, value.month, value.day)
+    return value
+
+
+def sort_key(row):
+    parts = []
+    for value in row:
+        if value is None:
+            parts.append((0, "", 0.0))
+        elif isinstance(value, bool):
+            parts.append((1, "", float(value)))
+        elif isinstance(value, (float, decimal.Decimal)):
+            number = float(value)
+            parts.append((2, "nan" if math.isnan(number) else "", 0.0 if math.isnan(number) else float(f"{number + 0.0:.7g}")))
+        else:
+            parts.append((3, str(value), 0.0))
+    return parts
+
+
+def equal_values(ours, theirs):
+    if isinstance(ours, float) or isinstance(theirs, float):
+        if ours is None or theirs is None or isinstance(ours, (str, bool)) or isinstance(theirs, (str, bool)):
+            return ours == theirs
+        x, y = float(ours), float(theirs)
+        return (math.isnan(x) and math.isnan(y)) or x == y or math.isclose(x, y, rel_tol=1e-7, abs_tol=1e-7)
+    return type(ours) is type(theirs) and ours == theirs
+
+
+def difference(case, ours, theirs):
+    ours = [tuple(comparable(from_ours(value)) for value in row) for row in ours]
+    theirs = [tuple(comparable(value) for value in row) for row in theirs]
+    if len(ours) != len(theirs):
+        return f"{len(ours)} rows, DuckDB has {len(theirs)}"
+    if not case.ordered:
+        ours.sort(key=sort_key)
+        theirs.sort(key=sort_key)
+    for place, (mine, other) in enumerate(zip(ours, theirs)):
+        if len(mine) != len(other) or not all(map(equal_values, mine, other)):
+            return f"row {place} is {mine}, DuckDB's is {other}"
+    return None
+
+
+def setup_statements(folder, kind):
+    statements = [f"CREATE TABLE {name} AS SELECT * FROM read_parquet('{folder}/{name}.parquet')" for name in data.tables(10)]
+    for name, (table, columns, fixed_width) in data.INDEXES.items():
+        if kind == "none":
+            continue
+        # Kinds with keys of 64 bits do not take strings: there the table's other indexes are of that kind.
+        method = kind if fixed_width or kind in ("radix", "auto") else "radix"
+        statements.append(f"CREATE INDEX {name} ON {table} USING {method} ({columns})")
+    return statements
+
+
+def duckdb_answer(connection, case):
+    result = connection.execute(case.duckdb or case.text)
+    return result.fetchall()
+
+
+def run_ours(arguments, folder, statements):
+    script, output = folder / "script.jsonl", folder / "answers.jsonl"
+    script.write_text("".join(json.dumps(text) + "\n" for text in statements))
+    command = [arguments.runner, str(script), str(output), "--device", arguments.device]
+    if arguments.index == "none":
+        command.append("--no-indexes")
+    if arguments.db:
+        command += ["--db", str(folder / "db")]
+    finished = subprocess.run(command, timeout=900)
+    answers = [json.loads(line) for line in output.read_text().splitlines()]
+    if finished.returncode != 0 or len(answers) != len(statements):
+        at = statements[len(answers)] if len(answers) < len(statements) else "the end"
+        sys.exit(f"The engine ended with {finished.returncode} at: {at}")
+    return answers
+
+
+def check(case, answer, connection):
+    if case.refused is not None:
+        if "error" not in answer:
+            return "was not refused"
+        return None if case.refused.lower() in answer["error"].lower() else f"refused with: {answer['error']}"
+    if "error" in answer:
+        return f"failed: {answer['error']}"
+    theirs = duckdb_answer(connection, case)
+    return difference(case, answer["rows"], theirs) if "rows" in answer else None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runner", required=True)
+    parser.add_argument("--index", default="none", choices=["none", "static", "blink", "radix", "hybrid", "auto"])
+    parser.add_argument("--device", default="cpu", choices=["cpu", "gpu", "auto"])
+    parser.add_argument("--db", action="store_true", help="keep tables and indexes in a folder")
+    parser.add_argument("--only", default="", help="cases whose place or text has this")
+    arguments = parser.parse_args()
+    cases = [case for path in sorted((HERE / "cases").glob("*.sql")) for case in read_cases(path)]
+    cases += generated_cases()
+    if arguments.only:
+        cases = [case for case in cases if arguments.only in case.where or arguments.only in case.text]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        data.write(folder)
+        setup = setup_statements(folder, arguments.index)
+        connection = duckdb.connect()
+        connection.execute("SET TimeZone = 'UTC'")
+        for statement in setup:
+            if not statement.startswith("CREATE INDEX"):
+                connection.execute(statement)
+        answers = run_ours(arguments, folder, setup + [case.text for case in cases])
+        failures = [(Case("setup", text), answer["error"]) for text, answer in zip(setup, answers) if "error" in answer]
+        for case, answer in zip(cases, answers[len(setup):]):
+            problem = check(case, answer, connection)
+            if problem:
+                failures.append((case, problem))
+    for case, problem in failures[:200]:
+        print(f"{case.where}: {problem}\n    {case.text[:400]}")
+    print(f"{len(cases)} statements with {arguments.index} indexes on {arguments.device}: {len(failures)} differ")
+    return 1 if failures or len(cases) == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

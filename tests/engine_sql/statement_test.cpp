@@ -1,0 +1,158 @@
+// What a statement promises besides its answer: errors with a place, and nothing changed where one is thrown.
+#include <arrow/array.h>
+#include <arrow/scalar.h>
+#include <arrow/table.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "engine/catalog.hpp"
+#include "engine/database.hpp"
+#include "engine/table/table_version.hpp"
+
+namespace espalier::engine {
+namespace {
+
+database cpu_database() {
+  database_options options;
+  options.where = device::cpu();
+  return database(options);
+}
+
+std::int64_t number(database& db, const std::string& sql) {
+  const auto result = db.execute(sql);
+  const auto value = *result.rows->column(0)->GetScalar(0);
+  return std::stoll(value->ToString());
+}
+
+std::string problem(database& db, const std::string& sql) {
+  try {
+    db.execute(sql);
+  } catch (const error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+void check_indexes(const database& db) {
+  for (const auto& entry : db.tables().all()) {
+    for (const auto& index : entry->indexes) EXPECT_EQ(index->validate(), "") << index->spec().name;
+  }
+}
+
+TEST(EngineStatement, ErrorPointsToThePlace) {
+  auto db = cpu_database();
+  try {
+    db.execute("SELECT 1,\n       zzz");
+    FAIL();
+  } catch (const sql_error& e) {
+    EXPECT_EQ(e.line(), 2U);
+    EXPECT_EQ(e.column(), 8U);
+    EXPECT_EQ(*e.position(), 17U);
+    EXPECT_NE(e.excerpt().find("       ^"), std::string::npos);
+    EXPECT_EQ(e.sentence(), "There is no column 'zzz' here.");
+  }
+}
+
+TEST(EngineStatement, SyntaxErrorBehindLettersOfSeveralBytes) {
+  auto db = cpu_database();
+  const std::string sql = "SELECT 'äöü' FRM";
+  try {
+    db.execute(sql + " x y");
+    FAIL();
+  } catch (const sql_error& e) {
+    EXPECT_EQ(sql.substr(*e.position(), 1).size(), 0U + (*e.position() < sql.size() ? 1 : 0));
+    EXPECT_NE(std::string(e.what()).find("yntax error"), std::string::npos);
+  }
+}
+
+TEST(EngineStatement, ScriptRunsUntilTheFirstError) {
+  auto db = cpu_database();
+  const std::string script = "CREATE TABLE t (a integer);\nINSERT INTO t VALUES (1), (2);\nSELECT b FROM t;\nDROP TABLE t;";
+  try {
+    db.run_script(script);
+    FAIL();
+  } catch (const sql_error& e) {
+    EXPECT_EQ(e.line(), 3U);
+  }
+  EXPECT_EQ(number(db, "SELECT count(*) FROM t"), 2);
+  EXPECT_EQ(split_script(script).size(), 4U);
+  EXPECT_EQ(split_script(script)[2].text, "SELECT b FROM t");
+}
+
+TEST(EngineStatement, FailingExpressionInInsertChangesNothing) {
+  auto db = cpu_database();
+  db.run_script(
+      "CREATE TABLE t (id integer PRIMARY KEY, a integer);"
+      "CREATE INDEX by_a ON t (a);"
+      "INSERT INTO t VALUES (1, 1), (2, 0), (3, 5);");
+  EXPECT_NE(problem(db, "INSERT INTO t SELECT id + 10, 10 / a FROM t"), "");
+  EXPECT_NE(problem(db, "UPDATE t SET a = 10 / a"), "");
+  EXPECT_NE(problem(db, "DELETE FROM t WHERE 10 / a > 3"), "");
+  EXPECT_EQ(number(db, "SELECT count(*) FROM t"), 3);
+  EXPECT_EQ(number(db, "SELECT sum(a) FROM t WHERE a >= 0"), 6);
+  check_indexes(db);
+}
+
+TEST(EngineStatement, UniqueViolationChangesNothing) {
+  auto db = cpu_database();
+  db.run_script(
+      "CREATE TABLE t (id integer PRIMARY KEY, a integer);"
+      "CREATE INDEX by_a ON t (a);"
+      "INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);");
+  EXPECT_NE(problem(db, "INSERT INTO t VALUES (4, 40), (2, 50)").find("t_pkey"), std::string::npos);
+  EXPECT_NE(problem(db, "INSERT INTO t VALUES (5, 40), (5, 50)"), "");
+  EXPECT_NE(problem(db, "UPDATE t SET id = 1"), "");
+  EXPECT_EQ(number(db, "SELECT count(*) FROM t WHERE a > 0"), 3);
+  EXPECT_EQ(number(db, "SELECT count(*) FROM t WHERE id = 4"), 0);
+  check_indexes(db);
+  db.execute("UPDATE t SET id = id + 1");  // keys that move are checked as they will be
+  EXPECT_EQ(number(db, "SELECT sum(id) FROM t"), 9);
+  check_indexes(db);
+}
+
+TEST(EngineStatement, NullWhereItMayNotBeChangesNothing) {
+  auto db = cpu_database();
+  db.run_script("CREATE TABLE t (id integer NOT NULL, a integer); CREATE INDEX i ON t (a); INSERT INTO t VALUES (1, 1);");
+  EXPECT_NE(problem(db, "INSERT INTO t VALUES (2, 2), (NULL, 3)"), "");
+  EXPECT_NE(problem(db, "UPDATE t SET id = NULL"), "");
+  EXPECT_EQ(number(db, "SELECT count(*) FROM t WHERE a > 0"), 1);
+  check_indexes(db);
+}
+
+TEST(EngineStatement, FailedCreateIndexLeavesNoIndex) {
+  auto db = cpu_database();
+  db.run_script("CREATE TABLE t (a integer); INSERT INTO t VALUES (1), (1);");
+  EXPECT_NE(problem(db, "CREATE UNIQUE INDEX i ON t (a)"), "");
+  EXPECT_TRUE(db.tables().find("t")->indexes.empty());
+  db.execute("CREATE INDEX i ON t (a)");
+  EXPECT_EQ(db.tables().find("t")->indexes.size(), 1U);
+}
+
+TEST(EngineStatement, ManyChangesKeepIndexesRight) {
+  for (const char* kind : {"static", "blink", "radix", "hybrid", "auto"}) {
+    auto db = cpu_database();
+    db.execute("CREATE TABLE t (id integer, a integer, s varchar)");
+    db.execute(std::string("CREATE INDEX by_a ON t USING ") + kind + " (a)");
+    db.execute("CREATE INDEX by_s ON t USING radix (s)");
+    std::int64_t rows = 0;
+    for (int round = 0; round < 12; ++round) {
+      std::string values;
+      for (int i = 0; i < 40; ++i) {
+        const int a = (round * 37 + i * 11) % 50;
+        values += (i ? ", (" : "(") + std::to_string(round * 100 + i) + ", " + std::to_string(a) + ", 'k" + std::to_string(a % 7) + "')";
+      }
+      db.execute("INSERT INTO t VALUES " + values);
+      rows += 40;
+      rows -= std::stoll(db.execute("DELETE FROM t WHERE a = " + std::to_string(round * 3)).tag.substr(7));
+      db.execute("UPDATE t SET a = a + 1, s = s || 'x' WHERE a BETWEEN 10 AND 14");
+      ASSERT_EQ(number(db, "SELECT count(*) FROM t"), rows);
+      ASSERT_EQ(number(db, "SELECT count(*) FROM t WHERE a >= 0"), rows);
+    }
+    check_indexes(db);
+  }
+}
+
+}  // namespace
+}  // namespace espalier::engine
