@@ -32,6 +32,7 @@ struct database_options {
   std::filesystem::path dir;              ///< where tables and indexes are kept; empty: in memory only
   std::optional<espalier::device> where;  ///< where indexes live and work; none: the first GPU, else the CPU
   bool use_indexes = true;                ///< false: every question is answered by scans (to compare)
+  bool prefer_indexes = false;            ///< true: an index answers wherever one can, whatever it costs (to test)
 };
 
 /// Where the time of a statement went, in milliseconds.

@@ -151,6 +151,8 @@ def run_ours(arguments, folder, statements):
     command = [arguments.runner, str(script), str(output), "--device", arguments.device]
     if arguments.index == "none":
         command.append("--no-indexes")
+    elif not arguments.by_cost:
+        command.append("--prefer-indexes")  # the sample tables are small: by cost they would hardly be used
     if arguments.db:
         command += ["--db", str(folder / "db")]
     finished = subprocess.run(command, timeout=900)
@@ -178,6 +180,7 @@ def main():
     parser.add_argument("--index", default="none", choices=["none", "static", "blink", "radix", "hybrid", "auto"])
     parser.add_argument("--device", default="cpu", choices=["cpu", "gpu", "auto"])
     parser.add_argument("--db", action="store_true", help="keep tables and indexes in a folder")
+    parser.add_argument("--by-cost", action="store_true", help="use indexes only where the planner finds them cheaper")
     parser.add_argument("--only", default="", help="cases whose place or text has this")
     arguments = parser.parse_args()
     cases = [case for path in sorted((HERE / "cases").glob("*.sql")) for case in read_cases(path)]

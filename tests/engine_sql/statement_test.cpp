@@ -69,7 +69,8 @@ TEST(EngineStatement, SyntaxErrorBehindLettersOfSeveralBytes) {
 
 TEST(EngineStatement, ScriptRunsUntilTheFirstError) {
   auto db = cpu_database();
-  const std::string script = "CREATE TABLE t (a integer);\nINSERT INTO t VALUES (1), (2);\nSELECT b FROM t;\nDROP TABLE t;";
+  const std::string script =
+      "CREATE TABLE t (a integer);\nINSERT INTO t VALUES (1), (2);\nSELECT b FROM t;\nDROP TABLE t;";
   try {
     db.run_script(script);
     FAIL();
@@ -114,7 +115,8 @@ TEST(EngineStatement, UniqueViolationChangesNothing) {
 
 TEST(EngineStatement, NullWhereItMayNotBeChangesNothing) {
   auto db = cpu_database();
-  db.run_script("CREATE TABLE t (id integer NOT NULL, a integer); CREATE INDEX i ON t (a); INSERT INTO t VALUES (1, 1);");
+  db.run_script(
+      "CREATE TABLE t (id integer NOT NULL, a integer); CREATE INDEX i ON t (a); INSERT INTO t VALUES (1, 1);");
   EXPECT_NE(problem(db, "INSERT INTO t VALUES (2, 2), (NULL, 3)"), "");
   EXPECT_NE(problem(db, "UPDATE t SET id = NULL"), "");
   EXPECT_EQ(number(db, "SELECT count(*) FROM t WHERE a > 0"), 1);
@@ -141,7 +143,8 @@ TEST(EngineStatement, ManyChangesKeepIndexesRight) {
       std::string values;
       for (int i = 0; i < 40; ++i) {
         const int a = (round * 37 + i * 11) % 50;
-        values += (i ? ", (" : "(") + std::to_string(round * 100 + i) + ", " + std::to_string(a) + ", 'k" + std::to_string(a % 7) + "')";
+        values += (i ? ", (" : "(") + std::to_string(round * 100 + i) + ", " + std::to_string(a) + ", 'k" +
+                  std::to_string(a % 7) + "')";
       }
       db.execute("INSERT INTO t VALUES " + values);
       rows += 40;

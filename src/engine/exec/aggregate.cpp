@@ -3,8 +3,8 @@
 #include <arrow/array.h>
 #include <arrow/builder.h>
 #include <arrow/chunked_array.h>
-#include <arrow/compute/cast.h>
 #include <arrow/compute/api_vector.h>
+#include <arrow/compute/cast.h>
 #include <arrow/type.h>
 #include <arrow/util/decimal.h>
 
@@ -31,8 +31,9 @@ void each_number(const arrow::ChunkedArray& column, const row_groups& rows, cons
       if (rows.of_row[row] == no_group || (nulls && typed.IsNull(i))) continue;
       if constexpr (std::is_same_v<Array, arrow::Decimal128Array>) {
         const arrow::Decimal128 value(typed.GetValue(i));
-        body(row, static_cast<wide>((static_cast<espalier::uint128>(static_cast<std::uint64_t>(value.high_bits())) << 64) |
-                                    value.low_bits()));
+        body(row,
+             static_cast<wide>((static_cast<espalier::uint128>(static_cast<std::uint64_t>(value.high_bits())) << 64) |
+                               value.low_bits()));
       } else {
         body(row, typed.raw_values()[i]);
       }

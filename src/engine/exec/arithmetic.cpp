@@ -43,7 +43,8 @@ arrow::Datum remainder(const bound& e, const arrow::Datum& left, const arrow::Da
   return checked("subtract_checked", left, checked("multiply_checked", quotient, divisor, at), at);
 }
 
-// Where the digits of the result could exceed 38, twice as many are used in between: only a value that needs them fails.
+// Where the digits of the result could exceed 38, twice as many are used in between: only a value that needs them
+// fails.
 arrow::Datum wide_decimals(const bound& e, const char* name, const arrow::Datum& left, const arrow::Datum& right) {
   const auto wide = [&](const arrow::Datum& value, const column_type& type) {
     return value_of(compute::Cast(value, arrow::decimal256(type.precision, type.scale)), e.position);

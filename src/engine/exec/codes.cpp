@@ -153,7 +153,8 @@ code_column ordered_codes(const arrow::ChunkedArray& column) {
 code_column equality_coder::first(const std::shared_ptr<arrow::ChunkedArray>& column) {
   if (!is_string(*column)) return fixed_codes(*column);
   keeps_ = column;
-  return string_codes(*column, [&](std::string_view text) { return numbers_.try_emplace(text, numbers_.size()).first->second; });
+  return string_codes(*column,
+                      [&](std::string_view text) { return numbers_.try_emplace(text, numbers_.size()).first->second; });
 }
 
 code_column equality_coder::second(const std::shared_ptr<arrow::ChunkedArray>& column) const {

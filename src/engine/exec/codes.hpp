@@ -1,7 +1,8 @@
 // codes.hpp - values of any type as unsigned words: what sorting, grouping and joining work on.
 //
 // Words keep the order of the values and are equal exactly where SQL's values are: -0.0 is 0.0, NaN is one value above
-// all others. Fixed-width values have one word, decimals beyond 64 bits two, strings the rank among those of the column.
+// all others. Fixed-width values have one word, decimals beyond 64 bits two, strings the rank among those of the
+// column.
 #pragma once
 
 #include <arrow/type_fwd.h>

@@ -33,7 +33,8 @@ arrow::Datum distinct(const bound& e, const arrow::Datum& left, const arrow::Dat
   const auto equal = compare(op::equal, left, right, e.args[0]->type, e.position);
   const arrow::Datum no(std::make_shared<arrow::BooleanScalar>(false));
   const auto surely_equal = call_kernel("coalesce", {equal, no}, e.position);
-  const auto both_null = call_kernel("and", {call_kernel("is_null", {left}, e.position), call_kernel("is_null", {right}, e.position)}, e.position);
+  const auto both_null = call_kernel(
+      "and", {call_kernel("is_null", {left}, e.position), call_kernel("is_null", {right}, e.position)}, e.position);
   const auto same_value = call_kernel("or", {surely_equal, both_null}, e.position);
   return e.kind == op::is_not_distinct ? same_value : call_kernel("invert", {same_value}, e.position);
 }
@@ -60,7 +61,9 @@ arrow::Datum extreme(const bound& e, const std::vector<arrow::Datum>& args) {
   for (std::size_t i = 1; i < args.size(); ++i) {
     const auto better = compare(e.kind == op::greatest ? op::greater : op::less, args[i], best, e.type, e.position);
     const arrow::Datum no(std::make_shared<arrow::BooleanScalar>(false));
-    const auto chosen = call_kernel("or", {call_kernel("coalesce", {better, no}, e.position), call_kernel("is_null", {best}, e.position)}, e.position);
+    const auto chosen = call_kernel(
+        "or", {call_kernel("coalesce", {better, no}, e.position), call_kernel("is_null", {best}, e.position)},
+        e.position);
     best = call_kernel("if_else", {chosen, args[i], best}, e.position);
   }
   return best;

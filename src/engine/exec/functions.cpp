@@ -129,9 +129,9 @@ arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args
   }
   const compute::TrimOptions spaces(" ");
   return call_kernel(e.name == "btrim"   ? "utf8_trim"
-              : e.name == "ltrim" ? "utf8_ltrim"
-                                  : "utf8_rtrim",
-              {args[0]}, at, &spaces);
+                     : e.name == "ltrim" ? "utf8_ltrim"
+                                         : "utf8_rtrim",
+                     {args[0]}, at, &spaces);
 }
 
 }  // namespace

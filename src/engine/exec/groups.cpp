@@ -116,7 +116,8 @@ struct key_table::parts {
   row_groups groups;
 };
 
-key_table::key_table(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& build) : parts_(std::make_unique<parts>()) {
+key_table::key_table(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& build)
+    : parts_(std::make_unique<parts>()) {
   const auto rows = static_cast<std::size_t>(build.at(0)->length());
   if (rows >= no_group) refuse(-1, "Groups and joins take at most 4 billion rows.");
   parts_->coders.resize(build.size());

@@ -19,13 +19,15 @@ std::shared_ptr<arrow::Array> range_counts(const table_index& index, const range
   return value_of(builder.Finish());
 }
 
-std::shared_ptr<arrow::Array> as_type(const std::shared_ptr<arrow::Array>& values, const column_type& type, int position) {
+std::shared_ptr<arrow::Array> as_type(const std::shared_ptr<arrow::Array>& values, const column_type& type,
+                                      int position) {
   const auto have = stored_type(*values->type());
   return have && *have != type ? cast(values, *have, type, position).make_array() : values;
 }
 
 // SUM / COUNT, as doubles; NULL where there is nothing to count.
-std::shared_ptr<arrow::Array> averages(const table_index& index, std::size_t column, const range_batch& ranges, int position) {
+std::shared_ptr<arrow::Array> averages(const table_index& index, std::size_t column, const range_batch& ranges,
+                                       int position) {
   const column_type wide{type_id::float64};
   const auto sum = as_type(index.aggregate(aggregate_function::sum, column, ranges), wide, position);
   const auto count = as_type(index.aggregate(aggregate_function::count_nonnull, column, ranges), wide, position);

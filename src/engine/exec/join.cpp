@@ -16,13 +16,15 @@ namespace {
 
 using columns = std::vector<std::shared_ptr<arrow::ChunkedArray>>;
 
-columns left_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, const relation& rows, const evaluation& values) {
+columns left_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, const relation& rows,
+                  const evaluation& values) {
   columns out;
   for (const auto& [left, right] : equal) out.push_back(values.column(left, rows));
   return out;
 }
 
-columns right_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, const relation& rows, const evaluation& values) {
+columns right_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, const relation& rows,
+                   const evaluation& values) {
   columns out;
   for (const auto& [left, right] : equal) out.push_back(values.column(right, rows));
   return out;
@@ -170,7 +172,9 @@ relation executor::band_join(join_node& n) {
   const ordered_groups ordered(value_keys, values_.column(n.band_value, value_side));
   const auto rows = static_cast<std::size_t>(band_side.rows);
   const auto groups = ordered.groups_of(band_keys, rows);
-  const auto codes = [&](const bound_ptr& e) { return e ? ordered_codes(*values_.column(e, band_side)) : code_column{}; };
+  const auto codes = [&](const bound_ptr& e) {
+    return e ? ordered_codes(*values_.column(e, band_side)) : code_column{};
+  };
   const auto lo = codes(n.band_lo);
   const auto hi = codes(n.band_hi);
   const auto high_of = [](const code_column& c, std::size_t row) { return c.high.empty() ? 0 : c.high[row]; };
@@ -179,8 +183,9 @@ relation executor::band_join(join_node& n) {
   auto& value_rows = value_right ? pairs.right : pairs.left;
   for (std::size_t row = 0; row < rows; ++row) {
     if (groups[row] == no_group || (n.band_lo && lo.is_null(row)) || (n.band_hi && hi.is_null(row))) continue;
-    const auto begin = n.band_lo ? ordered.first_place(groups[row], high_of(lo, row), lo.words[row], !n.band_lo_inclusive)
-                                 : ordered.group_begin(groups[row]);
+    const auto begin = n.band_lo
+                           ? ordered.first_place(groups[row], high_of(lo, row), lo.words[row], !n.band_lo_inclusive)
+                           : ordered.group_begin(groups[row]);
     const auto end = n.band_hi ? ordered.first_place(groups[row], high_of(hi, row), hi.words[row], n.band_hi_inclusive)
                                : ordered.group_end(groups[row]);
     for (auto place = begin; place < end; ++place) {

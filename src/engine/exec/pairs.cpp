@@ -56,8 +56,8 @@ std::vector<std::int64_t> rows_where(const std::vector<std::uint8_t>& seen, std:
 
 }  // namespace
 
-relation finish_join(join_type type, const std::vector<bound_ptr>& residual, const relation& left, const relation& right,
-                     row_pairs pairs, const evaluation& values) {
+relation finish_join(join_type type, const std::vector<bound_ptr>& residual, const relation& left,
+                     const relation& right, row_pairs pairs, const evaluation& values) {
   keep_pairs_that_pass(residual, left, right, pairs, values);
   if (type == join_type::semi || type == join_type::anti) {
     return take_rows(left, rows_where(seen_rows(pairs.left, left.rows), type == join_type::semi ? 1 : 0));
@@ -67,8 +67,8 @@ relation finish_join(join_type type, const std::vector<bound_ptr>& residual, con
     out.rows = static_cast<std::int64_t>(pairs.left.size());
     return out;
   }
-  const auto lonely_right = type == join_type::full ? rows_where(seen_rows(pairs.right, right.rows), 0)
-                                                    : std::vector<std::int64_t>();
+  const auto lonely_right =
+      type == join_type::full ? rows_where(seen_rows(pairs.right, right.rows), 0) : std::vector<std::int64_t>();
   for (const auto row : rows_where(seen_rows(pairs.left, left.rows), 0)) {
     pairs.left.push_back(row);
     pairs.right.push_back(null_row);
@@ -114,7 +114,8 @@ ordered_groups::ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedA
   for (std::size_t row = 0; row < codes.words.size(); ++row) {
     const auto group = table_ ? table_->groups().of_row[row] : 0;
     if (group == no_group || codes.is_null(row)) continue;
-    entries_.push_back({codes.high.empty() ? 0 : codes.high[row], codes.words[row], static_cast<std::int64_t>(row), group});
+    entries_.push_back(
+        {codes.high.empty() ? 0 : codes.high[row], codes.words[row], static_cast<std::int64_t>(row), group});
   }
   tbb::parallel_sort(entries_.begin(), entries_.end(), [](const entry& a, const entry& b) {
     if (a.group != b.group) return a.group < b.group;

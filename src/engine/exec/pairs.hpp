@@ -15,8 +15,8 @@ struct row_pairs {
   std::vector<std::int64_t> left, right;
 };
 
-/// The answer of the join: `residual` conditions are checked, then rows of the left side (and of the right one, for full
-/// joins) that met nobody are added or dropped as the type says.
+/// The answer of the join: `residual` conditions are checked, then rows of the left side (and of the right one, for
+/// full joins) that met nobody are added or dropped as the type says.
 [[nodiscard]] relation finish_join(join_type type, const std::vector<bound_ptr>& residual, const relation& left,
                                    const relation& right, row_pairs pairs, const evaluation& values);
 

@@ -97,8 +97,10 @@ relation executor::ordered_scan(scan_node& n) {
     auto out = values_.filter(n.residual, fetched(n, rows));
     const bool all_seen = rows.size() < ask;
     if (all_seen || static_cast<std::uint64_t>(out.rows) >= n.limit) {
-      return n.limit == no_limit ? out : slice_rows(out, 0, static_cast<std::int64_t>(std::min<std::uint64_t>(
-                                                                n.limit, static_cast<std::uint64_t>(out.rows))));
+      return n.limit == no_limit ? out
+                                 : slice_rows(out, 0,
+                                              static_cast<std::int64_t>(std::min<std::uint64_t>(
+                                                  n.limit, static_cast<std::uint64_t>(out.rows))));
     }
     ask *= 8;
   }

@@ -24,9 +24,7 @@ int compared(const sort_column& key, std::size_t a, std::size_t b) {
 struct word_and_row {
   std::uint64_t word;
   std::int64_t row;
-  bool operator<(const word_and_row& other) const {
-    return word != other.word ? word < other.word : row < other.row;
-  }
+  bool operator<(const word_and_row& other) const { return word != other.word ? word < other.word : row < other.row; }
 };
 
 // One key of one word without NULLs: the words travel with their rows.

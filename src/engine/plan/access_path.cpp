@@ -89,8 +89,8 @@ void add_range(const scan_node& scan, std::size_t column, index_range& range) {
 }
 
 bool add_equal(const scan_node& scan, std::size_t column, index_range& range) {
-  const bool has_list = std::any_of(range.equal.begin(), range.equal.end(),
-                                    [](const bound_ptr& e) { return e->kind == op::in_list; });
+  const bool has_list =
+      std::any_of(range.equal.begin(), range.equal.end(), [](const bound_ptr& e) { return e->kind == op::in_list; });
   for (const auto& condition : scan.conditions) {
     const auto test = test_of(scan, column, condition);
     if (!test) continue;
@@ -114,7 +114,8 @@ std::vector<bound_ptr> unanswered(const scan_node& scan, const std::vector<index
 }
 
 double fetch_cost(const scan_node& scan, double rows) {
-  return rows * (cost::found_row + cost::gathered_value * static_cast<double>(std::max<std::size_t>(scan.columns.size(), 1)));
+  return rows *
+         (cost::found_row + cost::gathered_value * static_cast<double>(std::max<std::size_t>(scan.columns.size(), 1)));
 }
 
 double estimated_rows(double rows, const std::vector<bound_ptr>& residual) {
@@ -224,14 +225,14 @@ void choose_access_path(scan_node& scan, const planner_options& options) {
     const double both = rows * next / total;
     const double price = cost::question * static_cast<double>(used + 1) + (listed + next) * (cost::found_row + 8) +
                          fetch_cost(scan, both);
-    if (price >= best) break;
+    if (price >= best && !options.prefer_indexes) break;
     std::swap(ranges[used], ranges[i]);
     best = price;
     rows = both;
     listed += next;
     ++used;
   }
-  if (best >= scan.cost) return;
+  if (best >= scan.cost && !options.prefer_indexes) return;
   ranges.resize(used);
   use_ranges(scan, std::move(ranges), rows, best);
 }

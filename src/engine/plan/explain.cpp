@@ -189,8 +189,10 @@ class describer {
 
   [[nodiscard]] description join(const join_node& n) const {
     const auto [type, title] = method_names(n.method);
-    description out{type, fmt::format("{} {}Join", title, n.type == join_type::inner ? "" : std::string(type_name(n.type)) + " "),
-                    {{"Join Type", type_name(n.type)}}};
+    description out{
+        type,
+        fmt::format("{} {}Join", title, n.type == join_type::inner ? "" : std::string(type_name(n.type)) + " "),
+        {{"Join Type", type_name(n.type)}}};
     std::string equal;
     for (const auto& [left, right] : n.equal) {
       equal += fmt::format("{}{} = {}", equal.empty() ? "" : " AND ", text(left), text(right));
@@ -213,8 +215,10 @@ class describer {
   }
 
   [[nodiscard]] description as_of(const as_of_node& n) const {
-    description out{"Merge Join", fmt::format("As-Of {}Join {}", n.keep_unmatched ? "Left " : "", n.index ? "(batched index)" : "(sorted)"),
-                    {{"Join Type", n.keep_unmatched ? "Left" : "Inner"}}};
+    description out{
+        "Merge Join",
+        fmt::format("As-Of {}Join {}", n.keep_unmatched ? "Left " : "", n.index ? "(batched index)" : "(sorted)"),
+        {{"Join Type", n.keep_unmatched ? "Left" : "Inner"}}};
     const char* comparison = n.earlier ? (n.strict ? "<" : "<=") : (n.strict ? ">" : ">=");
     std::string condition = fmt::format("nearest {} {} {}", text(n.right_at), comparison, text(n.left_at));
     for (const auto& [left, right] : n.equal) condition += fmt::format(" AND {} = {}", text(left), text(right));

@@ -72,7 +72,8 @@ std::optional<ordered_choice> ordered_by(const sort_node& sort, const scan_node&
   const double wanted = static_cast<double>(sort.limit) / std::max(fraction, 1e-6);
   const double fetched = std::min(in_range, wanted);
   out.range.rows = static_cast<std::uint64_t>(in_range);
-  out.cost = cost::question + fetched * (cost::found_row + cost::gathered_value * static_cast<double>(scan.columns.size() + 1));
+  out.cost = cost::question +
+             fetched * (cost::found_row + cost::gathered_value * static_cast<double>(scan.columns.size() + 1));
   return out;
 }
 
@@ -120,7 +121,8 @@ plan_ptr order_by_index(const sort_node& sort, const planner_options& options) {
     if (choice && (!best || choice->cost < best->cost)) best = std::move(choice);
   }
   const double rows = std::max(scan.estimate, 2.0);
-  if (!best || best->cost >= scan.cost + rows * std::log2(rows) * cost::sorted_row) return nullptr;
+  const double sorting = scan.cost + rows * std::log2(rows) * cost::sorted_row;
+  if (!best || (best->cost >= sorting && !options.prefer_indexes)) return nullptr;
   auto& chosen = const_cast<scan_node&>(scan);  // a node of the plan that `sort` is being replaced in
   chosen.residual.clear();
   for (const auto& condition : scan.conditions) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/catalog.hpp"
 #include "engine/plan/planner.hpp"
@@ -90,9 +91,8 @@ std::optional<band> band_of(const std::vector<bound_ptr>& conditions, const std:
 }
 
 void without(std::vector<bound_ptr>& conditions, const std::vector<bound_ptr>& answered) {
-  std::erase_if(conditions, [&](const bound_ptr& e) {
-    return std::find(answered.begin(), answered.end(), e) != answered.end();
-  });
+  std::erase_if(conditions,
+                [&](const bound_ptr& e) { return std::find(answered.begin(), answered.end(), e) != answered.end(); });
 }
 
 const scan_node* plain_scan(const plan_node& input) {
@@ -157,8 +157,10 @@ bool try_lookup(join_node& join, const std::optional<band>& b, double other_cost
     auto range = lookup_range(join, *scan, b, index, equal_used, band_used);
     if (!range) continue;
     const double per_row = band_used ? std::max(1.0, rows / 65536) : index->is_unique() ? 1 : 4;
-    const double price = cost::question + left * (cost::searched_key +
-                         per_row * (cost::found_row + cost::gathered_value * static_cast<double>(scan->columns.size())));
+    const double price =
+        cost::question +
+        left * (cost::searched_key +
+                per_row * (cost::found_row + cost::gathered_value * static_cast<double>(scan->columns.size())));
     if (price >= other_cost) continue;
     for (std::size_t i = 0; i < join.equal.size(); ++i) {
       if (std::find(equal_used.begin(), equal_used.end(), i) == equal_used.end()) {
@@ -207,7 +209,9 @@ double joined_rows(const join_node& join, bool has_band) {
   const double left = join.inputs[0]->estimate;
   const double right = join.inputs[1]->estimate;
   if (join.type == join_type::semi || join.type == join_type::anti) return left / 2;
-  double out = !join.equal.empty() ? std::max(left, right) : has_band ? left * std::max(1.0, right / 1000) : left * right;
+  double out = !join.equal.empty() ? std::max(left, right)
+               : has_band          ? left * std::max(1.0, right / 1000)
+                                   : left * right;
   for (std::size_t i = 1; i < join.equal.size(); ++i) out *= 0.5;
   return join.type == join_type::inner ? out : std::max(out, left);
 }
@@ -236,16 +240,21 @@ void choose_join_method(join_node& join, const planner_options& options) {
   const double right = join.inputs[1]->estimate;
   const double below = join.inputs[0]->cost + join.inputs[1]->cost;
   join.estimate = joined_rows(join, right_band || left_band);
-  const double hash = right_band && join.equal.empty() ? (left + right) * cost::searched_key * 2
-                                                       : (left + right) * cost::hashed_row;
-  const bool both_ends = (right_band && right_band->answers.size() == 2) || (left_band && left_band->answers.size() == 2);
+  const double hash =
+      right_band && join.equal.empty() ? (left + right) * cost::searched_key * 2 : (left + right) * cost::hashed_row;
+  const bool both_ends =
+      (right_band && right_band->answers.size() == 2) || (left_band && left_band->answers.size() == 2);
 
   if (options.use_indexes) {
     const bool bands = join.equal.empty() || both_ends;
-    if (try_lookup(join, bands ? right_band : std::nullopt, hash + join.inputs[1]->cost)) return;
+    constexpr double any_cost = std::numeric_limits<double>::infinity();
+    if (options.prefer_indexes && try_merge(join, any_cost)) return;
+    const double hash_right = options.prefer_indexes ? any_cost : hash + join.inputs[1]->cost;
+    const double hash_left = options.prefer_indexes ? any_cost : hash + join.inputs[0]->cost;
+    if (try_lookup(join, bands ? right_band : std::nullopt, hash_right)) return;
     if (join.type == join_type::inner) {
       swap_sides(join);
-      if (try_lookup(join, bands ? left_band : std::nullopt, hash + join.inputs[1]->cost)) return;
+      if (try_lookup(join, bands ? left_band : std::nullopt, hash_left)) return;
       swap_sides(join);
     }
     if (!join.equal.empty() && try_merge(join, hash + below)) return;

@@ -66,7 +66,8 @@ void estimate(plan_node& node) {
       return;
     case node_kind::limit: {
       const auto count = literal_count(static_cast<limit_node&>(node).limit);
-      node.estimate = static_cast<limit_node&>(node).limit && count ? std::min(rows, static_cast<double>(*count)) : rows;
+      node.estimate =
+          static_cast<limit_node&>(node).limit && count ? std::min(rows, static_cast<double>(*count)) : rows;
       break;
     }
     case node_kind::union_all:

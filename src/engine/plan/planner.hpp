@@ -1,9 +1,10 @@
 // planner.hpp - from what a statement says to how it is answered.
 //
 // In this order: conditions move down to where their columns come from (push_down.cpp), columns that nobody reads are
-// left out (prune.cpp), then bottom-up each scan gets its access path (access_path.cpp), each aggregate and sort is given
-// to an index where one can answer it (index_answers.cpp), each join gets its method (join_method.cpp). Choices are by cost,
-// in nanoseconds of a model; how many rows a range of an index has is not estimated but counted, by the index.
+// left out (prune.cpp), then bottom-up each scan gets its access path (access_path.cpp), each aggregate and sort is
+// given to an index where one can answer it (index_answers.cpp), each join gets its method (join_method.cpp). Choices
+// are by cost, in nanoseconds of a model; how many rows a range of an index has is not estimated but counted, by the
+// index.
 #pragma once
 
 #include <vector>
@@ -14,6 +15,7 @@ namespace espalier::engine {
 
 struct planner_options {
   bool use_indexes = true;
+  bool prefer_indexes = false;                             ///< whatever they cost
   std::vector<std::shared_ptr<arrow::Scalar>> parameters;  ///< values of $1, ... if they are known
 };
 
@@ -41,7 +43,8 @@ void choose_as_of_index(as_of_node& join, const planner_options& options);
 
 /// The range of the index that the scan's conditions describe, as much of them as it can; none if they say nothing of
 /// its first column.
-[[nodiscard]] std::optional<index_range> range_of(const scan_node& scan, const std::shared_ptr<const table_index>& index);
+[[nodiscard]] std::optional<index_range> range_of(const scan_node& scan,
+                                                  const std::shared_ptr<const table_index>& index);
 /// How many rows the range has: exact where the index has ranks, or few rows are found.
 [[nodiscard]] double rows_in(const index_range& range, const planner_options& options);
 /// The scan's output id of a column of its table, if it is among the outputs.
@@ -51,13 +54,13 @@ void choose_as_of_index(as_of_node& join, const planner_options& options);
 [[nodiscard]] double selectivity(const bound_ptr& condition);
 
 namespace cost {
-inline constexpr double scanned_value = 0.7;    // a value read in row order and tested
-inline constexpr double gathered_value = 6;     // a value fetched by row id
-inline constexpr double found_row = 4;          // a row id out of an index, in key order
-inline constexpr double question = 4000;        // a call of an index
-inline constexpr double searched_key = 120;     // one key of a batch of lookups
-inline constexpr double hashed_row = 45;        // a row put into or looked up in a hash table
-inline constexpr double sorted_row = 6;         // times the logarithm of how many
+inline constexpr double scanned_value = 0.7;  // a value read in row order and tested
+inline constexpr double gathered_value = 6;   // a value fetched by row id
+inline constexpr double found_row = 4;        // a row id out of an index, in key order
+inline constexpr double question = 4000;      // a call of an index
+inline constexpr double searched_key = 120;   // one key of a batch of lookups
+inline constexpr double hashed_row = 45;      // a row put into or looked up in a hash table
+inline constexpr double sorted_row = 6;       // times the logarithm of how many
 inline constexpr double merged_row = 3;
 }  // namespace cost
 

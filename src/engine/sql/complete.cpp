@@ -38,7 +38,8 @@ std::size_t after_comment(std::string_view text, std::size_t at) {
 std::size_t after_dollar_quoted(std::string_view text, std::size_t at) {
   auto end = at + 1;
   while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
-  const bool opens = end < text.size() && text[end] == '$' && !(end > at + 1 && std::isdigit(static_cast<unsigned char>(text[at + 1])));
+  const bool opens = end < text.size() && text[end] == '$' &&
+                     !(end > at + 1 && std::isdigit(static_cast<unsigned char>(text[at + 1])));
   if (!opens) return at + 1;
   const auto tag = text.substr(at, end - at + 1);
   const auto close = text.find(tag, end + 1);

@@ -31,7 +31,8 @@ void refuse_parameters(const binder& binds) {
 
 }  // namespace
 
-std::shared_ptr<arrow::Table> session::rows_of(const ast::select& select, const progress& tell, query_timings& timings) {
+std::shared_ptr<arrow::Table> session::rows_of(const ast::select& select, const progress& tell,
+                                               query_timings& timings) {
   plan_ptr plan;
   {
     const stopwatch watch(timings.plan);

@@ -3,8 +3,8 @@
 #include <arrow/array.h>
 #include <arrow/array/util.h>
 #include <arrow/builder.h>
-#include <arrow/compute/cast.h>
 #include <arrow/chunked_array.h>
+#include <arrow/compute/cast.h>
 #include <arrow/datum.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
@@ -58,13 +58,13 @@ relation parameter_relation(const arrow::Table& parameters, const std::map<int, 
   relation out;
   out.rows = parameters.num_rows();
   for (const auto& [number, type] : types) {
-    if (number > parameters.num_columns()) refuse(-1, fmt::format("The table of parameters has no column for ${}.", number));
+    if (number > parameters.num_columns())
+      refuse(-1, fmt::format("The table of parameters has no column for ${}.", number));
     const auto& column = parameters.column(number - 1);
     const auto have = loaded_type(*column->type());
     if (!have) refuse(-1, fmt::format("The parameter ${} has a type that cannot be used.", number));
     const auto stored = value_of(arrow::compute::Cast(column, arrow_type(*have))).chunked_array();
-    out.add(first_parameter_column + static_cast<column_id>(number),
-            cast(stored, *have, type, -1).chunked_array());
+    out.add(first_parameter_column + static_cast<column_id>(number), cast(stored, *have, type, -1).chunked_array());
   }
   return out;
 }
@@ -117,7 +117,8 @@ std::optional<one_question> question_of(plan_node& plan) {
   if (subqueries) return std::nullopt;
   one_question out;
   plan_node* at = &plan;
-  for (; at->kind == node_kind::project; at = at->inputs[0].get()) out.projects.push_back(static_cast<project_node*>(at));
+  for (; at->kind == node_kind::project; at = at->inputs[0].get())
+    out.projects.push_back(static_cast<project_node*>(at));
   if (at->kind == node_kind::index_aggregate) {
     out.aggregate = static_cast<index_aggregate_node*>(at);
     return out;
@@ -135,7 +136,8 @@ relation aggregates(const index_aggregate_node& n, const relation& parameters, c
   for (std::size_t i = 0; i < n.calls.size(); ++i) {
     auto answers = index_aggregate_values(index, n.calls[i], n.columns[i], ranges);
     // A range that no parameter has part in is the same for all statements.
-    if (answers->length() != out.rows) answers = value_of(arrow::MakeArrayFromScalar(*value_of(answers->GetScalar(0)), out.rows));
+    if (answers->length() != out.rows)
+      answers = value_of(arrow::MakeArrayFromScalar(*value_of(answers->GetScalar(0)), out.rows));
     out.add(n.calls[i].output, chunked(std::move(answers)));
   }
   std::vector<std::int64_t> statements(static_cast<std::size_t>(out.rows));
@@ -178,15 +180,19 @@ relation projected(relation rows, const one_question& question, const evaluation
 }
 
 // Any other statement: one after the other, planned with the values at hand.
-std::shared_ptr<arrow::Table> one_by_one(session& open, const ast::select& select, const relation& parameters, int count) {
+std::shared_ptr<arrow::Table> one_by_one(session& open, const ast::select& select, const relation& parameters,
+                                         int count) {
   std::vector<std::shared_ptr<arrow::Table>> parts;
   for (std::int64_t row = 0; row < parameters.rows; ++row) {
-    std::vector<std::shared_ptr<arrow::Scalar>> values(static_cast<std::size_t>(count), arrow::MakeNullScalar(arrow::utf8()));
+    std::vector<std::shared_ptr<arrow::Scalar>> values(static_cast<std::size_t>(count),
+                                                       arrow::MakeNullScalar(arrow::utf8()));
     for (std::size_t i = 0; i < parameters.ids.size(); ++i) {
       values[parameters.ids[i] - first_parameter_column - 1] = value_of(parameters.columns[i]->GetScalar(row));
     }
     binder binds(open.tables(), {});
-    auto plan = optimized(binds.query(select), {.use_indexes = open.options().use_indexes, .parameters = values});
+    auto options = open.planning();
+    options.parameters = values;
+    auto plan = optimized(binds.query(select), options);
     const auto rows = executor(values).table(*plan);
     const std::vector<std::int64_t> number(static_cast<std::size_t>(rows->num_rows()), row);
     parts.push_back(value_of(rows->AddColumn(0, arrow::field("statement", arrow::int64()), numbers_of(number))));
@@ -204,11 +210,12 @@ query_result run_batch(session& open, const ast::select& select, const arrow::Ta
   {
     const stopwatch watch(out.timings.plan);
     binder binds(open.tables(), {});
-    plan = optimized(binds.query(select), {.use_indexes = open.options().use_indexes, .parameters = {}});
+    plan = optimized(binds.query(select), open.planning());
     count = binds.parameters();
   }
   if (parameters.num_columns() < count) {
-    refuse(-1, fmt::format("The statement has {} parameters, and their table {} columns.", count, parameters.num_columns()));
+    refuse(-1, fmt::format("The statement has {} parameters, and their table {} columns.", count,
+                           parameters.num_columns()));
   }
   const stopwatch watch(out.timings.run);
   const auto values = parameter_relation(parameters, parameter_types(*plan));

@@ -20,7 +20,8 @@ namespace {
 // Tables with more deleted rows than others are written anew, without them.
 constexpr std::uint64_t deleted_rows_kept = 1 << 16;
 
-std::vector<std::size_t> target_columns(const table_version& table, const std::vector<std::string>& names, int position) {
+std::vector<std::size_t> target_columns(const table_version& table, const std::vector<std::string>& names,
+                                        int position) {
   std::vector<std::size_t> out;
   for (const auto& name : names) {
     const auto place = table.column_index(name);
@@ -123,8 +124,10 @@ query_result session::run_insert(const ast::insert& insert, const progress& tell
   auto query = binds.query(*insert.query);
   if (binds.parameters() > 0) refuse(insert.table.position, "Only SELECT can have parameters ($1).");
   const std::size_t given = query->outputs.size();
-  if (!insert.columns.empty() && given < targets.size()) refuse(insert.table.position, "INSERT has fewer values than columns.");
-  const auto plan = optimized(fitted(binds, std::move(query), *entry->version, targets, given, insert.table.position), planning());
+  if (!insert.columns.empty() && given < targets.size())
+    refuse(insert.table.position, "INSERT has fewer values than columns.");
+  const auto plan =
+      optimized(fitted(binds, std::move(query), *entry->version, targets, given, insert.table.position), planning());
   std::shared_ptr<arrow::Table> rows;
   {
     const stopwatch watch(out.timings.run);
@@ -154,7 +157,9 @@ query_result session::run_update(const ast::update& update, const progress& tell
     const auto place = target_columns(*entry->version, assigned, target.position).back();
     const bool is_default = target.value->kind == ast::expression_kind::use_default;
     auto value = is_default ? make_null(columns[place].type) : binds.expression(*target.value, names);
-    if (any_node(value, [](const bound& e) { return e.kind == op::aggregate || (e.query && !free_columns(*e.query).empty()); })) {
+    if (any_node(value, [](const bound& e) {
+          return e.kind == op::aggregate || (e.query && !free_columns(*e.query).empty());
+        })) {
       refuse(target.position, "SET takes neither aggregates nor subqueries that name columns of the table.");
     }
     project->expressions[place + 1] = coerced(value, columns[place].type);
@@ -163,7 +168,8 @@ query_result session::run_update(const ast::update& update, const progress& tell
   if (update.where) input = binds.filtered(input, binds.condition(*update.where, names, "WHERE"));
   if (binds.parameters() > 0) refuse(update.table.position, "Only SELECT can have parameters ($1).");
   for (std::size_t i = 0; i < project->expressions.size(); ++i) {
-    project->outputs.push_back({binds.new_column(), i == 0 ? "row id" : columns[i - 1].name, project->expressions[i]->type});
+    project->outputs.push_back(
+        {binds.new_column(), i == 0 ? "row id" : columns[i - 1].name, project->expressions[i]->type});
   }
   project->inputs = {std::move(input)};
   const auto plan = optimized(project, planning());

@@ -29,7 +29,8 @@ copy_file file_of(const ast::copy& copy) {
   for (const auto& [name, value] : copy.options) {
     if (name != "format") continue;
     format = format_from_name(value);
-    if (!format) refuse(copy.table.position, fmt::format("The format '{}' is not supported; csv, parquet and arrow are.", value));
+    if (!format)
+      refuse(copy.table.position, fmt::format("The format '{}' is not supported; csv, parquet and arrow are.", value));
   }
   if (!format) refuse(copy.table.position, "Tell the format of the file: COPY ... (FORMAT csv), parquet or arrow.");
   std::erase_if(options, [](const auto& option) { return option.first == "format"; });

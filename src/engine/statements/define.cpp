@@ -24,7 +24,8 @@ index_kind kind_of(const std::string& method, int position) {
   for (const auto kind : {index_kind::static_tree, index_kind::blink, index_kind::radix, index_kind::hybrid}) {
     if (method == to_string(kind)) return kind;
   }
-  refuse(position, fmt::format("There is no index of the kind '{}'; USING takes static, blink, radix, hybrid and auto.", method));
+  refuse(position,
+         fmt::format("There is no index of the kind '{}'; USING takes static, blink, radix, hybrid and auto.", method));
 }
 
 column column_of(const ast::column_definition& definition) {
@@ -68,7 +69,8 @@ std::vector<index_spec> constraint_indexes(const ast::create_table& create, std:
   int primaries = 0;
   for (const auto& definition : create.columns) {
     primaries += definition.primary_key ? 1 : 0;
-    if (definition.primary_key || definition.unique) add({definition.name}, definition.primary_key, definition.position);
+    if (definition.primary_key || definition.unique)
+      add({definition.name}, definition.primary_key, definition.position);
   }
   for (const auto& key : create.keys) {
     primaries += key.primary ? 1 : 0;
@@ -144,8 +146,10 @@ query_result session::run_create_index(const ast::create_index& create, const pr
     if (create.if_not_exists) return out;
     refuse(create.table.position, fmt::format("There is an index '{}' already.", spec.name));
   }
-  for (const auto& name : create.columns) spec.columns.push_back(column_place(*entry->version, name, create.table.position));
-  for (const auto& name : create.included) spec.included.push_back(column_place(*entry->version, name, create.table.position));
+  for (const auto& name : create.columns)
+    spec.columns.push_back(column_place(*entry->version, name, create.table.position));
+  for (const auto& name : create.included)
+    spec.included.push_back(column_place(*entry->version, name, create.table.position));
   spec.unique = create.unique;
   spec.kind = kind_of(create.method, create.table.position);
   auto changed = std::make_shared<table_entry>(*entry);
@@ -168,7 +172,8 @@ query_result session::run_drop(const ast::drop& drop) {
   for (const auto& name : drop.names) {
     const bool found = drop.index ? tables_.table_of_index(name) != nullptr : tables_.find(name) != nullptr;
     if (found) names.push_back(name);
-    if (!found && !drop.if_exists) refuse(-1, fmt::format("There is no {} '{}'.", drop.index ? "index" : "table", name));
+    if (!found && !drop.if_exists)
+      refuse(-1, fmt::format("There is no {} '{}'.", drop.index ? "index" : "table", name));
   }
   if (!drop.index) {
     keep(nullptr, names, false, out.timings);
@@ -185,7 +190,8 @@ query_result session::run_drop(const ast::drop& drop) {
   return out;
 }
 
-// Statistics are the indexes themselves, which are always up to date: what is left to do is to see that the table exists.
+// Statistics are the indexes themselves, which are always up to date: what is left to do is to see that the table
+// exists.
 query_result session::run_analyze(const ast::analyze& analyze) {
   for (const auto& table : analyze.tables) (void)entry_of(table);
   query_result out;

@@ -12,7 +12,8 @@ namespace {
 using nlohmann::json;
 
 std::string spec_text(const index_spec& spec) {
-  return json{{"columns", spec.columns}, {"unique", spec.unique}, {"using", to_string(spec.kind)}, {"include", spec.included}}
+  return json{
+      {"columns", spec.columns}, {"unique", spec.unique}, {"using", to_string(spec.kind)}, {"include", spec.included}}
       .dump();
 }
 
@@ -28,8 +29,8 @@ index_spec spec_from(const std::string& name, const std::string& text, const tab
       out.unique = fields.at("unique").get<bool>();
       const auto wanted = fields.at("using").get<std::string>();
       valid = false;
-      for (const auto kind : {index_kind::static_tree, index_kind::blink, index_kind::radix, index_kind::hybrid,
-                              index_kind::automatic}) {
+      for (const auto kind :
+           {index_kind::static_tree, index_kind::blink, index_kind::radix, index_kind::hybrid, index_kind::automatic}) {
         if (to_string(kind) != wanted) continue;
         out.kind = kind;
         valid = true;
@@ -41,7 +42,8 @@ index_spec spec_from(const std::string& name, const std::string& text, const tab
   const auto exists = [&](std::size_t column) { return column < table.columns().size(); };
   valid = valid && !out.columns.empty() && std::all_of(out.columns.begin(), out.columns.end(), exists) &&
           std::all_of(out.included.begin(), out.included.end(), exists);
-  if (!valid) throw error(fmt::format("The definition of the index '{}' in the database's folder cannot be read.", name));
+  if (!valid)
+    throw error(fmt::format("The definition of the index '{}' in the database's folder cannot be read.", name));
   return out;
 }
 

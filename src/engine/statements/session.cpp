@@ -36,7 +36,9 @@ session::~session() {
   }
 }
 
-planner_options session::planning() const { return {.use_indexes = options_.use_indexes, .parameters = {}}; }
+planner_options session::planning() const {
+  return {.use_indexes = options_.use_indexes, .prefer_indexes = options_.prefer_indexes, .parameters = {}};
+}
 
 std::shared_ptr<const table_entry> session::entry_of(const ast::table_name& name) const {
   auto entry = tables_.find(name.name);

@@ -1,7 +1,7 @@
 // session.hpp - an open database: its tables, where they are kept, and one function for each kind of statement.
 //
-// A statement that changes something makes all that is new beside what is there, writes it to the folder, and puts it in
-// place last; what throws before leaves no trace.
+// A statement that changes something makes all that is new beside what is there, writes it to the folder, and puts it
+// in place last; what throws before leaves no trace.
 #pragma once
 
 #include <map>
@@ -34,7 +34,7 @@ class session {
 
   [[nodiscard]] const catalog& tables() const { return tables_; }
   [[nodiscard]] const device& where() const { return where_; }
-  [[nodiscard]] const database_options& options() const { return options_; }
+  [[nodiscard]] planner_options planning() const;
 
  private:
   // answer.cpp
@@ -67,7 +67,6 @@ class session {
   void keep(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,
             query_timings& timings);
 
-  [[nodiscard]] planner_options planning() const;
   [[nodiscard]] std::shared_ptr<const table_entry> entry_of(const ast::table_name& name) const;
 
   database_options options_;

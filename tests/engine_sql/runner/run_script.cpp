@@ -1,5 +1,6 @@
 // run_script.cpp - runs the statements of a file and writes what each answered, one JSON object a line: for comparing
-// answers with another engine's. usage: engine_sql_runner SCRIPT OUTPUT [--no-indexes] [--db DIR] [--device auto|cpu|gpu]
+// answers with another engine's. usage: engine_sql_runner SCRIPT OUTPUT [--no-indexes | --prefer-indexes] [--db DIR]
+// [--device auto|cpu|gpu]
 #include <arrow/array.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
@@ -33,8 +34,9 @@ json value_json(const arrow::Scalar& value) {
       return static_cast<const arrow::Int64Scalar&>(value).value;
     case arrow::Type::FLOAT:
     case arrow::Type::DOUBLE: {
-      const double number = value.type->id() == arrow::Type::FLOAT ? static_cast<const arrow::FloatScalar&>(value).value
-                                                                   : static_cast<const arrow::DoubleScalar&>(value).value;
+      const double number = value.type->id() == arrow::Type::FLOAT
+                                ? static_cast<const arrow::FloatScalar&>(value).value
+                                : static_cast<const arrow::DoubleScalar&>(value).value;
       return json{{"double", std::isfinite(number) ? json(number) : json(value.ToString())}};
     }
     case arrow::Type::STRING:
@@ -75,7 +77,9 @@ json answer(database& db, const std::string& statement) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fputs("usage: engine_sql_runner SCRIPT OUTPUT [--no-indexes] [--db DIR] [--device auto|cpu|gpu]\n", stderr);
+    std::fputs(
+        "usage: engine_sql_runner SCRIPT OUTPUT [--no-indexes | --prefer-indexes] [--db DIR] [--device auto|cpu|gpu]\n",
+        stderr);
     return 2;
   }
   database_options options;
@@ -83,6 +87,7 @@ int main(int argc, char** argv) {
   for (int i = 3; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--no-indexes") options.use_indexes = false;
+    if (argument == "--prefer-indexes") options.prefer_indexes = true;
     if (argument == "--db" && i + 1 < argc) options.dir = argv[++i];
     if (argument == "--device" && i + 1 < argc) {
       const std::string wanted = argv[++i];
