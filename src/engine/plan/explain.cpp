@@ -252,6 +252,7 @@ void write_text(const describer& describe, const plan_node& plan, int depth, std
     if (name == "Index Name" && plan.kind != node_kind::join && plan.kind != node_kind::as_of_join) continue;
     out += fmt::format("{}  {}: {}\n", indent, name, value);
   }
+  if (plan.kind == node_kind::index_aggregate) return;
   for (const auto& input : plan.inputs) write_text(describe, *input, depth + 1, out);
 }
 
@@ -274,6 +275,7 @@ nlohmann::json as_json(const describer& describe, const plan_node& plan) {
     out["Actual Loops"] = 1;
     out["Bytes Moved"] = plan.statistics.bytes;
   }
+  if (plan.kind == node_kind::index_aggregate) return out;
   for (const auto& input : plan.inputs) out["Plans"].push_back(as_json(describe, *input));
   return out;
 }

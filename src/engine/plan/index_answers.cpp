@@ -101,6 +101,7 @@ plan_ptr aggregate_by_index(const aggregate_node& aggregate, const planner_optio
     out->calls = aggregate.calls;
     out->columns = *columns;
     out->outputs = aggregate.outputs;
+    out->inputs = aggregate.inputs;  // never run; it knows the names of the columns
     out->estimate = 1;
     out->cost = cost::question * static_cast<double>(out->calls.size());
     return out;

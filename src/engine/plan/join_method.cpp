@@ -113,7 +113,7 @@ void swap_sides(join_node& join) {
 }
 
 // An index of the right side over columns that the join compares: as many equal ones as it has, then a band.
-std::optional<index_range> lookup_range(const join_node& join, const scan_node& scan, const std::optional<band>& b,
+std::optional<index_range> lookup_range(const join_node& join, const scan_node& scan, const band* b,
                                         const std::shared_ptr<table_index>& index, std::vector<std::size_t>& equal_used,
                                         bool& band_used) {
   index_range out;
@@ -146,7 +146,7 @@ std::optional<index_range> lookup_range(const join_node& join, const scan_node& 
   return out;
 }
 
-bool try_lookup(join_node& join, const std::optional<band>& b, double other_cost) {
+bool try_lookup(join_node& join, const band* b, double other_cost) {
   const auto* scan = plain_scan(*join.inputs[1]);
   if (!scan || join.type == join_type::full) return false;
   const double left = join.inputs[0]->estimate;
@@ -170,6 +170,9 @@ bool try_lookup(join_node& join, const std::optional<band>& b, double other_cost
     if (band_used) without(join.residual, b->answers);
     join.residual.insert(join.residual.end(), scan->conditions.begin(), scan->conditions.end());
     join.method = band_used ? join_method::band_index : join_method::index_lookup;
+    auto& asked = const_cast<scan_node&>(*scan);  // what EXPLAIN tells of it; the join does the asking
+    asked.ranges = {*range};
+    asked.residual.clear();
     join.lookup = std::move(range);
     join.cost = join.inputs[0]->cost + price;
     return true;
@@ -201,6 +204,12 @@ bool try_merge(join_node& join, double other_cost) {
     return false;
   }
   join.method = join_method::index_merge;
+  const std::shared_ptr<const table_index> indexes[] = {join.left_index, join.right_index};
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto& asked = static_cast<scan_node&>(*join.inputs[i]);
+    asked.ranges.resize(1);
+    asked.ranges[0].index = indexes[i];
+  }
   join.cost = price;
   return true;
 }
@@ -234,16 +243,20 @@ void choose_join_method(join_node& join, const planner_options& options) {
   for (const auto& condition : join.conditions) {
     if (!add_equality(join, condition, of)) join.residual.push_back(condition);
   }
-  auto right_band = band_of(join.residual, of.right, of.left);
-  auto left_band = band_of(join.residual, of.left, of.right);
+  const auto of_right = band_of(join.residual, of.right, of.left);
+  const auto of_left = band_of(join.residual, of.left, of.right);
+  // One end of a band, where the other side's value has both, would be half of an answer.
+  const std::size_t right_ends = of_right ? of_right->answers.size() : 0;
+  const std::size_t left_ends = of_left ? of_left->answers.size() : 0;
+  const band* right_band = right_ends > 0 && right_ends >= left_ends ? &*of_right : nullptr;
+  const band* left_band = left_ends > 0 && left_ends >= right_ends ? &*of_left : nullptr;
   const double left = join.inputs[0]->estimate;
   const double right = join.inputs[1]->estimate;
   const double below = join.inputs[0]->cost + join.inputs[1]->cost;
   join.estimate = joined_rows(join, right_band || left_band);
   const double hash =
       right_band && join.equal.empty() ? (left + right) * cost::searched_key * 2 : (left + right) * cost::hashed_row;
-  const bool both_ends =
-      (right_band && right_band->answers.size() == 2) || (left_band && left_band->answers.size() == 2);
+  const bool both_ends = std::max(right_ends, left_ends) == 2;
 
   if (options.use_indexes) {
     const bool bands = join.equal.empty() || both_ends;
@@ -251,10 +264,10 @@ void choose_join_method(join_node& join, const planner_options& options) {
     if (options.prefer_indexes && try_merge(join, any_cost)) return;
     const double hash_right = options.prefer_indexes ? any_cost : hash + join.inputs[1]->cost;
     const double hash_left = options.prefer_indexes ? any_cost : hash + join.inputs[0]->cost;
-    if (try_lookup(join, bands ? right_band : std::nullopt, hash_right)) return;
+    if (try_lookup(join, bands ? right_band : nullptr, hash_right)) return;
     if (join.type == join_type::inner) {
       swap_sides(join);
-      if (try_lookup(join, bands ? left_band : std::nullopt, hash_left)) return;
+      if (try_lookup(join, bands ? left_band : nullptr, hash_left)) return;
       swap_sides(join);
     }
     if (!join.equal.empty() && try_merge(join, hash + below)) return;
@@ -262,8 +275,7 @@ void choose_join_method(join_node& join, const planner_options& options) {
   join.cost = below + hash;
   if (join.equal.empty() || both_ends) {
     // The larger side is searched, so it is better sorted than walked; full joins see both sides anyway.
-    const bool use_left = left_band && (!right_band || left_band->answers.size() > right_band->answers.size());
-    if (use_left) {
+    if (left_band && !right_band) {
       use_band(join, *left_band, false);
       return;
     }
@@ -299,6 +311,9 @@ void choose_as_of_index(as_of_node& join, const planner_options& options) {
     if (in_order.size() != join.equal.size()) continue;
     join.equal = std::move(in_order);
     join.index = index;
+    auto& asked = const_cast<scan_node&>(*scan);
+    asked.ranges.resize(1);
+    asked.ranges[0].index = index;
     return;
   }
 }

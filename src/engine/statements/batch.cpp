@@ -20,6 +20,7 @@
 #include "engine/exec/index_aggregate.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/sql/binder.hpp"
+#include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -30,18 +31,43 @@ namespace {
 constexpr column_id first_parameter_column = 1U << 30;
 constexpr column_id statement_column = first_parameter_column - 1;
 
-std::map<int, column_type> parameter_types(plan_node& plan) {
+void for_each_expression_below(plan_node& plan, const std::function<void(bound_ptr&)>& visit) {
+  for_each_expression(plan, visit);
+  for (const auto& input : plan.inputs) for_each_expression_below(*input, visit);
+}
+
+// A parameter has one type, that of the place which says most of it; other places get a cast. Where nothing but text
+// is said of it, it is text.
+std::map<int, column_type> settle_parameters(plan_node& plan) {
   std::map<int, column_type> out;
-  const std::function<void(const bound_ptr&)> look = [&](const bound_ptr& e) {
-    if (e->kind == op::parameter) out.try_emplace(e->number, e->type);
-    for (const auto& arg : e->args) look(arg);
+  const auto look = [&](bound_ptr& whole) {
+    (void)any_node(whole, [&](const bound& e) {
+      if (e.kind != op::parameter) return false;
+      const auto [known, added] = out.try_emplace(e.number, e.type);
+      if (added || known->second == e.type) return false;
+      if (known->second.id == type_id::varchar) {
+        known->second = e.type;
+      } else if (const auto both = common_type(known->second, e.type)) {
+        known->second = *both;
+      }
+      return false;
+    });
   };
-  const std::function<void(plan_node&)> walk = [&](plan_node& node) {
-    for_each_expression(node, [&](bound_ptr& e) { look(e); });
-    for (const auto& input : node.inputs) walk(*input);
+  const auto settle = [&](bound_ptr& whole) {
+    whole = rewrite(whole, [&](const bound_ptr& e) -> bound_ptr {
+      if (e->kind != op::parameter || (e->type == out.at(e->number) && !e->open)) return nullptr;
+      auto typed = std::make_shared<bound>(*e);
+      typed->type = out.at(e->number);
+      typed->open = false;
+      return coerced(typed, e->type);
+    });
   };
-  walk(plan);
-  for_each_subquery(plan, [&](const plan_ptr& query, const bound&) { walk(*query); });
+  const auto everywhere = [&](const std::function<void(bound_ptr&)>& visit) {
+    for_each_expression_below(plan, visit);
+    for_each_subquery(plan, [&](const plan_ptr& query, const bound&) { for_each_expression_below(*query, visit); });
+  };
+  everywhere(look);
+  everywhere(settle);
   return out;
 }
 
@@ -192,7 +218,9 @@ std::shared_ptr<arrow::Table> one_by_one(session& open, const ast::select& selec
     binder binds(open.tables(), {});
     auto options = open.planning();
     options.parameters = values;
-    auto plan = optimized(binds.query(select), options);
+    auto plan = binds.query(select);
+    (void)settle_parameters(*plan);
+    plan = optimized(std::move(plan), options);
     const auto rows = executor(values).table(*plan);
     const std::vector<std::int64_t> number(static_cast<std::size_t>(rows->num_rows()), row);
     parts.push_back(value_of(rows->AddColumn(0, arrow::field("statement", arrow::int64()), numbers_of(number))));
@@ -207,10 +235,13 @@ query_result run_batch(session& open, const ast::select& select, const arrow::Ta
   query_result out;
   plan_ptr plan;
   int count = 0;
+  std::map<int, column_type> types;
   {
     const stopwatch watch(out.timings.plan);
     binder binds(open.tables(), {});
-    plan = optimized(binds.query(select), open.planning());
+    plan = binds.query(select);
+    types = settle_parameters(*plan);
+    plan = optimized(std::move(plan), open.planning());
     count = binds.parameters();
   }
   if (parameters.num_columns() < count) {
@@ -218,7 +249,7 @@ query_result run_batch(session& open, const ast::select& select, const arrow::Ta
                            parameters.num_columns()));
   }
   const stopwatch watch(out.timings.run);
-  const auto values = parameter_relation(parameters, parameter_types(*plan));
+  const auto values = parameter_relation(parameters, types);
   const auto question = question_of(*plan);
   if (values.rows == 0 || question) {
     const evaluation none;

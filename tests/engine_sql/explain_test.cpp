@@ -1,0 +1,106 @@
+// Which access path the planner takes, as EXPLAIN tells it.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/database.hpp"
+
+namespace espalier::engine {
+namespace {
+
+class EngineExplain : public testing::Test {
+ protected:
+  EngineExplain() : db_(options()) {
+    db_.run_script(
+        "CREATE TABLE d (x integer);"
+        "INSERT INTO d VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9);"
+        "CREATE TABLE t AS SELECT a.x + 10*b.x + 100*c.x + 1000*e.x + 10000*f.x AS id, (a.x * 7 + b.x * 13 + c.x * 31 "
+        "+ e.x) % 100 AS v,"
+        "  (c.x * 17 + f.x * 5 + a.x) % 50 AS w, 'n' || b.x || c.x AS s, a.x AS p, b.x AS q, c.x AS r, e.x AS y FROM d "
+        "a, d b, d c, d e, d f;"
+        "CREATE TABLE few AS SELECT x * 100 AS id, x * 100 + 5 AS until FROM d;"
+        "CREATE UNIQUE INDEX t_id ON t (id);"
+        "CREATE INDEX t_v ON t (v);"
+        "CREATE INDEX t_w ON t (w);"
+        "CREATE INDEX t_s ON t (s);");
+  }
+
+  static database_options options() {
+    database_options out;
+    out.where = device::cpu();
+    return out;
+  }
+
+  std::string plan(const std::string& sql) { return db_.execute("EXPLAIN " + sql).plan; }
+  void expect(const std::string& sql, const std::string& words) {
+    const auto text = plan(sql);
+    EXPECT_NE(text.find(words), std::string::npos) << sql << "\n" << text;
+  }
+
+  database db_;
+};
+
+TEST_F(EngineExplain, ShortRangeOfAnIndexIsPreferredToAScan) {
+  expect("SELECT * FROM t WHERE id BETWEEN 10 AND 20", "Index Scan using t_id on t");
+  expect("SELECT * FROM t WHERE id > 10", "Seq Scan on t");
+  expect("SELECT * FROM t WHERE id = 10", "rows=1)");
+  expect("SELECT * FROM t WHERE s LIKE 'n12%'", "Index Scan using t_s on t");
+  expect("SELECT * FROM t WHERE id IN (5, 7, 9)", "rows=3)");
+}
+
+TEST_F(EngineExplain, ConjunctionsIntersectIndexes) {
+  expect("SELECT * FROM t WHERE v = 3 AND w = 4", "Index Intersection of 2 indexes on t");
+}
+
+TEST_F(EngineExplain, AggregatesComeFromTheIndex) {
+  expect("SELECT count(*), sum(v), min(w), max(id) FROM t WHERE id BETWEEN 100 AND 50000",
+         "Aggregate from Index t_id on t");
+  expect("SELECT count(*) FROM t WHERE id > 100 AND v + 1 > 5", "Seq Scan");
+  const auto text = plan("SELECT sum(v) FROM t WHERE id < 70");
+  EXPECT_NE(text.find("Rows in Range: 70"), std::string::npos) << text;
+  EXPECT_NE(text.find("sum(t.v)"), std::string::npos) << text;
+}
+
+TEST_F(EngineExplain, OrderAndLimitComeFromTheIndex) {
+  expect("SELECT * FROM t ORDER BY id LIMIT 5", "Index Scan using t_id on t");
+  expect("SELECT * FROM t ORDER BY id DESC LIMIT 5", "Index Scan Backward using t_id on t");
+  EXPECT_EQ(plan("SELECT * FROM t ORDER BY id LIMIT 5").find("Sort"), std::string::npos);
+  expect("SELECT * FROM t ORDER BY v + 1 LIMIT 5", "Top-5 Sort");
+}
+
+TEST_F(EngineExplain, JoinsAskTheIndexOnce) {
+  expect("SELECT * FROM few JOIN t ON t.id = few.id", "Batched Index Lookup Join");
+  expect("SELECT * FROM t JOIN few ON t.id = few.id", "Batched Index Lookup Join");
+  expect("SELECT * FROM few JOIN t ON t.id BETWEEN few.id AND few.until", "Band (batched index ranges) Join");
+  expect("SELECT * FROM few JOIN t ON t.v + 1 = few.id", "Hash Join");
+  expect(
+      "SELECT * FROM few LEFT JOIN LATERAL (SELECT v FROM t WHERE t.id <= few.id ORDER BY t.id DESC LIMIT 1) q ON true",
+      "As-Of Left Join (batched index)");
+  expect(
+      "SELECT * FROM t LEFT JOIN LATERAL (SELECT until FROM few WHERE few.id <= t.id ORDER BY few.id DESC LIMIT 1) q "
+      "ON true",
+      "As-Of Left Join (sorted)");
+}
+
+TEST_F(EngineExplain, AnalyzeTellsRowsAndTime) {
+  const auto text = db_.execute("EXPLAIN ANALYZE SELECT * FROM t WHERE id BETWEEN 10 AND 20").plan;
+  EXPECT_NE(text.find("rows=11"), std::string::npos) << text;
+  EXPECT_NE(text.find("bytes="), std::string::npos) << text;
+  EXPECT_NE(text.find("Execution Time"), std::string::npos) << text;
+}
+
+TEST_F(EngineExplain, JsonHasTheShapeOfPostgresql) {
+  const auto root =
+      nlohmann::json::parse(db_.execute("EXPLAIN (ANALYZE, FORMAT json) SELECT v FROM t WHERE id = 7").plan);
+  const auto* node = &root.at(0).at("Plan");
+  while (node->contains("Plans")) node = &node->at("Plans").at(0);
+  EXPECT_EQ(node->at("Node Type"), "Index Scan");
+  EXPECT_EQ(node->at("Index Name"), "t_id");
+  EXPECT_EQ(node->at("Relation Name"), "t");
+  EXPECT_EQ(node->at("Actual Rows"), 1);
+  EXPECT_TRUE(root.at(0).contains("Execution Time"));
+}
+
+}  // namespace
+}  // namespace espalier::engine
