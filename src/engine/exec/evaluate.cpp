@@ -11,6 +11,7 @@
 #include <arrow/scalar.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "engine/exec/arrow_result.hpp"
@@ -74,6 +75,44 @@ arrow::Datum fold_logic(const bound& e, const std::vector<arrow::Datum>& args) {
   for (std::size_t i = 1; i < args.size(); ++i) {
     out = call_kernel(e.kind == op::logical_and ? "and_kleene" : "or_kleene", {out, args[i]}, e.position);
   }
+  return out;
+}
+
+// Conditions that can fail for no row may be checked together; others see only rows that passed those before them.
+bool cannot_fail(const bound_ptr& e) {
+  switch (e->kind) {
+    case op::column:
+    case op::literal:
+    case op::parameter:
+    case op::in_list:
+    case op::like:
+    case op::is_null:
+    case op::is_not_null:
+    case op::logical_and:
+    case op::logical_or:
+    case op::logical_not:
+      break;
+    default:
+      if (!is_comparison(e->kind)) return false;
+  }
+  return std::all_of(e->args.begin(), e->args.end(), cannot_fail);
+}
+
+std::vector<bound_ptr> taken_together(const std::vector<bound_ptr>& conditions) {
+  std::vector<bound_ptr> out, harmless;
+  const auto flush = [&] {
+    if (!harmless.empty()) out.push_back(conjunction(harmless));
+    harmless.clear();
+  };
+  for (const auto& condition : conditions) {
+    if (cannot_fail(condition)) {
+      harmless.push_back(condition);
+    } else {
+      flush();
+      out.push_back(condition);
+    }
+  }
+  flush();
   return out;
 }
 
@@ -261,12 +300,13 @@ std::shared_ptr<arrow::ChunkedArray> evaluation::column(const bound_ptr& e, cons
 
 relation evaluation::filter(const std::vector<bound_ptr>& conditions, const relation& rows) const {
   if (conditions.empty() || rows.rows == 0) return rows;
+  const auto steps = taken_together(conditions);
   std::vector<std::vector<std::shared_ptr<arrow::Array>>> pieces(batch_count(rows.rows));
   const std::set<column_id> all(rows.ids.begin(), rows.ids.end());
   std::vector<std::int64_t> lengths(pieces.size(), 0);
   for_each_batch(rows.rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
     batch now = slice(rows, begin, count, all);
-    for (const auto& condition : conditions) {
+    for (const auto& condition : steps) {
       if (now.rows == 0) break;
       const auto mask = array(condition, now);
       const auto& bits = static_cast<const arrow::BooleanArray&>(*mask);

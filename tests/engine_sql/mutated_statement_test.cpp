@@ -1,0 +1,85 @@
+// Statements with random changes: answered or refused, never a crash. The fuzzer (tests/fuzz) has the same entry.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/catalog.hpp"
+#include "support/less_work.hpp"
+#include "support/run_any_statement.hpp"
+
+namespace espalier::test {
+namespace {
+
+const std::vector<std::string>& whole_statements() {
+  static const std::vector<std::string> all = {
+      "SELECT a, count(*), sum(n) FROM t WHERE a BETWEEN 1 AND 3 AND s LIKE 'o%' GROUP BY a HAVING count(*) > 0 ORDER "
+      "BY 1 DESC",
+      "SELECT t.id, u.k FROM t LEFT JOIN u ON t.id = u.t_id AND u.k IS NOT NULL WHERE t.a > 0 OR t.ok IS NOT TRUE",
+      "SELECT CASE WHEN a > 1 THEN 'x' ELSE s END, coalesce(a, -1), b::varchar || 'y', dt + 1, n * 2.5 FROM t",
+      "SELECT id FROM t WHERE id IN (SELECT t_id FROM u) AND NOT EXISTS (SELECT 1 FROM u WHERE u.id = t.a)",
+      "SELECT t.id, q.k FROM t LEFT JOIN LATERAL (SELECT k FROM u WHERE u.t_id <= t.id ORDER BY u.t_id DESC LIMIT 1) q "
+      "ON true",
+      "WITH x AS (SELECT DISTINCT a FROM t) SELECT max(a) FROM x UNION ALL SELECT count(DISTINCT k) FROM u ORDER BY 1 "
+      "LIMIT 5",
+      "INSERT INTO u (id, k) VALUES (7, 'seven'), (8, NULL)",
+      "UPDATE u SET k = k || 'x', t_id = id % 3 WHERE id > 2",
+      "DELETE FROM u WHERE id > 5",
+      "EXPLAIN (ANALYZE, FORMAT json) SELECT extract(year from dt), date_trunc('month', ts) FROM t WHERE ts > "
+      "'2024-01-01'",
+      "CREATE INDEX i ON u USING radix (k, id)",
+      "DROP INDEX IF EXISTS i",
+  };
+  return all;
+}
+
+std::string mutated(std::mt19937& random) {
+  const auto& all = whole_statements();
+  std::string out = all[random() % all.size()];
+  const auto changes = 1 + random() % 4;
+  for (unsigned i = 0; i < changes && !out.empty(); ++i) {
+    const auto at = random() % out.size();
+    switch (random() % 6) {
+      case 0:
+        out.erase(at, 1 + random() % 8);
+        break;
+      case 1:
+        out[at] = static_cast<char>(random() % 256);
+        break;
+      case 2:
+        out.insert(at, out.substr(random() % out.size(), random() % 12));
+        break;
+      case 3: {
+        const auto& other = all[random() % all.size()];
+        out.insert(at, other.substr(random() % other.size(), random() % 30));
+        break;
+      }
+      case 4: {
+        static const char* const words[] = {
+            " NULL ",  " 9223372036854775807 ", " -1 ",      " ''",   " (",       ") ", " * ", " a ", " t ", " / 0 ",
+            " 1e308 ", "::smallint ",           " LIMIT 0 ", " NOT ", " IN (1) ", "$1", " , "};
+        out.insert(at, words[random() % std::size(words)]);
+        break;
+      }
+      default:
+        out.resize(at);
+    }
+  }
+  return out;
+}
+
+TEST(EngineMutatedStatement, IsAnsweredOrRefused) {
+  for (const auto& statement : whole_statements()) EXPECT_TRUE(run_any_statement(statement)) << statement;
+  std::mt19937 random(2024);
+  int answered = 0;
+  const int rounds = 6000 / static_cast<int>(less_work);
+  for (int i = 0; i < rounds; ++i) answered += run_any_statement(mutated(random)) ? 1 : 0;
+  EXPECT_GT(answered, rounds / 50);
+  for (const auto& entry : small_database().tables().all()) {
+    for (const auto& index : entry->indexes) EXPECT_EQ(index->validate(), "") << index->spec().name;
+  }
+}
+
+}  // namespace
+}  // namespace espalier::test
