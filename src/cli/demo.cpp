@@ -1,4 +1,5 @@
-// demo.cpp - `espalier demo`: ten million keys, four questions, beside std::map and binary search.
+// demo.cpp - `espalier demo`: ten million keys, four questions, beside std::map and binary search; then SQL over
+// orders.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -9,6 +10,9 @@
 #include "bench/demo_run.hpp"
 #include "bench/options.hpp"
 #include "cli/commands.hpp"
+#ifdef ESPALIER_HAS_ENGINE
+#include "cli/query/demo_sql.hpp"
+#endif
 
 namespace espalier::cli {
 
@@ -24,6 +28,9 @@ void add_demo(CLI::App& app, action& chosen) {
         throw bench::bad_arguments("--keys: the demo fills a std::map, so give at most 100000000.");
       }
       bench::run_demo(n, std::cout);
+#ifdef ESPALIER_HAS_ENGINE
+      run_sql_demo(std::cout);
+#endif
       return 0;
     };
   });

@@ -21,6 +21,17 @@ bool has_list(const index_range& range) {
   return std::any_of(range.equal.begin(), range.equal.end(), [](const bound_ptr& e) { return e->kind == op::in_list; });
 }
 
+// Without ranks an index walks the range.
+double walking_cost(const aggregate_node& aggregate, const index_range& range) {
+  const auto rows = static_cast<double>(range.rows);
+  return cost::question + rows * (cost::found_row + cost::gathered_value * static_cast<double>(aggregate.calls.size()));
+}
+
+double scanning_cost(const scan_node& scan) {
+  const auto rows = static_cast<double>(scan.table->version->live_rows());
+  return rows * cost::scanned_value * static_cast<double>(scan.conditions.size() + scan.columns.size() + 1);
+}
+
 // The table's column of each call's argument; none if the index cannot answer one of them.
 std::optional<std::vector<std::size_t>> answerable(const aggregate_node& aggregate, const scan_node& scan,
                                                    const table_index& index) {
@@ -90,13 +101,15 @@ plan_ptr aggregate_by_index(const aggregate_node& aggregate, const planner_optio
       range.emplace();
       range->index = index;
     }
-    if (!answers_all(scan, *range) || has_list(*range) || !index->has_ranks()) continue;
+    if (!answers_all(scan, *range) || has_list(*range)) continue;
     const auto columns = answerable(aggregate, scan, *index);
     if (!columns) continue;
     auto out = std::make_shared<index_aggregate_node>();
     out->table = scan.table;
     out->alias = scan.alias;
     range->rows = static_cast<std::uint64_t>(rows_in(*range, options));
+    if (!index->has_ranks() && !options.prefer_indexes && walking_cost(aggregate, *range) >= scanning_cost(scan))
+      continue;
     out->range = std::move(*range);
     out->calls = aggregate.calls;
     out->columns = *columns;
