@@ -18,7 +18,7 @@
 namespace espalier::engine {
 namespace {
 
-using wide = espalier::int128;
+using sum_word = espalier::int128;
 
 // Calls body(row, value) for each value that is not NULL and in a group.
 template <class Array, class Body>
@@ -31,9 +31,9 @@ void each_number(const arrow::ChunkedArray& column, const row_groups& rows, cons
       if (rows.of_row[row] == no_group || (nulls && typed.IsNull(i))) continue;
       if constexpr (std::is_same_v<Array, arrow::Decimal128Array>) {
         const arrow::Decimal128 value(typed.GetValue(i));
-        body(row,
-             static_cast<wide>((static_cast<espalier::uint128>(static_cast<std::uint64_t>(value.high_bits())) << 64) |
-                               value.low_bits()));
+        body(row, static_cast<sum_word>(
+                      (static_cast<espalier::uint128>(static_cast<std::uint64_t>(value.high_bits())) << 64) |
+                      value.low_bits()));
       } else {
         body(row, typed.raw_values()[i]);
       }
@@ -96,17 +96,17 @@ row_groups distinct_rows(const arrow::ChunkedArray& values, const row_groups& ro
   return out;
 }
 
-arrow::Decimal128 decimal_of(wide value) {
+arrow::Decimal128 decimal_of(sum_word value) {
   return {static_cast<std::int64_t>(value >> 64), static_cast<std::uint64_t>(value)};
 }
 
 std::shared_ptr<arrow::Array> exact_sums(const aggregate_call& call, const arrow::ChunkedArray& values,
                                          const row_groups& rows, const std::vector<std::int64_t>& counts) {
-  std::vector<wide> sums(counts.size(), 0);
+  std::vector<sum_word> sums(counts.size(), 0);
   bool overflowed = false;
   each_value(values, rows, [&](std::size_t row, auto value) {
     auto& sum = sums[rows.of_row[row]];
-    overflowed |= __builtin_add_overflow(sum, static_cast<wide>(value), &sum);
+    overflowed |= __builtin_add_overflow(sum, static_cast<sum_word>(value), &sum);
   });
   const auto type = arrow_type(call.type);
   const auto limit = arrow::Decimal128::GetMaxValue(38);
@@ -116,7 +116,7 @@ std::shared_ptr<arrow::Array> exact_sums(const aggregate_call& call, const arrow
       check(builder->AppendNull());
     } else if (call.type.id == type_id::int64) {
       const auto sum = static_cast<std::int64_t>(sums[g]);
-      if (overflowed || static_cast<wide>(sum) != sums[g]) refuse(call.position, "The sum does not fit bigint.");
+      if (overflowed || static_cast<sum_word>(sum) != sums[g]) refuse(call.position, "The sum does not fit bigint.");
       check(static_cast<arrow::Int64Builder&>(*builder).Append(sum));
     } else {
       const auto sum = decimal_of(sums[g]);
@@ -138,8 +138,9 @@ std::shared_ptr<arrow::Array> double_sums(const arrow::ChunkedArray& values, con
   std::vector<double> sums(counts.size(), 0), lost(counts.size(), 0);
   const bool exact = values.type()->id() != arrow::Type::FLOAT && values.type()->id() != arrow::Type::DOUBLE;
   if (exact) {
-    std::vector<wide> whole(counts.size(), 0);
-    each_value(values, rows, [&](std::size_t row, auto value) { whole[rows.of_row[row]] += static_cast<wide>(value); });
+    std::vector<sum_word> whole(counts.size(), 0);
+    each_value(values, rows,
+               [&](std::size_t row, auto value) { whole[rows.of_row[row]] += static_cast<sum_word>(value); });
     const double scale = scale_of(*values.type());
     for (std::size_t g = 0; g < sums.size(); ++g) sums[g] = static_cast<double>(whole[g]) / scale;
   } else {
@@ -161,8 +162,8 @@ std::shared_ptr<arrow::Array> double_sums(const arrow::ChunkedArray& values, con
   return value_of(builder.Finish());
 }
 
-std::shared_ptr<arrow::Array> extremes(const std::shared_ptr<arrow::ChunkedArray>& values, const row_groups& rows,
-                                       std::size_t groups, bool least) {
+std::shared_ptr<arrow::Array> extreme_values(const std::shared_ptr<arrow::ChunkedArray>& values, const row_groups& rows,
+                                             std::size_t groups, bool least) {
   const auto codes = ordered_codes(*values);
   std::vector<std::int64_t> best(groups, null_row);
   const auto better = [&](std::size_t a, std::size_t b) {
@@ -190,7 +191,8 @@ std::shared_ptr<arrow::Array> aggregate_values(const aggregate_call& call,
     plain.distinct = false;
     return aggregate_values(plain, values, distinct_rows(*values, rows), groups);
   }
-  if (call.function == "min" || call.function == "max") return extremes(values, rows, groups, call.function == "min");
+  if (call.function == "min" || call.function == "max")
+    return extreme_values(values, rows, groups, call.function == "min");
   const auto counts = counts_of(values.get(), rows, groups);
   if (call.function == "count") return count_array(counts);
   if (call.function == "avg" || call.type.id == type_id::float64) {

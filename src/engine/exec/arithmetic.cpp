@@ -46,10 +46,10 @@ arrow::Datum remainder(const bound& e, const arrow::Datum& left, const arrow::Da
 // Where the digits of the result could exceed 38, twice as many are used in between: only a value that needs them
 // fails.
 arrow::Datum wide_decimals(const bound& e, const char* name, const arrow::Datum& left, const arrow::Datum& right) {
-  const auto wide = [&](const arrow::Datum& value, const column_type& type) {
+  const auto widened = [&](const arrow::Datum& value, const column_type& type) {
     return value_of(compute::Cast(value, arrow::decimal256(type.precision, type.scale)), e.position);
   };
-  const auto out = checked(name, wide(left, e.args[0]->type), wide(right, e.args[1]->type), e.position);
+  const auto out = checked(name, widened(left, e.args[0]->type), widened(right, e.args[1]->type), e.position);
   const auto fitted = compute::Cast(out, arrow_type(e.type));
   if (!fitted.ok()) refuse(e.position, "The result of this operation has more than 38 digits; cast an operand.");
   return *fitted;

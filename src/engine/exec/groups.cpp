@@ -7,8 +7,7 @@
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
-namespace {
-
+// Not in an unnamed namespace: key_table::parts has it as a member.
 // An open-addressing table from (group so far, code) to the new group.
 class code_table {
  public:
@@ -68,6 +67,8 @@ class code_table {
   std::vector<std::uint32_t> slots_;
   std::vector<key> keys_;
 };
+
+namespace {
 
 code_table::key key_of(const code_column& codes, std::size_t row, std::uint32_t group) {
   return {codes.words[row], codes.high.empty() ? 0 : codes.high[row], group, codes.is_null(row)};

@@ -28,9 +28,9 @@ std::shared_ptr<arrow::Array> as_type(const std::shared_ptr<arrow::Array>& value
 // SUM / COUNT, as doubles; NULL where there is nothing to count.
 std::shared_ptr<arrow::Array> averages(const table_index& index, std::size_t column, const range_batch& ranges,
                                        int position) {
-  const column_type wide{type_id::float64};
-  const auto sum = as_type(index.aggregate(aggregate_function::sum, column, ranges), wide, position);
-  const auto count = as_type(index.aggregate(aggregate_function::count_nonnull, column, ranges), wide, position);
+  const column_type as_double{type_id::float64};
+  const auto sum = as_type(index.aggregate(aggregate_function::sum, column, ranges), as_double, position);
+  const auto count = as_type(index.aggregate(aggregate_function::count_nonnull, column, ranges), as_double, position);
   // Where the count is 0 the sum is NULL, and so is the quotient.
   return call_kernel("divide", {sum, count}, position).make_array();
 }

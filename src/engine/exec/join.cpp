@@ -14,18 +14,18 @@
 namespace espalier::engine {
 namespace {
 
-using columns = std::vector<std::shared_ptr<arrow::ChunkedArray>>;
+using join_keys = std::vector<std::shared_ptr<arrow::ChunkedArray>>;
 
-columns left_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, const relation& rows,
-                  const evaluation& values) {
-  columns out;
+join_keys left_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, const relation& rows,
+                    const evaluation& values) {
+  join_keys out;
   for (const auto& [left, right] : equal) out.push_back(values.column(left, rows));
   return out;
 }
 
-columns right_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, const relation& rows,
-                   const evaluation& values) {
-  columns out;
+join_keys right_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, const relation& rows,
+                     const evaluation& values) {
+  join_keys out;
   for (const auto& [left, right] : equal) out.push_back(values.column(right, rows));
   return out;
 }

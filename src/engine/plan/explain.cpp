@@ -19,9 +19,9 @@ struct description {
   std::vector<std::pair<std::string, std::string>> properties;
 };
 
-using names = std::map<column_id, std::string>;
+using column_names = std::map<column_id, std::string>;
 
-void collect_names(const plan_node& plan, names& out) {
+void collect_names(const plan_node& plan, column_names& out) {
   for (const auto& input : plan.inputs) collect_names(*input, out);
   for (const auto& output : plan.outputs) {
     const bool of_scan = plan.kind == node_kind::scan;
@@ -232,7 +232,7 @@ class describer {
     return out;
   }
 
-  names names_;
+  column_names names_;
 };
 
 void write_text(const describer& describe, const plan_node& plan, int depth, std::string& out) {

@@ -16,7 +16,7 @@ namespace {
 
 using ast::expression_kind;
 
-constexpr column_type boolean_type{type_id::boolean};
+constexpr column_type truth_type{type_id::boolean};
 
 bound_ptr open_literal(std::shared_ptr<arrow::Scalar> value, int position) {
   auto out = std::make_shared<bound>(*make_literal(std::move(value), {type_id::varchar}, position));
@@ -109,7 +109,7 @@ bound_ptr binder::literal(const ast::expression& e) {
     case expression_kind::string:
       return open_literal(std::make_shared<arrow::StringScalar>(e.text), e.position);
     case expression_kind::boolean:
-      return make_literal(std::make_shared<arrow::BooleanScalar>(e.flag), boolean_type, e.position);
+      return make_literal(std::make_shared<arrow::BooleanScalar>(e.flag), truth_type, e.position);
     case expression_kind::integer:
       return integer_literal(e.text, e.position);
     default:
@@ -127,7 +127,7 @@ bound_ptr binder::column(const ast::expression& e, const scope& names) {
 
 bound_ptr binder::comparison(op kind, bound_ptr left, bound_ptr right, int position) {
   coerce_to_compare(left, right, position);
-  return make_call(kind, boolean_type, {std::move(left), std::move(right)}, position);
+  return make_call(kind, truth_type, {std::move(left), std::move(right)}, position);
 }
 
 bound_ptr binder::operation(const ast::expression& e, const scope& names) {
@@ -168,10 +168,10 @@ bound_ptr binder::in_list(const ast::expression& e, const scope& names) {
     listed.push_back(test->args[1]);
     tests.push_back(std::move(test));
   }
-  bound_ptr out = all_literals        ? make_call(op::in_list, boolean_type, std::move(listed), e.position)
+  bound_ptr out = all_literals        ? make_call(op::in_list, truth_type, std::move(listed), e.position)
                   : tests.size() == 1 ? tests[0]
-                                      : make_call(op::logical_or, boolean_type, std::move(tests), e.position);
-  return e.flag ? make_call(op::logical_not, boolean_type, {out}, e.position) : out;
+                                      : make_call(op::logical_or, truth_type, std::move(tests), e.position);
+  return e.flag ? make_call(op::logical_not, truth_type, {out}, e.position) : out;
 }
 
 bound_ptr binder::case_when(const ast::expression& e, const scope& names) {
@@ -182,7 +182,7 @@ bound_ptr binder::case_when(const ast::expression& e, const scope& names) {
     if (operand) {
       when = comparison(op::equal, operand, when, e.args[i]->position);
     } else if (when->type.id != type_id::boolean) {
-      when = coerced(when, boolean_type);
+      when = coerced(when, truth_type);
     }
     conditions.push_back(std::move(when));
     results.push_back(expression(*e.args[i + 1], names));
@@ -202,7 +202,7 @@ bound_ptr binder::case_when(const ast::expression& e, const scope& names) {
 bound_ptr binder::subquery(const ast::expression& e, const scope& names) {
   auto out = std::make_shared<bound>();
   out->position = e.position;
-  out->type = boolean_type;
+  out->type = truth_type;
   out->query = query(*e.query, &names);
   if (e.kind == expression_kind::exists) {
     out->kind = op::exists_query;
@@ -282,27 +282,27 @@ bound_ptr binder::like(const ast::expression& e, const scope& names) {
     arg = coerced(arg, {type_id::varchar});
   }
   if (args.size() != 2 || !is_constant(args[1])) refuse(e.position, "The pattern of LIKE has to be a constant.");
-  auto out = std::make_shared<bound>(*make_call(op::like, boolean_type, std::move(args), e.position));
+  auto out = std::make_shared<bound>(*make_call(op::like, truth_type, std::move(args), e.position));
   out->number = e.text == "ILIKE" ? 1 : 0;
-  return e.flag ? make_call(op::logical_not, boolean_type, {out}, e.position) : bound_ptr(out);
+  return e.flag ? make_call(op::logical_not, truth_type, {out}, e.position) : bound_ptr(out);
 }
 
 bound_ptr binder::boolean(const ast::expression& e, const scope& names) {
   auto args = arguments(e, names);
   for (auto& arg : args) {
-    if (arg->open) arg = coerced(arg, boolean_type);
+    if (arg->open) arg = coerced(arg, truth_type);
     if (arg->type.id != type_id::boolean) {
       refuse(arg->position, fmt::format("A condition has to be boolean, not {}.", sql_name(arg->type)));
     }
   }
-  if (e.kind == expression_kind::logical_and) return make_call(op::logical_and, boolean_type, args, e.position);
-  if (e.kind == expression_kind::logical_or) return make_call(op::logical_or, boolean_type, args, e.position);
-  if (e.kind == expression_kind::logical_not) return make_call(op::logical_not, boolean_type, args, e.position);
+  if (e.kind == expression_kind::logical_and) return make_call(op::logical_and, truth_type, args, e.position);
+  if (e.kind == expression_kind::logical_or) return make_call(op::logical_or, truth_type, args, e.position);
+  if (e.kind == expression_kind::logical_not) return make_call(op::logical_not, truth_type, args, e.position);
   const std::pair<const char*, op> tests[] = {{"IS_TRUE", op::is_true},    {"IS_NOT_TRUE", op::is_not_true},
                                               {"IS_FALSE", op::is_false},  {"IS_NOT_FALSE", op::is_not_false},
                                               {"IS_UNKNOWN", op::is_null}, {"IS_NOT_UNKNOWN", op::is_not_null}};
   for (const auto& [name, kind] : tests) {
-    if (e.text == name) return make_call(kind, boolean_type, args, e.position);
+    if (e.text == name) return make_call(kind, truth_type, args, e.position);
   }
   refuse(e.position, "This test of a condition is not supported.");
 }
@@ -337,14 +337,14 @@ bound_ptr binder::expression(const ast::expression& e, const scope& names) {
     case expression_kind::is_null: {
       auto args = arguments(e, names);
       if (args[0]->open) args[0] = coerced(args[0], {type_id::varchar});
-      return make_call(e.flag ? op::is_not_null : op::is_null, boolean_type, args, e.position);
+      return make_call(e.flag ? op::is_not_null : op::is_null, truth_type, args, e.position);
     }
     case expression_kind::between: {
       const auto args = arguments(e, names);
       const auto low = comparison(op::greater_equal, args[0], args[1], e.position);
       const auto high = comparison(op::less_equal, args[0], args[2], e.position);
-      const auto both = make_call(op::logical_and, boolean_type, {low, high}, e.position);
-      return e.flag ? make_call(op::logical_not, boolean_type, {both}, e.position) : both;
+      const auto both = make_call(op::logical_and, truth_type, {low, high}, e.position);
+      return e.flag ? make_call(op::logical_not, truth_type, {both}, e.position) : both;
     }
     case expression_kind::in_list:
       return in_list(e, names);
@@ -357,7 +357,7 @@ bound_ptr binder::expression(const ast::expression& e, const scope& names) {
     case expression_kind::distinct_from: {
       auto args = arguments(e, names);
       coerce_to_compare(args[0], args[1], e.position);
-      return make_call(e.flag ? op::is_not_distinct : op::is_distinct, boolean_type, args, e.position);
+      return make_call(e.flag ? op::is_not_distinct : op::is_distinct, truth_type, args, e.position);
     }
     case expression_kind::case_when:
       return case_when(e, names);
@@ -391,7 +391,7 @@ bound_ptr binder::expression(const ast::expression& e, const scope& names) {
 
 bound_ptr binder::condition(const ast::expression& e, const scope& names, const char* clause) {
   auto out = expression(e, names);
-  if (out->open) out = coerced(out, boolean_type);
+  if (out->open) out = coerced(out, truth_type);
   if (out->type.id != type_id::boolean) {
     refuse(e.position, fmt::format("{} takes a condition, not {}.", clause, sql_name(out->type)));
   }

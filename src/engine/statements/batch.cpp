@@ -123,7 +123,7 @@ std::shared_ptr<arrow::Table> answer(const relation& rows, const std::vector<out
   return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(columns), rows.rows);
 }
 
-bool has_list(const index_range& range) {
+bool asks_for_a_list(const index_range& range) {
   for (const auto& e : range.equal) {
     if (e->kind == op::in_list) return true;
   }
@@ -151,7 +151,7 @@ std::optional<one_question> question_of(plan_node& plan) {
   }
   if (at->kind != node_kind::scan) return std::nullopt;
   out.scan = static_cast<scan_node*>(at);
-  if (out.scan->ranges.size() != 1 || out.scan->ordered || has_list(out.scan->ranges[0])) return std::nullopt;
+  if (out.scan->ranges.size() != 1 || out.scan->ordered || asks_for_a_list(out.scan->ranges[0])) return std::nullopt;
   return out;
 }
 
