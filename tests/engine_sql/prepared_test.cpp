@@ -91,6 +91,8 @@ TEST_P(EnginePrepared, Rows) {
   compare("SELECT k, v, s FROM t WHERE k = $1 ORDER BY v, s");
   compare("SELECT count(*) FROM t WHERE k = $1 AND v > $2");
   compare("SELECT count(*), $2 + 1 FROM t WHERE v > $1");
+  compare("SELECT v FROM t WHERE k IS NOT NULL AND v < $1 ORDER BY v");
+  compare("SELECT v FROM t WHERE k = 7 AND v > $1 ORDER BY v");
 }
 
 TEST_P(EnginePrepared, OtherStatements) {

@@ -90,19 +90,17 @@ relation executor::index_scan(scan_node& n) {
 relation executor::ordered_scan(scan_node& n) {
   const auto& range = n.ranges.at(0);
   const auto ranges = range.index->ranges(shape_of(range, values_));
-  std::uint64_t ask = n.limit;
-  if (n.limit != no_limit && !n.residual.empty()) ask = std::max<std::uint64_t>(n.limit * 4, 1024);
+  const std::uint64_t all = range.index->rows_indexed() + 1;  // more than there are
+  const std::uint64_t wanted = std::min(n.limit, all);
+  std::uint64_t ask = n.residual.empty() ? wanted : std::min(all, std::max<std::uint64_t>(wanted * 4, 1024));
   while (true) {
     const auto rows = range.index->rows(ranges, {.limit = ask, .order = n.order}).rows;
     auto out = values_.filter(n.residual, fetched(n, rows));
-    const bool all_seen = rows.size() < ask;
-    if (all_seen || static_cast<std::uint64_t>(out.rows) >= n.limit) {
-      return n.limit == no_limit ? out
-                                 : slice_rows(out, 0,
-                                              static_cast<std::int64_t>(std::min<std::uint64_t>(
-                                                  n.limit, static_cast<std::uint64_t>(out.rows))));
+    const auto passed = static_cast<std::uint64_t>(out.rows);
+    if (rows.size() < ask || passed >= wanted) {
+      return slice_rows(out, 0, static_cast<std::int64_t>(std::min(wanted, passed)));
     }
-    ask *= 8;
+    ask = std::min(all, ask * 8);
   }
 }
 

@@ -151,7 +151,9 @@ std::optional<one_question> question_of(plan_node& plan) {
   }
   if (at->kind != node_kind::scan) return std::nullopt;
   out.scan = static_cast<scan_node*>(at);
-  if (out.scan->ranges.size() != 1 || out.scan->ordered || asks_for_a_list(out.scan->ranges[0])) return std::nullopt;
+  if (out.scan->ranges.size() != 1 || out.scan->ordered) return std::nullopt;
+  const auto& range = out.scan->ranges[0];
+  if (asks_for_a_list(range) || (range.equal.empty() && !range.lo && !range.hi)) return std::nullopt;
   return out;
 }
 

@@ -180,13 +180,17 @@ query_result session::run_drop(const ast::drop& drop) {
     for (const auto& name : names) tables_.remove(name);
     return out;
   }
+  if (names.empty()) return out;
+  auto changed = std::make_shared<table_entry>(*tables_.table_of_index(names[0]));
   for (const auto& name : names) {
-    auto changed = std::make_shared<table_entry>(*tables_.table_of_index(name));
+    if (tables_.table_of_index(name)->name != changed->name) {
+      refuse(-1, "DROP INDEX takes indexes of one table at a time.");
+    }
     std::erase_if(changed->indexes, [&](const auto& index) { return index->spec().name == name; });
-    keep(changed.get(), {}, false, out.timings);
-    kept_indexes_.erase(name);
-    tables_.put(std::move(changed));
   }
+  keep(changed.get(), {}, false, out.timings);
+  for (const auto& name : names) kept_indexes_.erase(name);
+  tables_.put(std::move(changed));
   return out;
 }
 
