@@ -2,7 +2,9 @@
 
 #include <arrow/chunked_array.h>
 
+#include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "engine/sql/error.hpp"
 
@@ -90,6 +92,30 @@ row_groups refined_with(code_table& table, const row_groups& before, const code_
   return out;
 }
 
+// Codes that lie close together number a table directly, without hashing.
+std::optional<row_groups> refined_directly(const row_groups& before, const code_column& codes, bool skip_nulls) {
+  if (before.count() != 1 || !codes.high.empty() || codes.words.empty()) return std::nullopt;
+  const auto [least, most] = std::minmax_element(codes.words.begin(), codes.words.end());
+  const std::uint64_t first = *least;
+  const std::uint64_t span = *most - first;
+  constexpr std::uint64_t widest = 1 << 20;
+  if (span >= widest || span > 4 * codes.words.size()) return std::nullopt;
+  std::vector<std::uint32_t> numbers(span + 2, no_group);  // the last one is NULL's
+  row_groups out;
+  out.of_row.resize(before.of_row.size(), no_group);
+  for (std::size_t row = 0; row < before.of_row.size(); ++row) {
+    const bool null = codes.is_null(row);
+    if (before.of_row[row] == no_group || (skip_nulls && null)) continue;
+    auto& number = numbers[null ? span + 1 : codes.words[row] - first];
+    if (number == no_group) {
+      number = static_cast<std::uint32_t>(out.first_row.size());
+      out.first_row.push_back(static_cast<std::int64_t>(row));
+    }
+    out.of_row[row] = number;
+  }
+  return out;
+}
+
 }  // namespace
 
 row_groups one_group(std::size_t rows) {
@@ -101,6 +127,7 @@ row_groups one_group(std::size_t rows) {
 
 row_groups refined(const row_groups& before, const code_column& codes, bool skip_nulls) {
   if (before.of_row.size() >= no_group) refuse(-1, "Groups and joins take at most 4 billion rows.");
+  if (auto direct = refined_directly(before, codes, skip_nulls)) return std::move(*direct);
   code_table table(before.count());
   return refined_with(table, before, codes, skip_nulls);
 }

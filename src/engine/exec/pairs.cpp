@@ -106,25 +106,57 @@ row_pairs equal_pairs(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& l
   return out;
 }
 
+// One group of values of one word: words travel with their rows.
+void ordered_groups::sort_words(const code_column& codes) {
+  std::vector<std::pair<std::uint64_t, std::int64_t>> order;
+  order.reserve(codes.words.size());
+  for (std::size_t row = 0; row < codes.words.size(); ++row) {
+    if (!codes.is_null(row)) order.emplace_back(codes.words[row], static_cast<std::int64_t>(row));
+  }
+  tbb::parallel_sort(order.begin(), order.end());
+  words_.reserve(order.size());
+  rows_.reserve(order.size());
+  for (const auto& [word, row] : order) {
+    words_.push_back(word);
+    rows_.push_back(row);
+  }
+  offsets_ = {0, rows_.size()};
+}
+
+void ordered_groups::sort_all(const code_column& codes) {
+  const auto group_of = [&](std::int64_t row) {
+    return table_ ? table_->groups().of_row[static_cast<std::size_t>(row)] : 0;
+  };
+  const auto at = [](const std::vector<std::uint64_t>& list, std::int64_t row) {
+    return list[static_cast<std::size_t>(row)];
+  };
+  for (std::size_t row = 0; row < codes.words.size(); ++row) {
+    const auto number = static_cast<std::int64_t>(row);
+    if (group_of(number) != no_group && !codes.is_null(row)) rows_.push_back(number);
+  }
+  tbb::parallel_sort(rows_.begin(), rows_.end(), [&](std::int64_t a, std::int64_t b) {
+    if (group_of(a) != group_of(b)) return group_of(a) < group_of(b);
+    if (!codes.high.empty() && at(codes.high, a) != at(codes.high, b)) return at(codes.high, a) < at(codes.high, b);
+    return at(codes.words, a) != at(codes.words, b) ? at(codes.words, a) < at(codes.words, b) : a < b;
+  });
+  offsets_.assign((table_ ? table_->groups().count() : 1) + 1, 0);
+  for (const auto row : rows_) {
+    words_.push_back(at(codes.words, row));
+    if (!codes.high.empty()) highs_.push_back(at(codes.high, row));
+    ++offsets_[group_of(row) + 1];
+  }
+  std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
+}
+
 ordered_groups::ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys,
                                const std::shared_ptr<arrow::ChunkedArray>& values) {
   if (!keys.empty()) table_ = std::make_unique<key_table>(keys);
   const auto codes = ordered_codes(*values);
-  entries_.reserve(codes.words.size());
-  for (std::size_t row = 0; row < codes.words.size(); ++row) {
-    const auto group = table_ ? table_->groups().of_row[row] : 0;
-    if (group == no_group || codes.is_null(row)) continue;
-    entries_.push_back(
-        {codes.high.empty() ? 0 : codes.high[row], codes.words[row], static_cast<std::int64_t>(row), group});
+  if (!table_ && codes.high.empty()) {
+    sort_words(codes);
+  } else {
+    sort_all(codes);
   }
-  tbb::parallel_sort(entries_.begin(), entries_.end(), [](const entry& a, const entry& b) {
-    if (a.group != b.group) return a.group < b.group;
-    if (a.high != b.high) return a.high < b.high;
-    return a.word != b.word ? a.word < b.word : a.row < b.row;
-  });
-  offsets_.assign((table_ ? table_->groups().count() : 1) + 1, 0);
-  for (const auto& e : entries_) ++offsets_[e.group + 1];
-  std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
 }
 
 std::vector<std::uint32_t> ordered_groups::groups_of(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys,
@@ -133,13 +165,23 @@ std::vector<std::uint32_t> ordered_groups::groups_of(const std::vector<std::shar
 }
 
 std::size_t ordered_groups::first_place(std::uint32_t group, std::uint64_t high, std::uint64_t word, bool above) const {
-  const auto begin = entries_.begin() + static_cast<std::ptrdiff_t>(offsets_[group]);
-  const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(offsets_[group + 1]);
-  const auto found = std::partition_point(begin, end, [&](const entry& e) {
-    if (e.high != high) return e.high < high;
-    return above ? e.word <= word : e.word < word;
-  });
-  return static_cast<std::size_t>(found - entries_.begin());
+  const auto first = offsets_[group];
+  const auto last = offsets_[group + 1];
+  if (highs_.empty()) {
+    const auto begin = words_.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = words_.begin() + static_cast<std::ptrdiff_t>(last);
+    const auto found = above ? std::upper_bound(begin, end, word) : std::lower_bound(begin, end, word);
+    return static_cast<std::size_t>(found - words_.begin());
+  }
+  std::size_t lo = first, hi = last;
+  while (lo < hi) {
+    const auto middle = lo + (hi - lo) / 2;
+    const bool below = highs_[middle] != high ? highs_[middle] < high
+                       : above                ? words_[middle] <= word
+                                              : words_[middle] < word;
+    (below ? lo : hi) = below ? middle + 1 : middle;
+  }
+  return lo;
 }
 
 }  // namespace espalier::engine

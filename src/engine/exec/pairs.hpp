@@ -38,16 +38,17 @@ class ordered_groups {
   [[nodiscard]] std::size_t first_place(std::uint32_t group, std::uint64_t high, std::uint64_t word, bool above) const;
   [[nodiscard]] std::size_t group_begin(std::uint32_t group) const { return offsets_[group]; }
   [[nodiscard]] std::size_t group_end(std::uint32_t group) const { return offsets_[group + 1]; }
-  [[nodiscard]] std::int64_t row_at(std::size_t place) const { return entries_[place].row; }
+  [[nodiscard]] std::int64_t row_at(std::size_t place) const { return rows_[place]; }
 
  private:
-  struct entry {
-    std::uint64_t high, word;
-    std::int64_t row;
-    std::uint32_t group;
-  };
+  void sort_words(const code_column& codes);
+  void sort_all(const code_column& codes);
+
   std::unique_ptr<key_table> table_;  ///< null: one group
-  std::vector<entry> entries_;        ///< by group, value and row
+  // By group, value and row. Apart from each other: searches read words only.
+  std::vector<std::uint64_t> words_;
+  std::vector<std::uint64_t> highs_;  ///< of values with two words, else empty
+  std::vector<std::int64_t> rows_;
   std::vector<std::size_t> offsets_;
 };
 
