@@ -25,15 +25,22 @@ std::vector<std::int64_t> nearest_rows(const as_of_node& n, const relation& left
   const auto groups = ordered.groups_of(left_keys, rows);
   const auto at = ordered_codes(*values.column(n.left_at, left));
   std::vector<std::int64_t> out(rows, null_row);
+  // Earlier: the last place below the first one that is too late. Later: the first one that is late enough.
+  const bool above = n.earlier != n.strict;
+  const auto choose = [&](std::size_t row, std::size_t place) {
+    if (n.earlier && place > ordered.group_begin(groups[row])) out[row] = ordered.row_at(place - 1);
+    if (!n.earlier && place < ordered.group_end(groups[row])) out[row] = ordered.row_at(place);
+  };
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, rows, 4096), [&](const auto& piece) {
+    std::vector<std::size_t> places(piece.size());
+    if (ordered.has_many_places()) {
+      ordered.first_places(std::span(at.words).subspan(piece.begin(), piece.size()), above, places);
+    }
     for (std::size_t row = piece.begin(); row < piece.end(); ++row) {
       if (groups[row] == no_group || at.is_null(row)) continue;
       const auto high = at.high.empty() ? 0 : at.high[row];
-      // Earlier: the last place below the first one that is too late. Later: the first one that is late enough.
-      const bool above = n.earlier != n.strict;
-      const auto place = ordered.first_place(groups[row], high, at.words[row], above);
-      if (n.earlier && place > ordered.group_begin(groups[row])) out[row] = ordered.row_at(place - 1);
-      if (!n.earlier && place < ordered.group_end(groups[row])) out[row] = ordered.row_at(place);
+      choose(row, ordered.has_many_places() ? places[row - piece.begin()]
+                                            : ordered.first_place(groups[row], high, at.words[row], above));
     }
   });
   return out;

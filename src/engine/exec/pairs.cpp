@@ -184,4 +184,26 @@ std::size_t ordered_groups::first_place(std::uint32_t group, std::uint64_t high,
   return lo;
 }
 
+void ordered_groups::first_places(std::span<const std::uint64_t> words, bool above,
+                                  std::span<std::size_t> places) const {
+  constexpr std::size_t lanes = 16;
+  const std::size_t total = words_.size();
+  for (std::size_t begin = 0; begin < words.size(); begin += lanes) {
+    const std::size_t count = std::min(lanes, words.size() - begin);
+    std::size_t base[lanes] = {};
+    const auto advance = [&](std::size_t by) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t probe = words_[base[i] + by - 1];
+        const std::uint64_t word = words[begin + i];
+        base[i] += (above ? probe <= word : probe < word) ? by : 0;
+      }
+    };
+    // The place is in [base, base + length] of each lane, and length is the same for all.
+    std::size_t length = total;
+    for (; length > 1; length -= length / 2) advance(length / 2);
+    if (length == 1) advance(1);
+    for (std::size_t i = 0; i < count; ++i) places[begin + i] = base[i];
+  }
+}
+
 }  // namespace espalier::engine

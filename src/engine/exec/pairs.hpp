@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/exec/evaluate.hpp"
@@ -36,6 +37,10 @@ class ordered_groups {
                                                      std::size_t rows) const;
   /// The first place in the group whose value is not below `value` (`above`: is above it).
   [[nodiscard]] std::size_t first_place(std::uint32_t group, std::uint64_t high, std::uint64_t word, bool above) const;
+  /// The same for many values of one word, where there is one group only: 16 searches at a time hide each other's
+  /// misses.
+  [[nodiscard]] bool has_many_places() const { return !table_ && highs_.empty(); }
+  void first_places(std::span<const std::uint64_t> words, bool above, std::span<std::size_t> places) const;
   [[nodiscard]] std::size_t group_begin(std::uint32_t group) const { return offsets_[group]; }
   [[nodiscard]] std::size_t group_end(std::uint32_t group) const { return offsets_[group + 1]; }
   [[nodiscard]] std::int64_t row_at(std::size_t place) const { return rows_[place]; }
