@@ -16,4 +16,11 @@ void add_explore(CLI::App& app, action& chosen);
 void add_demo(CLI::App& app, action& chosen);
 void add_version(CLI::App& app, action& chosen);
 
+// Those of the query engine, in builds that have it.
+void add_sql(CLI::App& app, action& chosen);
+void add_import(CLI::App& app, action& chosen);
+void add_tables(CLI::App& app, action& chosen);
+void add_explain(CLI::App& app, action& chosen);
+void add_verify(CLI::App& app, action& chosen);
+
 }  // namespace espalier::cli

@@ -35,6 +35,17 @@ bool is_unknown_subcommand(CLI::App& app, int argc, char** argv) {
   return app.get_subcommands([&](CLI::App* known) { return known->check_name(argv[1]); }).empty();
 }
 
+/// "demo, bench and info", as subcommands are listed in a sentence.
+std::string subcommand_names(CLI::App& app) {
+  const auto known = app.get_subcommands([](CLI::App*) { return true; });
+  std::string names;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    names += i == 0 ? "" : i + 1 == known.size() ? " or " : ", ";
+    names += known[i]->get_name();
+  }
+  return names;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -42,9 +53,20 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Examples:\n  espalier demo\n  espalier bench --keys 2^24 --ops find,range --peers lower-bound,std-map\n"
-      "  espalier explore\n  espalier info --format json\n\n`espalier SUBCOMMAND --help` tells more.");
+      "  espalier explore\n  espalier info --format json\n"
+#ifdef ESPALIER_HAS_ENGINE
+      "  espalier sql -c \"SELECT count(*) FROM read_parquet('orders.parquet')\"\n"
+#endif
+      "\n`espalier SUBCOMMAND --help` tells more.");
   espalier::cli::action chosen;
   espalier::cli::add_demo(app, chosen);
+#ifdef ESPALIER_HAS_ENGINE
+  espalier::cli::add_sql(app, chosen);
+  espalier::cli::add_import(app, chosen);
+  espalier::cli::add_tables(app, chosen);
+  espalier::cli::add_explain(app, chosen);
+  espalier::cli::add_verify(app, chosen);
+#endif
   espalier::cli::add_bench(app, chosen, joined(argc, argv));
   espalier::cli::add_explore(app, chosen);
   espalier::cli::add_info(app, chosen);
@@ -54,7 +76,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (is_unknown_subcommand(app, argc, argv)) {
-    return refuse(std::string("There is no subcommand '") + argv[1] + "': choose demo, bench, explore, info or version.", 2);
+    return refuse(std::string("There is no subcommand '") + argv[1] + "': choose " + subcommand_names(app) + ".", 2);
   }
   try {
     app.parse(argc, argv);
@@ -67,7 +89,7 @@ int main(int argc, char** argv) {
   } catch (const espalier::bench::bad_arguments& e) {
     return refuse(e.what(), 2);
   } catch (const std::bad_alloc&) {
-    return refuse("the host's memory ran out: try fewer --keys or --queries.", 1);
+    return refuse("the host's memory ran out: try fewer keys, queries or rows.", 1);
   } catch (const std::exception& e) {
     return refuse(e.what(), 1);
   }

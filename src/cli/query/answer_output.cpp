@@ -1,0 +1,117 @@
+#include "cli/query/answer_output.hpp"
+
+#include <arrow/io/interfaces.h>
+#include <arrow/result.h>
+#include <arrow/status.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "bench/options.hpp"
+#include "engine/table/write.hpp"
+#include "espalier/core/error.hpp"
+
+namespace espalier::cli {
+namespace {
+
+std::string part_of(const std::string& name) { return name + ".part"; }
+
+[[noreturn]] void refuse_output(const std::string& name) {
+  throw error(fmt::format("'{}' cannot be written: {}.", name.empty() ? "standard output" : name,
+                          std::generic_category().message(errno)));
+}
+
+void require_no_terminal(answer_format format, const std::string& name) {
+  if (format == answer_format::arrow && name.empty() && ::isatty(STDOUT_FILENO) != 0) {
+    throw bench::bad_arguments("--format arrow writes bytes, which a terminal cannot show: name a file with --out.");
+  }
+}
+
+// Arrow's writers into a file of the C library.
+class c_file_stream final : public arrow::io::OutputStream {
+ public:
+  explicit c_file_stream(std::FILE* file) : file_(file) {}
+  arrow::Status Close() override { return arrow::Status::OK(); }
+  bool closed() const override { return false; }
+  arrow::Result<std::int64_t> Tell() const override { return written_; }
+  using arrow::io::OutputStream::Write;
+  arrow::Status Write(const void* data, std::int64_t bytes) override {
+    if (std::fwrite(data, 1, static_cast<std::size_t>(bytes), file_) != static_cast<std::size_t>(bytes)) {
+      return arrow::Status::IOError(std::generic_category().message(errno));
+    }
+    written_ += bytes;
+    return arrow::Status::OK();
+  }
+
+ private:
+  std::FILE* file_;
+  std::int64_t written_ = 0;
+};
+
+}  // namespace
+
+answer_output::answer_output(answer_format format, const std::string& file) : format_(format), name_(file) {
+  require_no_terminal(format, file);
+  file_ = name_.empty() ? stdout : std::fopen(part_of(name_).c_str(), "wb");
+  if (file_ == nullptr) {
+    throw bench::bad_arguments(
+        fmt::format("--out: '{}' cannot be written: {}.", name_, std::generic_category().message(errno)));
+  }
+}
+
+answer_output::~answer_output() {
+  if (name_.empty() || file_ == nullptr) return;
+  std::fclose(file_);
+  std::error_code ignored;
+  std::filesystem::remove(part_of(name_), ignored);
+}
+
+void answer_output::set_format(answer_format format) {
+  require_no_terminal(format, name_);
+  format_ = format;
+}
+
+void answer_output::put(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) refuse_output(name_);
+}
+
+void answer_output::rows(const std::shared_ptr<arrow::Table>& rows) {
+  const text_sink sink = [this](std::string_view text) { put(text); };
+  const bool first = answers_++ == 0;
+  if (format_ == answer_format::table) {
+    render_table(*rows, sink);
+  } else if (format_ == answer_format::json) {
+    render_json(*rows, sink);
+  } else if (format_ == answer_format::csv) {
+    if (!first) put("\n");
+    c_file_stream stream(file_);
+    engine::write_table(rows, stream, engine::file_format::csv);
+  } else {
+    if (!first) throw error("--format arrow holds one answer: ask for one at a time, or use another format.");
+    c_file_stream stream(file_);
+    engine::write_table(rows, stream, engine::file_format::arrow);
+  }
+  if (name_.empty()) std::fflush(file_);
+}
+
+void answer_output::remark(std::string_view text) {
+  if (format_ != answer_format::table || text.empty()) return;
+  put(fmt::format("{}\n", text));
+  if (name_.empty()) std::fflush(file_);
+}
+
+void answer_output::finish() {
+  if (name_.empty()) {
+    if (std::fflush(stdout) != 0) refuse_output(name_);
+    return;
+  }
+  if (std::fclose(std::exchange(file_, nullptr)) != 0 || std::rename(part_of(name_).c_str(), name_.c_str()) != 0) {
+    refuse_output(name_);
+  }
+}
+
+}  // namespace espalier::cli

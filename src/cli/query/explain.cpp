@@ -1,0 +1,68 @@
+// explain.cpp - `espalier explain`: how a statement would be answered, or was.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "bench/options.hpp"
+#include "cli/commands.hpp"
+#include "cli/query/progress_line.hpp"
+#include "cli/query/query_options.hpp"
+
+namespace espalier::cli {
+namespace {
+
+struct explain_options : query_options {
+  std::string file;
+  std::string command;
+  bool analyze = false;
+};
+
+std::string explained(const explain_options& options, const std::string& statement) {
+  const bool json = options.format == "json";
+  if (!json && options.format != "text") {
+    throw bench::bad_arguments(fmt::format("--format does not know '{}': choose text or json.", options.format));
+  }
+  return fmt::format("EXPLAIN (ANALYZE {}, FORMAT {}) {}", options.analyze ? "true" : "false", json ? "json" : "text",
+                     statement);
+}
+
+std::string plan_of(engine::database& db, const std::string& text) {
+  progress_line line;
+  return db.execute(text, line.reporter()).plan;
+}
+
+int run_explain(const explain_options& options) {
+  const std::string script =
+      statement_text(options.file.empty() && options.command.empty() ? "-" : options.file, options.command);
+  try {
+    const auto statements = engine::split_script(script);
+    if (statements.size() != 1) throw bench::bad_arguments("Give one statement to explain.");
+    const std::string text = explained(options, statements.front().text);
+    auto db = open_database(options, database_use::may_be_made);
+    fmt::print("{}\n", plan_of(db, text));
+    return 0;
+  } catch (const engine::sql_error& e) {
+    report_failure(e);
+    return 1;
+  }
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, action& chosen) {
+  auto* command =
+      app.add_subcommand("explain", "Show how a statement is answered: access paths, indexes, device, costs.");
+  auto options = std::make_shared<explain_options>();
+  options->format = "text";
+  command->add_option("FILE", options->file, "File with one statement; - for standard input");
+  command->add_option("-c,--command", options->command, "The statement");
+  command->add_flag("--analyze", options->analyze, "Run it, and show actual rows and times as well");
+  command->add_option("--format", options->format, "text, or json as PostgreSQL writes it")->capture_default_str();
+  add_database_options(*command, *options);
+  command->footer(
+      "Example:\n  espalier explain --db shop --analyze -c \"SELECT count(*) FROM orders WHERE day > '2024-01-01'\"");
+  command->callback([&chosen, options] { chosen = [options] { return run_explain(*options); }; });
+}
+
+}  // namespace espalier::cli

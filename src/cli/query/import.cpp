@@ -1,0 +1,136 @@
+// import.cpp - `espalier import`: files into a table, made if it is not there. All of them or none.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/options.hpp"
+#include "cli/commands.hpp"
+#include "cli/query/answer_output.hpp"
+#include "cli/query/query_options.hpp"
+#include "cli/query/statement_runner.hpp"
+#include "engine/catalog.hpp"
+#include "engine/table/read.hpp"
+
+namespace espalier::cli {
+namespace {
+
+struct import_options : query_options {
+  std::vector<std::string> files;
+  std::string table;
+  std::string input;
+  std::string delimiter;
+  std::string null_text;
+  bool no_header = false;
+};
+
+std::string quoted_with(const std::string& text, char quote) {
+  std::string quoted(1, quote);
+  for (const char c : text) quoted += c == quote ? std::string(2, c) : std::string(1, c);
+  return quoted + quote;
+}
+
+// One pattern that matches exactly these files, in this order.
+std::string pattern_of(const std::vector<std::string>& files) {
+  if (files.size() == 1) return files.front();
+  std::string pattern = "{";
+  for (const auto& file : files) {
+    if (pattern.size() > 1) pattern += ",";
+    for (const char c : file) {
+      if (std::string_view("*?[]{},\\").find(c) != std::string_view::npos) pattern += '\\';
+      pattern += c;
+    }
+  }
+  return pattern + "}";
+}
+
+engine::file_format input_format(const import_options& options) {
+  if (!options.input.empty()) {
+    const auto named = engine::format_from_name(options.input);
+    if (named) return *named;
+    throw bench::bad_arguments(fmt::format("--input does not know '{}': choose csv, parquet or arrow.", options.input));
+  }
+  std::optional<engine::file_format> common;
+  for (const auto& file : options.files) {
+    const auto format = engine::format_from_path(file);
+    if (!format) {
+      throw bench::bad_arguments(
+          fmt::format("The ending of '{}' does not say what it is: add --input csv, parquet or arrow.", file));
+    }
+    if (common && *common != *format) {
+      throw bench::bad_arguments(
+          "Files of several formats cannot be imported at once: import them one after the other.");
+    }
+    common = format;
+  }
+  return *common;
+}
+
+// Patterns that the shell left alone, as the files they match.
+std::vector<std::string> expanded(const std::vector<std::string>& patterns) {
+  std::vector<std::string> files;
+  for (const auto& pattern : patterns) {
+    try {
+      for (const auto& file : engine::matching_files(pattern)) files.push_back(file.string());
+    } catch (const error& e) {
+      throw bench::bad_arguments(e.what());
+    }
+  }
+  return files;
+}
+
+std::string reading_call(const import_options& options) {
+  const auto format = input_format(options);
+  std::string call = fmt::format("read_{}({}", engine::to_string(format), quoted_with(pattern_of(options.files), '\''));
+  if (format == engine::file_format::csv) {
+    if (options.no_header) call += ", header => false";
+    if (!options.delimiter.empty()) call += ", delimiter => " + quoted_with(options.delimiter, '\'');
+    if (!options.null_text.empty()) call += ", nullstr => " + quoted_with(options.null_text, '\'');
+  } else if (options.no_header || !options.delimiter.empty() || !options.null_text.empty()) {
+    throw bench::bad_arguments("--no-header, --delimiter and --null are for CSV files.");
+  }
+  return call + ")";
+}
+
+int run_import(import_options options) {
+  options.files = expanded(options.files);
+  const std::string source = reading_call(options);
+  if (options.db.empty()) throw bench::bad_arguments("Name the database's folder with --db.");
+  answer_output out(answer_format::table, "");
+  auto db = open_database(options, database_use::may_be_made);
+  const std::string table = quoted_with(options.table, '"');
+  const bool there = db.tables().find(options.table) != nullptr;
+  statement_runner runner(db, out);
+  runner.timing = true;
+  try {
+    runner.run(there ? fmt::format("INSERT INTO {} SELECT * FROM {}", table, source)
+                     : fmt::format("CREATE TABLE {} AS SELECT * FROM {}", table, source));
+  } catch (const engine::sql_error& e) {
+    throw error(e.sentence());  // its place is one in a statement that nobody wrote
+  }
+  out.remark(
+      fmt::format("Table {} has {} rows.", options.table, db.tables().find(options.table)->version->live_rows()));
+  out.finish();
+  return 0;
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("import", "Load CSV, Parquet or Arrow files into a table of a database.");
+  auto options = std::make_shared<import_options>();
+  command->add_option("FILE", options->files, "Files; * and ? are understood too")->required();
+  command->add_option("--table", options->table, "Table to load into; made if it is not there")->required();
+  command->add_option("--input", options->input, "csv, parquet or arrow, where endings do not say it");
+  command->add_option("--delimiter", options->delimiter, "Between fields of CSV files");
+  command->add_option("--null", options->null_text, "How CSV files write NULL; an empty field by default");
+  command->add_flag("--no-header", options->no_header, "The first line of CSV files has no names");
+  add_database_options(*command, *options);
+  command->footer("Example:\n  espalier import orders-*.parquet --db shop --table orders");
+  command->callback([&chosen, options] { chosen = [options] { return run_import(*options); }; });
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,81 @@
+#include "cli/query/query_options.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+
+#include "bench/options.hpp"
+
+namespace espalier::cli {
+namespace {
+
+std::optional<device> chosen_device(const std::string& name) {
+  if (name == "auto") return std::nullopt;
+  if (name == "cpu") return device::cpu();
+  if (name != "gpu") {
+    throw bench::bad_arguments(fmt::format("--device does not know '{}': choose auto, cpu or gpu.", name));
+  }
+  try {
+    return device::cuda();
+  } catch (const error& e) {
+    throw bench::bad_arguments(fmt::format("--device gpu cannot be used here: {}", e.what()));
+  }
+}
+
+}  // namespace
+
+void add_database_options(CLI::App& command, query_options& options) {
+  command.add_option("--db", options.db, "Folder of the database; without it tables live in memory until the end");
+  command.add_option("--device", options.device, "Where indexes live: auto, cpu or gpu")->capture_default_str();
+}
+
+void add_output_options(CLI::App& command, query_options& options) {
+  command.add_option("--format", options.format, "Of answers: table, csv, json or arrow")->capture_default_str();
+  command.add_option("--out", options.out, "File for the answers instead of standard output");
+}
+
+answer_format chosen_format(const query_options& options) {
+  const auto format = answer_format_from(options.format);
+  if (!format) {
+    throw bench::bad_arguments(
+        fmt::format("--format does not know '{}': choose table, csv, json or arrow.", options.format));
+  }
+  return *format;
+}
+
+engine::database open_database(const query_options& options, database_use use) {
+  if (use == database_use::must_exist && options.db.empty()) {
+    throw bench::bad_arguments("Name the database's folder with --db.");
+  }
+  if (use == database_use::must_exist && !std::filesystem::exists(options.db)) {
+    throw bench::bad_arguments(fmt::format("--db: there is no database '{}'.", options.db));
+  }
+  engine::database_options chosen;
+  chosen.dir = options.db;
+  chosen.where = chosen_device(options.device);
+  return engine::database(std::move(chosen));
+}
+
+std::string statement_text(const std::string& file, const std::string& command) {
+  if (!command.empty() && !file.empty()) throw bench::bad_arguments("Give either a file or -c, not both.");
+  if (!command.empty()) return command;
+  if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::ifstream in(file, std::ios::binary);
+  if (!in || std::filesystem::is_directory(file)) {
+    throw bench::bad_arguments(fmt::format("The file '{}' cannot be read.", file));
+  }
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void report_failure(const std::exception& failure) {
+  fmt::print(stderr, "espalier: {}\n", failure.what());
+  const auto* const statement = dynamic_cast<const engine::sql_error*>(&failure);
+  if (statement != nullptr && !statement->excerpt().empty()) fmt::print(stderr, "{}\n", statement->excerpt());
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,37 @@
+// query_options.hpp - the options that the subcommands of the query engine share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "cli/query/render.hpp"
+#include "engine/database.hpp"
+
+namespace espalier::cli {
+
+struct query_options {
+  std::string db;
+  std::string device = "auto";
+  std::string format = "table";
+  std::string out;
+};
+
+enum class database_use : std::uint8_t { may_be_made, must_exist };
+
+void add_database_options(CLI::App& command, query_options& options);
+void add_output_options(CLI::App& command, query_options& options);
+
+/// Throws `bad_arguments` for a format that does not exist.
+[[nodiscard]] answer_format chosen_format(const query_options& options);
+
+/// The database in --db, or one in memory. Loading shows its progress.
+[[nodiscard]] engine::database open_database(const query_options& options, database_use use);
+
+/// The text of FILE, of standard input for "-", or of -c.
+[[nodiscard]] std::string statement_text(const std::string& file, const std::string& command);
+
+/// Prints the sentence, and for statements the line and the place in it.
+void report_failure(const std::exception& failure);
+
+}  // namespace espalier::cli

@@ -1,0 +1,43 @@
+#include "cli/query/statement_runner.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/query/progress_line.hpp"
+
+namespace espalier::cli {
+namespace {
+
+std::string timing_text(const engine::query_timings& spent) {
+  std::string text = fmt::format("Time: {:.3f} ms (parse {:.3f}, plan {:.3f}, run {:.3f}", spent.total(), spent.parse,
+                                 spent.plan, spent.run);
+  if (spent.save > 0) text += fmt::format(", save {:.3f}", spent.save);
+  return text + ")";
+}
+
+engine::query_result executed(engine::database& db, std::string_view text) {
+  progress_line line;
+  return db.execute(text, line.reporter());
+}
+
+}  // namespace
+
+void statement_runner::run(std::string_view script) {
+  for (const auto& statement : engine::split_script(script)) run_one(statement, script);
+}
+
+void statement_runner::run_one(const engine::script_statement& statement, std::string_view script) {
+  try {
+    const auto result = executed(db_, statement.text);
+    if (result.rows) {
+      out_.rows(result.rows);
+    } else {
+      out_.remark(result.tag);
+    }
+    if (timing) out_.remark(timing_text(result.timings));
+  } catch (const engine::sql_error& e) {
+    if (!e.position()) throw;
+    throw engine::sql_error(e.sentence(), script, statement.offset + *e.position());
+  }
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,27 @@
+// statement_runner.hpp - statements one after the other, their answers to an output.
+#pragma once
+
+#include <string_view>
+
+#include "cli/query/answer_output.hpp"
+#include "engine/database.hpp"
+
+namespace espalier::cli {
+
+class statement_runner {
+ public:
+  statement_runner(engine::database& db, answer_output& out) : db_(db), out_(out) {}
+
+  bool timing = false;  ///< say after each statement how long it took
+
+  /// Throws what the first statement that fails throws; a `sql_error` then has its place in the whole script.
+  void run(std::string_view script);
+
+ private:
+  void run_one(const engine::script_statement& statement, std::string_view script);
+
+  engine::database& db_;
+  answer_output& out_;
+};
+
+}  // namespace espalier::cli

@@ -1,0 +1,36 @@
+// tables.cpp - `espalier tables`: what a database holds.
+#include <memory>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/query/answer_output.hpp"
+#include "cli/query/describe.hpp"
+#include "cli/query/query_options.hpp"
+
+namespace espalier::cli {
+namespace {
+
+struct tables_options : query_options {
+  std::string table;
+};
+
+int run_tables(const tables_options& options) {
+  answer_output out(chosen_format(options), options.out);
+  const auto db = open_database(options, database_use::must_exist);
+  out.rows(options.table.empty() ? described_tables(db) : described_columns(db, options.table));
+  out.finish();
+  return 0;
+}
+
+}  // namespace
+
+void add_tables(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("tables", "List the tables of a database, or the columns of one.");
+  auto options = std::make_shared<tables_options>();
+  command->add_option("TABLE", options->table, "Table whose columns to list");
+  add_database_options(*command, *options);
+  add_output_options(*command, *options);
+  command->callback([&chosen, options] { chosen = [options] { return run_tables(*options); }; });
+}
+
+}  // namespace espalier::cli

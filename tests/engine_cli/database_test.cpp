@@ -1,0 +1,96 @@
+// database_test.cpp - `import`, `tables`, `explain` and `verify` on a database in a folder.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "engine_cli/query_fixture.hpp"
+
+namespace espalier::cli_test {
+namespace {
+
+TEST_F(query_cli, import_makes_a_table_and_adds_to_it) {
+  make_fruit_table();
+  EXPECT_EQ(sql("SELECT count(*) AS n FROM fruit", db() + " --format csv").out, "\"n\"\n3\n");
+  const outcome again = run("import --device cpu " + file("fruit.csv") + db() + " --table fruit");
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_NE(again.out.find("Table fruit has 6 rows."), std::string::npos) << again.out;
+}
+
+TEST_F(query_cli, import_takes_many_files_in_their_order) {
+  std::ofstream(file("b, odd.csv")) << "a;b\n1;x\n";
+  std::ofstream(file("a.csv")) << "a;b\n2;-\n";
+  const outcome r = run("import --device cpu '" + file("b, odd.csv") + "' '" + file("[a].csv") + "'" + db() +
+                        " --table t --delimiter ';' --null -");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(sql("SELECT a, b FROM t", db() + " --format csv").out, "\"a\",\"b\"\n1,\"x\"\n2,\n");
+}
+
+TEST_F(query_cli, import_of_a_bad_file_changes_nothing) {
+  make_fruit_table();
+  std::ofstream(file("bad.csv")) << "id,name,price\n4,fig,cheap\n";
+  const outcome r = run("import --device cpu " + file("fruit.csv") + " " + file("bad.csv") + db() + " --table fruit");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(sql("SELECT count(*) AS n FROM fruit", db() + " --format csv").out, "\"n\"\n3\n");
+}
+
+TEST_F(query_cli, tables_lists_tables_and_columns) {
+  make_fruit_table();
+  ASSERT_EQ(sql("CREATE INDEX by_price ON fruit (price); CREATE TABLE empty (d numeric(12,2) NOT NULL)", db()).code, 0);
+  const auto tables = json::parse(run("tables --device cpu --format json" + db()).out, nullptr, false);
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(tables[0]["table"], "empty");
+  EXPECT_EQ(tables[1]["table"], "fruit");
+  EXPECT_EQ(tables[1]["rows"], 3);
+  EXPECT_EQ(tables[1]["columns"], 3);
+  EXPECT_EQ(tables[1]["indexes"], "by_price");
+  const auto columns = json::parse(run("tables empty --device cpu --format json" + db()).out, nullptr, false);
+  ASSERT_EQ(columns.size(), 1U);
+  EXPECT_EQ(columns[0], json({{"column", "d"}, {"type", "numeric(12,2)"}, {"nullable", "no"}}));
+}
+
+TEST_F(query_cli, tables_and_indexes_outlive_the_process) {
+  make_fruit_table();
+  ASSERT_EQ(sql("CREATE UNIQUE INDEX by_id ON fruit (id)", db()).code, 0);
+  ASSERT_EQ(sql("INSERT INTO fruit VALUES (4, 'fig', 2.5); DELETE FROM fruit WHERE id = 1", db()).code, 0);
+  EXPECT_EQ(sql("SELECT id FROM fruit WHERE id BETWEEN 1 AND 3 ORDER BY id", db() + " --format csv").out,
+            "\"id\"\n2\n3\n");
+  const outcome twice = sql("INSERT INTO fruit VALUES (4, 'again', 1)", db());
+  EXPECT_EQ(twice.code, 1);
+  EXPECT_NE(twice.err.find("by_id"), std::string::npos) << twice.err;
+  EXPECT_EQ(sql("SELECT count(*) AS n FROM fruit", db() + " --format csv").out, "\"n\"\n3\n");
+}
+
+TEST_F(query_cli, explain_shows_the_index) {
+  make_fruit_table();
+  ASSERT_EQ(sql("CREATE INDEX by_id ON fruit (id)", db()).code, 0);
+  const std::string statement = " -c 'SELECT count(*) FROM fruit WHERE id BETWEEN 1 AND 2'";
+  const outcome text = run("explain --device cpu" + db() + statement);
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("fruit"), std::string::npos) << text.out;
+  const outcome analyzed = run("explain --device cpu --analyze --format json" + db() + statement);
+  EXPECT_EQ(analyzed.code, 0) << analyzed.err;
+  const auto plan = json::parse(analyzed.out, nullptr, false);
+  ASSERT_TRUE(plan.is_array()) << analyzed.out;
+  EXPECT_TRUE(plan[0].contains("Plan")) << analyzed.out;
+}
+
+TEST_F(query_cli, verify_says_that_all_is_right_or_names_the_file) {
+  make_fruit_table();
+  ASSERT_EQ(sql("CREATE INDEX by_id ON fruit (id)", db()).code, 0);
+  const outcome right = run("verify --device cpu " + file("db"));
+  EXPECT_EQ(right.code, 0) << right.err;
+  EXPECT_NE(right.out.find("all is right"), std::string::npos) << right.out;
+  for (const auto& entry : std::filesystem::directory_iterator(file("db"))) {
+    if (entry.path().extension() == ".arrow") std::filesystem::resize_file(entry.path(), entry.file_size() - 1);
+  }
+  const outcome wrong = run("verify --device cpu " + file("db"));
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_NE(wrong.err.find(".arrow' is damaged"), std::string::npos) << wrong.err;
+  const outcome refused = sql("SELECT * FROM fruit", db());
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.err.find(".arrow' is damaged"), std::string::npos) << refused.err;
+}
+
+}  // namespace
+}  // namespace espalier::cli_test

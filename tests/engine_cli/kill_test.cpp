@@ -1,0 +1,62 @@
+// kill_test.cpp - `espalier sql` is killed while it writes: what it had said it did is there, and at most one more.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "engine_cli/query_fixture.hpp"
+
+namespace espalier::cli_test {
+namespace {
+
+/// Runs a script into a file of answers and kills the process after a while.
+void run_and_kill(const std::string& database, const std::string& script, const std::string& answers,
+                  std::chrono::milliseconds after) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string tool = cli_path().string();
+    const int out = ::open(answers.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (out < 0 || ::dup2(out, STDOUT_FILENO) < 0) ::_exit(127);
+    ::execl(tool.c_str(), tool.c_str(), "sql", "--device", "cpu", "--db", database.c_str(), script.c_str(), nullptr);
+    ::_exit(127);
+  }
+  std::this_thread::sleep_for(after);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+int occurrences(const std::string& text, const std::string& word) {
+  int n = 0;
+  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
+  return n;
+}
+
+TEST_F(query_cli, what_was_answered_survives_a_kill) {
+  ASSERT_EQ(sql("CREATE TABLE t (a integer, s varchar); CREATE UNIQUE INDEX by_a ON t (a)", db()).code, 0);
+  int next = 0;
+  for (const int milliseconds : {80, 250, 600}) {
+    std::ofstream script(file("script.sql"));
+    for (int i = next; i < next + 2000; ++i) script << "INSERT INTO t VALUES (" << i << ", 'row " << i << "');\n";
+    script.close();
+    run_and_kill(file("db"), file("script.sql"), file("answers"), std::chrono::milliseconds(milliseconds));
+    const int answered = occurrences(contents(file("answers")), "INSERT 0 1");
+    const outcome count = sql("SELECT count(*) AS n FROM t WHERE a >= 0", db() + " --format json");
+    ASSERT_EQ(count.code, 0) << count.err;
+    const int found = json::parse(count.out, nullptr, false)[0]["n"].get<int>();
+    EXPECT_GE(found, next + answered);
+    EXPECT_LE(found, next + answered + 1);
+    const outcome verified = run("verify --device cpu " + file("db"));
+    EXPECT_EQ(verified.code, 0) << verified.err;
+    next = found;
+  }
+  EXPECT_GT(next, 0) << "nothing was written before the kills";
+}
+
+}  // namespace
+}  // namespace espalier::cli_test

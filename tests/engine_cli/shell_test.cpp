@@ -1,0 +1,144 @@
+// shell_test.cpp - `espalier sql` at a terminal: a pseudo terminal types, and what is shown is read back.
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <poll.h>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "engine_cli/query_fixture.hpp"
+
+namespace espalier::cli_test {
+namespace {
+
+/// The tool with a terminal of its own.
+class terminal {
+ public:
+  terminal(const std::string& history, const std::string& database) {
+    child_ = ::forkpty(&master_, nullptr, nullptr, nullptr);
+    if (child_ == 0) {
+      ::setenv("ESPALIER_HISTORY", history.c_str(), 1);
+      ::setenv("TERM", "dumb", 1);
+      const std::string tool = cli_path().string();
+      ::execl(tool.c_str(), tool.c_str(), "sql", "--device", "cpu", "--db", database.c_str(), nullptr);
+      ::_exit(127);
+    }
+  }
+  terminal(const terminal&) = delete;
+  terminal& operator=(const terminal&) = delete;
+  ~terminal() {
+    if (master_ >= 0) ::close(master_);
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
+
+  void type(const std::string& text) const {
+    ASSERT_EQ(::write(master_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+
+  /// Everything shown until `text` is; fails after some seconds.
+  std::string until(const std::string& text) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const std::size_t from = seen_;
+    while (shown_.find(text, from) == std::string::npos && std::chrono::steady_clock::now() < deadline) read_more();
+    const auto at = shown_.find(text, from);
+    EXPECT_NE(at, std::string::npos) << "waited for '" << text << "', saw: " << shown_.substr(from);
+    seen_ = at == std::string::npos ? shown_.size() : at + text.size();
+    return shown_.substr(from, seen_ - from);
+  }
+
+  /// Kills the tool if it does not end by itself within some seconds.
+  int exit_code() {
+    int status = 0;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (read_more()) {
+      if (std::chrono::steady_clock::now() > deadline) ::kill(child_, SIGKILL);
+    }
+    ::waitpid(child_, &status, 0);
+    child_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  bool read_more() {
+    pollfd ready{master_, POLLIN, 0};
+    if (::poll(&ready, 1, 200) <= 0) return true;
+    char piece[4096];
+    const ssize_t n = ::read(master_, piece, sizeof piece);
+    if (n <= 0) return false;
+    shown_.append(piece, static_cast<std::size_t>(n));
+    return true;
+  }
+
+  int master_ = -1;
+  pid_t child_ = -1;
+  std::string shown_;
+  std::size_t seen_ = 0;
+};
+
+TEST_F(query_cli, shell_runs_statements_over_several_lines_and_goes_on_after_errors) {
+  make_fruit_table();
+  terminal shell(file("history"), file("db"));
+  shell.until("espalier> ");
+  shell.type("SELECT count(*) AS n\n");
+  shell.until("..> ");
+  shell.type("FROM fruit;\n");
+  shell.until("(1 row)");
+  shell.until("Time: ");
+  shell.type("SELECT nothing FROM fruit;\n");
+  shell.until("line 1, column 8");
+  shell.until("espalier> ");
+  shell.type("SELECT 'gr\xc3\xbcn' || '!' AS s;\n");
+  shell.until(" gr\xc3\xbcn!\r\n");
+  shell.type("\\timing off\n");
+  shell.until("Timing is off.");
+  shell.type("\\d\n");
+  shell.until("fruit");
+  shell.type("\\d fruit\n");
+  shell.until("varchar");
+  shell.type("\\nonsense\n");
+  shell.until("There is no command \\nonsense");
+  shell.type("\\?\n");
+  shell.until("this list");
+  shell.type("\\q\n");
+  EXPECT_EQ(shell.exit_code(), 0);
+}
+
+TEST_F(query_cli, shell_remembers_statements_for_later_sessions) {
+  {
+    terminal shell(file("history"), file("db"));
+    shell.until("espalier> ");
+    shell.type("SELECT 41 +\n1 AS answer;\n");
+    shell.until("42");
+    shell.type("\\q\n");
+    EXPECT_EQ(shell.exit_code(), 0);
+  }
+  if (!std::filesystem::exists(file("history"))) GTEST_SKIP() << "this build has no line editor";
+  terminal shell(file("history"), file("db"));
+  shell.until("espalier> ");
+  shell.type("\x10\x10\n");  // Ctrl-P: past \q to the statement
+  shell.until("42");
+  shell.until("espalier> ");  // between lines the terminal itself would take Ctrl-D
+  shell.type("\x04");
+  EXPECT_EQ(shell.exit_code(), 0);
+}
+
+TEST_F(query_cli, shell_keeps_the_database_to_itself) {
+  make_fruit_table();
+  terminal shell(file("history"), file("db"));
+  shell.until("espalier> ");
+  const outcome other = sql("SELECT count(*) FROM fruit", db());
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.err.find("open in another process"), std::string::npos) << other.err;
+  shell.type("\\q\n");
+  EXPECT_EQ(shell.exit_code(), 0);
+}
+
+}  // namespace
+}  // namespace espalier::cli_test

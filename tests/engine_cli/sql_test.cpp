@@ -1,0 +1,109 @@
+// sql_test.cpp - `espalier sql` from outside: formats, scripts, errors.
+#include <arrow/api.h>
+#include <gtest/gtest.h>
+
+#include "engine/table/read.hpp"
+#include "engine_cli/query_fixture.hpp"
+
+namespace espalier::cli_test {
+namespace {
+
+TEST_F(query_cli, answers_as_a_table) {
+  const outcome r = sql("SELECT * FROM " + fruit() + " ORDER BY id");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out,
+            " id | name  | price\n"
+            "----+-------+-------\n"
+            "  1 | apple |   0.5\n"
+            "  2 | pear  |  0.75\n"
+            "  3 | NULL  |  1.25\n"
+            "(3 rows)\n");
+}
+
+TEST_F(query_cli, answers_as_csv) {
+  const outcome r = sql("SELECT id, name FROM " + fruit() + " WHERE id >= 2 ORDER BY id", "--format csv");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "\"id\",\"name\"\n2,\"pear\"\n3,\n");
+}
+
+TEST_F(query_cli, answers_as_json) {
+  const outcome r =
+      sql("SELECT id, name, price, id AS id FROM " + fruit() + " WHERE id >= 2 ORDER BY id", "--format json");
+  EXPECT_EQ(r.code, 0) << r.err;
+  const auto answer = json::parse(r.out, nullptr, false);
+  ASSERT_EQ(answer.size(), 2U) << r.out;
+  EXPECT_EQ(answer[0], json({{"id", 2}, {"name", "pear"}, {"price", 0.75}, {"id_1", 2}}));
+  EXPECT_TRUE(answer[1]["name"].is_null());
+}
+
+TEST_F(query_cli, answers_as_an_arrow_file) {
+  const outcome r = sql("SELECT * FROM " + fruit() + " ORDER BY id", "--format arrow --out " + file("answer.arrow"));
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "");
+  const auto answer = engine::read_table(file("answer.arrow"), engine::file_format::arrow);
+  EXPECT_EQ(answer->num_rows(), 3);
+  EXPECT_EQ(answer->ColumnNames(), (std::vector<std::string>{"id", "name", "price"}));
+}
+
+TEST_F(query_cli, runs_scripts_from_files_and_pipes) {
+  std::ofstream(file("script.sql")) << "CREATE TABLE t (a integer);\n-- a comment\nINSERT INTO t VALUES (1), (2);\n"
+                                       "SELECT sum(a) AS s FROM t;\n";
+  const std::string expected = "CREATE TABLE\nINSERT 0 2\n s\n---\n 3\n(1 row)\n";
+  EXPECT_EQ(run("sql --device cpu " + file("script.sql")).out, expected);
+  EXPECT_EQ(run("sql --device cpu - < " + file("script.sql")).out, expected);
+  EXPECT_EQ(run("sql --device cpu < " + file("script.sql")).out, expected);
+}
+
+TEST_F(query_cli, errors_name_the_place_in_the_script) {
+  std::ofstream(file("script.sql")) << "CREATE TABLE t (a integer);\nSELECT b\nFROM t;\nSELECT 1;\n";
+  const outcome r = run("sql --device cpu " + file("script.sql"));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.out, "CREATE TABLE\n");
+  EXPECT_NE(r.err.find("line 2, column 8"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("SELECT b\n       ^"), std::string::npos) << r.err;
+}
+
+TEST_F(query_cli, a_failed_answer_leaves_the_old_file) {
+  std::ofstream(file("kept")) << "as it was";
+  EXPECT_EQ(sql("SELECT 1; SELECT nothing", "--out " + file("kept")).code, 1);
+  EXPECT_EQ(contents(file("kept")), "as it was");
+  EXPECT_FALSE(std::filesystem::exists(file("kept.part")));
+}
+
+TEST_F(query_cli, says_how_long_it_took_if_asked) {
+  const outcome r = sql("SELECT 1 AS one", "--timing");
+  EXPECT_NE(r.out.find("Time: "), std::string::npos) << r.out;
+  EXPECT_EQ(sql("SELECT 1 AS one").out.find("Time: "), std::string::npos);
+}
+
+TEST_F(query_cli, bad_arguments_are_refused) {
+  expect_refused("sql --format xml -c 'SELECT 1'", "xml");
+  expect_refused("sql --device tpu -c 'SELECT 1'", "tpu");
+  expect_refused("sql " + file("none.sql"), "none.sql");
+  expect_refused("sql -c 'SELECT 1' " + file("fruit.csv"), "either");
+  expect_refused("sql -c 'SELECT 1' --out /no/such/folder/file", "/no/such/folder/file");
+  expect_refused("import " + file("none.csv") + db() + " --table t", "none.csv");
+  expect_refused("import " + file("fruit.csv") + " --table t", "--db");
+  expect_refused("import " + file("fruit.csv") + db() + " --table t --input xml", "xml");
+  expect_refused("tables", "--db");
+  expect_refused("tables --db " + file("none"), "none");
+  expect_refused("explain --format yaml -c 'SELECT 1'", "yaml");
+  expect_refused("explain -c 'SELECT 1; SELECT 2'", "one statement");
+}
+
+TEST_F(query_cli, every_type_is_printed_as_postgres_does) {
+  const outcome r =
+      sql("SELECT true AS b, 1::numeric(12,4) AS d, (-0.05)::numeric(4,2) AS small, DATE '1969-12-31' AS day, "
+          "TIMESTAMP '1969-12-31 23:59:59.25' AS ts, NULL::varchar AS none, 1e300::double precision AS big",
+          "--format csv");
+  EXPECT_EQ(r.code, 0) << r.err;
+  const outcome table =
+      sql("SELECT true AS b, 1::numeric(12,4) AS d, (-0.05)::numeric(4,2) AS small, DATE '1969-12-31' AS day, "
+          "TIMESTAMP '1969-12-31 23:59:59.25' AS ts, NULL::varchar AS none, 1e300::double precision AS big");
+  EXPECT_NE(table.out.find(" true | 1.0000 | -0.05 | 1969-12-31 | 1969-12-31 23:59:59.25 | NULL | 1e+300\n"),
+            std::string::npos)
+      << table.out;
+}
+
+}  // namespace
+}  // namespace espalier::cli_test
