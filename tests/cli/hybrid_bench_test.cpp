@@ -14,11 +14,11 @@
 namespace espalier::cli_test {
 namespace {
 
-const std::vector<std::string> hybrid_operations{"build",       "find",   "contains", "lower-bound", "successor",
-                                                 "predecessor", "range",  "count",    "sum",         "min",
-                                                 "max",         "insert", "update",   "erase"};
+const std::vector<std::string> hybrid_operations{"build",       "find",  "contains",   "lower-bound", "successor",
+                                                 "predecessor", "range", "range-rows", "count",       "sum",
+                                                 "min",         "max",   "insert",     "update",      "erase"};
 const std::string all_hybrid_operations =
-    "build,find,contains,lower-bound,successor,predecessor,range,count,sum,min,max,insert,update,erase";
+    "build,find,contains,lower-bound,successor,predecessor,range,range-rows,count,sum,min,max,insert,update,erase";
 
 class hybrid_bench : public cli {
  protected:
@@ -51,8 +51,10 @@ TEST_F(hybrid_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
   expect_refused(small + "--requests rude", "uniform, zipf, in-order, normal, gamma");
   expect_refused(small + "--device-memory much", "--device-memory");
   expect_refused(small + "--leaf-cache little", "--leaf-cache");
+  expect_refused(small + "--window wide", "--window");
+  expect_refused(small + "--host-memory paged", "pinned, ordinary");
   expect_refused(small + "--fill 2", "--fill");
-  expect_refused(small + "--ops ycsb-a", "build, find, contains, lower-bound, range, count, sum, min, max, successor,");
+  expect_refused(small + "--ops ycsb-a", "range, count, sum, min, max, range-rows, successor,");
   expect_refused(small + "--ops update --value-type none", "--value-type");
   expect_refused("bench --index blink --requests normal", "--index hybrid.");
 }
@@ -64,9 +66,9 @@ TEST_F(hybrid_bench, options_of_other_indexes_are_refused_and_its_own_by_those) 
   for (const char* option : {"--path bulk", "--batch 10"}) {
     expect_refused(std::string("bench --index hybrid ") + option, "--index blink or radix.");
   }
-  for (const char* option :
-       {"--layout regular", "--placement shared", "--buckets sequential", "--bucket 10", "--balance none",
-        "--pages small", "--way automatic", "--device-memory 10", "--leaf-cache 10"}) {
+  for (const char* option : {"--layout regular", "--placement shared", "--buckets sequential", "--bucket 10",
+                             "--balance none", "--pages small", "--way automatic", "--device-memory 10",
+                             "--leaf-cache 10", "--window 10", "--host-memory pinned"}) {
     for (const char* index : {"static", "blink", "radix"}) {
       expect_refused(std::string("bench --index ") + index + " " + option, "--index hybrid.");
     }
