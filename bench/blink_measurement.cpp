@@ -219,21 +219,13 @@ void blink_measurement::time_question(operation op, const question& q, const bli
   });
 }
 
-void blink_measurement::require_right_ranges(const question& q, const answers& ours) const {
-  if (ours[1].size() != q.expected[1].size()) {
-    throw wrong_answer(fmt::format("range: the tree finds {} elements, but {} are in the ranges.", ours[1].size(),
-                                   q.expected[1].size()));
-  }
-  require_right(operation::range, spec(), q.view(operation::range), ours, q.expected);
-}
-
 void blink_measurement::time_rows(const question& q, const blink_subject& tree, request ask, row& r) const {
   const std::uint64_t length = longest(q.ranges);
   const placed_answers out(make_rows(q.ranges, spec(), length), where_);
   ask.out = out.pointers();
   out.poison();
   tree.ask_rows(ask, length);
-  require_right_ranges(q, without_gaps(out.fetch(), length));
+  require_right_ranges(spec(), q.view(operation::range), without_gaps(out.fetch(), length), q.expected);
   ask.wait = !is_gpu();
   r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
     for (std::size_t i = 0; i < k; ++i) tree.ask_rows(ask, length);
@@ -242,7 +234,7 @@ void blink_measurement::time_rows(const question& q, const blink_subject& tree, 
 }
 
 void blink_measurement::time_range(const question& q, const blink_subject& tree, const request& ask, row& r) const {
-  require_right_ranges(q, tree.fetch(tree.range(ask)));
+  require_right_ranges(spec(), q.view(operation::range), tree.fetch(tree.range(ask)), q.expected);
   request repeated = ask;
   repeated.wait = !is_gpu();
   r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {

@@ -60,7 +60,6 @@ class blink_measurement {
   void time_question(operation op, const question& q, const blink_subject& tree, row& r) const;
   void time_range(const question& q, const blink_subject& tree, const request& ask, row& r) const;
   void time_rows(const question& q, const blink_subject& tree, request ask, row& r) const;
-  void require_right_ranges(const question& q, const answers& ours) const;
 
   [[nodiscard]] std::uint64_t fitting_size(operation op, std::uint64_t size, std::vector<std::string>& notes) const;
   [[nodiscard]] double run_once(operation op, const blink_script& script, const std::vector<placed_step>& steps,

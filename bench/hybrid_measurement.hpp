@@ -80,7 +80,6 @@ class hybrid_measurement {
   [[nodiscard]] bool is_pinned() const {
     return where_.kind() == device_kind::cuda && what_.hybrid.memory == host_memory_kind::pinned;
   }
-  void require_right_ranges(const question& q, const answers& ours) const;
   /// Memory of a caller.
   [[nodiscard]] host_memory copy_of(const column& c) const;
   /// Seconds of one call, after one whose answers were right.

@@ -16,6 +16,15 @@ answers make_rows(const range_set& ranges, const data_spec& spec, std::uint64_t 
   return columns;
 }
 
+void require_right_ranges(const data_spec& spec, const query_view& input, const answers& ours,
+                          const answers& expected) {
+  if (ours[1].size() != expected[1].size()) {
+    throw wrong_answer(fmt::format("range: the tree finds {} elements, but {} are in the ranges.", ours[1].size(),
+                                   expected[1].size()));
+  }
+  require_right(operation::range, spec, input, ours, expected);
+}
+
 answers without_gaps(const answers& rows, std::uint64_t length) {
   const auto counts = rows[0].as<std::uint64_t>();
   answers out;

@@ -17,6 +17,9 @@ namespace espalier::bench {
 /// Columns counts, keys, values, for rows of `length` places.
 [[nodiscard]] answers make_rows(const range_set& ranges, const data_spec& spec, std::uint64_t length);
 
+/// Ranges as offsets, keys and values. Throws wrong_answer.
+void require_right_ranges(const data_spec& spec, const query_view& input, const answers& ours, const answers& expected);
+
 /// Rows as ranges one behind the other.
 [[nodiscard]] answers without_gaps(const answers& rows, std::uint64_t length);
 

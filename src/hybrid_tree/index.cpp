@@ -162,19 +162,11 @@ class hybrid_tree_index final : public hybrid_index {
                           timed([&] { finish_bucket(b, question, sample, 0); })};
     });
     // Twice each, since memory is touched for the first time.
-    std::vector<hybrid_placement> candidates = placements();
-    choice_ = placement_choice(candidates);
-    for (const hybrid_placement p : candidates) {
+    choice_ = placement_choice(placements());
+    for (const hybrid_placement p : placements()) {
       double seconds = 0;
-      for (unsigned turn = 0; turn < 2; ++turn) {
-        std::vector<query_span> rest;
-        seconds = timed([&] { rest = with_device(p, question, {}); });
-        if (p == hybrid_placement::host_alone) {
-          seconds = timed([&] { question.here({0, all}); });
-        } else if (!rest.empty()) {
-          return;  // the device failed, and reason_ says so
-        }
-      }
+      for (unsigned turn = 0; turn < 2; ++turn) seconds = seconds_of(p, question, {});
+      if (levels_ == nullptr) return;  // the device failed, and reason_ says so
       choice_.set(p, all, seconds);
     }
     is_tuned_ = true;
@@ -215,8 +207,10 @@ class hybrid_tree_index final : public hybrid_index {
             hybrid_placement::host_alone};
   }
   void tell_choice() const {
-    reason_ = "measured: " + choice_.text() + "; inner levels on " + where_.name() + ", shared out as " +
-              std::to_string(balance_.levels) + " levels for " + std::to_string(balance_.share) + " of a bucket.";
+    const std::string rows = row_choice_.text();
+    reason_ = "measured: " + choice_.text() + (rows.empty() ? "" : "; rows of ranges: " + rows) + "; inner levels on " +
+              where_.name() + ", shared out as " + std::to_string(balance_.levels) + " levels for " +
+              std::to_string(balance_.share) + " of a bucket.";
   }
 
   /// A new copy of the inner levels for the device; without one the host works alone.
@@ -225,7 +219,7 @@ class hybrid_tree_index final : public hybrid_index {
     leaves_.reset();
     has_no_leaves_ = false;
     is_tuned_ = false;
-    choice_ = placement_choice(placements());
+    choice_ = row_choice_ = placement_choice(placements());
     balance_ = {};
     const any_upper_image image = side_->upper();
     const std::size_t bytes = bytes_of_upper(image), buckets = bucket_walker::bytes(key_bytes(), options_.bucket);
@@ -284,6 +278,7 @@ class hybrid_tree_index final : public hybrid_index {
     std::function<void(const std::uint32_t* lines, const query_span&)> from;  ///< the host, from lines on
     std::function<void(unsigned slot, const query_span&)> start;              ///< the device, with leaves
     std::function<std::size_t()> window;                                      ///< queries that it takes at most
+    placement_choice* choice;  ///< a row costs more than a find: each has its own
   };
   [[nodiscard]] call finding(const void* keys, std::size_t n, void* values, std::uint8_t* found,
                              host_copies copies) const {
@@ -304,7 +299,8 @@ class hybrid_tree_index final : public hybrid_index {
         [=, this](unsigned slot, const query_span& s) {
           leaves_->start(slot, *levels_, {at(keys, s.first), s.size(), value_at(s.first), found_at(s.first), copies});
         },
-        [this] { return window_; }};
+        [this] { return window_; },
+        &choice_};
   }
   [[nodiscard]] call listing(const row_question& rows, std::size_t n, host_copies copies) const {
     return {rows.lo,
@@ -320,7 +316,8 @@ class hybrid_tree_index final : public hybrid_index {
             [=, this](unsigned slot, const query_span& s) {
               leaves_->start_rows(slot, *levels_, rows.from(s.first, elements_), s.size(), copies);
             },
-            [=, this] { return std::min(window_, spare_ / row_window_bytes(elements_, rows.options.limit)); }};
+            [=, this] { return std::min(window_, spare_ / row_window_bytes(elements_, rows.options.limit)); },
+            &row_choice_};
   }
   void ask(const call& c, const hybrid_query& how) const {
     if (c.n == 0) return;
@@ -340,13 +337,17 @@ class hybrid_tree_index final : public hybrid_index {
   }
   /// While the device is held in any case, so that calls do not disturb each other's measurements.
   void ask_cheapest(const call& c, const hybrid_query& how) const {
-    const hybrid_placement p = choice_.next();
-    const double seconds = timed([&] {
+    const hybrid_placement p = c.choice->next();
+    const double seconds = seconds_of(p, c, how);
+    if (levels_ == nullptr) return;  // the device failed
+    c.choice->note(p, c.n, seconds);
+    tell_choice();
+  }
+  /// Of all of the call's queries.
+  [[nodiscard]] double seconds_of(hybrid_placement p, const call& c, const hybrid_query& how) const {
+    return timed([&] {
       for (const query_span& s : with_device(p, c, how)) c.here(s);
     });
-    if (levels_ == nullptr) return;  // the device failed
-    choice_.note(p, c.n, seconds);
-    tell_choice();
   }
   /// Of a call with few queries there are several all the same, so that both processors have something to do.
   [[nodiscard]] std::size_t bucket_of(std::size_t n) const {
@@ -475,7 +476,7 @@ class hybrid_tree_index final : public hybrid_index {
   mutable std::size_t window_ = 0;      ///< of leaves_, at most
   mutable std::size_t spare_ = 0;       ///< of the device's memory beside leaves_ and its windows
   mutable load_balance balance_;
-  mutable placement_choice choice_;
+  mutable placement_choice choice_, row_choice_;
   bool is_tuned_ = false;
   mutable std::string reason_;
   hybrid_update update_;
