@@ -107,8 +107,7 @@ TEST(Aggregate, OfStringsIsRefused) {
   EXPECT_THROW(static_cast<void>(index->aggregate(aggregate_function::sum, 2, between(*index, {0}, {1}))), error);
 }
 
-// ---- the side that a GPU has, on a CPU
-// -------------------------------------------------------------------------------
+// ---- the side that a GPU has, on a CPU ---------------------------------------------------------------------------
 
 template <class Word>
 void expect_device_side(const column_type& type, const device& where) {
@@ -151,6 +150,26 @@ TEST(DeviceSide, AnswersAsTheHostDoes) {
          {type_id::int8, type_id::int16, type_id::int32, type_id::int64, type_id::float32, type_id::float64}) {
       expect_device_side<std::uint32_t>({id}, where);
       expect_device_side<std::uint64_t>({id}, where);
+    }
+  }
+}
+
+TEST(DeviceSide, ASumOfZeroIsNotNull) {
+  const std::vector<std::int64_t> values = {5, -5, 0, 7};
+  const std::vector<std::uint32_t> keys = {1, 2, 3, 4};
+  const engine::number_array rows(std::vector<std::uint32_t>{0, 1, 2, 3});
+  const std::vector<std::uint64_t> lo = {1, 3, 5, 4, 0, 3}, hi = {2, 3, 9, 4, 0, 2};
+  for (const device& where : device::all()) {
+    const engine::word_device<std::uint32_t> side(keys, rows, where);
+    for (const type_id id : {type_id::int64, type_id::float64}) {
+      const model_table t = counted(4, {id}, [&](std::size_t i) {
+        return id == type_id::int64 ? integer(values[i]) : real(static_cast<double>(values[i]));
+      });
+      const auto sums = side.sum({*t.now, 1}, lo, hi);
+      ASSERT_TRUE(sums);
+      const row_numbers in[] = {{0, 1}, {2}, {}, {3}, {}, {}};
+      for (std::size_t i = 0; i < lo.size(); ++i)
+        expect_aggregate(*sums, i, aggregate_function::sum, {id}, aggregate_of(t, 1, aggregate_function::sum, in[i]));
     }
   }
 }

@@ -1,6 +1,8 @@
 // recorder_test.cpp - the ring that events go to: order, overflow, and what a team without one costs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "espalier/team/scalar_team.hpp"
@@ -98,6 +100,55 @@ TEST(TraceRecorder, RefsOfAnyTreeRecord) {
   replay.go(trace.events.size());
   EXPECT_TRUE(replay.state() == trace.final);
   EXPECT_TRUE(replay.state() == state_of_dump(tree.dump_json()));
+}
+
+/// A team waits for a latch that another one keeps for as long as `kept` says, and inserts then.
+template <protocol P>
+std::vector<trace_event> events_of_a_wait(std::chrono::milliseconds kept) {
+  blink_tree<std::uint64_t, std::uint64_t, blink_policy<P, upper::classic>> tree(device::cpu(1));
+  trace_recorder recorder(tree.where(), 1u << 20);
+  const auto ref = tree.ref(1);
+  const std::uint32_t leaf = nlohmann::json::parse(tree.dump_json())["leaves"][0]["id"];
+  std::uint32_t* const word = ref.layout().leaf(leaf).version();
+  const std::uint32_t before = version_latch::try_latch(scalar_team{}, word);
+  EXPECT_EQ(before & 1, 0u);
+  {
+    std::jthread waits([&] {
+      const traced_team<scalar_team> team(scalar_team{}, recorder.ring(), 0);
+      EXPECT_EQ(ref.insert(team, 1, 1), blink_outcome::done);
+    });
+    std::this_thread::sleep_for(kept);
+    version_latch::release(scalar_team{}, word, before);
+  }
+  EXPECT_EQ(recorder.lost(), 0u);
+  return recorder.take();
+}
+
+TEST(TraceRecorder, ATeamThatWaitsDoesNotFillTheTrace) {
+  for (const auto& events : {events_of_a_wait<protocol::link>(std::chrono::milliseconds(50)),
+                             events_of_a_wait<protocol::couple>(std::chrono::milliseconds(50))}) {
+    EXPECT_LT(events.size(), 200u) << "it looks at the latch a thousand times and more";
+    const auto has = [&](trace_kind kind) {
+      return std::any_of(events.begin(), events.end(), [=](const trace_event& e) { return e.kind == kind; });
+    };
+    EXPECT_TRUE(has(trace_kind::retry)) << "that it waits is said";
+    EXPECT_TRUE(has(trace_kind::insert));
+  }
+}
+
+TEST(TraceRecorder, AQuietTeamTellsOfChangesAllTheSame) {
+  trace_recorder recorder(device::cpu(1), 100);
+  const traced_team<scalar_team> team(scalar_team{}, recorder.ring(), 0);
+  note(on_attempt(team, 3), trace::reach({1, 0}));
+  note(on_attempt(team, 3), trace::retry({1, 0}, trace_why::busy));
+  note(on_attempt(team, 3), trace::insert({1, 0}, 2, 5));
+  note(on_attempt(team, 3), trace::latch({1, 0}, 4));
+  note(on_attempt(team, 4), trace::retry({1, 0}, trace_why::busy));
+  const auto taken = recorder.take();
+  ASSERT_EQ(taken.size(), 3u);
+  EXPECT_EQ(taken[0].kind, trace_kind::insert);
+  EXPECT_EQ(taken[1].kind, trace_kind::latch);
+  EXPECT_EQ(taken[2].kind, trace_kind::retry);
 }
 
 }  // namespace

@@ -78,9 +78,18 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
   static ESPALIER_INLINE bool descend(Team team, const view& t, Word x, bool inserts, path& p) {
     for (unsigned turn = 0;; ++turn) {
       blink_outcome failure = blink_outcome::unchanged;
-      if (try_descend(team, t, x, inserts, p, failure)) return true;
+      const Team told = on_attempt(team, turn);
+      if (try_descend(told, t, x, inserts, p, failure)) {
+        if constexpr (is_traced<Team>) {
+          if (told.quiet) {
+            note(team, trace::reach(trace_node{p.parent, 1}));
+            note(team, trace::reach(trace::leaf(p.leaf)));
+          }
+        }
+        return true;
+      }
       if (failure == blink_outcome::no_room) return false;
-      note(team, trace::retry(trace_node{view::root, 1}, trace_why::restart));
+      note(told, trace::retry(trace_node{view::root, 1}, trace_why::restart));
       pause(turn);
     }
   }

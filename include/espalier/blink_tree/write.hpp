@@ -257,7 +257,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       const auto node = t.leaf(id);
       // The first try is blind, most often right, and saves a read. Then look before taking the latch.
       if (links != 0 || turn != 0) {
-        const auto p = reader::look(team, t, id);
+        const auto p = reader::look(on_attempt(team, turn), t, id);
         if (p.head.dead || x > p.head.high) {
           if (!reader::valid(team, p)) continue;
           follow(team, t, p.head, id, low, links, asked_nodes, x);

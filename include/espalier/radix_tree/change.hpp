@@ -105,12 +105,6 @@ class radix_changer {
   }
 
  private:
-  static ESPALIER_INLINE void pause([[maybe_unused]] unsigned turn) {
-#if defined(__CUDA_ARCH__)
-    __nanosleep(turn < 8 ? 20u << turn : 5000u);
-#endif
-  }
-
   // ---- looking, beside writers -----------------------------------------------------------------------------
   template <class Node>
   static ESPALIER_INLINE radix_link seen_child(const Node& n, unsigned symbol) {

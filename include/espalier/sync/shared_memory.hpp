@@ -6,6 +6,8 @@
 // forgot to be one of these; loads are then acquire, because ThreadSanitizer knows no fences.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -215,16 +217,21 @@ struct shared_word {
 template <class T>
 shared_word(T*) -> shared_word<T>;
 
-/// Lets others go first: `turn` counts how often this team has waited.
+/// Lets others go first: `turn` counts how often this team has waited. A thread that waits for long waits for one
+/// that has lost its processor, and gives its own away: with more threads than processors it would spin in vain.
 ESPALIER_INLINE void pause(unsigned turn) {
 #if defined(__CUDA_ARCH__)
   __nanosleep(turn < 8 ? 20u << turn : 4000u);
-#elif defined(__aarch64__)
-  (void)turn;
+#else
+  if (turn >= 64) {
+    sched_yield();
+    return;
+  }
+#if defined(__aarch64__)
   asm volatile("yield");
 #else
-  (void)turn;
   __builtin_ia32_pause();
+#endif
 #endif
 }
 

@@ -48,9 +48,11 @@ struct traced_team : Base {
   using alone = traced_team<typename Base::alone>;
   trace_ring ring;
   std::uint32_t number;
+  bool quiet = false;  ///< tells of changes and latches, not of where it goes
 
   ESPALIER_INLINE traced_team(Base base, const trace_ring& to, std::uint32_t who) : Base(base), ring(to), number(who) {}
   ESPALIER_INLINE void put(trace_event e) const {
+    if (quiet && (e.kind == trace_kind::reach || e.kind == trace_kind::retry)) return;
     this->once([&] {
       e.team = number;
       ring.put(e);
@@ -66,6 +68,14 @@ inline constexpr bool is_traced<traced_team<Base>> = true;
 template <class Team>
 ESPALIER_INLINE void note([[maybe_unused]] const Team& team, [[maybe_unused]] const trace_event& e) {
   if constexpr (is_traced<Team>) team.put(e);
+}
+
+/// The team in its attempt number `turn` to get through. One that waits for a latch walks the same way thousands of
+/// times, and would fill the trace: it tells of attempts 0, 1, 2, 4, 8, ...
+template <class Team>
+[[nodiscard]] ESPALIER_INLINE Team on_attempt(Team team, [[maybe_unused]] unsigned turn) {
+  if constexpr (is_traced<Team>) team.quiet = (turn & (turn - 1)) != 0;
+  return team;
 }
 
 /// A latch that is told which node it belongs to.

@@ -24,15 +24,16 @@ class device_sums_of final : public device_sums<Word> {
   explicit device_sums_of(tree t) : tree_(std::move(t)) {}
 
   std::shared_ptr<arrow::Array> answer(std::span<const Word> lo, std::span<const Word> hi) const override {
-    std::vector<std::uint64_t> counts(lo.size());
     std::vector<sum> sums(lo.size());
-    tree_.count(lo, hi, counts);
     tree_.sum(lo, hi, std::span<sum>(sums));
+    const std::vector<std::size_t> empty = empty_ones(lo, hi, sums);
     builder to = make_builder();
     arrow::Status status = to.Reserve(static_cast<std::int64_t>(sums.size()));
     if (!status.ok()) throw error("aggregate: Arrow could not hold the answers: " + status.ToString() + ".");
+    auto next_empty = empty.begin();
     for (std::size_t i = 0; i < sums.size(); ++i) {
-      if (counts[i] == 0) {
+      if (next_empty != empty.end() && *next_empty == i) {
+        ++next_empty;
         to.UnsafeAppendNull();
       } else if constexpr (sizeof(sum) == 16) {
         to.UnsafeAppend(decimal_of(sums[i]));
@@ -48,6 +49,25 @@ class device_sums_of final : public device_sums<Word> {
   using builder =
       std::conditional_t<std::is_floating_point_v<sum>, arrow::DoubleBuilder,
                          std::conditional_t<sizeof(sum) == 16, arrow::Decimal128Builder, arrow::Int64Builder>>;
+  /// Which ranges have nothing in them: those whose sum is not zero need not be counted.
+  [[nodiscard]] std::vector<std::size_t> empty_ones(std::span<const Word> lo, std::span<const Word> hi,
+                                                    const std::vector<sum>& sums) const {
+    std::vector<std::size_t> doubtful;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      if (sums[i] == sum{}) doubtful.push_back(i);
+    }
+    if (doubtful.empty()) return doubtful;
+    std::vector<Word> from(doubtful.size()), to(doubtful.size());
+    for (std::size_t k = 0; k < doubtful.size(); ++k) {
+      from[k] = lo[doubtful[k]];
+      to[k] = hi[doubtful[k]];
+    }
+    std::vector<std::uint64_t> counts(doubtful.size());
+    tree_.count(from, to, counts);
+    std::size_t k = 0;
+    std::erase_if(doubtful, [&](std::size_t) { return counts[k++] != 0; });
+    return doubtful;
+  }
   static builder make_builder() {
     if constexpr (sizeof(sum) == 16) {
       return builder(arrow::decimal128(38, 0));
