@@ -150,7 +150,7 @@ export class app {
   #readable() { return (this.pane.geometry?.scale ?? 0) > 20; }
 
   later() {
-    keep_address(() => this.state());
+    if (this.panes.length > 0) keep_address(() => this.state());  // before, the address has not been read
     if (this.#frame) return;
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;

@@ -301,6 +301,7 @@ async function start() {
   } catch (error) {
     live.set_up_without_server(error.message);
     trouble(error.message);
+    document.documentElement.dataset.ready = 'without-server';
     return;
   }
   await restore(read_address());

@@ -15,10 +15,22 @@ async function answer_of(response) {
   throw new Error(sentence);
 }
 
+/// A question that a connection lost is asked once more: the server may have closed it while it rested. What changes
+/// something is not.
+async function fetched(path, options) {
+  try {
+    return await fetch(`${base}/${path}`, options);
+  } catch (error) {
+    if (options?.method) throw error;
+    await new Promise((done) => setTimeout(done, 300));
+    return fetch(`${base}/${path}`, options);
+  }
+}
+
 async function ask(path, options) {
   let response;
   try {
-    response = await fetch(`${base}/${path}`, options);
+    response = await fetched(path, options);
   } catch {
     throw new Error(
         'The explorer does not answer: is espalier explore still running? Start it again, then reload this page.');

@@ -1,6 +1,7 @@
 // explore_test.cpp - `espalier explore` and `espalier bench --trace` from outside: what they refuse, and what they
 // write.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -15,9 +16,7 @@ class explore_cli : public cli {
  protected:
   void SetUp() override {
     cli::SetUp();
-    folder_ = std::filesystem::temp_directory_path() /
-              ("espalier_explore_" + std::to_string(testing::UnitTest::GetInstance()->random_seed()) + "_" +
-               std::to_string(reinterpret_cast<std::uintptr_t>(this)));
+    folder_ = std::filesystem::temp_directory_path() / ("espalier_explore_" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }

@@ -1,6 +1,7 @@
 // sql_test.cpp - `espalier sql` from outside: formats, scripts, errors.
 #include <arrow/api.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "engine/table/read.hpp"
 #include "engine_cli/query_fixture.hpp"
@@ -68,6 +69,27 @@ TEST_F(query_cli, a_failed_answer_leaves_the_old_file) {
   EXPECT_EQ(sql("SELECT 1; SELECT nothing", "--out " + file("kept")).code, 1);
   EXPECT_EQ(contents(file("kept")), "as it was");
   EXPECT_FALSE(std::filesystem::exists(file("kept.part")));
+}
+
+TEST_F(query_cli, an_answer_that_cannot_be_written_is_an_error) {
+  if (!std::filesystem::is_character_file("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
+  for (const std::string format : {"table", "csv", "json", "arrow"}) {
+    const outcome r = sql("SELECT 1 AS one", "--format " + format + " > /dev/full");
+    EXPECT_EQ(r.code, 1) << format;
+    EXPECT_NE(r.err.find("standard output"), std::string::npos) << r.err;
+  }
+}
+
+TEST_F(query_cli, an_answer_goes_through_links_and_into_pipes) {
+  std::ofstream(file("target")) << "before";
+  std::filesystem::create_symlink("target", file("link"));
+  EXPECT_EQ(sql("SELECT 1 AS one", "--format csv --out " + file("link")).code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(file("link")));
+  EXPECT_EQ(contents(file("target")), "one\n1\n");
+  ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
+  const outcome r = sql("SELECT 2 AS two", "--format csv --out " + file("pipe") + " & cat " + file("pipe"));
+  EXPECT_EQ(r.out, "two\n2\n");
+  EXPECT_TRUE(std::filesystem::is_fifo(file("pipe")));
 }
 
 TEST_F(query_cli, says_how_long_it_took_if_asked) {

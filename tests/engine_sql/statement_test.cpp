@@ -55,6 +55,17 @@ TEST(EngineStatement, ErrorPointsToThePlace) {
   }
 }
 
+// The parser walks such trees by recursion, and a shell that crashes loses its tables.
+TEST(EngineStatement, AVeryLongChainIsRefusedOrAnswered) {
+  auto db = cpu_database();
+  for (const std::string link : {"+1", "||'x'", " UNION ALL SELECT 1", " AND true"}) {
+    std::string sql = link[0] == '|' ? "SELECT 'x'" : link[1] == 'A' ? "SELECT true" : "SELECT 1";
+    for (int i = 0; i < 200'000; ++i) sql += link;
+    EXPECT_NO_FATAL_FAILURE((void)problem(db, sql)) << link;
+    EXPECT_EQ(number(db, "SELECT 42"), 42);
+  }
+}
+
 TEST(EngineStatement, SyntaxErrorBehindLettersOfSeveralBytes) {
   auto db = cpu_database();
   try {

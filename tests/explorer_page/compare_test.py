@@ -85,8 +85,6 @@ class CompareLive(PageTest):
         self.assertEqual((self.facts(0)["keys"], self.facts(1)["keys"]), (30, 30))
         self.insert("1 2")
         self.assertEqual((self.facts(0)["keys"], self.facts(1)["keys"]), (32, 32))
-        self.page.wait_for_timeout(600)
-        link = self.page.url
-        self.open(link[link.index("#") :])
+        self.open(self.link())
         self.assertEqual(self.page.locator(".pane").count(), 2)
         self.assertEqual((self.facts(0)["keys"], self.facts(1)["keys"]), (32, 32))

@@ -1,5 +1,7 @@
 """What is seen: search, nodes, surroundings, links, lists, colours, small windows."""
 
+import time
+
 from support import PageTest
 
 THOUSAND = "#live=blink,link,classic,8,1000,random,1"
@@ -97,15 +99,14 @@ class Look(PageTest):
         self.insert("7 13 444")
         self.search("130")
         self.press("ArrowLeft", "ArrowLeft", "ArrowLeft", "+", "3")
-        self.page.wait_for_timeout(600)
-        link = self.page.url
+        link = self.link()
         before = (
             self.tree_state(),
             self.position(),
             self.page.evaluate("() => espalier.pane.chosen"),
             self.page.evaluate("() => espalier.pane.view"),
         )
-        self.open(link[link.index("#") :])
+        self.open(link)
         after = (
             self.tree_state(),
             self.position(),
@@ -116,6 +117,18 @@ class Look(PageTest):
         self.assertAlmostEqual(before[3]["from"], after[3]["from"], delta=0.01)
         self.assertEqual(self.page.input_value("#search-key"), "130")
         self.assertTrue(self.page.is_visible("#panel-nodes"))
+
+    def test_a_link_is_followed_however_late_the_server_answers(self):
+        def late(route):
+            time.sleep(0.6)
+            route.continue_()
+
+        self.page.route("**/api/v1/info", late)
+        try:
+            self.open("#live=blink,couple,classic,12,500,random,1")
+        finally:
+            self.page.unroute("**/api/v1/info")
+        self.assertIn("B+tree (latch coupling), 12 slots", self.page.inner_text("#source"))
 
     def test_a_link_that_makes_no_sense_still_opens(self):
         for fragment in (

@@ -123,6 +123,11 @@ class PageTest(unittest.TestCase):
         """Waits until the page shows what it was last asked for."""
         self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
+    def link(self):
+        """The fragment of the address, once it says what the page shows."""
+        self.page.wait_for_function("() => location.hash === espalier.address()")
+        return self.page.evaluate("() => location.hash")
+
     def press(self, *keys):
         for key in keys:
             self.page.keyboard.press(key)

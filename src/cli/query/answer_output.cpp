@@ -56,7 +56,14 @@ class c_file_stream final : public arrow::io::OutputStream {
 
 answer_output::answer_output(answer_format format, const std::string& file) : format_(format), name_(file) {
   require_no_terminal(format, file);
-  file_ = name_.empty() ? stdout : std::fopen(part_of(name_).c_str(), "wb");
+  std::error_code ignored;
+  const auto there = std::filesystem::status(name_, ignored);
+  is_replaced_ = !std::filesystem::exists(there) || std::filesystem::is_regular_file(there);
+  if (is_replaced_ && std::filesystem::is_symlink(std::filesystem::symlink_status(name_, ignored))) {
+    const auto target = std::filesystem::weakly_canonical(name_, ignored);
+    if (!ignored) name_ = target.string();
+  }
+  file_ = name_.empty() ? stdout : std::fopen((is_replaced_ ? part_of(name_) : name_).c_str(), "wb");
   if (file_ == nullptr) {
     throw bench::bad_arguments(
         fmt::format("--out: '{}' cannot be written: {}.", name_, std::generic_category().message(errno)));
@@ -67,7 +74,7 @@ answer_output::~answer_output() {
   if (name_.empty() || file_ == nullptr) return;
   std::fclose(file_);
   std::error_code ignored;
-  std::filesystem::remove(part_of(name_), ignored);
+  if (is_replaced_) std::filesystem::remove(part_of(name_), ignored);
 }
 
 void answer_output::set_format(answer_format format) {
@@ -95,23 +102,23 @@ void answer_output::rows(const std::shared_ptr<arrow::Table>& rows) {
     c_file_stream stream(file_);
     engine::write_table(rows, stream, engine::file_format::arrow);
   }
-  if (name_.empty()) std::fflush(file_);
+  show();
 }
 
 void answer_output::remark(std::string_view text) {
   if (format_ != answer_format::table || text.empty()) return;
   put(fmt::format("{}\n", text));
-  if (name_.empty()) std::fflush(file_);
+  show();
+}
+
+void answer_output::show() {
+  if (name_.empty() && std::fflush(file_) != 0) refuse_output(name_);
 }
 
 void answer_output::finish() {
-  if (name_.empty()) {
-    if (std::fflush(stdout) != 0) refuse_output(name_);
-    return;
-  }
-  if (std::fclose(std::exchange(file_, nullptr)) != 0 || std::rename(part_of(name_).c_str(), name_.c_str()) != 0) {
-    refuse_output(name_);
-  }
+  if (name_.empty()) return show();
+  if (std::fclose(std::exchange(file_, nullptr)) != 0) refuse_output(name_);
+  if (is_replaced_ && std::rename(part_of(name_).c_str(), name_.c_str()) != 0) refuse_output(name_);
 }
 
 }  // namespace espalier::cli

@@ -31,9 +31,11 @@ class answer_output {
 
  private:
   void put(std::string_view text);
+  void show();  ///< what went to standard output so far
 
   answer_format format_;
   std::string name_;
+  bool is_replaced_ = true;  ///< a file, when the answer is whole; a pipe or a device is written to as it is
   std::FILE* file_ = nullptr;
   int answers_ = 0;
 };

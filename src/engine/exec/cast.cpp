@@ -23,10 +23,46 @@ namespace {
 namespace compute = arrow::compute;
 
 // PostgreSQL rounds numeric away from zero and floats to even where two integers are equally near.
-arrow::Datum rounded(const arrow::Datum& value, const column_type& from, int digits, int position) {
-  const auto mode =
-      from.id == type_id::decimal ? compute::RoundMode::HALF_TOWARDS_INFINITY : compute::RoundMode::HALF_TO_EVEN;
-  return value_of(compute::Round(value, compute::RoundOptions(digits, mode)), position);
+arrow::Datum rounded_float(const arrow::Datum& value, int position) {
+  return value_of(compute::Round(value, compute::RoundOptions(0, compute::RoundMode::HALF_TO_EVEN)), position);
+}
+
+// With a digit more in front, for 9.9 becomes 10: Arrow wants room for it before it rounds.
+arrow::Datum rounded_decimal(const arrow::Datum& value, int precision, int scale, int digits, int position) {
+  const bool narrow = precision < max_decimal_precision;
+  const auto roomy = narrow ? arrow::decimal128(precision + 1, scale) : arrow::decimal256(precision + 1, scale);
+  const auto wide = value_of(compute::Cast(value, roomy), position);
+  const compute::RoundOptions away_from_zero(digits, compute::RoundMode::HALF_TOWARDS_INFINITY);
+  return value_of(compute::Round(wide, away_from_zero), position);
+}
+
+// Text as a number with as many digits behind the point as there may be, to be rounded to those that are wanted.
+constexpr int text_digits = 75, text_scale = 37;
+arrow::Datum number_in_text(const arrow::Datum& text, int position) {
+  const auto read = compute::Cast(text, arrow::decimal256(text_digits, text_scale));
+  if (!read.ok())
+    refuse(position, fmt::format("A text is no number of at most 38 digits: {}.", read.status().message()));
+  return *read;
+}
+
+bool any_is_true(const arrow::Datum& booleans, int position) {
+  if (booleans.is_scalar()) return booleans.scalar()->is_valid && booleans.scalar_as<arrow::BooleanScalar>().value;
+  const auto any = call_kernel("any", {booleans}, position);  // NULL where there is no value at all
+  return any.scalar()->is_valid && any.scalar_as<arrow::BooleanScalar>().value;
+}
+
+[[noreturn]] void refuse_size(const column_type& from, const column_type& to, int position) {
+  refuse(position, fmt::format("A value of type {} does not fit {}.", sql_name(from), sql_name(to)));
+}
+
+// Rounded, as doubles. 2^63 is no bigint, and converting it to one is undefined in C++: Arrow tries.
+arrow::Datum float_as_integer(const arrow::Datum& value, const column_type& from, const column_type& to, int position) {
+  const auto wide = rounded_float(value_of(compute::Cast(value, arrow::float64()), position), position);
+  if (to.id == type_id::int64 &&
+      any_is_true(call_kernel("greater_equal", {wide, arrow::Datum(9223372036854775808.0)}, position), position)) {
+    refuse_size(from, to, position);
+  }
+  return wide;
 }
 
 arrow::Datum without_zeros(const arrow::Datum& text, int position) {
@@ -81,36 +117,52 @@ bool can_cast(const column_type& from, const column_type& to) {
   return is_time(from.id) && is_time(to.id);
 }
 
+namespace {
+
+// The value as Arrow's cast, which rounds nothing, turns it into `to` or refuses it.
+arrow::Datum prepared(const arrow::Datum& value, const column_type& from, const column_type& to, int position) {
+  if (from.id == type_id::decimal) {
+    const int digits = is_integer(to.id) ? 0 : to.id == type_id::decimal ? to.scale : from.scale;
+    return digits < from.scale ? rounded_decimal(value, from.precision, from.scale, digits, position) : value;
+  }
+  if (is_float(from.id) && is_integer(to.id)) return float_as_integer(value, from, to, position);
+  // Arrow wants digits for every value of the integer's type; whether these values fit is what counts.
+  if (is_integer(from.id) && to.id == type_id::decimal)
+    return value_of(compute::Cast(value, arrow::decimal128(19, 0)), position);
+  if (from.id == type_id::varchar && to.id != type_id::varchar) {
+    const auto text = call_kernel("ascii_trim_whitespace", {value}, position);
+    if (to.id != type_id::decimal) return text;
+    return rounded_decimal(number_in_text(text, position), text_digits, text_scale, to.scale, position);
+  }
+  if (from.id == type_id::timestamp && to.id == type_id::date) {  // the day that it is in, before 1970 too
+    const compute::RoundTemporalOptions day(1, compute::CalendarUnit::DAY);
+    return value_of(compute::FloorTemporal(value, day), position);
+  }
+  return value;
+}
+
+}  // namespace
+
 arrow::Datum cast(const arrow::Datum& value, const column_type& from, const column_type& to, int position) {
   if (from == to) return value;
   if (!can_cast(from, to)) refuse(position, fmt::format("{} cannot be cast to {}.", sql_name(from), sql_name(to)));
   if (from.id == type_id::varchar && to.id == type_id::boolean) return text_to_boolean(value, position);
-  arrow::Datum source = value;
-  if (is_integer(from.id) && to.id == type_id::decimal) {
-    // Arrow wants digits for every value of the integer's type; whether these values fit is what counts.
-    source = value_of(compute::Cast(value, arrow::decimal128(19, 0)), position);
-  }
-  if (is_integer(to.id) && (is_float(from.id) || from.id == type_id::decimal))
-    source = rounded(value, from, 0, position);
-  if (to.id == type_id::decimal && from.id == type_id::decimal && from.scale > to.scale) {
-    source = rounded(value, from, to.scale, position);
-  }
+  const auto source = prepared(value, from, to, position);
   compute::CastOptions options = compute::CastOptions::Safe(arrow_type(to));
-  // Rounded above, or lossy by nature: a double takes the nearest value, and a date is the day of a timestamp.
-  options.allow_decimal_truncate = from.id == type_id::decimal && to.id == type_id::decimal && from.scale > to.scale;
+  // Lossy by nature: a double takes the nearest value.
   options.allow_float_truncate = is_float(to.id);
-  options.allow_int_overflow = false;
-  if (is_float(to.id) && is_integer(from.id)) options.allow_float_truncate = options.allow_int_overflow = true;
+  options.allow_int_overflow = is_float(to.id) && is_integer(from.id);
   options.allow_time_truncate = from.id == type_id::timestamp && to.id == type_id::date;
-  if (to.id == type_id::decimal && is_float(from.id)) options.allow_decimal_truncate = true;
-  if (options.allow_time_truncate) {
-    const compute::RoundTemporalOptions day(1, compute::CalendarUnit::DAY);
-    source = value_of(compute::FloorTemporal(source, day), position);
-  }
   const auto result = compute::Cast(source, options);
   if (!result.ok()) {
+    if (is_numeric(from.id) && is_numeric(to.id)) refuse_size(from, to, position);
     refuse(position, fmt::format("A value cannot be cast from {} to {}: {}.", sql_name(from), sql_name(to),
                                  result.status().message()));
+  }
+  if (to.id == type_id::float32 && from.id == type_id::float64) {
+    const auto became_infinite = call_kernel(
+        "and_not", {call_kernel("is_inf", {*result}, position), call_kernel("is_inf", {source}, position)}, position);
+    if (any_is_true(became_infinite, position)) refuse_size(from, to, position);
   }
   if (from.id == type_id::timestamp && to.id == type_id::varchar) return without_zeros(*result, position);
   return *result;

@@ -220,7 +220,7 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   return out;
 }
 
-plan_ptr binder::values(const ast::select& select) {
+plan_ptr binder::values(const ast::select& select, std::span<const column_type> wanted) {
   auto out = std::make_shared<values_node>();
   const std::size_t width = select.values[0].size();
   std::vector<std::vector<bound_ptr>> columns(width);
@@ -229,7 +229,10 @@ plan_ptr binder::values(const ast::select& select) {
     for (std::size_t i = 0; i < width; ++i) columns[i].push_back(folded(expression(*row[i], scope{})));
   }
   for (std::size_t i = 0; i < width; ++i) {
-    const auto type = unify(columns[i], select.position);
+    if (i < wanted.size()) {
+      for (auto& value : columns[i]) value = folded(coerced(value, wanted[i]));
+    }
+    const auto type = i < wanted.size() ? wanted[i] : unify(columns[i], select.position);
     out->outputs.push_back({new_column(), fmt::format("column{}", i + 1), type});
   }
   for (std::size_t r = 0; r < select.values.size(); ++r) {
@@ -238,6 +241,18 @@ plan_ptr binder::values(const ast::select& select) {
   }
   return out;
 }
+
+namespace {
+
+// NULL without a type takes that of the other side.
+bound_ptr union_column(const plan_node& side, std::size_t i, const column_type& other) {
+  if (side.kind == node_kind::project && is_null_literal(static_cast<const project_node&>(side).expressions[i])) {
+    return make_null(other);
+  }
+  return output_reference(side, i);
+}
+
+}  // namespace
 
 plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
   auto left = query(*select.union_left, outer);
@@ -249,7 +264,8 @@ plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
   std::vector<bound_ptr> left_columns, right_columns;
   std::vector<std::string> output_names;
   for (std::size_t i = 0; i < left->outputs.size(); ++i) {
-    std::vector<bound_ptr> both{output_reference(*left, i), output_reference(*right, i)};
+    std::vector<bound_ptr> both{union_column(*left, i, right->outputs[i].type),
+                                union_column(*right, i, left->outputs[i].type)};
     const auto type = unify(both, select.union_right->position);
     left_columns.push_back(both[0]);
     right_columns.push_back(both[1]);
@@ -266,6 +282,12 @@ plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
     plan = distinct;
   }
   return plan;
+}
+
+plan_ptr binder::rows_for(const ast::select& select, std::span<const column_type> wanted) {
+  const bool plain =
+      !select.values.empty() && select.with.empty() && select.order_by.empty() && !select.limit && !select.offset;
+  return plain ? values(select, wanted) : query(select);
 }
 
 plan_ptr binder::query(const ast::select& select, const scope* outer) {

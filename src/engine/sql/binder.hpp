@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ class binder {
 
   /// The outputs are the columns of the answer, in order.
   [[nodiscard]] plan_ptr query(const ast::select& select, const scope* outer = nullptr);
+  /// The query of an INSERT: each value of its VALUES becomes the type of the column that it is for, whatever stands in
+  /// other rows.
+  [[nodiscard]] plan_ptr rows_for(const ast::select& select, std::span<const column_type> wanted);
   [[nodiscard]] bound_ptr expression(const ast::expression& e, const scope& names);
   /// Of WHERE and ON: boolean, no aggregates.
   [[nodiscard]] bound_ptr condition(const ast::expression& e, const scope& names, const char* clause);
@@ -77,7 +81,7 @@ class binder {
 
   // bind_select.cpp
   plan_ptr core(const ast::select& select, const scope* outer);
-  plan_ptr values(const ast::select& select);
+  plan_ptr values(const ast::select& select, std::span<const column_type> wanted = {});
   plan_ptr set_union(const ast::select& select, const scope* outer);
   plan_ptr ordered(plan_ptr input, const ast::select& select, std::vector<bound_ptr> keys);
   plan_ptr limited(plan_ptr input, const ast::select& select);

@@ -67,6 +67,9 @@ function_signature number_signature(const std::string& name, const std::vector<c
   }
   column_type type = args[0];
   if (type.id == type_id::float32) type = double_type;
+  if (type.id == type_id::decimal && name != "abs") {  // 9.9 becomes 10.0
+    type.precision = std::min(type.precision + 1, max_decimal_precision);
+  }
   if (name == "round" && args.size() == 2) {
     if (is_float(type.id)) refuse(position, "round with a number of digits takes numeric; cast its argument.");
     if (is_integer(type.id)) refuse(position, "round with a number of digits takes numeric; an integer has none.");

@@ -1,6 +1,7 @@
 #include "engine/sql/parse.hpp"
 
 #include <pg_query.h>
+#include <pthread.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,9 +14,43 @@
 namespace espalier::engine {
 namespace {
 
+struct parser_call {
+  const std::string& text;
+  PgQueryParseResult result{};
+
+  void run() { result = pg_query_parse(text.c_str()); }
+};
+
+// The parser walks its tree by recursion: 1+1+1... took 70 bytes of stack for each byte of text. A long text gets a
+// stack that it cannot use up; of that, what is not touched takes no memory.
+PgQueryParseResult parsed(const std::string& text) {
+  constexpr std::size_t harmless = 8192, bytes_of_stack = 512;
+  parser_call call{text};
+  if (text.size() <= harmless) {
+    call.run();
+    return call.result;
+  }
+  pthread_attr_t attributes;
+  pthread_t thread;
+  const auto body = [](void* it) -> void* {
+    static_cast<parser_call*>(it)->run();
+    return nullptr;
+  };
+  const std::size_t stack = (text.size() * bytes_of_stack + (std::size_t{1} << 20)) & ~std::size_t{0xFFFF};
+  bool started = pthread_attr_init(&attributes) == 0;
+  if (started) {
+    started =
+        pthread_attr_setstacksize(&attributes, stack) == 0 && pthread_create(&thread, &attributes, body, &call) == 0;
+    pthread_attr_destroy(&attributes);
+  }
+  if (!started) refuse(0, "There is not enough memory to read a statement of this length; split it.");
+  pthread_join(thread, nullptr);
+  return call.result;
+}
+
 class parser_result {
  public:
-  explicit parser_result(const std::string& text) : result_(pg_query_parse(text.c_str())) {}
+  explicit parser_result(const std::string& text) : result_(parsed(text)) {}
   ~parser_result() { pg_query_free_parse_result(result_); }
   parser_result(const parser_result&) = delete;
   parser_result& operator=(const parser_result&) = delete;
@@ -50,11 +85,11 @@ void check_text(std::string_view text) {
 
 nlohmann::json parse_tree(std::string_view text) {
   check_text(text);
-  const parser_result parsed{std::string(text)};
-  if (const auto* problem = parsed.get().error) {
+  const parser_result result{std::string(text)};
+  if (const auto* problem = result.get().error) {
     refuse(byte_of_character(text, problem->cursorpos), as_sentence(problem->message));
   }
-  auto tree = nlohmann::json::parse(parsed.get().parse_tree, nullptr, false);
+  auto tree = nlohmann::json::parse(result.get().parse_tree, nullptr, false);
   if (tree.is_discarded()) refuse(0, "The statement is not valid UTF-8, or the parser's tree cannot be read.");
   return tree;
 }

@@ -121,7 +121,9 @@ query_result session::run_insert(const ast::insert& insert, const progress& tell
   replace_defaults(*insert.query);
   query_result out;
   binder binds(tables_, tell);
-  auto query = binds.query(*insert.query);
+  std::vector<column_type> wanted;
+  for (const auto place : targets) wanted.push_back(entry->version->columns()[place].type);
+  auto query = binds.rows_for(*insert.query, wanted);
   if (binds.parameters() > 0) refuse(insert.table.position, "Only SELECT can have parameters ($1).");
   const std::size_t given = query->outputs.size();
   if (!insert.columns.empty() && given < targets.size())

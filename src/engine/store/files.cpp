@@ -13,6 +13,7 @@
 #include <cstring>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "espalier/core/error.hpp"
 
@@ -45,9 +46,15 @@ file_layer& plain_files() {
 
 void file_layer::make_folder(const std::filesystem::path& folder) {
   before(file_operation::make_folder, folder, 0);
-  std::error_code failure;
+  std::error_code failure, ignored;
+  std::vector<std::filesystem::path> made;
+  for (auto path = std::filesystem::absolute(folder).lexically_normal(); !std::filesystem::exists(path, ignored);) {
+    if (path.has_filename()) made.push_back(path);
+    path = path.parent_path();
+  }
   std::filesystem::create_directories(folder, failure);
   if (failure) throw error(fmt::format("Folder '{}' cannot be made: {}.", folder.string(), failure.message()));
+  for (const auto& path : made) sync_folder(path.parent_path());  // a name is on disk when the folder that has it is
 }
 
 void file_layer::rename(const std::filesystem::path& from, const std::filesystem::path& to) {
