@@ -160,8 +160,8 @@ TEST(DeviceSide, ASumOfZeroIsNotNull) {
   const engine::number_array rows(std::vector<std::uint32_t>{0, 1, 2, 3});
   const std::vector<std::uint64_t> lo = {1, 3, 5, 4, 0, 3}, hi = {2, 3, 9, 4, 0, 2};
   for (const device& where : device::all()) {
-    const engine::word_device<std::uint32_t> side(keys, rows, where);
     for (const type_id id : {type_id::int64, type_id::float64}) {
+      const engine::word_device<std::uint32_t> side(keys, rows, where);
       const model_table t = counted(4, {id}, [&](std::size_t i) {
         return id == type_id::int64 ? integer(values[i]) : real(static_cast<double>(values[i]));
       });
