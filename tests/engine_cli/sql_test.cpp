@@ -85,10 +85,10 @@ TEST_F(query_cli, an_answer_goes_through_links_and_into_pipes) {
   std::filesystem::create_symlink("target", file("link"));
   EXPECT_EQ(sql("SELECT 1 AS one", "--format csv --out " + file("link")).code, 0);
   EXPECT_TRUE(std::filesystem::is_symlink(file("link")));
-  EXPECT_EQ(contents(file("target")), "one\n1\n");
+  EXPECT_EQ(contents(file("target")), "\"one\"\n1\n");
   ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
   const outcome r = sql("SELECT 2 AS two", "--format csv --out " + file("pipe") + " & cat " + file("pipe"));
-  EXPECT_EQ(r.out, "two\n2\n");
+  EXPECT_EQ(r.out, "\"two\"\n2\n");
   EXPECT_TRUE(std::filesystem::is_fifo(file("pipe")));
 }
 
