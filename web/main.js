@@ -149,7 +149,8 @@ function flash(button, text) {
   setTimeout(() => (button.textContent = before), 1200);
 }
 
-const shape_events = new Set(['split', 'link', 'post', 'grow', 'merge', 'kind', 'state', 'retry']);
+const shape_events =
+    new Set(['split', 'link', 'post', 'grow', 'merge', 'kind', 'state', 'retry', 'branch', 'drop', 'join']);
 
 function set_up_dock() {
   get('speed').innerHTML = speeds.map((speed) => `<option value="${speed}">${grouped(speed)}/s</option>`).join('');
@@ -169,7 +170,7 @@ function set_up_dock() {
 const each = (what) => () => page.panes.forEach(what);
 
 function actions(next_theme, compare) {
-  const touches = (e) => [e.n, e.new, e.right, e.child, e.left, e.dead].includes(page.pane.chosen);
+  const touches = (e) => [e.n, e.new, e.right, e.child, e.left, e.dead, e.gone].includes(page.pane.chosen);
   return {
     play: () => page.play_or_pause(),
     step_on: () => page.step(1),

@@ -61,8 +61,8 @@ function fact_rows(node, pane) {
       node.dead ? 'Merged into' : 'Right link',
       node.right === null ? 'none, the last of its level' : name_button(node.right)
     ]);
-    rows.push(['Version', node.version]);
   }
+  if (pane.tree.linked || (pane.header.index === 'radix' && node.children)) rows.push(['Version', node.version]);
   if (node.retries > 0) rows.push(['Retries', grouped(node.retries)]);
   return rows;
 }
@@ -183,9 +183,9 @@ export function render_teams(host, pane, go) {
   const shown = workers.slice(0, 64).map((who) => {
     const last = source.trace.events[who.last];
     const time = header.clock === 'ns' ? ` (${time_text(last.t, header)})` : '';
-    const doing = who.op ?
-        `It ${escape(deed(who.op))}.${last === who.op ? '' : ` Last${time}: it ${escape(deed(last))}.`}` :
-        `It ${escape(deed(last))}${time}.`;
+    const doing = who.op ? `It ${escape(deed(who.op, header.index))}.${
+                               last === who.op ? '' : ` Last${time}: it ${escape(deed(last, header.index))}.`}` :
+                           `It ${escape(deed(last, header.index))}${time}.`;
     const path = who.path.length > 0 ? `<p>${who.path.map(name_button).join(' → ')}</p>` : '';
     return `<h3>${name} ${who.w}: ${grouped(who.operations)} operations, ${grouped(who.retries)} retries</h3><p>${
         doing}</p>${path}`;

@@ -176,8 +176,10 @@ export class replay {
     if (e.n === undefined || e.e === 'reach') return;
     const node = nodes.get(e.n);
     if (node !== undefined) touched.push(node);
-    const other = e.new === undefined ? undefined : nodes.get(e.new);
-    if (other !== undefined) touched.push(other);
+    for (const name of [e.new, e.child]) {
+      const other = name === undefined ? undefined : nodes.get(name);
+      if (other !== undefined) touched.push(other);
+    }
   }
 
   /// Workers whose last event was a retry, by node: Map of name -> [worker].

@@ -11,9 +11,16 @@ export function check_whole(trace) {
   all.seek(trace.events.length);
   note_operations(trace.events);
   if (trace.lost > 0 || trace.final === null) return;
-  const sorted = (state) => JSON.stringify(
-      state.nodes.map(({n, level, dead, right, high, keys}) => [n, level, dead, right, high, dead ? 0 : keys])
-          .sort((a, b) => (a[0] < b[0] ? -1 : 1)));
+  const sorted = (state) =>
+      JSON.stringify(state.nodes
+                         .map(({n,
+                                level,
+                                dead,
+                                right,
+                                high,
+                                keys,
+                                children}) => [n, level, dead, right, high, dead ? 0 : keys, children ?? null])
+                         .sort((a, b) => (a[0] < b[0] ? -1 : 1)));
   if (trace.final.nodes.length !== all.tree.nodes.size || sorted(trace.final) !== sorted(all.tree.state())) {
     throw new bad_trace(
         'the events do not lead to the tree at the end of the file: some are missing or wrong; record it again.',

@@ -6,7 +6,8 @@
 // A node, beyond what trace-format.md says: `slots`; `latch` (the worker who has it, or null); `loose`: "" when its
 // parent knows it, "copy" from split to link, "linked" from link until a post or grow names it; `retries`, counted;
 // `gone`, taken out.
-import {bad_trace} from './trace.js';
+import {cut_of, cut_slot, known, make, node_of, put_slot, remove, set_loose, slot_of} from './change.js';
+import {apply_radix, revert_radix} from './steps_radix.js';
 
 export class worker {
   constructor(w) {
@@ -20,82 +21,12 @@ export class worker {
   }
 }
 
-function say(e, sentence) { return new bad_trace(`event ${e.i} ${sentence}`, e.i + 2); }
-
-function node_of(tree, e, name = e.n) {
-  const node = tree.nodes.get(name);
-  if (node === undefined) throw say(e, `speaks of node ${name}, which does not exist at that moment.`);
-  return node;
-}
-
-function make(tree, e, name, members) {
-  if (tree.nodes.has(name)) throw say(e, `makes node ${name}, which exists already.`);
-  const node = {
-    n: name,
-    version: 0,
-    dead: false,
-    right: null,
-    high: null,
-    keys: [],
-    children: null,
-    kind: null,
-    prefix: null,
-    slots: 0,
-    latch: null,
-    loose: '',
-    retries: 0,
-    gone: false,
-    ...members
-  };
-  node.slots = tree.slots_of(node);
-  tree.nodes.set(name, node);
-  return node;
-}
-
-function slot_of(e, node, limit) {
-  if (!(e.at >= 0 && e.at <= limit))
-    throw say(e, `is about slot ${e.at} of ${node.n}, which has ${node.keys.length} keys.`);
-}
-
-function cut_of(e, node) {
-  if (!(e.keep >= 0 && e.keep <= node.keys.length)) {
-    throw say(e, `keeps ${e.keep} keys of ${node.n}, which has ${node.keys.length}.`);
-  }
-}
-
-/// Takes a node out; who still holds it, e.g. an arrangement, sees that it is gone.
-function remove(tree, name) {
-  tree.nodes.get(name).gone = true;
-  tree.nodes.delete(name);
-}
-
-/// A post or a grow has named it.
-function known(tree, name) {
-  const node = tree.nodes.get(name);
-  if (node === undefined) return '';
-  const was = node.loose;
-  set_loose(tree, node, '');
-  return was;
-}
-
-/// Counts, too: keys of a copy that nobody can reach are not keys of the tree yet.
-function set_loose(tree, node, loose) {
-  if ((node.loose === 'linked') !== (loose === 'linked')) tree.unposted += loose === 'linked' ? 1 : -1;
-  if ((node.loose === 'copy') !== (loose === 'copy')) {
-    if (node.level === 0) tree.keys += loose === 'copy' ? -node.keys.length : node.keys.length;
-    if (loose === 'copy')
-      tree.copies.add(node);
-    else
-      tree.copies.delete(node);
-  }
-  node.loose = loose;
-  tree.touched.push(node);
-}
-
 const counts = (node) => node.level === 0 && node.loose !== 'copy';
 
-function rename_everywhere(tree, from, to) {
-  for (const node of tree.nodes.values()) {
+/// Whoever names `from` names `to`; `above`, where a trace tells it, is the only one.
+function rename(tree, from, to, above) {
+  const named = above === undefined ? tree.nodes.values() : [tree.nodes.get(above)].filter(Boolean);
+  for (const node of named) {
     if (node.children) node.children = node.children.map((c) => (c === from ? to : c));
     if (node.right === from) node.right = to;
   }
@@ -120,7 +51,8 @@ export const apply = {
     return op;
   },
   reach(tree, e) {
-    node_of(tree, e);
+    // A team may be on its way to a node of a radix tree that is replaced meanwhile.
+    if (tree.header.index !== 'radix') node_of(tree, e);
     const who = tree.worker(e.w);
     who.path.push(e.n);
     who.by.push(e.by);
@@ -189,11 +121,8 @@ export const apply = {
   },
   post(tree, e) {
     const node = node_of(tree, e);
-    slot_of(e, node, node.keys.length);
-    if (!node.children) throw say(e, `posts a child to ${node.n}, which is a leaf.`);
-    node.keys.splice(e.at, 0, e.key);
-    node.children.splice(e.at, 0, e.child);
-    ++tree.structure;
+    if (tree.header.index === 'radix') return apply_radix.post(tree, e, node);
+    put_slot(tree, e, node);
     return known(tree, e.child);
   },
   grow(tree, e) {
@@ -240,12 +169,18 @@ export const apply = {
   },
   kind(tree, e) {
     const node = node_of(tree, e);
-    make(tree, e, e.new, {...node, n: e.new, kind: e.to});
+    const fresh = e.version === undefined ? {} : {version: e.version, latch: null};
+    make(tree, e, e.new, {...node, n: e.new, kind: e.to, ...fresh});
+    if (e.version !== undefined && node.latch !== null) --tree.latched;
     remove(tree, e.n);
-    rename_everywhere(tree, e.n, e.new);
+    rename(tree, e.n, e.new, e.above);
     tree.reshape();
     return node;
   },
+  leaf: apply_radix.leaf,
+  branch: apply_radix.branch,
+  drop: apply_radix.drop,
+  join: apply_radix.join,
   state(tree, e) { return tree.replace(e.state);},
 };
 
@@ -295,12 +230,10 @@ export const revert = {
     ++tree.structure;
   },
   post(tree, e, loose) {
-    const node = tree.nodes.get(e.n);
-    node.keys.splice(e.at, 1);
-    node.children.splice(e.at, 1);
+    if (tree.header.index === 'radix') return revert_radix.post(tree, e, loose);
+    cut_slot(tree, e, tree.nodes.get(e.n));
     const child = tree.nodes.get(e.child);
     if (child !== undefined) set_loose(tree, child, loose);
-    ++tree.structure;
   },
   grow(tree, e, kept) {
     const {loose, ...members} = kept;
@@ -332,8 +265,13 @@ export const revert = {
     remove(tree, e.new);
     node.gone = false;
     tree.nodes.set(e.n, node);
-    rename_everywhere(tree, e.new, e.n);
+    if (e.version !== undefined && node.latch !== null) ++tree.latched;
+    rename(tree, e.new, e.n, e.above);
     tree.reshape();
   },
+  leaf: revert_radix.leaf,
+  branch: revert_radix.branch,
+  drop: revert_radix.drop,
+  join: revert_radix.join,
   state(tree, e, before) { tree.put_back(before);},
 };

@@ -1,7 +1,7 @@
 // timeline.js - the strip above the slider: how many events there are where, and where the shape changed or teams tried
 // again.
 
-const structural = new Set(['link', 'grow', 'merge', 'kind', 'state']);
+const structural = new Set(['link', 'grow', 'merge', 'kind', 'state', 'branch', 'join']);
 
 function colours(canvas) {
   const probe = document.createElement('span');

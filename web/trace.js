@@ -2,8 +2,8 @@
 
 const format = 1;
 const kinds = new Set([
-  'begin', 'end', 'reach', 'latch', 'unlatch', 'insert', 'erase', 'assign', 'split', 'link', 'post', 'grow', 'merge',
-  'retry', 'kind', 'state'
+  'begin', 'end',  'reach', 'latch', 'unlatch', 'insert', 'erase', 'assign', 'split', 'link',
+  'post',  'grow', 'merge', 'retry', 'kind',    'state',  'leaf',  'branch', 'drop',  'join'
 ]);
 
 /// A sentence for people; `line` counts from 1.

@@ -16,7 +16,7 @@ const arrivals = {
   root: 'the root',
   child: 'a child',
   link: 'along the right link',
-  lane: 'by the express lane',
+  lane: 'straight from the table or lane',
   again: 'once more',
 };
 
@@ -62,18 +62,23 @@ const sentences = {
   assign: (e) => `gives ${e.key} in ${e.n} a new value`,
   split: (e) => `splits ${e.n}: ${e.new} is a copy of slots ${e.keep} and up`,
   link: (e) => `links ${e.n} to ${e.right}, which its parent does not know yet`,
-  post: (e) => `posts ${e.child} to ${e.n}, from key ${e.key}`,
+  post: (e, index) => index === 'radix' ? `lets ${e.n} lead to ${e.child}${e.n === 'i0' ? '' : `, at byte ${e.key}`}` :
+                                                                                          `posts ${e.child} to ${e.n}, from key ${e.key}`,
   grow: (e) => `grows the root ${e.n}: its children are ${e.left} and ${e.right}`,
   merge: (e) => `merges ${e.dead} into ${e.n}`,
   retry: (e) => `tries again at ${e.n}: ${reasons[e.why] ?? e.why}`,
   kind: (e) => `turns ${e.n} (${e.from}) into ${e.new} (${e.to})`,
+  leaf: (e) => `makes leaf ${e.n} of ${e.key}, which nobody can reach yet`,
+  branch: (e) => `puts ${e.new} (node4) between ${e.n} and ${e.child}`,
+  drop: (e) => `takes ${e.child} from ${e.n}${e.n === 'i0' ? '' : `, at byte ${e.key}`                                                }`,
+  join: (e) => `removes ${e.gone}: ${e.n} leads to its last child ${e.child}`,
   state: (e) => `finds the tree made anew: ${e.why}`,
 };
 
 /// What was done, without who did it.
-export const deed = (e) => (sentences[e.e] ?? (() => e.e))(e);
+export const deed = (e, index) => (sentences[e.e] ?? (() => e.e))(e, index);
 
-export const sentence = (e, header) => `${team_name(header)} ${e.w} ${deed(e)}`;
+export const sentence = (e, header) => `${team_name(header)} ${e.w} ${deed(e, header.index)}`;
 
 const index_names = {
   blink: 'B-link tree',

@@ -51,8 +51,6 @@ class live_tree {
   [[nodiscard]] virtual std::string dump() const = 0;
   /// Can it be written to?
   [[nodiscard]] virtual bool changes() const = 0;
-  /// Do its events say what a write changed? If not, the state after it does.
-  [[nodiscard]] virtual bool tells_changes() const { return true; }
   /// Returns when all workers are done. Throws `error` if the tree cannot do that.
   virtual live_outcome run(const live_call& call, const trace_ring& ring) = 0;
   /// Makes anew what writes have left behind; false: there is nothing of that kind.

@@ -230,9 +230,10 @@ class event_reader {
   void at_node(trace_event& e, const record& r) {
     const trace_name name = r.name("n");
     const trace_node_state* node = replay_.state().find(name);
-    if (node == nullptr) r.refuse("is about " + name.text() + ", which does not exist at this moment");
+    if (node == nullptr && !may_be_absent(e.kind))
+      r.refuse("is about " + name.text() + ", which does not exist at this moment");
     e.node = name.id;
-    e.level = static_cast<std::uint8_t>(node->level);
+    e.level = node != nullptr ? static_cast<std::uint8_t>(node->level) : std::uint8_t{name.inner};
     switch (e.kind) {
       case trace_kind::reach:
         e.what = r.choice("by", detail::trace_by_names);
@@ -248,24 +249,55 @@ class event_reader {
       case trace_kind::erase:
       case trace_kind::assign:
       case trace_kind::post:
+      case trace_kind::drop:
         at_slot(e, r);
         break;
       case trace_kind::kind:
         e.other = same_kind(e, r, "new");
         e.at = static_cast<std::uint32_t>(r.choice("from", detail::trace_node_kind_names) << 8 |
                                           r.choice("to", detail::trace_node_kind_names));
+        e.other2 = r.has("version") ? r.number32("version") : node->version;
+        if (r.has("above")) e.key = trace_above::of(inner(r, "above"));
+        break;
+      case trace_kind::leaf:
+        e.key = r.key("key");
+        break;
+      case trace_kind::branch:
+      case trace_kind::join:
+        between(e, r);
         break;
       default:
         structure(e, r);
     }
   }
-  static void at_slot(trace_event& e, const record& r) {
+  /// New leaves are; and nodes of a radix tree that were replaced while a team was on its way to them.
+  [[nodiscard]] bool may_be_absent(trace_kind kind) const {
+    return trace_.header.index == "radix" &&
+           (kind == trace_kind::leaf || kind == trace_kind::reach || kind == trace_kind::retry);
+  }
+  void at_slot(trace_event& e, const record& r) const {
     e.at = r.number32("at");
     e.key = r.key("key");
-    if (e.kind != trace_kind::post) return;
+    if (e.kind != trace_kind::post && e.kind != trace_kind::drop) return;
     const trace_name child = r.name("child");
-    if (child.inner != (e.level > 1)) r.refuse("posts a child of another level");
+    if (e.kind == trace_kind::drop && child.inner) r.refuse("drops a node that is no leaf");
+    if (trace_.header.index != "radix" && child.inner != (e.level > 1)) r.refuse("posts a child of another level");
     e.other = child.id;
+    e.leaf_child = trace_.header.index == "radix" && e.kind == trace_kind::post && !child.inner ? 1 : 0;
+  }
+  /// A node of a radix tree comes between two others, or goes from there.
+  static void between(trace_event& e, const record& r) {
+    e.at = r.number32("at");
+    e.other = inner(r, e.kind == trace_kind::branch ? "new" : "gone");
+    if (e.kind == trace_kind::branch) e.key = r.number("level", 255);
+    const trace_name child = r.name("child");
+    e.other2 = child.id;
+    e.leaf_child = child.inner ? 0 : 1;
+  }
+  static std::uint32_t inner(const record& r, const char* member) {
+    const trace_name n = r.name(member);
+    if (!n.inner) r.refuse(std::string("names a leaf as '") + member + '\'');
+    return n.id;
   }
   /// Splits and what follows from them, and merges.
   static void structure(trace_event& e, const record& r) {

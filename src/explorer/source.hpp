@@ -49,9 +49,6 @@ class source {
   void maintain();
 
  private:
-  /// For trees whose events do not tell what a write changed: few keys one by one, each with the tree after it.
-  live_outcome run_by_states(const live_call& call, trace_recorder& recorder);
-
   recorded_trace trace_;
   std::unique_ptr<live_tree> tree_;
   trace_replay replay_;

@@ -34,10 +34,16 @@ struct insert_listed {
   const std::uint32_t* pending;  ///< places in the list; null: all
   std::uint32_t* refused;
   std::uint32_t* refusals;
-  ESPALIER_HD void operator()(std::size_t i) const {
-    const std::uint32_t j = pending == nullptr ? static_cast<std::uint32_t>(i) : pending[i];
-    const auto outcome = radix_changer<radix_view<V>>(tree, root, pools).insert(keys.batch[keys.numbers[j]], links[j]);
-    if (outcome == radix_outcome::no_room) refused[shared_word{refusals}.fetch_one()] = j;
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t place(std::size_t i) const {
+    return pending == nullptr ? static_cast<std::uint32_t>(i) : pending[i];
+  }
+  [[nodiscard]] ESPALIER_INLINE byte_key_view key(std::size_t i) const { return keys.batch[keys.numbers[place(i)]]; }
+  ESPALIER_HD void operator()(std::size_t i) const { (void)by(unnoted_thread{}, i); }
+  template <class Team>
+  ESPALIER_INLINE radix_outcome by(const Team& team, std::size_t i) const {
+    const auto outcome = radix_changer<radix_view<V>, Team>(tree, root, pools, team).insert(key(i), links[place(i)]);
+    if (outcome == radix_outcome::no_room) refused[shared_word{refusals}.fetch_one()] = place(i);
+    return outcome;
   }
 };
 template <unsigned V>
@@ -46,8 +52,11 @@ struct erase_listed {
   radix_root* root;
   radix_pools pools;
   listed_keys_of keys;
-  ESPALIER_HD void operator()(std::size_t j) const {
-    (void)radix_changer<radix_view<V>>(tree, root, pools).erase(keys.batch[keys.numbers[j]]);
+  [[nodiscard]] ESPALIER_INLINE byte_key_view key(std::size_t j) const { return keys.batch[keys.numbers[j]]; }
+  ESPALIER_HD void operator()(std::size_t j) const { (void)by(unnoted_thread{}, j); }
+  template <class Team>
+  ESPALIER_INLINE radix_outcome by(const Team& team, std::size_t j) const {
+    return radix_changer<radix_view<V>, Team>(tree, root, pools, team).erase(key(j));
   }
 };
 /// The cells that the listed keys are in.
@@ -223,12 +232,16 @@ class in_place_writer {
   }
   [[nodiscard]] buffer<radix_root> lend_root() {
     buffer<radix_root> root = room<radix_root>(context_, 1);
-    const radix_root host{0, tree_.view.root.word};
+    const radix_root host{tree_.root_info, tree_.view.root.word};
     context_.copy(root.data(), &host, sizeof(host));
     if constexpr (Context::on_gpu) context_.order().synchronize();
     return root;
   }
-  void take_root(const buffer<radix_root>& root) { tree_.view.root = {context_.read(root.data()).link}; }
+  void take_root(const buffer<radix_root>& root) {
+    const radix_root host = context_.read(root.data());
+    tree_.root_info = host.info;
+    tree_.view.root = {host.link};
+  }
 
   void withdraw(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const buffer<radix_root>& root) {
     // Without pools, so that no node is made for it: only the numbers of dead ones go up.

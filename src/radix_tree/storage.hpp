@@ -31,6 +31,7 @@ struct radix_storage {
       stamps[leaf_classes];          ///< of leaves that have none of their own (update.hpp), and room for more
   buffer<std::uint32_t> disputes;    ///< in each piece of a batch of updates: elements that came after another, by list
   std::uint32_t stamped_pieces = 0;  ///< of batches of updates, since stamps were cleared
+  std::uint32_t root_info = 0;       ///< of the root's latch (change.hpp), from batch to batch
   bool lost_table = false;           ///< keys came that it could not tell apart; a rebuild makes another
   bool order_is_known = true;        ///< else leaves have come or gone since (order.hpp)
   radix_view<V> view;

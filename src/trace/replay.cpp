@@ -9,22 +9,12 @@
 #include <utility>
 
 #include "espalier/core/error.hpp"
+#include "trace/replay_events.hpp"
 
 namespace espalier {
 
-namespace {
-
-trace_name name_of(const trace_event& e) { return {e.node, e.level != 0}; }
-
-[[noreturn]] void misfit(const trace_event& e, const std::string& what) {
-  throw error("a '" + std::string(detail::trace_kind_names[static_cast<unsigned>(e.kind)]) + "' at " +
-              name_of(e).text() + ' ' + what + '.');
-}
-void require(bool fits, const trace_event& e, const char* what) {
-  if (!fits) misfit(e, what);
-}
-
-}  // namespace
+using detail::name_of;
+using detail::require;
 
 trace_node_state& trace_replay::node(trace_name n) {
   const auto at = state_.nodes.find(n);
@@ -49,7 +39,15 @@ void trace_replay::restore(std::size_t count) {
   }
 }
 
+void trace_replay::met(const trace_event& e) const {
+  // A writer of a radix tree, or a stale cell of its root table, may be on the way to a node that is replaced
+  // meanwhile.
+  if (is_radix() || state_.find(name_of(e)) != nullptr) return;
+  throw error("there is no node " + name_of(e).text() + " at this moment.");
+}
+
 void trace_replay::put_slot(const trace_event& e) {
+  if (is_radix() && e.kind == trace_kind::post) return post_radix(e);
   trace_node_state& n = node(name_of(e));
   const bool posts = e.kind == trace_kind::post;
   require(posts == n.is_inner(), e, posts ? "posts a child to a leaf" : "puts an element into an inner node");
@@ -141,24 +139,6 @@ void trace_replay::merge(const trace_event& e) {
   from.right = name.id;
 }
 
-void trace_replay::rename(const trace_event& e) {
-  const trace_name name = name_of(e), fresh{e.other, name.inner};
-  require(state_.find(name) != nullptr && state_.find(fresh) == nullptr, e,
-          "is replaced by a node that exists already");
-  const auto above = std::find_if(state_.nodes.begin(), state_.nodes.end(), [&](const auto& other) {
-    return std::find(other.second.children.begin(), other.second.children.end(), name) != other.second.children.end();
-  });
-  require(above != state_.nodes.end(), e, "is about a node that no other one names");
-  save(above->first);
-  save(name);
-  save(fresh);
-  std::replace(above->second.children.begin(), above->second.children.end(), name, fresh);
-  trace_node_state moved = std::move(state_.nodes.at(name));
-  moved.kind = static_cast<trace_node_kind>(e.at & 0xff);
-  state_.nodes.erase(name);
-  state_.nodes[fresh] = std::move(moved);
-}
-
 void trace_replay::apply(const trace_event& e) {
   switch (e.kind) {
     case trace_kind::begin:
@@ -168,7 +148,7 @@ void trace_replay::apply(const trace_event& e) {
       return rename(e);
     case trace_kind::reach:
     case trace_kind::retry:
-      return void(node(name_of(e)));
+      return met(e);
     case trace_kind::assign:
       return require(e.at < node(name_of(e)).keys.size() && node(name_of(e)).keys[e.at] == e.key, e,
                      "names a key that is not in that slot");
@@ -203,6 +183,14 @@ void trace_replay::apply(const trace_event& e) {
       require(e.other < trace_.states.size(), e, "carries no state");
       replaced_.push_back(std::exchange(state_, trace_.states[e.other]));
       return;
+    case trace_kind::leaf:
+      return new_leaf(e);
+    case trace_kind::branch:
+      return branch(e);
+    case trace_kind::drop:
+      return drop(e);
+    case trace_kind::join:
+      return join(e);
   }
 }
 
@@ -224,8 +212,10 @@ void trace_replay::step_back() {
       versions_.pop_back();
       break;
     case trace_kind::insert:
-    case trace_kind::post:
       take_slot(e);
+      break;
+    case trace_kind::post:
+      is_radix() ? restore(2) : take_slot(e);
       break;
     case trace_kind::erase: {
       trace_node_state& n = node(name_of(e));
@@ -234,13 +224,17 @@ void trace_replay::step_back() {
     }
     case trace_kind::split:
     case trace_kind::link:
+    case trace_kind::leaf:
       restore(1);
       break;
     case trace_kind::grow:
     case trace_kind::merge:
+    case trace_kind::drop:
       restore(2);
       break;
     case trace_kind::kind:
+    case trace_kind::branch:
+    case trace_kind::join:
       restore(3);
       break;
     case trace_kind::state:

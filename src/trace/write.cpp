@@ -99,7 +99,8 @@ class event_members {
   void slot() const {
     number("at", e_.at);
     key("key", e_.key);
-    if (e_.kind == trace_kind::post) name("child", e_.other, e_.level > 1);
+    if (e_.kind == trace_kind::post) name("child", e_.other, e_.level > 1 && e_.leaf_child == 0);
+    if (e_.kind == trace_kind::drop) name("child", e_.other, false);
   }
   /// Of splits and what follows from them, and of merges.
   void structure() const {
@@ -122,6 +123,20 @@ class event_members {
     name("new", e_.other, inner_);
     word("from", detail::trace_node_kind_names[e_.at >> 8]);
     word("to", detail::trace_node_kind_names[e_.at & 0xff]);
+    number("version", e_.other2);
+    if (e_.key != 0) name("above", trace_above::id(e_.key), true);
+  }
+  void leaf() const { key("key", e_.key); }
+  void branch() const {
+    number("at", e_.at);
+    name("new", e_.other, true);
+    number("level", e_.key);
+    name("child", e_.other2, e_.leaf_child == 0);
+  }
+  void join() const {
+    number("at", e_.at);
+    name("gone", e_.other, true);
+    name("child", e_.other2, e_.leaf_child == 0);
   }
   void number(const char* member, std::uint64_t n) const { out_ << ",\"" << member << "\":" << n; }
   void word(const char* member, const char* w) const { out_ << ",\"" << member << "\":\"" << w << '"'; }
@@ -267,6 +282,7 @@ void write_event(std::ostream& out, const recorded_trace& trace, std::uint64_t i
     case trace_kind::erase:
     case trace_kind::assign:
     case trace_kind::post:
+    case trace_kind::drop:
       members.slot();
       break;
     case trace_kind::split:
@@ -277,6 +293,15 @@ void write_event(std::ostream& out, const recorded_trace& trace, std::uint64_t i
       break;
     case trace_kind::kind:
       members.kind_change();
+      break;
+    case trace_kind::leaf:
+      members.leaf();
+      break;
+    case trace_kind::branch:
+      members.branch();
+      break;
+    case trace_kind::join:
+      members.join();
       break;
     case trace_kind::state:
       members.word("why", detail::trace_state_why_names[e.what]);

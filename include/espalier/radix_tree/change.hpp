@@ -12,6 +12,7 @@
 // root table, which may lead to it, has been made anew. Finds do not run beside writers.
 #pragma once
 
+#include "espalier/radix_tree/noted.hpp"
 #include "espalier/radix_tree/view.hpp"
 #include "espalier/sync/shared_memory.hpp"
 
@@ -29,7 +30,8 @@ struct radix_pools {
 };
 enum class radix_outcome : std::uint8_t { done, unchanged, no_room };
 
-template <class View>
+/// Team: who works, for traces.
+template <class View, class Team = unnoted_thread>
 class radix_changer {
   static constexpr std::uint32_t none = 0xffffffffu;
   enum class verdict : std::uint8_t { done, again, no_room };
@@ -45,8 +47,8 @@ class radix_changer {
   };
 
  public:
-  ESPALIER_HD radix_changer(const View& tree, radix_root* root, const radix_pools& pools)
-      : t_(tree), root_(root), pools_(pools) {}
+  ESPALIER_HD radix_changer(const View& tree, radix_root* root, const radix_pools& pools, const Team& team = {})
+      : t_(tree), root_(root), pools_(pools), notes_(team, tree) {}
 
   /// `leaf` holds the key and is not in the tree yet.
   template <class Key>
@@ -60,6 +62,7 @@ class radix_changer {
       if (near.is_nothing()) {
         v = plant(leaf);
       } else {
+        notes_.reach(near);
         const leaf_key other = t_.key_of(near);
         const std::uint32_t differs = first_difference(key, other);
         if (differs == same_key) return end(own, radix_outcome::unchanged);
@@ -99,6 +102,7 @@ class radix_changer {
         if (l.is_nothing()) break;
       }
       if (again) continue;
+      if (!l.is_nothing()) notes_.reach(l);
       if (l.is_nothing() || first_difference(key, t_.key_of(l)) != same_key) return end(own, radix_outcome::unchanged);
       if (remove(above, parent, own) == verdict::done) return end(own, radix_outcome::done);
     }
@@ -133,20 +137,33 @@ class radix_changer {
   template <class F>
   ESPALIER_INLINE bool look(radix_link l, std::uint32_t& version, F f) const {
     return t_.with_node(l, [&](auto& n) {
+      notes_.reach(l);
       version = shared_word{&n.head.info}.load_acquire();
-      if ((version & (radix_info::latched | radix_info::dead)) != 0) return false;
+      if ((version & (radix_info::latched | radix_info::dead)) != 0) return changed(l, 0, version);
       f(n);
       fence_acquire();
-      return shared_word{&n.head.info}.load_relaxed() == version;
+      const std::uint32_t now = shared_word{&n.head.info}.load_relaxed();
+      return now == version || changed(l, version, now);
     });
   }
   ESPALIER_INLINE bool begin(holder& top, radix_link& l) const {
+    notes_.reach({});
     const std::uint32_t version = shared_word{&root_->info}.load_acquire();
-    if ((version & radix_info::latched) != 0) return false;
+    if ((version & radix_info::latched) != 0) return changed({}, 0, version);
     l = {load_shared(&root_->link)};
     top = {{}, 0, version};
     fence_acquire();
-    return shared_word{&root_->info}.load_relaxed() == version;
+    const std::uint32_t now = shared_word{&root_->info}.load_relaxed();
+    return now == version || changed({}, version, now);
+  }
+  ESPALIER_INLINE bool changed(radix_link l, std::uint32_t seen, std::uint32_t now) const {
+    notes_.retry(l, seen, now);
+    return false;
+  }
+  /// What was seen does not fit together.
+  ESPALIER_INLINE verdict again(radix_link l) const {
+    notes_.retry(l, 0, 0);
+    return verdict::again;
   }
   /// A leaf that agrees with the key for as long as any; nothing: the tree is empty. False: look again.
   template <class Key>
@@ -176,14 +193,18 @@ class radix_changer {
     return t_.with_node(node, [](auto& n) { return &n.head.info; });
   }
   /// As it was seen, or not at all.
-  static ESPALIER_INLINE bool latch(std::uint32_t* info, std::uint32_t version) {
+  ESPALIER_INLINE bool latch(radix_link l, std::uint32_t* info, std::uint32_t version) const {
     std::uint32_t expected = version;
-    return shared_word{info}.exchange(expected, version | radix_info::latched);
+    if (!shared_word{info}.exchange(expected, version | radix_info::latched)) return changed(l, version, expected);
+    notes_.latch(l, version);
+    return true;
   }
-  static ESPALIER_INLINE void release(std::uint32_t* info, std::uint32_t version) {
+  ESPALIER_INLINE void release(radix_link l, std::uint32_t* info, std::uint32_t version) const {
+    notes_.unlatch(l, version + radix_info::one_version);
     shared_word{info}.store_release(version + radix_info::one_version);
   }
-  static ESPALIER_INLINE void release_unchanged(std::uint32_t* info, std::uint32_t version) {
+  ESPALIER_INLINE void release_unchanged(radix_link l, std::uint32_t* info, std::uint32_t version) const {
+    notes_.unlatch(l, version);
     shared_word{info}.store_release(version);
   }
   ESPALIER_INLINE void retire(radix_link l, std::uint32_t version) const {
@@ -280,9 +301,12 @@ class radix_changer {
   ESPALIER_HD verdict plant(radix_link leaf) const {
     holder top{};
     radix_link l;
-    if (!begin(top, l) || !l.is_nothing() || !latch(&root_->info, top.version)) return verdict::again;
+    if (!begin(top, l)) return verdict::again;
+    if (!l.is_nothing()) return again({});
+    if (!latch({}, &root_->info, top.version)) return verdict::again;
+    notes_.hang({}, 0, leaf);
     store_shared(&root_->link, leaf.word);
-    release(&root_->info, top.version);
+    release({}, &root_->info, top.version);
     return verdict::done;
   }
   template <class Key>
@@ -290,7 +314,8 @@ class radix_changer {
                                 spares& own) const {
     holder parent{};
     radix_link l;
-    if (!begin(parent, l) || l.is_nothing()) return verdict::again;
+    if (!begin(parent, l)) return verdict::again;
+    if (l.is_nothing()) return again({});
     while (l.is_node()) {
       std::uint32_t version, at = 0;
       radix_link next;
@@ -303,8 +328,8 @@ class radix_changer {
           }))
         return verdict::again;
       if (at > differs) break;
-      if (at == differs) return next.is_nothing() ? add(parent, {l, symbol, version}, leaf, own) : verdict::again;
-      if (next.is_nothing()) return verdict::again;
+      if (at == differs) return next.is_nothing() ? add(parent, {l, symbol, version}, leaf, own) : again(l);
+      if (next.is_nothing()) return again(l);
       parent = {l, symbol, version};
       l = next;
     }
@@ -315,15 +340,17 @@ class radix_changer {
                             unsigned symbol, radix_link leaf, spares& own) const {
     if (!take(radix_kind::node4, own)) return verdict::no_room;
     std::uint32_t* const info = info_of(parent.node);
-    if (!latch(info, parent.version)) return verdict::again;
+    if (!latch(parent.node, info, parent.version)) return verdict::again;
     const radix_link made = use(radix_kind::node4, own);
     radix_node4& n = t_.node4[made.index()];
     store_shared(&n.head.at, at);
+    notes_.branch(parent.node, parent.symbol, made, at, below);
     put_child(n, symbol_below, below);
+    notes_.hang(made, symbol, leaf);
     put_child(n, symbol, leaf);
     store_shared(&n.head.info, 2 * radix_info::one_child);
     set_child(parent, made);
-    release(info, parent.version);
+    release(parent.node, info, parent.version);
     return verdict::done;
   }
   /// One more child for a node.
@@ -333,9 +360,10 @@ class radix_changer {
       const bool has_end = !radix_link{load_shared(&n.head.end.word)}.is_nothing();
       const unsigned bytes = radix_info::count(node.version) - (has_end ? 1 : 0);
       if (node.symbol == end_symbol || bytes < node_type::room) {
-        if (!latch(&n.head.info, node.version)) return verdict::again;
+        if (!latch(node.node, &n.head.info, node.version)) return verdict::again;
+        notes_.hang(node.node, node.symbol, leaf);
         put_child(n, node.symbol, leaf);
-        release(&n.head.info, node.version + radix_info::one_child);
+        release(node.node, &n.head.info, node.version + radix_info::one_child);
         return verdict::done;
       }
       if constexpr (node_type::kind == radix_kind::node256) {
@@ -353,25 +381,31 @@ class radix_changer {
                               spares& own) const {
     if (!take(Kind, own)) return verdict::no_room;
     std::uint32_t* const info = info_of(parent.node);
-    if (!latch(info, parent.version)) return verdict::again;
-    if (!latch(&n.head.info, node.version)) {
-      release_unchanged(info, parent.version);
+    if (!latch(parent.node, info, parent.version)) return verdict::again;
+    if (!latch(node.node, &n.head.info, node.version)) {
+      release_unchanged(parent.node, info, parent.version);
       return verdict::again;
     }
     const radix_link made = use(Kind, own);
+    notes_.kind(parent.node, node.node, made);
     t_.with_node(made, [&](auto& to) {
       store_shared(&to.head.at, n.head.at);
       each_child(n, end_symbol, [&](unsigned symbol, radix_link child) {
         if (!without || symbol != node.symbol) put_child(to, symbol, child);
         return true;
       });
-      if (!without) put_child(to, node.symbol, leaf);
+      if (!without) {
+        notes_.hang(made, node.symbol, leaf);
+        put_child(to, node.symbol, leaf);
+      } else {
+        notes_.drop(made, node.node, node.symbol);
+      }
       const unsigned count = radix_info::count(node.version) + (without ? 0 : 2) - 1;
       store_shared(&to.head.info, count * radix_info::one_child);
     });
     set_child(parent, made);
     retire(node.node, node.version);
-    release(info, parent.version);
+    release(parent.node, info, parent.version);
     return verdict::done;
   }
 
@@ -379,9 +413,10 @@ class radix_changer {
   /// The child that `parent` holds.
   ESPALIER_HD verdict remove(const holder& above, const holder& parent, spares& own) const {
     if (parent.node.is_nothing()) {
-      if (!latch(&root_->info, parent.version)) return verdict::again;
+      if (!latch({}, &root_->info, parent.version)) return verdict::again;
+      notes_.drop_from_root(&root_->link);
       store_shared(&root_->link, std::uint32_t{none});
-      release(&root_->info, parent.version);
+      release({}, &root_->info, parent.version);
       return verdict::done;
     }
     return t_.with_node(parent.node, [&](auto& n) {
@@ -397,9 +432,10 @@ class radix_changer {
           if (v != verdict::no_room) return v;
         }
       }
-      if (!latch(&n.head.info, parent.version)) return verdict::again;
+      if (!latch(parent.node, &n.head.info, parent.version)) return verdict::again;
+      notes_.drop(parent.node, parent.node, parent.symbol);
       drop_child(n, parent.symbol);
-      release(&n.head.info, parent.version - radix_info::one_child);
+      release(parent.node, &n.head.info, parent.version - radix_info::one_child);
       return verdict::done;
     });
   }
@@ -413,9 +449,9 @@ class radix_changer {
   template <class Node>
   ESPALIER_HD verdict join(const holder& above, const holder& parent, Node& n) const {
     std::uint32_t* const info = info_of(above.node);
-    if (!latch(info, above.version)) return verdict::again;
-    if (!latch(&n.head.info, parent.version)) {
-      release_unchanged(info, above.version);
+    if (!latch(above.node, info, above.version)) return verdict::again;
+    if (!latch(parent.node, &n.head.info, parent.version)) {
+      release_unchanged(above.node, info, above.version);
       return verdict::again;
     }
     radix_link other;
@@ -423,15 +459,18 @@ class radix_changer {
       if (symbol != parent.symbol) other = child;
       return true;
     });
+    notes_.drop(parent.node, parent.node, parent.symbol);
+    notes_.join(above.node, above.symbol, parent.node, other);
     set_child(above, other);
     retire(parent.node, parent.version);
-    release(info, above.version);
+    release(above.node, info, above.version);
     return verdict::done;
   }
 
   const View& t_;
   radix_root* root_;
   radix_pools pools_;
+  radix_notes<Team, View> notes_;
 };
 
 }  // namespace espalier

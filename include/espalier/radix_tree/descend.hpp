@@ -1,23 +1,10 @@
 // descend.hpp - from a key to its leaf, and to the place of a key that is not there. Written once for every team.
 #pragma once
 
+#include "espalier/radix_tree/noted.hpp"
 #include "espalier/radix_tree/view.hpp"
-#include "espalier/trace/note.hpp"
 
 namespace espalier {
-
-/// How traces of trees with keys of eight bytes name nodes: inner nodes of all kinds are numbered together, behind the
-/// root's number 0, and a node that branches at byte `at` is of level 8 - at, so that levels fall on every way down.
-struct radix_trace {
-  static constexpr std::uint32_t root_level = 9;
-  [[nodiscard]] static ESPALIER_INLINE trace_node root() { return {0, root_level}; }
-  [[nodiscard]] static ESPALIER_INLINE std::uint32_t number(radix_link l) {
-    return l.is_node() ? 1 + 4 * l.index() + static_cast<std::uint32_t>(l.kind()) : l.index();
-  }
-  [[nodiscard]] static ESPALIER_INLINE trace_node node(radix_link l, std::uint32_t at) {
-    return {number(l), at < 8 ? 8 - at : 1};
-  }
-};
 
 template <class Team, class View>
 struct radix_searcher {

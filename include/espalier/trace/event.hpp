@@ -20,12 +20,16 @@ enum class trace_kind : std::uint8_t {
   assign,   ///< node, at, key
   split,    ///< node, other: the new one, at: slots kept
   link,     ///< node, other: its right neighbour, at: slots kept, key: its high key
-  post,     ///< node, at, key, other: child
+  post,     ///< node, at, key, other: child, leaf_child
   grow,     ///< node, other: left, other2: right, at: slots kept, key: separator, key2: high key of the left one
   merge,    ///< node, other: the dead one, at: elements moved, key: the high key that node had
   retry,    ///< node, what: trace_why
-  kind,     ///< node, other: its successor, at: kind before << 8 | kind after
+  kind,     ///< node, other: its successor, other2: its version, at: kind before << 8 | kind after, key: trace_above
   state,    ///< other: which of the states that the trace carries, what: trace_state_why
+  leaf,     ///< node, key
+  branch,   ///< node, at, other: the new one, key: its level, other2: child, leaf_child
+  drop,     ///< node, at, key, other: the leaf that goes
+  join,     ///< node, at, other: the one that goes, other2: the child that takes its place, leaf_child
 };
 
 enum class trace_op : std::uint8_t { find, insert, assign, update, erase, range };
@@ -47,8 +51,8 @@ struct trace_event {
   std::uint32_t at = 0;
   trace_kind kind = trace_kind::begin;
   std::uint8_t what = 0;
-  std::uint8_t level = 0;  ///< of node; 0: a leaf
-  std::uint8_t unused = 0;
+  std::uint8_t level = 0;       ///< of node; 0: a leaf
+  std::uint8_t leaf_child = 0;  ///< 1: the child is a leaf, whatever the level of the node (radix trees)
 
   friend bool operator==(const trace_event&, const trace_event&) = default;
 };
@@ -58,6 +62,14 @@ static_assert(sizeof(trace_event) == 48);
 struct trace_node {
   std::uint32_t id;
   std::uint32_t level;  ///< 0: leaf
+};
+
+/// The inner node that leads to the one whose kind changes, in the event's key; 0: not told.
+struct trace_above {
+  [[nodiscard]] static ESPALIER_INLINE std::uint64_t of(std::uint32_t id) { return std::uint64_t{id} + 1; }
+  [[nodiscard]] static ESPALIER_INLINE std::uint32_t id(std::uint64_t key) {
+    return static_cast<std::uint32_t>(key - 1);
+  }
 };
 
 /// Events by name, so that algorithms read like the table in docs/trace-format.md.

@@ -36,10 +36,19 @@ class trace_replay {
   void grow(const trace_event& e);
   void merge(const trace_event& e);
   void rename(const trace_event& e);
+  /// A node that a team only looked at.
+  void met(const trace_event& e) const;
+  // Of radix trees, replay_radix.cpp:
+  void new_leaf(const trace_event& e);
+  void post_radix(const trace_event& e);
+  void branch(const trace_event& e);
+  void drop(const trace_event& e);
+  void join(const trace_event& e);
   void put_slot(const trace_event& e);
   void take_slot(const trace_event& e);
   void save(trace_name n);
   void restore(std::size_t count);
+  [[nodiscard]] bool is_radix() const { return trace_.header.index == "radix"; }
   [[nodiscard]] trace_node_state& node(trace_name n);
 
   const recorded_trace& trace_;

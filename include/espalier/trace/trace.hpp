@@ -74,9 +74,9 @@ inline constexpr const char* trace_state_why_names[] = {"maintain", "write"};
 inline constexpr const char* trace_by_names[] = {"root", "child", "link", "lane", "again"};
 inline constexpr const char* trace_node_kind_names[] = {"plain",   "node4", "node16", "node48",
                                                         "node256", "leaf",  "root"};
-inline constexpr const char* trace_kind_names[] = {"begin", "end",    "reach", "latch", "unlatch", "insert",
-                                                   "erase", "assign", "split", "link",  "post",    "grow",
-                                                   "merge", "retry",  "kind",  "state"};
+inline constexpr const char* trace_kind_names[] = {"begin",  "end",   "reach", "latch",  "unlatch", "insert", "erase",
+                                                   "assign", "split", "link",  "post",   "grow",    "merge",  "retry",
+                                                   "kind",   "state", "leaf",  "branch", "drop",    "join"};
 
 }  // namespace detail
 }  // namespace espalier

@@ -1,0 +1,100 @@
+// radix_work.hpp - operations on a radix tree by traced teams: the text that threads and tiles share.
+#pragma once
+
+#include "espalier/radix_tree/change.hpp"
+#include "espalier/radix_tree/descend.hpp"
+#include "espalier/trace/note.hpp"
+
+namespace espalier::explorer {
+
+using numbers_view = radix_view<8>;  ///< of numbers as keys of 8 bytes
+
+/// Bytes of key i of a batch of such keys.
+[[nodiscard]] ESPALIER_INLINE byte_key_view number_key(const std::uint8_t* bytes, std::uint64_t i) {
+  return {bytes + 8 * i, 8};
+}
+
+/// Worker w asks for the keys at w, w + workers, ... one after the other. Of writes it does those that hang no leaf
+/// into the tree and take none out of it; the others it leaves to note_changes.
+struct radix_work {
+  static constexpr std::uint8_t left_over = 0xff;
+
+  numbers_view tree;
+  trace_ring ring;
+  trace_op op;
+  const std::uint8_t* keys;  ///< 8 bytes each
+  std::uint64_t n;
+  std::uint64_t to;
+  std::uint64_t workers;
+  std::uint8_t* results;  ///< trace_result for each key, or left_over
+  std::uint64_t* found;   ///< the first elements of a range, and
+  std::uint64_t most_found;
+  std::uint64_t* count;  ///< how many it has
+
+  template <class Team>
+  ESPALIER_HD void operator()(Team plain, std::size_t w) const {
+    const traced_team<Team> team(plain, ring, static_cast<std::uint32_t>(w));
+    for (std::uint64_t i = w; i < n; i += workers) {
+      const byte_key_view key = number_key(keys, i);
+      if (op == trace_op::insert || op == trace_op::assign || op == trace_op::erase) {
+        const bool there = !radix_searcher<Team, numbers_view>::find(plain, tree, key).is_nothing();
+        if (there == (op == trace_op::erase)) {
+          results[i] = left_over;
+          continue;
+        }
+      }
+      note(team, trace::begin(op, key.word(0), to));
+      std::uint64_t seen = 0;
+      const trace_result r = op == trace_op::range ? range(team, key, seen) : one(team, key);
+      note(team, trace::end(op, r, seen));
+      results[i] = static_cast<std::uint8_t>(r);
+    }
+  }
+
+ private:
+  template <class Team>
+  ESPALIER_HD trace_result one(const Team& team, const byte_key_view& key) const {
+    const radix_link leaf = radix_searcher<Team, numbers_view>::find(team, tree, key);
+    const bool there = !leaf.is_nothing(), assigns = op == trace_op::assign || op == trace_op::update;
+    if (there && assigns) note(team, trace::assign(trace::leaf(radix_trace::number(leaf)), 0, key.word(0)));
+    return there && op != trace_op::insert && op != trace_op::assign ? trace_result::done : trace_result::unchanged;
+  }
+  template <class Team>
+  ESPALIER_HD trace_result range(const Team& team, const byte_key_view& from, std::uint64_t& seen) const {
+    bool there;
+    for (std::uint64_t r = radix_searcher<Team, numbers_view>::rank(team, tree, from, there); r < tree.size; ++r) {
+      const radix_link leaf = tree.leaf_at(r);
+      const std::uint64_t key = tree.key_of(leaf).word(0);
+      if (key > to) break;
+      note(team, trace::reach(trace::leaf(radix_trace::number(leaf))));
+      if (seen < most_found) found[seen] = key;
+      ++seen;
+    }
+    *count = seen;
+    return seen != 0 ? trace_result::done : trace_result::unchanged;
+  }
+};
+
+/// Worker w does elements w, w + workers, ... of a step of the library that changes nodes (radix_tree/in_place.hpp).
+template <class Step>
+struct note_changes {
+  Step step;
+  trace_ring ring;
+  trace_op op;
+  std::size_t n;
+  std::size_t workers;
+
+  template <class Team>
+  ESPALIER_HD void operator()(Team plain, std::size_t w) const {
+    const traced_team<Team> team(plain, ring, static_cast<std::uint32_t>(w));
+    for (std::size_t i = w; i < n; i += workers) {
+      note(team, trace::begin(op, step.key(i).word(0)));
+      const radix_outcome outcome = step.by(team, i);
+      note(team, trace::end(op, outcome == radix_outcome::done        ? trace_result::done
+                                : outcome == radix_outcome::unchanged ? trace_result::unchanged
+                                                                      : trace_result::no_room));
+    }
+  }
+};
+
+}  // namespace espalier::explorer

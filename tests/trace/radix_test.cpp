@@ -1,0 +1,235 @@
+// radix_test.cpp - traces of radix trees: what writers tell rebuilds the tree that is in memory, forwards and
+// backwards.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "explorer/live_tree.hpp"
+#include "explorer/read_trace.hpp"
+#include "support/less_work.hpp"
+#include "trace/traced.hpp"
+
+namespace espalier::test {
+namespace {
+
+using number_list = std::vector<std::uint64_t>;
+
+/// A radix tree, all that its teams told, and the tree as it was in memory after each call.
+struct radix_run {
+  std::unique_ptr<explorer::live_tree> tree;
+  trace_recorder recorder{device::cpu(1), std::uint64_t{1} << 20};
+  recorded_trace trace;
+  std::vector<std::pair<std::uint64_t, trace_state>> seen;
+  std::set<std::uint64_t> keys;
+
+  explicit radix_run(const number_list& first = {})
+      : tree(explorer::make_live_tree(device::cpu(1), {"radix", "", "", 0, first})), keys(first.begin(), first.end()) {
+    trace.header = tree->header();
+    trace.start = tree->state();
+    seen.emplace_back(0, trace.start);
+  }
+  explorer::live_outcome run(trace_op op, const number_list& some, unsigned workers = 1) {
+    const auto outcome = tree->run({op, some, 0, workers}, recorder.ring());
+    append(trace, recorder.take());
+    trace.lost = recorder.lost();
+    seen.emplace_back(trace.events.size(), tree->state());
+    for (const std::uint64_t k : some) {
+      if (op == trace_op::insert || op == trace_op::assign) keys.insert(k);
+      if (op == trace_op::erase) keys.erase(k);
+    }
+    return outcome;
+  }
+  [[nodiscard]] std::map<trace_kind, unsigned> kinds() const {
+    std::map<trace_kind, unsigned> counted;
+    for (const trace_event& e : trace.events) ++counted[e.kind];
+    return counted;
+  }
+};
+
+std::set<std::uint64_t> keys_of_leaves(const trace_state& state) {
+  std::set<std::uint64_t> keys;
+  for (const auto& [name, node] : state.nodes) {
+    if (!name.inner) keys.insert(node.keys.begin(), node.keys.end());
+  }
+  return keys;
+}
+
+void expect_retold(const radix_run& run) {
+  ASSERT_EQ(run.trace.lost, 0u);
+  trace_replay replay(run.trace);
+  for (const auto& [position, state] : run.seen) {
+    replay.go(position);
+    ASSERT_TRUE(replay.state() == state) << "forwards, at position " << position;
+  }
+  ASSERT_EQ(keys_of_leaves(replay.state()), run.keys);
+  for (auto at = run.seen.rbegin(); at != run.seen.rend(); ++at) {
+    replay.go(at->first);
+    ASSERT_TRUE(replay.state() == at->second) << "backwards, at position " << at->first;
+  }
+}
+
+number_list dense(std::uint64_t n, std::uint64_t step = 1) {
+  number_list keys;
+  for (std::uint64_t i = 0; i < n; ++i) keys.push_back(i * step);
+  return keys;
+}
+
+TEST(RadixTrace, ANodeGrowsThroughAllKindsAndShrinksAgain) {
+  radix_run run;
+  run.run(trace_op::insert, dense(256));
+  EXPECT_EQ(run.kinds()[trace_kind::kind], 3u);
+  run.run(trace_op::erase, dense(256));
+  EXPECT_EQ(run.kinds()[trace_kind::kind], 6u);
+  EXPECT_EQ(run.kinds()[trace_kind::join], 1u);
+  EXPECT_EQ(run.kinds()[trace_kind::leaf], 256u);
+  EXPECT_EQ(run.kinds()[trace_kind::drop], 256u);
+  expect_retold(run);
+}
+
+TEST(RadixTrace, NodesGetBetweenOthersAndGo) {
+  radix_run run({0});
+  run.run(trace_op::insert, {~std::uint64_t{0}, std::uint64_t{1} << 56, std::uint64_t{1} << 40, 1, 256, 65536});
+  EXPECT_GE(run.kinds()[trace_kind::branch], 5u);
+  run.run(trace_op::erase, {1, 0, 65536, 256});
+  EXPECT_GE(run.kinds()[trace_kind::join], 3u);
+  expect_retold(run);
+}
+
+TEST(RadixTrace, WhatChangesNothingIsToldToo) {
+  radix_run run({1, 2, 3});
+  run.run(trace_op::insert, {2, 4, 4});
+  run.run(trace_op::erase, {9});
+  run.run(trace_op::assign, {1, 8});
+  run.run(trace_op::find, {8, 9});
+  std::vector<std::string> told;
+  for (const trace_event& e : run.trace.events) {
+    if (e.kind == trace_kind::end)
+      told.push_back(std::string(detail::trace_op_names[e.what]) + ' ' + detail::trace_result_names[e.at]);
+  }
+  EXPECT_EQ(told, (std::vector<std::string>{"insert unchanged", "insert done", "insert unchanged", "erase unchanged",
+                                            "assign unchanged", "assign done", "find done", "find unchanged"}));
+  EXPECT_EQ(run.kinds()[trace_kind::assign], 1u);
+  expect_retold(run);
+}
+
+TEST(RadixTrace, EveryLatchIsGivenBackAndOnlyItsHolderChangesTheNode) {
+  radix_run run;
+  run.run(trace_op::insert, dense(300, 7919));
+  run.run(trace_op::erase, dense(200, 7919), 3);
+  std::map<std::uint32_t, std::uint32_t> holders;  // of inner nodes, by number
+  std::set<std::uint32_t> made;                    // and not told to others yet
+  for (const trace_event& e : run.trace.events) {
+    switch (e.kind) {
+      case trace_kind::latch:
+        EXPECT_TRUE(holders.emplace(e.node, e.team).second);
+        break;
+      case trace_kind::unlatch:
+        EXPECT_EQ(holders.erase(e.node), 1u);
+        made.clear();
+        break;
+      case trace_kind::kind:
+        EXPECT_EQ(holders.at(e.node), e.team);
+        EXPECT_EQ(holders.at(trace_above::id(e.key)), e.team);
+        holders.erase(e.node);
+        made.insert(e.other);
+        break;
+      case trace_kind::branch:
+        EXPECT_EQ(holders.at(e.node), e.team);
+        made.insert(e.other);
+        break;
+      case trace_kind::post:
+      case trace_kind::drop:
+        EXPECT_TRUE(made.contains(e.node) || holders.at(e.node) == e.team);
+        break;
+      case trace_kind::join:
+        EXPECT_EQ(holders.at(e.node), e.team);
+        EXPECT_EQ(holders.at(e.other), e.team);
+        holders.erase(e.other);
+        break;
+      default:
+        break;
+    }
+  }
+  EXPECT_TRUE(holders.empty());
+}
+
+TEST(RadixTrace, OfThreadsThatMeet) {
+  for (unsigned round = 0; round < 20 / less_work; ++round) {
+    radix_run run(dense(20, 3));
+    number_list keys;
+    for (std::uint64_t i = 0; i < 800; ++i) keys.push_back((i * 7919 + round) % 1000);
+    run.run(trace_op::insert, keys, 4);
+    run.run(trace_op::find, keys, 3);
+    keys.resize(500);
+    run.run(trace_op::erase, keys, 4);
+    ASSERT_NO_FATAL_FAILURE(expect_retold(run));
+  }
+}
+
+RC_GTEST_PROP(RadixTraceProperty, RandomRuns, ()) {
+  const auto spread = *rc::gen::element(0u, 7u, 29u, 52u);
+  const auto some = rc::gen::map(rc::gen::container<number_list>(rc::gen::inRange<std::uint64_t>(0, 600)),
+                                 [spread](number_list keys) {
+                                   for (auto& k : keys) k = k << spread | k;
+                                   return keys;
+                                 });
+  radix_run run(*some);
+  const auto calls = *rc::gen::inRange(1, 12);
+  for (int i = 0; i < calls; ++i) {
+    const auto op = *rc::gen::element(trace_op::insert, trace_op::insert, trace_op::assign, trace_op::erase,
+                                      trace_op::update, trace_op::find);
+    const auto keys = *rc::gen::resize(200, some);
+    if (!keys.empty()) run.run(op, keys, *rc::gen::element(1u, 1u, 2u, 4u));
+  }
+  expect_retold(run);
+  RC_ASSERT(!testing::Test::HasFatalFailure());
+}
+
+recorded_trace a_radix_trace() {
+  radix_run run(dense(5, 1000));
+  run.run(trace_op::insert, dense(60), 2);
+  run.run(trace_op::erase, dense(60));
+  run.trace.final = run.tree->state();
+  return run.trace;
+}
+
+TEST(RadixTrace, IsWrittenAndReadAgain) {
+  const recorded_trace written = a_radix_trace();
+  std::ostringstream text, again;
+  write_trace(text, written);
+  std::istringstream in(text.str());
+  const recorded_trace read = explorer::read_trace(in);
+  write_trace(again, read);
+  EXPECT_EQ(again.str(), text.str());
+}
+
+TEST(RadixTrace, AnyEventThatIsMissingIsNoticed) {
+  const recorded_trace whole = a_radix_trace();
+  const auto leads_there = [](const recorded_trace& trace) {
+    trace_replay replay(trace);
+    try {
+      replay.go(trace.events.size());
+    } catch (const error&) {
+      return false;
+    }
+    return replay.state() == trace.final;
+  };
+  ASSERT_TRUE(leads_there(whole));
+  for (const trace_kind kind : {trace_kind::latch, trace_kind::unlatch, trace_kind::post, trace_kind::kind,
+                                trace_kind::leaf, trace_kind::branch, trace_kind::drop, trace_kind::join}) {
+    recorded_trace without = whole;
+    const auto first = std::find_if(without.events.begin(), without.events.end(),
+                                    [kind](const trace_event& e) { return e.kind == kind; });
+    ASSERT_NE(first, without.events.end()) << detail::trace_kind_names[static_cast<unsigned>(kind)];
+    without.events.erase(first);
+    EXPECT_FALSE(leads_there(without)) << detail::trace_kind_names[static_cast<unsigned>(kind)];
+  }
+}
+
+}  // namespace
+}  // namespace espalier::test
