@@ -140,8 +140,6 @@ class trace_run {
 
 }  // namespace
 
-void write_blink_trace(const options& what, std::ostream& out) {
-  write_trace(out, trace_run(what, choose_device(what))());
-}
+recorded_trace record_blink_trace(const options& what) { return trace_run(what, choose_device(what))(); }
 
 }  // namespace espalier::bench

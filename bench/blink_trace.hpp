@@ -3,17 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 
 #include "bench/options.hpp"
+#include "espalier/trace/trace.hpp"
 
 namespace espalier::bench {
 
 inline constexpr std::uint64_t most_traced_keys = 4096;
 inline constexpr std::uint64_t most_traced_operations = 512;
 
-/// The first shape, distribution and size of a run. The file says what was left out. Throws bad_arguments if that shape
+/// The first shape, distribution and size of a run. The trace says what was left out. Throws bad_arguments if that shape
 /// has no hooks.
-void write_blink_trace(const options& what, std::ostream& out);
+[[nodiscard]] recorded_trace record_blink_trace(const options& what);
 
 }  // namespace espalier::bench

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -274,17 +275,19 @@ int run(const bench::raw_options& raw, const std::string& command_line) {
   const writer write = writer_for(raw.format);
   bench::options what = bench::parse_options(raw);
   what.command = command_line;
+  // Recorded before any file is opened: a tree that cannot be traced leaves none behind.
+  std::optional<recorded_trace> trace;
+  if (!raw.trace.empty()) trace = bench::record_blink_trace(what);
   // Opened first: a path that cannot be written must not cost an hour of measuring.
   std::ofstream file;
   if (!raw.out.empty()) {
     file.open(raw.out);
     if (!file) throw bad_arguments(fmt::format("--out: '{}' cannot be written.", raw.out));
   }
-  std::ofstream trace;
-  if (!raw.trace.empty()) {
-    trace.open(raw.trace);
-    if (!trace) throw bad_arguments(fmt::format("--trace: '{}' cannot be written.", raw.trace));
-    bench::write_blink_trace(what, trace);
+  if (trace) {
+    std::ofstream out(raw.trace);
+    if (!out) throw bad_arguments(fmt::format("--trace: '{}' cannot be written.", raw.trace));
+    write_trace(out, *trace);
   }
   const bench::report result = bench::run_benchmarks(what);
   write(result, raw.out.empty() ? std::cout : file);

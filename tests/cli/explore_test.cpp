@@ -70,7 +70,12 @@ TEST_F(explore_cli, bench_writes_a_bounded_trace_and_says_what_it_left_out) {
 }
 
 TEST_F(explore_cli, bench_refuses_shapes_without_hooks) {
-  expect_refused("bench --index blink --policy none --trace " + file("x"), "hooks");
+  expect_refused("bench --index blink --policy none --trace " + file("x") + " --out " + file("y"), "hooks");
+  EXPECT_FALSE(std::filesystem::exists(file("x"))) << "nothing was recorded, so nothing is left behind";
+  EXPECT_FALSE(std::filesystem::exists(file("y")));
+  std::ofstream(file("kept")) << "an earlier trace";
+  expect_refused("bench --index blink --policy none --trace " + file("kept"), "hooks");
+  EXPECT_EQ(std::filesystem::file_size(file("kept")), 16u);
   expect_refused("bench --index blink --trace " + file("no/such/folder"), "--trace");
 }
 
