@@ -56,6 +56,7 @@ class radix_changer {
     spares own;
     for (unsigned turn = 0;; ++turn) {
       if (turn != 0) pause(turn);
+      notes_.attempt(turn);
       radix_link near;
       if (!nearest(key, near)) continue;
       verdict v;
@@ -79,6 +80,7 @@ class radix_changer {
     spares own;
     for (unsigned turn = 0;; ++turn) {
       if (turn != 0) pause(turn);
+      notes_.attempt(turn);
       holder above{}, parent{};
       radix_link l;
       if (!begin(parent, l)) continue;

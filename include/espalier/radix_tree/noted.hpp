@@ -33,6 +33,7 @@ template <class Team, class View>
 class radix_notes {
  public:
   ESPALIER_INLINE radix_notes(const Team&, const View&) {}
+  ESPALIER_INLINE void attempt(unsigned) const {}
   ESPALIER_INLINE void reach(radix_link) const {}
   ESPALIER_INLINE void retry(radix_link, std::uint32_t, std::uint32_t) const {}
   ESPALIER_INLINE void latch(radix_link, std::uint32_t) const {}
@@ -50,6 +51,8 @@ class radix_notes<traced_team<Base>, View> {
  public:
   ESPALIER_INLINE radix_notes(const traced_team<Base>& team, const View& tree) : team_(team), t_(tree) {}
 
+  /// A new attempt to get through, from the root; not each of them tells where it goes.
+  ESPALIER_HD void attempt(unsigned turn) const { team_ = on_attempt(team_, turn); }
   ESPALIER_HD void reach(radix_link l) const { note(team_, trace::reach(name(l))); }
   /// It was looked at under `expected`; `found` is what stands there.
   ESPALIER_HD void retry(radix_link l, std::uint32_t expected, std::uint32_t found) const {
@@ -57,6 +60,7 @@ class radix_notes<traced_team<Base>, View> {
     note(team_, trace::retry(name(l), busy ? trace_why::busy : trace_why::changed));
   }
   ESPALIER_HD void latch(radix_link l, std::uint32_t info) const {
+    if (team_.quiet) note(on_attempt(team_, 0), trace::reach(name(l)));
     note(team_, trace::latch(name(l), radix_trace::version(info)));
   }
   /// `info` holds from now on.
@@ -126,7 +130,7 @@ class radix_notes<traced_team<Base>, View> {
     return below;
   }
 
-  traced_team<Base> team_;
+  mutable traced_team<Base> team_;
   const View& t_;
 };
 
