@@ -184,7 +184,7 @@ export class live_panel {
     this.#show_slots(header.slots);
     this.host.querySelector('#fill').value = fill?.n ?? 0;
     if (fill) this.host.querySelector('#fill-order').value = fill.order;
-    const changes = header.index === 'blink' || header.index === 'radix';
+    const changes = header.protocol !== 'none' || header.index === 'radix';
     for (const button of this.host.querySelectorAll('button[value="insert"], button[value="erase"]')) {
       button.disabled = !changes;
       button.title = changes ? '' : 'This tree is not changed once it is built; look keys up, or choose another tree.';
@@ -192,7 +192,7 @@ export class live_panel {
     for (const option of this.host.querySelectorAll('#series-op option'))
       option.disabled = !changes && option.value !== 'find';
     if (!changes) this.host.querySelector('#series-op').value = 'find';
-    this.host.querySelector('#maintain').disabled = header.index !== 'blink';
+    this.host.querySelector('#maintain').disabled = header.protocol === 'none';
   }
 
   #show_slots(wish) {

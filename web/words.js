@@ -83,18 +83,18 @@ export const sentence = (e, header) => `${team_name(header)} ${e.w} ${deed(e, he
 const index_names = {
   blink: 'B-link tree',
   radix: 'Radix tree',
-  static: 'Static tree',
-  hybrid: 'Hybrid tree'
+  static: 'Static tree'
 };
 
 export function tree_name(header) {
   if (header.index === 'blink' && header.protocol === 'couple') return 'B+tree (latch coupling)';
+  if (header.index === 'hybrid') return `Hybrid tree (${header.protocol === 'none' ? 'implicit' : 'regular'} layout)`;
   return index_names[header.index] ?? header.index;
 }
 
 export function describe(header) {
   const said = [tree_name(header)];
-  if (header.index === 'blink' && header.upper === 'express') said.push('express lane');
+  if (header.upper === 'express') said.push('express lane');
   if (header.index !== 'radix') said.push(`${header.slots} slots`);
   said.push({cpu: 'CPU', gpu: 'GPU'}[header.device] ?? header.device);
   return said.join(', ');

@@ -34,7 +34,8 @@ struct explore_options {
 const char* explore_footer =
     "The page shows a tree level by level while a trace of it is played, stepped and turned back, and lets you try\n"
     "trees out: the library itself runs behind it. Live trees have u64 keys; B-link trees with hooks are compiled\n"
-    "with protocol link or couple and 8 or 12 slots. Traces come from `espalier bench --index blink --trace FILE`\n"
+    "with protocol link or couple and 8 or 12 slots. Of a hybrid tree the part in host memory is shown, in either\n"
+    "layout. Traces come from `espalier bench --index blink --trace FILE`\n"
     "or from your program (espalier/trace/trace.hpp); two of them are shown side by side.\n"
     "Nothing but this machine can reach the page unless --host says otherwise; whoever reaches it can use it.\n\n"
     "Examples:\n"

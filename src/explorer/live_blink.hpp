@@ -21,12 +21,14 @@ class live_blink final : public live_tree {
   using view = blink_view<std::uint64_t, 8, N>;
 
  public:
-  live_blink(const device& where, const std::vector<std::uint64_t>& keys)
-      : tree_(detail::build_blink_index(where, {scalar_kind::u64, scalar_kind::u64, 8}, {P, U, N}, keys.data(),
-                                        keys.data(), keys.size(), {}, where.default_stream())) {}
+  live_blink(const device& where, const live_request& r)
+      : index_(r.index),
+        tree_(detail::build_blink_index(where, {scalar_kind::u64, scalar_kind::u64, 8}, {P, U, N}, r.keys.data(),
+                                        r.keys.data(), r.keys.size(), {}, where.default_stream())) {}
 
   [[nodiscard]] trace_header header() const override {
     trace_header header = detail::blink_trace_header(*tree_);
+    header.index = index_;
     header.team = Launcher::team_name();
     return header;
   }
@@ -66,6 +68,7 @@ class live_blink final : public live_tree {
   }
 
  private:
+  std::string index_;
   std::unique_ptr<detail::blink_index> tree_;
 };
 
@@ -76,19 +79,19 @@ template <class Launcher>
     return r.protocol == protocol_name && r.upper == upper_name && r.slots == slots;
   };
   if (is("link", "classic", 12))
-    return std::make_unique<live_blink<Launcher, protocol::link, upper::classic, 12>>(where, r.keys);
+    return std::make_unique<live_blink<Launcher, protocol::link, upper::classic, 12>>(where, r);
   if (is("link", "express", 12))
-    return std::make_unique<live_blink<Launcher, protocol::link, upper::express, 12>>(where, r.keys);
+    return std::make_unique<live_blink<Launcher, protocol::link, upper::express, 12>>(where, r);
   if (is("couple", "classic", 12))
-    return std::make_unique<live_blink<Launcher, protocol::couple, upper::classic, 12>>(where, r.keys);
+    return std::make_unique<live_blink<Launcher, protocol::couple, upper::classic, 12>>(where, r);
   if constexpr (!Launcher::on_gpu) {
     if (is("link", "classic", 8))
-      return std::make_unique<live_blink<Launcher, protocol::link, upper::classic, 8>>(where, r.keys);
+      return std::make_unique<live_blink<Launcher, protocol::link, upper::classic, 8>>(where, r);
     if (is("couple", "classic", 8))
-      return std::make_unique<live_blink<Launcher, protocol::couple, upper::classic, 8>>(where, r.keys);
+      return std::make_unique<live_blink<Launcher, protocol::couple, upper::classic, 8>>(where, r);
   }
   if (is("link", "express", 8))
-    return std::make_unique<live_blink<Launcher, protocol::link, upper::express, 8>>(where, r.keys);
+    return std::make_unique<live_blink<Launcher, protocol::link, upper::express, 8>>(where, r);
   return nullptr;
 }
 

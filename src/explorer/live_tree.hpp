@@ -64,7 +64,8 @@ class live_tree {
 // One per index.
 [[nodiscard]] std::unique_ptr<live_tree> make_live_blink(const device& where, const live_request& request);
 [[nodiscard]] std::unique_ptr<live_tree> make_live_radix(const device& where, const live_request& request);
-/// A static tree; or, as `hybrid`, the implicit layout of the hybrid tree, whose host side is one.
+/// A static tree; or, as `hybrid`, the implicit layout of the hybrid tree, whose host side is one. (That of its regular
+/// layout is a B-link tree: `hybrid` with protocol `link`.)
 [[nodiscard]] std::unique_ptr<live_tree> make_live_static(const device& where, const live_request& request);
 
 }  // namespace espalier::explorer

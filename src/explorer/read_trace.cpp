@@ -97,7 +97,7 @@ class record {
 void read_children(const record& r, const trace_header& header, trace_node_state& n) {
   for (const json& c : r.list("children")) {
     const trace_name child = r.name_of(c, "children");
-    if (header.index == "blink" && child.inner != (n.level > 1)) r.refuse("has children of another level");
+    if (header.is_linked() && child.inner != (n.level > 1)) r.refuse("has children of another level");
     n.children.push_back(child);
   }
   if (n.children.size() != n.keys.size()) r.refuse("has not as many children as keys");
@@ -118,7 +118,7 @@ void read_node(const json& object, std::uint64_t line, const trace_header& heade
   }
   n.high = r.limit("high");
   for (const json& k : r.list("keys")) n.keys.push_back(r.key_of(k, "keys"));
-  if (header.index == "blink" && n.keys.size() > header.slots) r.refuse("has more keys than slots");
+  if (header.is_linked() && n.keys.size() > header.slots) r.refuse("has more keys than slots");
   for (std::size_t i = 1; i < n.keys.size(); ++i) {
     if (n.keys[i] <= n.keys[i - 1]) r.refuse("has keys that do not ascend");
   }
@@ -142,7 +142,7 @@ void require_closed(const trace_state& state, std::uint64_t line, const trace_he
       throw bad_trace(line, "node " + name.text() + " has a right neighbour of another level.");
     for (const trace_name child : n.children) {
       const std::uint32_t below = level_of(name, child);
-      if (below >= n.level || (header.index == "blink" && below + 1 != n.level))
+      if (below >= n.level || (header.is_linked() && below + 1 != n.level))
         throw bad_trace(line, "node " + name.text() + " has a child that is not of the next level.");
     }
   }

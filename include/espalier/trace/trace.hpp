@@ -28,6 +28,9 @@ struct trace_header {
   std::string team = "thread";
   std::string clock = "ns";
   std::string title;
+
+  /// A tree with right links: a B-link or B+tree, alone or as the regular layout of a hybrid tree.
+  [[nodiscard]] bool is_linked() const { return protocol != "none"; }
 };
 
 struct recorded_trace {
