@@ -38,7 +38,11 @@ export class app {
     this.player.pause();
     for (const old of this.panes)
       if (!sources.includes(old.source)) this.#release(old.source);
-    const asked = {choose: (p, name) => this.choose(name, p), view_changed: () => this.later()};
+    const asked = {
+      choose: (p, name) => this.choose(name, p),
+      view_changed: () => this.later(),
+      trouble: (text) => this.shown.trouble(text)
+    };
     this.panes = sources.map((source) => this.panes.find((p) => p.source === source) ?? new pane(source, asked));
     this.shown.host.replaceChildren(...this.panes.map((p) => p.root));
     this.activate(this.active);
@@ -132,14 +136,17 @@ export class app {
   }
 
   /// Follows a key in every tree; null ends the search. Returns a sentence.
-  search(key) {
-    for (const p of this.panes) p.search(key);
+  async search(key) {
+    for (const p of this.panes) {
+      const coming = p.search(key);
+      if (p.far) await coming;
+    }
     this.later();
     if (key === null) return '';
     const {found, path} = this.pane.way;
     if (path.length > 0) {
       this.pane.chosen = path.at(-1).n;
-      if (this.pane.view !== null || !this.#readable()) this.pane.expand(path.at(-1).n);
+      if (!this.pane.far && (this.pane.view !== null || !this.#readable())) this.pane.expand(path.at(-1).n);
     }
     const links = path.filter((step) => step.by === 'link').length;
     return `${key} is ${found ? '' : 'not '}there: ${path.map((step) => step.n).join(', ')}${

@@ -38,9 +38,9 @@ export function draw_edges(g, scene) {
     for (let i = from; i < to; ++i) {
       const node = row.nodes[i];
       const b = scene.boxes.get(node.n);
-      if (!node.children || !b || node.loose === 'copy') continue;
+      if (!(node.children || (node.cell && r + 1 < g.arrangement.rows.length)) || !b || node.loose === 'copy') continue;
       const bottom = b.y + b.h;
-      if (b.span / Math.max(1, node.children.length) < 7 || n > most_edges) {
+      if (node.cell || b.span / Math.max(1, node.children.length) < 7 || n > most_edges) {
         const x0 = Math.max(g.gutter, g.x(row.x0[i]));
         const x1 = Math.min(g.width, g.x(row.x1[i]));
         funnels += `M${f(b.x)} ${f(bottom)}H${f(b.x + b.w)}L${f(x1)} ${f(g.y(r + 1) - 2)}H${f(x0)}z`;

@@ -3,7 +3,9 @@ import {flag} from './arrange.js';
 import {escape, latch_mark, loose_mark, retry_mark, small_marks} from './marks.js';
 
 const f = (x) => Math.round(x * 10) / 10;
-const fill_of = (node) => (node.slots > 0 ? Math.min(1, node.keys.length / node.slots) : 0);
+/// A cell of a tree seen from afar (far.js) stands for several nodes.
+const fill_of = (node) => node.cell ? node.cell.fill : node.slots > 0 ? Math.min(1, node.keys.length / node.slots) : 0;
+const percent = (node) => `${Math.round(100 * fill_of(node))} %`;
 const shade = (fill) => `f${Math.max(0, Math.min(8, Math.round(fill * 8)))}`;
 
 function states(node, scene) {
@@ -18,7 +20,9 @@ function states(node, scene) {
 }
 
 function title(node) {
-  const said = [node.n, `${node.keys.length} of ${node.slots} keys`];
+  const said = node.cell ?
+      [`${node.cell.nodes} node${node.cell.nodes === 1 ? '' : 's'} from ${node.n} on`, `${percent(node)} full`] :
+      [node.n, `${node.keys.length} of ${node.slots} keys`];
   if (node.latch !== null) said.push('latched');
   if (node.loose === 'linked') said.push('split off, parent does not know it');
   if (node.loose === 'copy') said.push('copy, not linked yet');
@@ -80,8 +84,9 @@ function card_text(node, b) {
 }
 
 function head(node, b) {
-  const label = node.kind && node.kind !== 'leaf' ? `${node.n} ${node.kind}` : node.n;
-  const count = `${node.keys.length}/${node.slots}`;
+  const more = node.cell?.nodes > 1 ? ` and ${node.cell.nodes - 1} more` : '';
+  const label = node.kind && node.kind !== 'leaf' ? `${node.n} ${node.kind}` : `${node.n}${more}`;
+  const count = node.cell ? percent(node) : `${node.keys.length}/${node.slots}`;
   const room = b.w > 100 ?
       `<text class="name" x="${f(b.x + b.w - 5)}" y="${f(b.y + 11)}" text-anchor="end">${count}</text>` :
       '';
@@ -185,7 +190,7 @@ export function draw_row(row, r, g, scene) {
     const node = row.nodes[i];
     const b = g.box(row, i, r);
     scene.boxes.set(node.n, b);
-    const detail = g.detail(b.w, node.slots);
+    const detail = g.detail(b.w, node.cell ? Infinity : node.slots);
     const at_rest =
         row.flags[i] === 0 && node.n !== scene.chosen && node.n !== scene.now && !scene.retrying.has(node.n);
     if (detail === 'bar' && at_rest)

@@ -119,12 +119,13 @@ function rendered() {
   if (page.tab === 'teams') render_teams(get('panel-teams'), page.pane, (name) => page.choose(name));
 }
 
-function search() {
+async function search() {
   const text = get('search-key').value.trim();
   if (text === '') return page.search(null);
   if (!is_key(text)) return trouble(`${text} is not a key: keys are whole numbers from 0 to 18446744073709551615.`);
   trouble('');
-  const sentence_of_search = page.search(text);
+  const sentence_of_search = await attempt(() => page.search(text));
+  if (sentence_of_search === undefined) return;
   if (page.tab !== 'node') tabs.open('node');
   said(sentence_of_search);
   get('now').textContent = sentence_of_search;
@@ -191,7 +192,7 @@ function actions(next_theme, compare) {
     expand: () => (page.pane?.chosen ? page.pane.expand(page.pane.chosen) : false),
     zoom_in: each((p) => p.zoom(0.6)),
     zoom_out: each((p) => p.zoom(1 / 0.6)),
-    fit: each((p) => p.look_at(null)),
+    fit: each((p) => p.fit()),
     pan: (key) => page.panes.forEach((p) => p.pan(key === 'a' ? -0.25 : 0.25)),
     tab: (key) => tabs.open(tabs.names[Number(key) - 1], true),
     open: () => get('file').click(),
@@ -246,7 +247,7 @@ async function show_first(with_traces = true) {
     return page.show(sources);
   }
   const entry = info.live.find((e) => e.index === info.index) ?? info.live[0];
-  const fixed = entry.index === 'static' || entry.index === 'hybrid';
+  const fixed = entry.protocol === 'none' && entry.index !== 'radix';
   const shape = {
     index: entry.index,
     protocol: entry.protocol === 'none' ? undefined : entry.protocol,

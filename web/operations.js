@@ -65,6 +65,6 @@ export function shape_from_text(text) {
   if (['classic', 'express'].includes(upper)) shape.upper = upper;
   if (/^[0-9]{1,4}$/.test(slots ?? '')) shape.slots = Number(slots);
   const fill =
-      /^[0-9]{1,7}$/.test(n ?? '') && orders.includes(order) ? {n: Number(n), order, seed: Number(seed) || 1} : null;
+      /^[0-9]{1,8}$/.test(n ?? '') && orders.includes(order) ? {n: Number(n), order, seed: Number(seed) || 1} : null;
   return {shape, fill};
 }

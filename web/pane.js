@@ -1,5 +1,6 @@
 // pane.js - one tree on the page: its picture, what part of it is seen, and what the pointer does to it.
 import {arrange, placed} from './arrange.js';
+import {far_steps, far_view} from './far.js';
 import {follow} from './follow.js';
 import {grouped} from './keys.js';
 import {draw} from './picture.js';
@@ -50,7 +51,8 @@ export class pane {
 
   show(source) {
     this.source = source;
-    this.replay = new replay(source.trace);
+    this.far = source.far ? new far_view(source, () => this.#came()) : null;
+    this.replay = this.far ? new replay(source.trace, this.far.tree, far_steps) : new replay(source.trace);
     this.arrangement = null;
     this.view = null;
     this.chosen = null;
@@ -60,23 +62,40 @@ export class pane {
   get tree() { return this.replay.tree; }
   get header() { return this.source.trace.header; }
 
-  seek(position) { this.replay.seek(position); }
+  seek(position) {
+    this.replay.seek(position);
+    this.far?.seek(this.replay.at);
+  }
+
+  /// Something of a tree that is not here has come.
+  #came() {
+    this.arrangement = null;
+    this.digits = Math.max(this.digits, digits_of(this.tree));
+    if (this.far.trouble) this.asked.trouble(this.far.trouble);
+    this.asked.view_changed(this);
+  }
 
   /// To be called before anything asks where nodes are.
   arranged() {
+    if (this.far?.arrangement) {
+      this.tree.touched.length = 0;
+      return this.far.arrangement;
+    }
     this.arrangement = arrange(this.tree, this.arrangement);
     return this.arrangement;
   }
 
+  /// Of a tree that is not here: a promise of it.
   search(key) {
     this.key = key;
+    if (this.far && key !== null) return this.far.search(key).then((way) => (this.way = way));
     this.way = key === null ? {found: false, path: []} : follow(this.tree, key, this.header.index);
     return this.way;
   }
 
   render() {
     const arrangement = this.arranged();
-    if (this.key !== null) this.way = follow(this.tree, this.key, this.header.index);
+    if (this.key !== null && !this.far) this.way = follow(this.tree, this.key, this.header.index);
     if (this.replay.at === this.replay.length || this.replay.at % 64 === 0)
       this.digits = Math.max(this.digits, digits_of(this.tree));
     const {width, height} = this.svg.getBoundingClientRect();
@@ -103,6 +122,10 @@ export class pane {
       `${grouped(tree.keys)} keys`, `${arrangement.rows.length} level${arrangement.rows.length === 1 ? '' : 's'}`,
       `${grouped(arrangement.width)} leaves`
     ];
+    if (this.far) {
+      said.splice(1, 2, `${this.far.levels} levels`, `${grouped(this.far.leaves)} leaves`);
+      said.push(this.far.middle === null ? 'from afar' : `surroundings of ${this.far.middle}`);
+    }
     if (tree.latched > 0) said.push(`${tree.latched} latched`);
     if (tree.unposted > 0) said.push(`${tree.unposted} not posted`);
     if (tree.retries > 0) said.push(`${grouped(tree.retries)} retries`);
@@ -118,11 +141,17 @@ export class pane {
     this.asked.view_changed(this);
   }
 
+  /// All of it.
+  fit() {
+    this.look_at(null);
+    if (this.far?.middle) this.far.show(null);
+  }
+
   zoom(factor, about = 0.5) {
     const g = this.geometry;
     if (!g) return;
     const width = (g.to - g.from) * factor;
-    if (factor > 1 && width >= g.arrangement.width) return this.look_at(null);
+    if (factor > 1 && width >= g.arrangement.width) return this.fit();
     const pivot = g.from + (g.to - g.from) * about;
     const least = g.inner / g.closest;
     const next = Math.max(width, least);
@@ -146,6 +175,11 @@ export class pane {
   expand(name) {
     const arrangement = this.arranged();
     const node = this.tree.nodes.get(name);
+    if (this.far) {
+      this.view = null;
+      this.far.show(name);
+      return true;
+    }
     if (!placed(arrangement, node) || !this.geometry) return false;
     const row = arrangement.rows[node.row];
     const middle = (row.x0[node.i] + row.x1[node.i]) / 2;

@@ -67,6 +67,25 @@ function fact_rows(node, pane) {
   return rows;
 }
 
+/// Of a tree that is too large to be here (far.js): several nodes side by side.
+function render_cell(host, {n, level, latch, loose, cell}, expand) {
+  const fill = Math.round(100 * cell.fill);
+  const states = [
+    latch !== null ? `${grouped(cell.latched)} latched` : '', loose !== '' ? `${grouped(cell.unposted)} not posted` : ''
+  ].filter(Boolean).join(', ');
+  host.innerHTML = `<div class="listhead"><h2>${
+      cell.nodes === 1 ? escape(n) : `${grouped(cell.nodes)} nodes from ${escape(n)} on`}</h2>
+<button type="button" id="expand" title="Show its surroundings (Enter)">Surroundings</button></div>
+<dl class="facts"><dt>Level</dt><dd>${level === 0 ? '0 (leaves)' : level}</dd><dt>State</dt><dd>${
+      states || 'at rest'}</dd>
+<dt>From key</dt><dd><span class="mono">${escape(cell.low)}</span></dd>
+<dt>Fill</dt><dd>${fill} %<div class="meter" role="img" aria-label="${fill} per cent full"><i data-fill="${
+      fill}"></i></div></dd></dl>
+<p class="hint">This tree is too large to be drawn node by node. Its surroundings show a node with its keys.</p>`;
+  host.querySelector('[data-fill]').style.width = `${fill}%`;
+  host.querySelector('#expand').addEventListener('click', expand);
+}
+
 export function render_node(host, pane, go, expand) {
   const node = pane?.tree.nodes.get(pane.chosen);
   if (!node) {
@@ -76,6 +95,7 @@ export function render_node(host, pane, go, expand) {
 high key, fill and version.</p>`;
     return;
   }
+  if (node.cell) return render_cell(host, node, expand);
   const facts = fact_rows(node, pane).map(([name, value]) => `<dt>${name}</dt><dd>${value}</dd>`).join('');
   const most = 512;
   const long = node.keys.some((key) => key.length > 8);
@@ -125,6 +145,13 @@ export function make_nodes_list(host, asked) {
         node.latch !== null ? 'latched' : '', node.loose === 'linked' ? 'not posted' : '',
         node.loose === 'copy' ? 'copy' : ''
       ].filter(Boolean).join(', ');
+      if (node.cell)
+        return {
+          number: node.n,
+          text: `level ${node.level}  ${grouped(node.cell.nodes)} node${node.cell.nodes === 1 ? '' : 's'}  ${
+              Math.round(100 * node.cell.fill)} %  from ${node.cell.low}${marks ? `  (${marks})` : ''}`,
+          chosen: node.n === asked.pane().chosen
+        };
       const range = node.keys.length === 0 ? 'empty' :
           node.keys.length === 1           ? node.keys[0] :
                                              `${node.keys[0]} … ${node.keys.at(-1)}`;
@@ -139,8 +166,9 @@ export function make_nodes_list(host, asked) {
   return {
     render() {
       rows = asked.pane().arranged().rows;
-      head.textContent =
-          `${grouped(asked.pane().tree.nodes.size)} nodes, from the root down. Enter shows the surroundings.`;
+      const {far, tree} = asked.pane();
+      head.textContent = `${grouped(far?.nodes ?? tree.nodes.size)} nodes, from the root down${
+          far ? ', some of them together' : ''}. Enter shows the surroundings.`;
       nodes.render();
     },
   };

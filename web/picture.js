@@ -20,8 +20,10 @@ function draw_row_names(g, scene) {
       .map((row, r) => {
         const y = g.y(r) + g.card / 2;
         const [from, to] = g.visible(row);
-        const all = grouped(row.nodes.length);
-        const seen = to - from < row.nodes.length && g.gutter >= 80 ? `${grouped(to - from)} of ${all}` : all;
+        const all = grouped(row.all ?? row.nodes.length);
+        const seen = to - from < row.nodes.length && g.gutter >= 80 && row.all === undefined ?
+            `${grouped(to - from)} of ${all}` :
+            all;
         const note = seen === all && g.gutter >= 80 && row.nodes.length < 10000 ?
             `${all} node${row.nodes.length === 1 ? '' : 's'}` :
             seen;

@@ -35,14 +35,14 @@ const group_lines = 23;  // of a static tree
 /// Room of a node, where the header's number is not that of every node.
 function slots_of(header, {level, kind, keys}) {
   if (kind) return radix_slots[kind] ?? keys.length;
-  if (level === 0 || header.index === 'blink') return header.slots;
+  if (level === 0 || header.protocol !== 'none') return header.slots;
   return level === 1 ? Math.max(group_lines, keys.length) : keys.length;
 }
 
 export class tree {
   constructor(header) {
     this.header = header;
-    this.linked = header.index === 'blink';
+    this.linked = header.protocol !== 'none';  // a B-link or B+tree, alone or inside a hybrid tree
     this.workers = new Map();
     this.operations = 0;
     this.retries = 0;
@@ -136,9 +136,11 @@ export class tree {
 }
 
 export class replay {
-  constructor(trace) {
+  /// Another `all` and other `steps` for a tree that is not here (far.js).
+  constructor(trace, all = new tree(trace.header), steps = {apply, revert}) {
     this.trace = trace;
-    this.tree = new tree(trace.header);
+    this.tree = all;
+    this.steps = steps;
     this.at = 0;         // events that have happened
     this.kept = [];      // for each of them, what undoing it needs
     this.previous = [];  // ... and the event of the same worker before it
@@ -156,7 +158,7 @@ export class replay {
 
   #forward() {
     const e = this.trace.events[this.at];
-    this.kept[this.at] = apply[e.e](this.tree, e);
+    this.kept[this.at] = this.steps.apply[e.e](this.tree, e);
     this.#touch(e);
     const who = this.tree.worker(e.w);
     this.previous[this.at] = who.last;
@@ -166,7 +168,7 @@ export class replay {
   #back() {
     const e = this.trace.events[--this.at];
     this.tree.worker(e.w).last = this.previous[this.at];
-    revert[e.e](this.tree, e, this.kept[this.at]);
+    this.steps.revert[e.e](this.tree, e, this.kept[this.at]);
     this.#touch(e);
     this.kept.length = this.at;
   }

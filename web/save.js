@@ -1,6 +1,7 @@
 // save.js - the picture as an SVG file, the trace as a JSON Lines file.
 import {definitions, escape} from './marks.js';
 import {replay} from './replay.js';
+import {trace_address} from './server.js';
 import {write_trace} from './trace.js';
 import {describe} from './words.js';
 
@@ -10,6 +11,9 @@ function download(name, type, text) {
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
+
+/// What the server has, without a way through the page's memory.
+function save_from(address) { Object.assign(document.createElement('a'), {href: address, download: ''}).click(); }
 
 /// Colours as programs know them that know neither variables nor color-mix: one pixel is painted and read.
 function make_resolver() {
@@ -72,6 +76,7 @@ export function trace_text(source) {
 }
 
 export function save_trace(source) {
+  if (source.far) return save_from(trace_address(source.id));
   const name = source.kind === 'live' ? 'espalier.trace.jsonl' : source.title.replace(/[^\w.-]+/g, '_');
   download(/\.(jsonl|trace|json)$/.test(name) ? name : `${name}.jsonl`, 'application/x-ndjson', trace_text(source));
 }

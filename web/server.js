@@ -47,6 +47,13 @@ export const run = (id, body) => ask_json(`sessions/${id}/run`, posted(body));
 export const source = (id) => ask_json(`sources/${encodeURIComponent(id)}`);
 export const whole_trace = async (id) => (await ask(`sources/${encodeURIComponent(id)}/trace`)).text();
 
+const of_source = (id, what) => ask_json(`sources/${encodeURIComponent(id)}/${what}`);
+export const summary = (id, at, cells) => of_source(id, `summary?at=${at}&cells=${cells}`);
+export const around = (id, at, name, reach) =>
+    of_source(id, `around?at=${at}&n=${encodeURIComponent(name)}&reach=${reach}`);
+export const path = (id, at, key) => of_source(id, `path?at=${at}&key=${key}`);
+export const trace_address = (id) => `${base}/sources/${encodeURIComponent(id)}/trace`;
+
 /// Also while the page goes away.
 export function drop_session(id) {
   fetch(`${base}/sessions/${id}`, {method: 'DELETE', keepalive: true}).catch(() => {});

@@ -1,4 +1,5 @@
 // source.js - where a trace comes from: a file of this computer, a trace that the server was given, or a live session.
+import {most_nodes} from './far.js';
 import {replay} from './replay.js';
 import * as server from './server.js';
 import {bad_trace, check_event, check_header, read_trace} from './trace.js';
@@ -37,14 +38,25 @@ export async function open_file(file) {
   return {kind: 'file', title: file.name, trace};
 }
 
+/// The header, and of a tree that is too large to come whole its summary.
+async function begin_of({id, header, nodes}) {
+  if (!(nodes > most_nodes)) return {header: check_header(await server.header_of(id, header)), far: null};
+  const far = await server.summary(id, 0, 1024);
+  const root = far.levels[0].cells[0].first;
+  return {header: check_header({...header, start: {root, nodes: [], lane: []}}), far};
+}
+
 export async function open_served(id) {
   const about = await server.source(id);
-  const header = check_header(await server.header_of(id, about.header));
+  const {header, far} = await begin_of(about);
   const events = await server.events(id, 0, about.events);
   events.forEach((e, i) => check_event(e, i, i + 2));
   const trace = {header, events, lost: about.lost ?? 0, left_out: about.left_out ?? '', final: null};
-  check_whole(trace);
-  return {kind: 'served', id, title: about.title ?? id, trace};
+  if (far === null)
+    check_whole(trace);
+  else
+    note_operations(events);
+  return {kind: 'served', id, title: about.title ?? id, trace, far};
 }
 
 /// shape: {index, protocol, upper, slots}; fill: {n, order, seed} or null.
@@ -54,9 +66,10 @@ export async function open_live(shape, fill) {
     if (shape[name] !== undefined) wish[name] = shape[name];
   if (fill) wish.fill = fill;
   const about = await server.create_session(wish);
-  const header = check_header(await server.header_of(about.id, about.header));
+  const {header, far} = await begin_of(about);
   return {
     kind: 'live',
+    far,
     id: about.id,
     title: about.title ?? '',
     shape,

@@ -43,6 +43,7 @@ std::string about(const source& s) {
   std::ostringstream out;
   const recorded_trace& trace = s.trace();
   json object{{"id", s.id}, {"title", s.title}, {"events", trace.events.size()}, {"lost", trace.lost}};
+  object["nodes"] = trace.start.nodes.size();
   if (!trace.left_out.empty()) object["left_out"] = trace.left_out;
   out << '{' << members(object) << ",\"header\":";
   write_header(out, trace.header, nullptr);
@@ -129,7 +130,7 @@ std::string state_answer(source& s, std::optional<std::uint64_t> at, const live_
 std::string summary_answer(source& s, std::optional<std::uint64_t> at, std::uint64_t cells) {
   const guard lock(s.mutex);
   const std::uint64_t position = position_of(s, at);
-  const tree_summary summary = summarise(s.state_at(position), s.trace().header, cells);
+  const tree_summary summary = summarise(s.state_at(position), s.levels_at(position), s.trace().header, cells);
   json answer{{"at", position}, {"keys", summary.keys}, {"nodes", summary.nodes}, {"levels", json::array()}};
   for (const level_summary& level : summary.levels) {
     json list = json::array();
@@ -154,7 +155,7 @@ std::string around_answer(source& s, std::optional<std::uint64_t> at, const std:
   const std::uint64_t position = position_of(s, at);
   const trace_state& state = s.state_at(position);
   if (state.find(*n) == nullptr) throw refused(404, "There is no node " + name + " at this moment.");
-  const surroundings found = around(state, *n, reach);
+  const surroundings found = around(state, s.levels_at(position), *n, reach);
   const json rest{{"at", position},
                   {"n", name},
                   {"left", names_of(found.left)},

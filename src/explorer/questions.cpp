@@ -14,13 +14,6 @@ namespace {
 
 using name_set = std::unordered_set<trace_name, trace_name_hash>;
 
-/// Nodes of one level from left to right, and the lowest key of each.
-struct level_order {
-  std::uint32_t level = 0;
-  std::vector<trace_name> nodes;
-  std::vector<std::uint64_t> lows;
-};
-
 const trace_node_state& node_at(const trace_state& state, trace_name n) {
   const trace_node_state* found = state.find(n);
   if (found == nullptr) throw error("there is no node " + n.text() + " at this moment.");
@@ -59,24 +52,6 @@ std::uint64_t walk_children(const trace_state& state, trace_name n, std::vector<
   return by_level.at(node.level).lows[place] = low;
 }
 
-std::vector<level_order> walk_levels(const trace_state& state) {
-  std::vector<level_order> levels;
-  if (is_radix(state)) {
-    levels.resize(256);
-    for (std::uint32_t level = 0; level < 256; ++level) levels[level].level = level;
-    (void)walk_children(state, state.root, levels);
-    std::erase_if(levels, [](const level_order& order) { return order.nodes.empty(); });
-    std::reverse(levels.begin(), levels.end());
-    return levels;
-  }
-  for (trace_name first = state.root;;) {
-    levels.push_back(walk_right(state, first));
-    const trace_node_state& node = node_at(state, first);
-    if (!node.is_inner() || node.children.empty()) return levels;
-    first = node.children[0];
-  }
-}
-
 /// The child on the way to a key, or nothing.
 std::optional<trace_name> child_towards(const trace_node_state& node, std::uint64_t key) {
   if (node.children.empty()) return std::nullopt;
@@ -95,7 +70,7 @@ std::optional<trace_name> child_towards(const trace_node_state& node, std::uint6
 double capacity_of(const trace_header& header, const trace_node_state& n) {
   switch (n.kind) {
     case trace_node_kind::plain:
-      if (header.index == "blink" || n.level == 0) return header.slots;
+      if (header.is_linked() || n.level == 0) return header.slots;
       return n.level == 1 ? 23 : static_cast<double>(n.keys.size());  // lines of a group; the table
     case trace_node_kind::node4:
       return 4;
@@ -131,9 +106,27 @@ std::unordered_map<trace_name, std::uint64_t, trace_name_hash> dead_ends(const t
 
 }  // namespace
 
-tree_summary summarise(const trace_state& state, const trace_header& header, std::uint64_t most_cells) {
+std::vector<level_order> walk_levels(const trace_state& state) {
+  std::vector<level_order> levels;
+  if (is_radix(state)) {
+    levels.resize(256);
+    for (std::uint32_t level = 0; level < 256; ++level) levels[level].level = level;
+    (void)walk_children(state, state.root, levels);
+    std::erase_if(levels, [](const level_order& order) { return order.nodes.empty(); });
+    std::reverse(levels.begin(), levels.end());
+    return levels;
+  }
+  for (trace_name first = state.root;;) {
+    levels.push_back(walk_right(state, first));
+    const trace_node_state& node = node_at(state, first);
+    if (!node.is_inner() || node.children.empty()) return levels;
+    first = node.children[0];
+  }
+}
+
+tree_summary summarise(const trace_state& state, const std::vector<level_order>& levels, const trace_header& header,
+                       std::uint64_t most_cells) {
   tree_summary summary;
-  const auto levels = walk_levels(state);
   const auto dead = dead_ends(state);
   name_set posted{state.root};
   for (const level_order& order : levels) {
@@ -197,7 +190,8 @@ key_path path_to(const trace_state& state, std::uint64_t key) {
   return path;
 }
 
-surroundings around(const trace_state& state, trace_name n, std::uint64_t reach) {
+surroundings around(const trace_state& state, const std::vector<level_order>& levels, trace_name n,
+                    std::uint64_t reach) {
   const trace_node_state& middle = node_at(state, n);
   surroundings s;
   s.part.root = state.root;
@@ -205,7 +199,7 @@ surroundings around(const trace_state& state, trace_name n, std::uint64_t reach)
   keep(n);
   keep(state.root);
   const trace_name live = alive(state, n);
-  for (const level_order& order : walk_levels(state)) {
+  for (const level_order& order : levels) {
     const auto at = std::find(order.nodes.begin(), order.nodes.end(), live);
     if (at == order.nodes.end()) continue;
     const auto place = static_cast<std::uint64_t>(at - order.nodes.begin());

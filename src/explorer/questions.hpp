@@ -9,6 +9,15 @@
 
 namespace espalier::explorer {
 
+/// Nodes of one level from left to right, and the lowest key of each.
+struct level_order {
+  std::uint32_t level = 0;
+  std::vector<trace_name> nodes;
+  std::vector<std::uint64_t> lows;
+};
+/// From the root down. It takes a walk over the whole tree, so whoever asks more than once about a tree keeps it.
+[[nodiscard]] std::vector<level_order> walk_levels(const trace_state& state);
+
 /// Some neighbouring nodes of one level.
 struct fill_cell {
   trace_name first;
@@ -26,7 +35,9 @@ struct tree_summary {
   std::uint64_t keys = 0, nodes = 0;
   std::vector<level_summary> levels;  ///< from the root down
 };
-[[nodiscard]] tree_summary summarise(const trace_state& state, const trace_header& header, std::uint64_t most_cells);
+/// `levels`: of this state.
+[[nodiscard]] tree_summary summarise(const trace_state& state, const std::vector<level_order>& levels,
+                                     const trace_header& header, std::uint64_t most_cells);
 
 struct path_step {
   trace_name node;
@@ -45,6 +56,7 @@ struct surroundings {
   bool more_left = false, more_right = false;
 };
 /// Throws `error` if there is no such node.
-[[nodiscard]] surroundings around(const trace_state& state, trace_name n, std::uint64_t reach);
+[[nodiscard]] surroundings around(const trace_state& state, const std::vector<level_order>& levels, trace_name n,
+                                  std::uint64_t reach);
 
 }  // namespace espalier::explorer

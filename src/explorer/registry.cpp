@@ -17,6 +17,14 @@ std::string title_of(const trace_header& header) {
   return title + ", " + std::to_string(header.slots) + " slots";
 }
 
+/// As builds fill them. Of a radix tree each key is a leaf, and may need a node above it.
+std::uint64_t keys_in_two_leaves(const live_request& request) {
+  if (request.index == "radix") return 1;
+  if (request.protocol.empty() ? request.index != "blink" : request.protocol == "none") return 8;
+  const std::uint64_t slots = request.slots != 0 ? request.slots : request.index == "hybrid" ? 12 : 8;
+  return slots * 3 / 2;
+}
+
 }  // namespace
 
 void registry::add_trace(const std::string& title, recorded_trace trace) {
@@ -48,6 +56,10 @@ void registry::make_place(std::uint64_t keys) {
 
 std::shared_ptr<source> registry::create(live_request request) {
   const std::uint64_t keys = request.keys.size();
+  const std::uint64_t most =
+      std::min(limits_.keys_per_session, limits_.nodes_per_session * keys_in_two_leaves(request) / 2);
+  if (keys > most)
+    throw refused(400, "A " + request.index + " tree begins with " + std::to_string(most) + " keys at most.");
   {
     const std::lock_guard lock(mutex_);
     make_place(keys);

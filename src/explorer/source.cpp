@@ -32,6 +32,14 @@ const trace_state& source::state_at(std::uint64_t position) {
   return replay_.state();
 }
 
+const std::vector<level_order>& source::levels_at(std::uint64_t position) {
+  if (levels_position_ != position) {
+    levels_ = walk_levels(state_at(position));
+    levels_position_ = position;
+  }
+  return levels_;
+}
+
 live_outcome source::run(const live_call& call, const live_limits& limits) {
   const bool reads = call.op == trace_op::find || call.op == trace_op::range;
   if (!reads && !tree_->changes())

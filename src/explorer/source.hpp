@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "espalier/trace/replay.hpp"
 #include "explorer/live_tree.hpp"
+#include "explorer/questions.hpp"
 
 namespace espalier::explorer {
 
@@ -20,8 +22,9 @@ struct live_limits {
   std::uint64_t keys_per_call = 4096;
   std::uint64_t threads = 8;
   std::uint64_t events_per_session = 1'000'000;
-  std::uint64_t keys_per_session = std::uint64_t{1} << 20;
-  std::uint64_t keys_in_all = std::uint64_t{1} << 22;  ///< of fills
+  std::uint64_t keys_per_session = std::uint64_t{1} << 24;
+  std::uint64_t nodes_per_session = std::uint64_t{1} << 21;  ///< at first; each takes some 600 bytes
+  std::uint64_t keys_in_all = std::uint64_t{1} << 25;        ///< of fills
   std::uint64_t state_nodes = 4096;
   std::uint64_t events_per_page = 20'000;
   std::uint64_t calls_per_second = 50;
@@ -44,6 +47,8 @@ class source {
   [[nodiscard]] bool is_live() const { return tree_ != nullptr; }
   /// The tree at a position; throws `error` if there is none.
   [[nodiscard]] const trace_state& state_at(std::uint64_t position);
+  /// Its levels then; kept for the next question about the same position.
+  [[nodiscard]] const std::vector<level_order>& levels_at(std::uint64_t position);
   /// Does this with the tree and adds the events to the trace. Throws `error` if the tree cannot do that.
   live_outcome run(const live_call& call, const live_limits& limits);
   void maintain();
@@ -52,6 +57,8 @@ class source {
   recorded_trace trace_;
   std::unique_ptr<live_tree> tree_;
   trace_replay replay_;
+  std::vector<level_order> levels_;
+  std::optional<std::uint64_t> levels_position_;
 };
 
 }  // namespace espalier::explorer

@@ -129,7 +129,8 @@ TEST_F(explorer_safety, SizesAreBounded) {
   for (int i = 0; i < 3; ++i) steps.push_back({{"op", "find"}, {"series", {{"n", 2000}}}});
   expect_refused(post_json(run_at, json{{"do", steps}}), 400, "4096");
   expect_refused(post(run_at, R"({"do":[{"op":"find","keys":["1"]}],"threads":9})"), 400, "8");
-  expect_refused(post("/api/v1/sessions", R"({"index":"blink","fill":{"n":1048577}})"), 400, "1048576");
+  expect_refused(post("/api/v1/sessions", R"({"index":"blink","slots":12,"fill":{"n":16777217}})"), 400, "16777216");
+  expect_refused(post("/api/v1/sessions", R"({"index":"radix","fill":{"n":1048577}})"), 400, "1048576");
   expect_refused(post(run_at, std::string((1u << 20) + 1, ' ')), 413, "1 MiB");
   EXPECT_EQ(get("/" + std::string(9000, 'a')).status, 414);
 }

@@ -66,7 +66,7 @@ class Live(PageTest):
         self.assertEqual(self.facts()["keys"], 60)
         self.assertRegex(self.series("random", 40, "1000", "999999"), r"Inserted (3\d|40) of 40")
         leaves = [
-            keys for _, dead, _, _, keys, children, _ in self.tree_state()[1].values() if children is None and not dead
+            keys for _, dead, _, _, keys, children, *_ in self.tree_state()[1].values() if children is None and not dead
         ]
         self.assertEqual(sum(map(len, leaves)), self.facts()["keys"])
 
@@ -109,6 +109,29 @@ class Live(PageTest):
         self.page.click("#one button[value=find]")
         self.assertEqual(self.answer(), "Found 1 of 2, 1 were not there.")
         self.assertGreater(self.last(), 0)
+
+    def test_a_radix_node_that_is_full_changes_its_kind(self):
+        self.need("radix")
+        self.open("#live=radix,none,,256")
+        self.insert("1 2 3 4")
+        before = self.last()
+        self.insert("5")
+        events = self.page.evaluate("(from) => espalier.pane.source.trace.events.slice(from)", before)
+        change = next(e for e in events if e["e"] == "kind")
+        self.assertEqual((change["from"], change["to"]), ("node4", "node16"))
+        latched = [e["n"] for e in events if e["e"] == "latch"]
+        self.assertIn(change["n"], latched)
+        self.page.evaluate("(at) => espalier.go(at)", change["i"])
+        self.drawn()
+        node = self.page.locator(f'svg.tree .node[data-n="{change["n"]}"]')
+        self.assertIn("node4", node.text_content())
+        self.assertEqual(node.locator(".mark-latch").count(), 1)
+        self.press("ArrowRight")
+        self.assertEqual(node.count(), 0)
+        self.assertIn("node16", self.page.text_content(f'svg.tree .node[data-n="{change["new"]}"]'))
+        self.assertIn(f"turns {change['n']} (node4) into {change['new']} (node16)", self.now())
+        self.press("ArrowLeft")
+        self.assertEqual(node.count(), 1)
 
     def test_a_series_too_long_gets_a_sentence(self):
         self.open(self.empty)

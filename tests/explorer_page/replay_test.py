@@ -42,6 +42,14 @@ class Replay(PageTest):
         self.need("radix")
         self.check_against_server("#live=radix,none,,256", self.mixed(40), 1)
 
+    def test_radix_by_several_threads(self):
+        self.need("radix")
+        self.check_against_server("#live=radix,none,,256", self.mixed(150), 4)
+
+    def test_the_regular_layout_of_a_hybrid_tree(self):
+        self.need("hybrid")
+        self.check_against_server("#live=hybrid,link,express,12", [*self.mixed(150), {"op": "maintain"}], 2)
+
     def test_a_hundred_thousand_events_are_stepped_at_once(self):
         self.open("#live=blink,link,classic,8")
         for seed in range(4):

@@ -184,5 +184,7 @@ def by_name(state):
             keys,
             node.get("children"),
             node.get("version", 0),
+            node.get("kind"),
+            node.get("prefix") or None,
         )
     return state["root"], nodes

@@ -147,7 +147,7 @@ TEST_P(LiveSearch, SummariesAndSurroundingsKnowAllNodes) {
   for (std::uint64_t i = 0; i < 2000; ++i) keys.insert(i * 1'000'003);
   const auto s = live_source(GetParam(), keys);
   const trace_state& state = last_state(*s);
-  const auto summary = explorer::summarise(state, s->trace().header, 16);
+  const auto summary = explorer::summarise(state, explorer::walk_levels(state), s->trace().header, 16);
   EXPECT_EQ(summary.keys, keys.size());
   EXPECT_EQ(summary.nodes, state.nodes.size());
   for (const auto& level : summary.levels) {
@@ -158,7 +158,7 @@ TEST_P(LiveSearch, SummariesAndSurroundingsKnowAllNodes) {
     }
   }
   for (const trace_name n : state.names()) {
-    const auto around = explorer::around(state, n, 2);
+    const auto around = explorer::around(state, explorer::walk_levels(state), n, 2);
     ASSERT_NE(around.part.find(n), nullptr);
     ASSERT_NE(around.part.find(state.root), nullptr);
   }
@@ -166,6 +166,26 @@ TEST_P(LiveSearch, SummariesAndSurroundingsKnowAllNodes) {
 
 INSTANTIATE_TEST_SUITE_P(, LiveSearch, testing::Values("radix", "static", "hybrid"),
                          [](const auto& which) { return std::string(which.param); });
+
+TEST(LiveHybrid, TheRegularLayoutIsWrittenToAndReplayed) {
+  const explorer::live_limits limits;
+  explorer::live_request request{"hybrid", "link", "", 0, {}};
+  for (std::uint64_t i = 0; i < 300; ++i) request.keys.push_back(i * 10);
+  explorer::source s("s1", "hybrid", explorer::make_live_tree(device::cpu(1), request), 300);
+  EXPECT_EQ(s.trace().header.index, "hybrid");
+  EXPECT_EQ(s.trace().header.upper, "express");
+  std::vector<std::uint64_t> more;
+  for (std::uint64_t i = 0; i < 500; ++i) more.push_back(i * 7 + 1);
+  EXPECT_GT(s.run({trace_op::insert, more, 0, 3}, limits).done, 400u);
+  s.maintain();
+  EXPECT_EQ(s.run({trace_op::find, more, 0, 1}, limits).done, 500u);
+  key_set keys(request.keys.begin(), request.keys.end());
+  keys.insert(more.begin(), more.end());
+  EXPECT_EQ(keys_in(last_state(s)), keys);
+  expect_good_file(s);
+  request.slots = 8;
+  EXPECT_THROW((void)explorer::make_live_tree(device::cpu(1), request), error);
+}
 
 TEST(LiveStatic, IsNotWrittenTo) {
   const auto s = live_source("static", {1, 2});
