@@ -153,6 +153,8 @@ struct raw_options {
   std::string suite;
   std::string max_keys;
   std::string parts;
+  std::string duckdb_python;
+  std::string load_bytes;
   bool force_peers = false;
 };
 

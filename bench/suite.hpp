@@ -20,6 +20,9 @@ struct suite_options {
   std::uint64_t most_keys = 0;
   std::string folder;
   std::vector<std::string> parts;  ///< which are measured; empty: all
+  // Of query-engine alone:
+  std::string duckdb_python;     ///< which has the packages duckdb and pyarrow; empty: one at hand
+  std::uint64_t load_bytes = 0;  ///< of files that are loaded
 };
 
 /// Of --max-keys. Throws bad_arguments with one sentence, also if several numbers of threads are given.

@@ -1,7 +1,8 @@
-# Run by embed.cmake: writes OUT, a C++ file with the bytes of FILES under their names in FOLDER.
+# Run by embed.cmake: writes OUT, a C++ file with the bytes of FILES under their names in FOLDER, as HEADER declares them
+# in NAMESPACE.
 cmake_path(GET FOLDER FILENAME folder_name)
-set(text "// Made from the files of ${folder_name}/ by cmake/embed_files.cmake.\n#include \"explorer/http/assets.hpp\"\n\n")
-string(APPEND text "namespace espalier::explorer {\nnamespace {\n")
+set(text "// Made from the files of ${folder_name}/ by cmake/embed_files.cmake.\n#include \"${HEADER}\"\n\n")
+string(APPEND text "namespace ${NAMESPACE} {\nnamespace {\n")
 set(table "")
 set(number 0)
 foreach(file IN LISTS FILES)
@@ -19,5 +20,5 @@ if(number EQUAL 0)
 else()
   string(APPEND text "  static const asset all[] = {\n${table}  };\n  return all;\n}\n")
 endif()
-string(APPEND text "\n}  // namespace espalier::explorer\n")
+string(APPEND text "\n}  // namespace ${NAMESPACE}\n")
 file(WRITE "${OUT}" "${text}")

@@ -18,6 +18,9 @@
 #include "bench/hb_figures.hpp"
 #include "bench/hb_suite.hpp"
 #include "bench/options.hpp"
+#ifdef ESPALIER_HAS_ENGINE
+#include "bench/query/query_suite.hpp"
+#endif
 #include "bench/row.hpp"
 #include "bench/runner.hpp"
 #include "cli/commands.hpp"
@@ -80,7 +83,8 @@ const char* footer =
     "  espalier bench --index hybrid --layout regular --ops find --buckets sequential,double-buffered --requests zipf\n"
     "  espalier bench --suite btree-on-gpu --max-keys 2^20 --out results\n"
     "  espalier bench --suite cuart --parts 7,10 --max-keys 2^18 --out results\n"
-    "  espalier bench --suite hb-plus-tree --parts 10,16 --max-keys 2^26 --out results";
+    "  espalier bench --suite hb-plus-tree --parts 10,16 --max-keys 2^26 --out results\n"
+    "  espalier bench --suite query-engine --parts ranges,joins --duckdb-python .venv/bin/python3 --out results";
 
 void add_data_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--index", o.index, "Which index: " + bench::choices(bench::index_names))->capture_default_str();
@@ -141,11 +145,12 @@ void add_blink_options(CLI::App& c, bench::raw_options& o) {
                    " (hybrid: list; blink: not normal, gamma); default: zipf for ycsb, else uniform");
   c.add_option("--fill", o.fill,
                "blink, hybrid of regular layout: share of a leaf that a build fills, 0.25 to 1; default: 0.75");
-  c.add_option("--trace", o.trace,
-               fmt::format("blink: also write a trace to this file, for espalier explore: the first shape and size, once "
-                           "more and apart from the timed runs, with u64 keys, at most {} in the tree and {} of each "
-                           "operation; 8 or 12 slots",
-                           bench::most_traced_keys, bench::most_traced_operations));
+  c.add_option(
+      "--trace", o.trace,
+      fmt::format("blink: also write a trace to this file, for espalier explore: the first shape and size, once "
+                  "more and apart from the timed runs, with u64 keys, at most {} in the tree and {} of each "
+                  "operation; 8 or 12 slots",
+                  bench::most_traced_keys, bench::most_traced_operations));
 }
 
 void add_radix_options(CLI::App& c, bench::raw_options& o) {
@@ -207,14 +212,24 @@ void add_suite_options(CLI::App& c, bench::raw_options& o) {
       "and B-link trees on the CPU and, if there is one, the GPU. cuart: tables and plots of figures 7-12 and 15-17 of "
       "the CuART paper, radix trees by size, batch, key length and data set, beside an adaptive radix tree of pointers "
       "and one like GRT. hb-plus-tree: tables and plots of figures 7-18 and 20 of the HB+-tree paper, hybrid trees by "
-      "size, bucket, distribution of queries and batch of updates, beside the CPU alone. Take --parts, --device, "
-      "--threads, --repeat, --seed, --max-keys and --out");
-  c.add_option("--parts", o.parts,
-               "Which parts of a suite are measured (list); default: all. btree-on-gpu: shuffled, ascending, gaussian, "
-               "mesh; cuart, hb-plus-tree: the figures, such as 8,10. Runs with the same --out fill one folder: each "
-               "part is saved as soon as it is measured, its rows as PART-cpu.json and PART-gpu.json, its tables as "
-               "part-PART.md, and tables.md holds those of all parts that are there");
-  c.add_option("--max-keys", o.max_keys, "Largest size of a suite; default: the paper's, 2^25, 144 Mi and 2^30");
+      "size, bucket, distribution of queries and batch of updates, beside the CPU alone. query-engine: tables and "
+      "plots "
+      "of figures 8-13 of the query engine's paper, SQL over tables of 2^15 to 2^27 rows with each kind of index, "
+      "without one, and by DuckDB; then as tables what the engine has to reach beside DuckDB and Arrow. Take --parts, "
+      "--device, --threads, --repeat, --seed, --max-keys and --out");
+  c.add_option(
+      "--parts", o.parts,
+      "Which parts of a suite are measured (list); default: all. btree-on-gpu: shuffled, ascending, gaussian, "
+      "mesh; cuart, hb-plus-tree: the figures, such as 8,10; query-engine: identical (figures 8-10), "
+      "non-identical (11-13), ranges, joins, loads, batches, as-of. Runs with the same --out fill one folder: each "
+      "part is saved as soon as it is measured, its rows as PART-cpu.json and PART-gpu.json, its tables as "
+      "part-PART.md, and tables.md holds those of all parts that are there");
+  c.add_option("--max-keys", o.max_keys,
+               "Largest size of a suite; default: the paper's, 2^25, 144 Mi and 2^30, and 2^27 rows");
+  c.add_option("--duckdb-python", o.duckdb_python,
+               "query-engine: a Python that has the packages duckdb and pyarrow; default: that of a .venv above the "
+               "program or the working folder, else python3. Without DuckDB its columns stay empty");
+  c.add_option("--load-bytes", o.load_bytes, "query-engine: size of the files that are loaded; default: 1e9");
 }
 
 /// A suite decides itself what is measured: options that it would not read are refused.
@@ -222,10 +237,14 @@ void check_suite_options(const CLI::App& c, const bench::raw_options& o) {
   if (o.suite.empty()) {
     if (!o.max_keys.empty()) throw bad_arguments("--max-keys is for --suite.");
     if (!o.parts.empty()) throw bad_arguments("--parts is for --suite.");
-    return;
   }
-  const std::set<std::string> taken{"--suite",   "--parts",  "--max-keys", "--device",
-                                    "--threads", "--repeat", "--seed",     "--out"};
+  if (o.suite != "query-engine") {
+    if (!o.duckdb_python.empty()) throw bad_arguments("--duckdb-python is for --suite query-engine.");
+    if (!o.load_bytes.empty()) throw bad_arguments("--load-bytes is for --suite query-engine.");
+  }
+  if (o.suite.empty()) return;
+  const std::set<std::string> taken{"--suite",  "--parts", "--max-keys", "--device",        "--threads",
+                                    "--repeat", "--seed",  "--out",      "--duckdb-python", "--load-bytes"};
   for (const auto* option : c.get_options()) {
     if (option->count() != 0 && !taken.contains(option->get_name())) {
       throw bad_arguments(fmt::format("{} is not for --suite.", option->get_name()));
@@ -251,13 +270,25 @@ constexpr std::array suites{
     suite{"btree-on-gpu", bench::most_btree_keys, bench::run_btree_suite},
     suite{"cuart", bench::most_cuart_keys, bench::run_cuart_suite},
     suite{"hb-plus-tree", bench::most_hb_keys, bench::run_hb_suite},
+#ifdef ESPALIER_HAS_ENGINE
+    suite{"query-engine", bench::most_query_rows, bench::run_query_suite},
+#endif
 };
+constexpr std::uint64_t default_load_bytes = 1'000'000'000;
+
+/// "a, b or c"
+std::string suite_names() {
+  std::string names;
+  for (std::size_t i = 0; i < suites.size(); ++i) {
+    names += fmt::format("{}{}", i == 0 ? "" : i + 1 == suites.size() ? " or " : ", ", suites[i].name);
+  }
+  return names;
+}
 
 int run_suite(const bench::raw_options& raw, const std::string& command_line) {
   const auto known = std::find_if(suites.begin(), suites.end(), [&](const suite& s) { return s.name == raw.suite; });
   if (known == suites.end()) {
-    throw bad_arguments(
-        fmt::format("--suite does not know '{}': choose btree-on-gpu, cuart or hb-plus-tree.", raw.suite));
+    throw bad_arguments(fmt::format("--suite does not know '{}': choose {}.", raw.suite, suite_names()));
   }
   bench::suite_options what;
   what.base = bench::parse_options(raw);
@@ -266,6 +297,8 @@ int run_suite(const bench::raw_options& raw, const std::string& command_line) {
   if (!raw.max_keys.empty()) what.most_keys = bench::parse_number("max-keys", raw.max_keys);
   what.folder = raw.out.empty() ? raw.suite : raw.out;
   if (!raw.parts.empty()) what.parts = bench::split_list("parts", raw.parts);
+  what.duckdb_python = raw.duckdb_python;
+  what.load_bytes = raw.load_bytes.empty() ? default_load_bytes : bench::parse_number("load-bytes", raw.load_bytes);
   known->run(what, std::cout);
   return 0;
 }

@@ -15,15 +15,17 @@ int refuse(const std::string& sentence, int code) {
   return code;
 }
 
-/// The command for result files. Where a result went does not change it, and would name folders of this machine.
+/// The command for result files. Where a result went and where a peer lies do not change it, and would name folders of
+/// this machine.
 std::string joined(int argc, char** argv) {
   std::string text = "espalier";
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--out" || word == "--trace") {
-      ++i;
-    } else if (word.rfind("--out=", 0) != 0 && word.rfind("--trace=", 0) != 0) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name != "--out" && name != "--trace" && name != "--duckdb-python") {
       text += " " + word;
+    } else if (name == word) {
+      ++i;
     }
   }
   return text;

@@ -1,0 +1,73 @@
+// same_rows.cpp - see same_rows.hpp.
+#include "bench/query/same_rows.hpp"
+
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+#include <arrow/compute/api.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+
+#include <memory>
+#include <vector>
+
+#include "bench/options.hpp"
+#include "engine/table/arrow_result.hpp"
+
+namespace espalier::bench {
+namespace {
+
+constexpr const char* cannot_compare = "Answers cannot be compared";
+
+/// With the types given, and columns named by their places: names do not matter.
+std::shared_ptr<arrow::Table> with_types(const arrow::Table& rows, const arrow::Schema& types) {
+  arrow::FieldVector fields;
+  arrow::ChunkedArrayVector columns;
+  for (int i = 0; i < rows.num_columns(); ++i) {
+    const auto& type = types.field(i)->type();
+    fields.push_back(arrow::field(std::to_string(i), type));
+    columns.push_back(engine::value_of(arrow::compute::Cast(rows.column(i), type), cannot_compare).chunked_array());
+  }
+  return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(columns), rows.num_rows());
+}
+
+/// In the order of all columns.
+std::shared_ptr<arrow::Table> in_order(const std::shared_ptr<arrow::Table>& rows) {
+  std::vector<arrow::compute::SortKey> keys;
+  for (const auto& name : rows->ColumnNames()) keys.emplace_back(name);
+  const auto order = engine::value_of(
+      arrow::compute::SortIndices(arrow::Datum(rows), arrow::compute::SortOptions(keys)), cannot_compare);
+  return engine::value_of(arrow::compute::Take(rows, order), cannot_compare).table();
+}
+
+struct alike {
+  std::shared_ptr<arrow::Table> ours, theirs;
+};
+
+alike made_alike(const arrow::Table& ours, const arrow::Table& theirs, const std::string& what) {
+  if (ours.num_rows() != theirs.num_rows() || ours.num_columns() != theirs.num_columns()) {
+    throw wrong_answer(fmt::format("{}: {} rows of {} columns here, {} rows of {} columns there.", what,
+                                   ours.num_rows(), ours.num_columns(), theirs.num_rows(), theirs.num_columns()));
+  }
+  engine::require_ok(arrow::compute::Initialize(), cannot_compare);
+  return {with_types(ours, *ours.schema()), with_types(theirs, *ours.schema())};
+}
+
+void require_equal(const arrow::Table& ours, const arrow::Table& theirs, const std::string& what) {
+  if (!ours.Equals(theirs)) {
+    throw wrong_answer(fmt::format("{}: {} rows in both, but not the same ones.", what, ours.num_rows()));
+  }
+}
+
+}  // namespace
+
+void require_same_rows(const arrow::Table& ours, const arrow::Table& theirs, const std::string& what) {
+  const auto both = made_alike(ours, theirs, what);
+  require_equal(*in_order(both.ours), *in_order(both.theirs), what);
+}
+
+void require_equal_rows(const arrow::Table& ours, const arrow::Table& theirs, const std::string& what) {
+  const auto both = made_alike(ours, theirs, what);
+  require_equal(*both.ours, *both.theirs, what);
+}
+
+}  // namespace espalier::bench

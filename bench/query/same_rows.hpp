@@ -1,0 +1,16 @@
+// same_rows.hpp - whether two engines gave the same answer.
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <string>
+
+namespace espalier::bench {
+
+/// Compares them as multisets of rows; columns of `theirs` are converted to the types of `ours`. Throws wrong_answer
+/// with a sentence that begins with `what`.
+void require_same_rows(const arrow::Table& ours, const arrow::Table& theirs, const std::string& what);
+/// The same, with rows in the same order.
+void require_equal_rows(const arrow::Table& ours, const arrow::Table& theirs, const std::string& what);
+
+}  // namespace espalier::bench
