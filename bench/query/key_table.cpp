@@ -1,7 +1,8 @@
 // key_table.cpp - see key_table.hpp.
 #include "bench/query/key_table.hpp"
 
-#include <arrow/scalar.h>
+#include <arrow/chunked_array.h>
+#include <arrow/compute/api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,9 +25,10 @@ const typename Type::c_type* values_of(const arrow::Table& rows, int column) {
 /// The single value of an answer, as a number.
 std::int64_t number_in(const arrow::Table& answer) {
   if (answer.num_rows() != 1 || answer.num_columns() != 1) throw wrong_answer("An aggregate has other than one value.");
-  const auto value = engine::value_of(answer.column(0)->GetScalar(0), cannot_check);
-  const auto number = engine::value_of(value->CastTo(arrow::int64()), cannot_check);
-  return static_cast<const arrow::Int64Scalar&>(*number).value;
+  engine::require_ok(arrow::compute::Initialize(), cannot_check);
+  const auto cast = engine::value_of(arrow::compute::Cast(answer.column(0), arrow::int64()), cannot_check);
+  const auto& chunk = static_cast<const arrow::Int64Array&>(*cast.chunked_array()->chunk(0));
+  return chunk.Value(0);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace espalier::bench {
 
 /// A run has statements enough for the clock, but at most so many.
-inline constexpr double shortest_statement_run = 0.01;
+inline constexpr double shortest_statement_run = 0.005;
 inline constexpr double most_statements = 1000;
 
 /// `ask(i)` runs the i-th of `different` statements, of which the first took `first` seconds when it was warm.

@@ -15,7 +15,7 @@ import sys
 import time
 import warnings
 
-SHORTEST_RUN = 0.01
+SHORTEST_RUN = 0.005
 LONGEST_RUNS = 10.0
 MOST_STATEMENTS = 1000
 
