@@ -4,8 +4,11 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
+
 #include "engine/catalog.hpp"
 #include "engine/exec/executor.hpp"
+#include "engine/exec/ordered_groups.hpp"
 #include "engine/exec/pairs.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -33,14 +36,9 @@ std::vector<std::int64_t> nearest_rows(const as_of_node& n, const relation& left
   };
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, rows, 4096), [&](const auto& piece) {
     std::vector<std::size_t> places(piece.size());
-    if (ordered.has_many_places()) {
-      ordered.first_places(std::span(at.words).subspan(piece.begin(), piece.size()), above, places);
-    }
+    ordered.first_places(groups, at, piece.begin(), above, places);
     for (std::size_t row = piece.begin(); row < piece.end(); ++row) {
-      if (groups[row] == no_group || at.is_null(row)) continue;
-      const auto high = at.high.empty() ? 0 : at.high[row];
-      choose(row, ordered.has_many_places() ? places[row - piece.begin()]
-                                            : ordered.first_place(groups[row], high, at.words[row], above));
+      if (groups[row] != no_group && !at.is_null(row)) choose(row, places[row - piece.begin()]);
     }
   });
   return out;
@@ -55,36 +53,47 @@ std::vector<std::uint64_t> nearest_by_index(const as_of_node& n, const relation&
   return n.index->as_of(question);
 }
 
+// Each left row with its nearest one, which is a row of `right` or null_row.
+relation beside_nearest(const as_of_node& n, const relation& left, const relation& right,
+                        const std::vector<std::int64_t>& nearest, const evaluation& values) {
+  const bool all = std::find(nearest.begin(), nearest.end(), null_row) == nearest.end();
+  if (n.tolerance.empty() && (all || n.keep_unmatched)) {
+    return beside(left, all ? take_rows(right, nearest) : take_rows_or_null(right, nearest));
+  }
+  row_pairs pairs;
+  for (std::size_t i = 0; i < nearest.size(); ++i) {
+    if (nearest[i] == null_row) continue;
+    pairs.left.push_back(static_cast<std::int64_t>(i));
+    pairs.right.push_back(nearest[i]);
+  }
+  return finish_join(n.keep_unmatched ? join_type::left : join_type::inner, n.tolerance, left, right, std::move(pairs),
+                     values);
+}
+
 }  // namespace
 
 relation executor::as_of_join(as_of_node& n) {
   const auto left = node(*n.inputs[0]);
-  row_pairs pairs;
-  relation right;
-  if (n.index) {
-    auto& scan = static_cast<scan_node&>(*n.inputs[1]);
-    const auto found = left.rows == 0 ? std::vector<std::uint64_t>() : nearest_by_index(n, left, values_);
-    std::vector<std::uint64_t> rows;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      if (found[i] == no_row) continue;
-      pairs.left.push_back(static_cast<std::int64_t>(i));
-      pairs.right.push_back(static_cast<std::int64_t>(rows.size()));
-      rows.push_back(found[i]);
-    }
-    right = fetched(scan, rows);
-    scan.statistics.ran = true;
-    scan.statistics.rows += rows.size();
-  } else {
-    right = node(*n.inputs[1]);
-    const auto found = nearest_rows(n, left, right, values_);
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      if (found[i] == null_row) continue;
-      pairs.left.push_back(static_cast<std::int64_t>(i));
-      pairs.right.push_back(found[i]);
-    }
+  if (!n.index) {
+    const auto right = node(*n.inputs[1]);
+    return beside_nearest(n, left, right, nearest_rows(n, left, right, values_), values_);
   }
-  return finish_join(n.keep_unmatched ? join_type::left : join_type::inner, n.tolerance, left, right, std::move(pairs),
-                     values_);
+  auto& scan = static_cast<scan_node&>(*n.inputs[1]);
+  const auto found = left.rows == 0 ? std::vector<std::uint64_t>() : nearest_by_index(n, left, values_);
+  // Rows are fetched in the order of the left ones: a place is a count.
+  std::vector<std::uint64_t> rows;
+  rows.reserve(found.size());
+  std::vector<std::int64_t> places(found.size(), null_row);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] == no_row) continue;
+    places[i] = static_cast<std::int64_t>(rows.size());
+    rows.push_back(found[i]);
+  }
+  const auto right = fetched(scan, rows);
+  scan.statistics.ran = true;
+  scan.statistics.rows += rows.size();
+  if (rows.size() == found.size() && n.tolerance.empty()) return beside(left, right);
+  return beside_nearest(n, left, right, places, values_);
 }
 
 }  // namespace espalier::engine

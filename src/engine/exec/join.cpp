@@ -1,12 +1,16 @@
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
 #include <arrow/table.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "engine/catalog.hpp"
 #include "engine/exec/executor.hpp"
+#include "engine/exec/ordered_groups.hpp"
 #include "engine/exec/pairs.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/table/table_version.hpp"
@@ -67,6 +71,62 @@ row_pairs merged_pairs(const code_column& left, const code_column& right) {
     }
   }
   return out;
+}
+
+// One end of the bands of all rows: values, or nothing for bands without this end.
+struct band_end {
+  const code_column* codes;
+  bool above;  ///< the place behind values that are equal
+};
+
+// Places [begin, end) of each row.
+struct row_bands {
+  std::vector<std::size_t> begin, end;
+};
+
+constexpr std::size_t bands_at_once = 4096;
+
+row_bands bands_of(const ordered_groups& ordered, const std::vector<std::uint32_t>& groups, band_end lo, band_end hi) {
+  row_bands out{std::vector<std::size_t>(groups.size(), 0), std::vector<std::size_t>(groups.size(), 0)};
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, groups.size(), bands_at_once), [&](const auto& piece) {
+    const auto search = [&](const band_end& of, std::vector<std::size_t>& places) {
+      if (of.codes == nullptr) return;
+      ordered.first_places(groups, *of.codes, piece.begin(), of.above,
+                           std::span(places).subspan(piece.begin(), piece.size()));
+    };
+    search(lo, out.begin);
+    search(hi, out.end);
+    for (std::size_t row = piece.begin(); row < piece.end(); ++row) {
+      const bool null = (lo.codes && lo.codes->is_null(row)) || (hi.codes && hi.codes->is_null(row));
+      if (groups[row] == no_group || null) {
+        out.begin[row] = out.end[row] = 0;
+        continue;
+      }
+      if (!lo.codes) out.begin[row] = ordered.group_begin(groups[row]);
+      if (!hi.codes) out.end[row] = ordered.group_end(groups[row]);
+      out.end[row] = std::max(out.begin[row], out.end[row]);
+    }
+  });
+  return out;
+}
+
+void write_bands(const row_bands& bands, const ordered_groups& ordered, std::vector<std::int64_t>& band_rows,
+                 std::vector<std::int64_t>& value_rows) {
+  std::vector<std::size_t> offsets(bands.begin.size() + 1, 0);
+  for (std::size_t row = 0; row < bands.begin.size(); ++row) {
+    offsets[row + 1] = offsets[row] + (bands.end[row] - bands.begin[row]);
+  }
+  band_rows.resize(offsets.back());
+  value_rows.resize(offsets.back());
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, bands.begin.size(), bands_at_once), [&](const auto& piece) {
+    for (std::size_t row = piece.begin(); row < piece.end(); ++row) {
+      std::size_t to = offsets[row];
+      for (auto place = bands.begin[row]; place < bands.end[row]; ++place, ++to) {
+        band_rows[to] = static_cast<std::int64_t>(row);
+        value_rows[to] = ordered.row_at(place);
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -177,22 +237,12 @@ relation executor::band_join(join_node& n) {
   };
   const auto lo = codes(n.band_lo);
   const auto hi = codes(n.band_hi);
-  const auto high_of = [](const code_column& c, std::size_t row) { return c.high.empty() ? 0 : c.high[row]; };
+  const auto bands = bands_of(ordered, groups, {n.band_lo ? &lo : nullptr, !n.band_lo_inclusive},
+                              {n.band_hi ? &hi : nullptr, n.band_hi_inclusive});
   row_pairs pairs;
   auto& band_rows = value_right ? pairs.left : pairs.right;
   auto& value_rows = value_right ? pairs.right : pairs.left;
-  for (std::size_t row = 0; row < rows; ++row) {
-    if (groups[row] == no_group || (n.band_lo && lo.is_null(row)) || (n.band_hi && hi.is_null(row))) continue;
-    const auto begin = n.band_lo
-                           ? ordered.first_place(groups[row], high_of(lo, row), lo.words[row], !n.band_lo_inclusive)
-                           : ordered.group_begin(groups[row]);
-    const auto end = n.band_hi ? ordered.first_place(groups[row], high_of(hi, row), hi.words[row], n.band_hi_inclusive)
-                               : ordered.group_end(groups[row]);
-    for (auto place = begin; place < end; ++place) {
-      band_rows.push_back(static_cast<std::int64_t>(row));
-      value_rows.push_back(ordered.row_at(place));
-    }
-  }
+  write_bands(bands, ordered, band_rows, value_rows);
   return finish_join(n.type, n.residual, left, right, std::move(pairs), values_);
 }
 
