@@ -8,10 +8,12 @@
 #include <arrow/type.h>
 #include <arrow/util/decimal.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/relation.hpp"
+#include "engine/parallel.hpp"
 #include "engine/sql/error.hpp"
 #include "espalier/core/config.hpp"
 
@@ -20,77 +22,130 @@ namespace {
 
 using sum_word = espalier::int128;
 
-// Calls body(row, value) for each value that is not NULL and in a group.
-template <class Array, class Body>
-void each_number(const arrow::ChunkedArray& column, const row_groups& rows, const Body& body) {
-  std::size_t row = 0;
-  for (const auto& chunk : column.chunks()) {
-    const auto& typed = static_cast<const Array&>(*chunk);
-    const bool nulls = typed.null_count() > 0;
-    for (std::int64_t i = 0; i < typed.length(); ++i, ++row) {
-      if (rows.of_row[row] == no_group || (nulls && typed.IsNull(i))) continue;
-      if constexpr (std::is_same_v<Array, arrow::Decimal128Array>) {
-        const arrow::Decimal128 value(typed.GetValue(i));
-        body(row, static_cast<sum_word>(
-                      (static_cast<espalier::uint128>(static_cast<std::uint64_t>(value.high_bits())) << 64) |
-                      value.low_bits()));
-      } else {
-        body(row, typed.raw_values()[i]);
-      }
-    }
+// States of groups over pieces of the rows, pieces at the same time, then taken together piece by piece: as many pieces
+// as threads, and so few that their states are no more than the rows.
+std::size_t piece_count(std::size_t rows, std::size_t groups) {
+  constexpr std::size_t fewest_rows = std::size_t{1} << 15;
+  return std::clamp<std::size_t>(std::min(rows / fewest_rows, rows / std::max<std::size_t>(groups, 1)), 1,
+                                 parallel_width());
+}
+
+template <class State, class Fold>
+std::vector<State> folded_states(std::size_t rows, std::size_t groups, const Fold& fold) {
+  const std::size_t count = piece_count(rows, groups);
+  std::vector<std::vector<State>> pieces(count);
+  parallel_for(count, [&](std::size_t i) {
+    pieces[i].resize(groups);
+    fold(rows * i / count, rows * (i + 1) / count, pieces[i]);
+  });
+  for (std::size_t i = 1; i < count; ++i) {
+    for (std::size_t g = 0; g < groups; ++g) pieces[0][g].merge(pieces[i][g]);
+  }
+  return std::move(pieces[0]);
+}
+
+template <class Array>
+auto number_at(const Array& values, std::int64_t i) {
+  if constexpr (std::is_same_v<Array, arrow::Decimal128Array>) {
+    const arrow::Decimal128 value(values.GetValue(i));
+    const auto high = static_cast<espalier::uint128>(static_cast<std::uint64_t>(value.high_bits())) << 64;
+    return static_cast<sum_word>(high | value.low_bits());
+  } else {
+    return values.raw_values()[i];
   }
 }
 
-template <class Body>
-void each_value(const arrow::ChunkedArray& column, const row_groups& rows, const Body& body) {
+template <class Array, class State>
+void add_chunk(const Array& values, const row_groups& rows, std::size_t row, std::vector<State>& states) {
+  const bool nulls = values.null_count() > 0;
+  if (values.length() == 0) return;  // where there may be no group at all
+  if (rows.of_row.empty()) {         // one group: its state stays in registers
+    State one = states[0];
+    for (std::int64_t i = 0; i < values.length(); ++i) {
+      if (!nulls || values.IsValid(i)) one.add(number_at(values, i));
+    }
+    states[0] = one;
+    return;
+  }
+  for (std::int64_t i = 0; i < values.length(); ++i, ++row) {
+    const auto group = rows.of_row[row];
+    if (group != no_group && (!nulls || values.IsValid(i))) states[group].add(number_at(values, i));
+  }
+}
+
+template <class State, class Array>
+std::vector<State> states_of(const arrow::ChunkedArray& column, const row_groups& rows, std::size_t groups) {
+  const auto count = static_cast<std::size_t>(column.length());
+  return folded_states<State>(count, groups, [&](std::size_t begin, std::size_t end, std::vector<State>& states) {
+    const auto part = column.Slice(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end - begin));
+    for (const auto& chunk : part->chunks()) {
+      add_chunk(static_cast<const Array&>(*chunk), rows, begin, states);
+      begin += static_cast<std::size_t>(chunk->length());
+    }
+  });
+}
+
+template <class State>
+std::vector<State> number_states(const arrow::ChunkedArray& column, const row_groups& rows, std::size_t groups) {
   switch (column.type()->id()) {
     case arrow::Type::INT8:
-      return each_number<arrow::Int8Array>(column, rows, body);
+      return states_of<State, arrow::Int8Array>(column, rows, groups);
     case arrow::Type::INT16:
-      return each_number<arrow::Int16Array>(column, rows, body);
+      return states_of<State, arrow::Int16Array>(column, rows, groups);
     case arrow::Type::INT32:
-      return each_number<arrow::Int32Array>(column, rows, body);
+      return states_of<State, arrow::Int32Array>(column, rows, groups);
     case arrow::Type::INT64:
-      return each_number<arrow::Int64Array>(column, rows, body);
+      return states_of<State, arrow::Int64Array>(column, rows, groups);
     case arrow::Type::FLOAT:
-      return each_number<arrow::FloatArray>(column, rows, body);
+      return states_of<State, arrow::FloatArray>(column, rows, groups);
     case arrow::Type::DOUBLE:
-      return each_number<arrow::DoubleArray>(column, rows, body);
+      return states_of<State, arrow::DoubleArray>(column, rows, groups);
     default:
-      return each_number<arrow::Decimal128Array>(column, rows, body);
+      return states_of<State, arrow::Decimal128Array>(column, rows, groups);
   }
 }
 
-std::vector<std::int64_t> counts_of(const arrow::ChunkedArray* values, const row_groups& rows, std::size_t groups) {
-  std::vector<std::int64_t> out(groups, 0);
-  std::size_t row = 0;
-  const auto count = [&](bool valid) {
-    if (rows.of_row[row] != no_group && valid) ++out[rows.of_row[row]];
-    ++row;
-  };
-  if (!values) {
-    while (row < rows.of_row.size()) count(true);
-    return out;
+struct count_state {
+  std::int64_t rows = 0;
+  void merge(const count_state& other) { rows += other.rows; }
+};
+
+std::vector<count_state> counted(const arrow::ChunkedArray* values, const row_groups& rows, std::size_t total,
+                                 std::size_t groups) {
+  const bool nulls = values && values->null_count() > 0;
+  if (rows.of_row.empty()) {
+    return std::vector<count_state>(groups, {static_cast<std::int64_t>(total) - (nulls ? values->null_count() : 0)});
   }
-  for (const auto& chunk : values->chunks()) {
-    for (std::int64_t i = 0; i < chunk->length(); ++i) count(chunk->IsValid(i));
-  }
-  return out;
+  return folded_states<count_state>(total, groups, [&](std::size_t begin, std::size_t end, auto& states) {
+    const auto count = [&](bool valid) {
+      if (valid && rows.of_row[begin] != no_group) ++states[rows.of_row[begin]].rows;
+      ++begin;
+    };
+    if (!nulls) {
+      while (begin < end) count(true);
+      return;
+    }
+    const auto part = values->Slice(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end - begin));
+    for (const auto& chunk : part->chunks()) {
+      for (std::int64_t i = 0; i < chunk->length(); ++i) count(chunk->IsValid(i));
+    }
+  });
 }
 
-std::shared_ptr<arrow::Array> count_array(const std::vector<std::int64_t>& counts) {
+std::shared_ptr<arrow::Array> count_array(const std::vector<count_state>& counts) {
   arrow::Int64Builder builder;
-  check(builder.AppendValues(counts));
+  for (const auto& count : counts) check(builder.Append(count.rows));
   return value_of(builder.Finish());
 }
 
 // Keeps one row for each different value of a group.
 row_groups distinct_rows(const arrow::ChunkedArray& values, const row_groups& rows) {
-  const auto finer = refined(rows, ordered_codes(values), true);
+  const auto finer = refined(rows, group_codes(values), true);
   row_groups out;
-  out.of_row.assign(rows.of_row.size(), no_group);
+  out.of_row.assign(static_cast<std::size_t>(values.length()), no_group);
   for (const auto first : finer.first_row) {
-    out.of_row[static_cast<std::size_t>(first)] = rows.of_row[static_cast<std::size_t>(first)];
+    const auto row = static_cast<std::size_t>(first);
+    out.of_row[row] = rows.group(row);
   }
   out.first_row = rows.first_row;
   return out;
@@ -100,27 +155,41 @@ arrow::Decimal128 decimal_of(sum_word value) {
   return {static_cast<std::int64_t>(value >> 64), static_cast<std::uint64_t>(value)};
 }
 
-std::shared_ptr<arrow::Array> exact_sums(const aggregate_call& call, const arrow::ChunkedArray& values,
-                                         const row_groups& rows, const std::vector<std::int64_t>& counts) {
-  std::vector<sum_word> sums(counts.size(), 0);
+// Of integers and decimals.
+struct exact_state {
+  sum_word sum = 0;
+  std::int64_t count = 0;
   bool overflowed = false;
-  each_value(values, rows, [&](std::size_t row, auto value) {
-    auto& sum = sums[rows.of_row[row]];
-    overflowed |= __builtin_add_overflow(sum, static_cast<sum_word>(value), &sum);
-  });
-  const auto type = arrow_type(call.type);
+
+  template <class T>
+  void add(T value) {
+    ++count;
+    if constexpr (std::is_same_v<T, sum_word>) {
+      overflowed |= __builtin_add_overflow(sum, value, &sum);
+    } else {
+      sum += static_cast<sum_word>(value);  // 2^32 rows of 64 bits do not overflow
+    }
+  }
+  void merge(const exact_state& other) {
+    count += other.count;
+    overflowed |= other.overflowed || __builtin_add_overflow(sum, other.sum, &sum);
+  }
+};
+
+std::shared_ptr<arrow::Array> exact_sums(const aggregate_call& call, const arrow::ChunkedArray& values,
+                                         const row_groups& rows, std::size_t groups) {
   const auto limit = arrow::Decimal128::GetMaxValue(38);
-  const auto builder = value_of(arrow::MakeBuilder(type));
-  for (std::size_t g = 0; g < counts.size(); ++g) {
-    if (counts[g] == 0) {
+  const auto builder = value_of(arrow::MakeBuilder(arrow_type(call.type)));
+  for (const auto& state : number_states<exact_state>(values, rows, groups)) {
+    if (state.count == 0) {
       check(builder->AppendNull());
     } else if (call.type.id == type_id::int64) {
-      const auto sum = static_cast<std::int64_t>(sums[g]);
-      if (overflowed || static_cast<sum_word>(sum) != sums[g]) refuse(call.position, "The sum does not fit bigint.");
+      const auto sum = static_cast<std::int64_t>(state.sum);
+      if (state.overflowed || sum_word{sum} != state.sum) refuse(call.position, "The sum does not fit bigint.");
       check(static_cast<arrow::Int64Builder&>(*builder).Append(sum));
     } else {
-      const auto sum = decimal_of(sums[g]);
-      if (overflowed || sum > limit || sum < -limit) refuse(call.position, "The sum has more than 38 digits.");
+      const auto sum = decimal_of(state.sum);
+      if (state.overflowed || sum > limit || sum < -limit) refuse(call.position, "The sum has more than 38 digits.");
       check(static_cast<arrow::Decimal128Builder&>(*builder).Append(sum));
     }
   }
@@ -133,48 +202,82 @@ double scale_of(const arrow::DataType& type) {
 }
 
 // Doubles are added with what each addition lost (Neumaier), so that the order of rows hardly matters.
-std::shared_ptr<arrow::Array> double_sums(const arrow::ChunkedArray& values, const row_groups& rows,
-                                          const std::vector<std::int64_t>& counts, bool average) {
-  std::vector<double> sums(counts.size(), 0), lost(counts.size(), 0);
+struct double_state {
+  double sum = 0;
+  double lost = 0;
+  std::int64_t count = 0;
+
+  template <class T>
+  void add(T value) {
+    ++count;
+    add_number(static_cast<double>(value));
+  }
+  void merge(const double_state& other) {
+    count += other.count;
+    add_number(other.sum);
+    lost += other.lost;
+  }
+  [[nodiscard]] double total() const { return std::isfinite(sum) ? sum + lost : sum; }
+
+ private:
+  void add_number(double number) {
+    const double next = sum + number;
+    if (std::isfinite(next)) lost += std::abs(sum) >= std::abs(number) ? (sum - next) + number : (number - next) + sum;
+    sum = next;
+  }
+};
+
+std::shared_ptr<arrow::Array> double_sums(const arrow::ChunkedArray& values, const row_groups& rows, std::size_t groups,
+                                          bool average) {
+  arrow::DoubleBuilder builder;
+  const auto append = [&](std::int64_t count, double sum) {
+    check(count == 0 ? builder.AppendNull() : builder.Append(average ? sum / static_cast<double>(count) : sum));
+  };
   const bool exact = values.type()->id() != arrow::Type::FLOAT && values.type()->id() != arrow::Type::DOUBLE;
   if (exact) {
-    std::vector<sum_word> whole(counts.size(), 0);
-    each_value(values, rows,
-               [&](std::size_t row, auto value) { whole[rows.of_row[row]] += static_cast<sum_word>(value); });
     const double scale = scale_of(*values.type());
-    for (std::size_t g = 0; g < sums.size(); ++g) sums[g] = static_cast<double>(whole[g]) / scale;
+    for (const auto& state : number_states<exact_state>(values, rows, groups)) {
+      append(state.count, static_cast<double>(state.sum) / scale);
+    }
   } else {
-    each_value(values, rows, [&](std::size_t row, auto value) {
-      const auto number = static_cast<double>(value);
-      double& sum = sums[rows.of_row[row]];
-      const double next = sum + number;
-      if (std::isfinite(next)) {
-        lost[rows.of_row[row]] += std::abs(sum) >= std::abs(number) ? (sum - next) + number : (number - next) + sum;
-      }
-      sum = next;
-    });
-  }
-  arrow::DoubleBuilder builder;
-  for (std::size_t g = 0; g < sums.size(); ++g) {
-    const double sum = std::isfinite(sums[g]) ? sums[g] + lost[g] : sums[g];
-    check(counts[g] == 0 ? builder.AppendNull() : builder.Append(average ? sum / static_cast<double>(counts[g]) : sum));
+    for (const auto& state : number_states<double_state>(values, rows, groups)) append(state.count, state.total());
   }
   return value_of(builder.Finish());
+}
+
+// The row with the best value so far, and its code.
+template <bool Least>
+struct extreme_state {
+  std::int64_t row = null_row;
+  std::uint64_t high = 0, word = 0;
+
+  void merge(const extreme_state& other) {
+    if (other.row == null_row) return;
+    const bool below = other.high != high ? other.high < high : other.word < word;
+    const bool above = other.high != high ? other.high > high : other.word > word;
+    if (row == null_row || (Least ? below : above)) *this = other;
+  }
+};
+
+template <bool Least>
+std::vector<std::int64_t> extreme_rows(const code_column& codes, const row_groups& rows, std::size_t groups) {
+  using state = extreme_state<Least>;
+  const auto fold = [&](std::size_t begin, std::size_t end, std::vector<state>& states) {
+    for (std::size_t row = begin; row < end; ++row) {
+      const auto group = rows.group(row);
+      if (group == no_group || codes.is_null(row)) continue;
+      states[group].merge({static_cast<std::int64_t>(row), codes.high.empty() ? 0 : codes.high[row], codes.words[row]});
+    }
+  };
+  std::vector<std::int64_t> out;
+  for (const auto& best : folded_states<state>(codes.words.size(), groups, fold)) out.push_back(best.row);
+  return out;
 }
 
 std::shared_ptr<arrow::Array> extreme_values(const std::shared_ptr<arrow::ChunkedArray>& values, const row_groups& rows,
                                              std::size_t groups, bool least) {
   const auto codes = ordered_codes(*values);
-  std::vector<std::int64_t> best(groups, null_row);
-  const auto better = [&](std::size_t a, std::size_t b) {
-    if (!codes.high.empty() && codes.high[a] != codes.high[b]) return (codes.high[a] < codes.high[b]) == least;
-    return codes.words[a] != codes.words[b] && (codes.words[a] < codes.words[b]) == least;
-  };
-  for (std::size_t row = 0; row < rows.of_row.size(); ++row) {
-    if (rows.of_row[row] == no_group || codes.is_null(row)) continue;
-    auto& chosen = best[rows.of_row[row]];
-    if (chosen == null_row || better(row, static_cast<std::size_t>(chosen))) chosen = static_cast<std::int64_t>(row);
-  }
+  const auto best = least ? extreme_rows<true>(codes, rows, groups) : extreme_rows<false>(codes, rows, groups);
   relation one;
   one.rows = values->length();
   one.add(0, values);
@@ -185,20 +288,19 @@ std::shared_ptr<arrow::Array> extreme_values(const std::shared_ptr<arrow::Chunke
 
 std::shared_ptr<arrow::Array> aggregate_values(const aggregate_call& call,
                                                const std::shared_ptr<arrow::ChunkedArray>& values,
-                                               const row_groups& rows, std::size_t groups) {
+                                               const row_groups& rows, std::size_t total, std::size_t groups) {
   if (call.distinct && values) {
     aggregate_call plain = call;
     plain.distinct = false;
-    return aggregate_values(plain, values, distinct_rows(*values, rows), groups);
+    return aggregate_values(plain, values, distinct_rows(*values, rows), total, groups);
   }
   if (call.function == "min" || call.function == "max")
     return extreme_values(values, rows, groups, call.function == "min");
-  const auto counts = counts_of(values.get(), rows, groups);
-  if (call.function == "count") return count_array(counts);
+  if (call.function == "count") return count_array(counted(values.get(), rows, total, groups));
   if (call.function == "avg" || call.type.id == type_id::float64) {
-    return double_sums(*values, rows, counts, call.function == "avg");
+    return double_sums(*values, rows, groups, call.function == "avg");
   }
-  return exact_sums(call, *values, rows, counts);
+  return exact_sums(call, *values, rows, groups);
 }
 
 }  // namespace espalier::engine

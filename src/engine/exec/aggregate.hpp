@@ -10,10 +10,11 @@
 
 namespace espalier::engine {
 
-/// One value for each of `groups` groups (there may be one without rows: aggregates without GROUP BY over nothing).
-/// `values` is null for COUNT(*). Sums of integers and decimals are exact; one that does not fit throws.
+/// One value for each of `groups` groups of `total` rows (there may be one without rows: aggregates without GROUP BY
+/// over nothing). `values` is null for COUNT(*). Sums of integers and decimals are exact; one that does not fit throws.
 [[nodiscard]] std::shared_ptr<arrow::Array> aggregate_values(const aggregate_call& call,
                                                              const std::shared_ptr<arrow::ChunkedArray>& values,
-                                                             const row_groups& rows, std::size_t groups);
+                                                             const row_groups& rows, std::size_t total,
+                                                             std::size_t groups);
 
 }  // namespace espalier::engine

@@ -15,15 +15,37 @@
 namespace espalier::engine {
 namespace {
 
+// Marks where values are NULL; `start` is the chunk's first row, and `out` has room for all.
 void mark_nulls(const arrow::Array& chunk, std::size_t start, code_column& out) {
   if (chunk.null_count() == 0) return;
-  if (out.nulls.empty()) out.nulls.resize(out.words.size(), 0);
   for (std::int64_t i = 0; i < chunk.length(); ++i) {
-    if (chunk.IsNull(i)) {
-      out.nulls[start + static_cast<std::size_t>(i)] = 1;
-      out.words[start + static_cast<std::size_t>(i)] = 0;
-    }
+    if (!chunk.IsNull(i)) continue;
+    const auto row = start + static_cast<std::size_t>(i);
+    out.nulls[row] = 1;
+    out.words[row] = 0;
+    if (!out.high.empty()) out.high[row] = 0;
   }
+}
+
+code_column room_for(const arrow::ChunkedArray& column) {
+  code_column out;
+  out.words.resize(static_cast<std::size_t>(column.length()));
+  if (column.type()->id() == arrow::Type::DECIMAL128) out.high.resize(out.words.size());
+  if (column.null_count() > 0) out.nulls.resize(out.words.size(), 0);
+  return out;
+}
+
+// Calls body(piece, chunk, row) for the chunks of each batch of rows, batches at the same time.
+template <class Body>
+void for_each_piece(const arrow::ChunkedArray& column, const Body& body) {
+  for_each_batch(column.length(), [&](std::size_t piece, std::int64_t begin, std::int64_t count) {
+    auto row = static_cast<std::size_t>(begin);
+    const auto slice = column.Slice(begin, count);
+    for (const auto& chunk : slice->chunks()) {
+      body(piece, *chunk, row);
+      row += static_cast<std::size_t>(chunk->length());
+    }
+  });
 }
 
 template <class T>
@@ -89,41 +111,42 @@ bool fixed_words(const arrow::Array& chunk, std::uint64_t* out) {
 }
 
 code_column fixed_codes(const arrow::ChunkedArray& column) {
-  code_column out;
-  out.words.resize(static_cast<std::size_t>(column.length()));
-  const bool decimals = column.type()->id() == arrow::Type::DECIMAL128;
-  if (decimals) out.high.resize(out.words.size());
-  std::size_t start = 0;
-  for (const auto& chunk : column.chunks()) {
-    if (decimals) {
-      decimal_words(*chunk, out.words.data() + start, out.high.data() + start);
-    } else if (!fixed_words(*chunk, out.words.data() + start)) {
+  code_column out = room_for(column);
+  for_each_piece(column, [&](std::size_t, const arrow::Array& chunk, std::size_t row) {
+    if (!out.high.empty()) {
+      decimal_words(chunk, out.words.data() + row, out.high.data() + row);
+    } else if (!fixed_words(chunk, out.words.data() + row)) {
       refuse(-1, "The engine cannot order values of the type " + column.type()->ToString() + ".");
     }
-    mark_nulls(*chunk, start, out);
-    start += static_cast<std::size_t>(chunk->length());
-  }
-  if (decimals) {
-    for (std::size_t i = 0; i < out.high.size(); ++i) {
-      if (out.is_null(i)) out.high[i] = 0;
-    }
-  }
+    mark_nulls(chunk, row, out);
+  });
   return out;
 }
 
-template <class Number>
-code_column string_codes(const arrow::ChunkedArray& column, const Number& number_of) {
-  code_column out;
-  out.words.resize(static_cast<std::size_t>(column.length()));
-  std::size_t at = 0;
-  for (const auto& chunk : column.chunks()) {
-    const auto& strings = static_cast<const arrow::StringArray&>(*chunk);
-    for (std::int64_t i = 0; i < strings.length(); ++i) {
-      if (!strings.IsNull(i)) out.words[at + static_cast<std::size_t>(i)] = number_of(strings.GetView(i));
-    }
-    mark_nulls(*chunk, at, out);
-    at += static_cast<std::size_t>(strings.length());
+void number_texts(const arrow::Array& chunk, std::size_t row, text_table& table, code_column& out) {
+  const auto& strings = static_cast<const arrow::StringArray&>(chunk);
+  for (std::int64_t i = 0; i < strings.length(); ++i) {
+    if (!strings.IsNull(i)) out.words[row + static_cast<std::size_t>(i)] = table.add(strings.GetView(i));
   }
+  mark_nulls(chunk, row, out);
+}
+
+// Each batch numbers its own texts; then the numbers of a batch become those of all.
+code_column text_codes(const arrow::ChunkedArray& column, text_table& all) {
+  code_column out = room_for(column);
+  std::vector<text_table> tables(batch_count(column.length()));
+  for_each_piece(column, [&](std::size_t piece, const arrow::Array& chunk, std::size_t row) {
+    number_texts(chunk, row, tables[piece], out);
+  });
+  std::vector<std::vector<std::uint64_t>> numbers(tables.size());
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    for (const auto text : tables[i].texts()) numbers[i].push_back(all.add(text));
+  }
+  for_each_batch(column.length(), [&](std::size_t piece, std::int64_t begin, std::int64_t count) {
+    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(begin + count); ++row) {
+      if (!out.is_null(row)) out.words[row] = numbers[piece][out.words[row]];
+    }
+  });
   return out;
 }
 
@@ -133,42 +156,46 @@ bool is_string(const arrow::ChunkedArray& column) { return column.type()->id() =
 
 code_column ordered_codes(const arrow::ChunkedArray& column) {
   if (!is_string(column)) return fixed_codes(column);
-  std::unordered_map<std::string_view, std::uint64_t> numbers;
-  std::vector<std::string_view> distinct;
-  auto out = string_codes(column, [&](std::string_view text) {
-    const auto [found, added] = numbers.try_emplace(text, distinct.size());
-    if (added) distinct.push_back(text);
-    return found->second;
-  });
+  text_table table;
+  auto out = text_codes(column, table);
+  const auto& distinct = table.texts();
   std::vector<std::uint64_t> order(distinct.size()), rank(distinct.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) { return distinct[a] < distinct[b]; });
   for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
-  for (std::size_t i = 0; i < out.words.size(); ++i) {
-    if (!out.is_null(i)) out.words[i] = rank[out.words[i]];
-  }
+  for_each_batch(column.length(), [&](std::size_t, std::int64_t begin, std::int64_t count) {
+    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(begin + count); ++row) {
+      if (!out.is_null(row)) out.words[row] = rank[out.words[row]];
+    }
+  });
   return out;
+}
+
+code_column group_codes(const arrow::ChunkedArray& column) {
+  if (!is_string(column)) return fixed_codes(column);
+  text_table table;
+  return text_codes(column, table);
 }
 
 code_column equality_coder::first(const std::shared_ptr<arrow::ChunkedArray>& column) {
   if (!is_string(*column)) return fixed_codes(*column);
   keeps_ = column;
-  return string_codes(*column,
-                      [&](std::string_view text) { return numbers_.try_emplace(text, numbers_.size()).first->second; });
+  return text_codes(*column, numbers_);
 }
 
 code_column equality_coder::second(const std::shared_ptr<arrow::ChunkedArray>& column) const {
   if (!is_string(*column)) return fixed_codes(*column);
-  constexpr std::uint64_t missing = ~std::uint64_t{0};
-  auto out = string_codes(*column, [&](std::string_view text) {
-    const auto found = numbers_.find(text);
-    return found == numbers_.end() ? missing : found->second;
+  code_column out = room_for(*column);
+  out.nulls.resize(out.words.size(), 0);
+  for_each_piece(*column, [&](std::size_t, const arrow::Array& chunk, std::size_t row) {
+    const auto& strings = static_cast<const arrow::StringArray&>(chunk);
+    for (std::int64_t i = 0; i < strings.length(); ++i) {
+      const auto number = strings.IsNull(i) ? text_table::missing : numbers_.find(strings.GetView(i));
+      const bool met = number != text_table::missing;
+      out.words[row + static_cast<std::size_t>(i)] = met ? number : 0;
+      out.nulls[row + static_cast<std::size_t>(i)] = met ? 0 : 1;
+    }
   });
-  for (std::size_t i = 0; i < out.words.size(); ++i) {
-    if (out.words[i] != missing) continue;
-    if (out.nulls.empty()) out.nulls.resize(out.words.size(), 0);
-    out.nulls[i] = 1;
-  }
   return out;
 }
 

@@ -9,10 +9,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "engine/exec/text_table.hpp"
 #include "engine/types.hpp"
 
 namespace espalier::engine {
@@ -27,6 +26,8 @@ struct code_column {
 
 /// In the order of the values. NULLs have word 0.
 [[nodiscard]] code_column ordered_codes(const arrow::ChunkedArray& column);
+/// For equality only, within the column: strings are numbered as they come.
+[[nodiscard]] code_column group_codes(const arrow::ChunkedArray& column);
 
 /// Codes for equality only, the same for columns of both sides of a join: strings are numbered as the first side brings
 /// them, and those that only the second one has are NULL there (they meet nothing).
@@ -36,8 +37,8 @@ class equality_coder {
   [[nodiscard]] code_column second(const std::shared_ptr<arrow::ChunkedArray>& column) const;
 
  private:
-  std::shared_ptr<arrow::ChunkedArray> keeps_;  ///< the strings that the map's keys point to
-  std::unordered_map<std::string_view, std::uint64_t> numbers_;
+  std::shared_ptr<arrow::ChunkedArray> keeps_;  ///< the strings that the table's texts are views of
+  text_table numbers_;
 };
 
 }  // namespace espalier::engine

@@ -126,6 +126,44 @@ batch filtered(const batch& rows, const std::shared_ptr<arrow::Array>& selected)
   return out;
 }
 
+relation without_columns(const relation& rows, const std::set<column_id>& dropped) {
+  relation out;
+  out.rows = rows.rows;
+  for (std::size_t i = 0; i < rows.ids.size(); ++i) {
+    if (!dropped.contains(rows.ids[i])) out.add(rows.ids[i], rows.columns[i]);
+  }
+  return out;
+}
+
+// The rows for which the mask is true, with the columns that are wanted from here on.
+void keep_passing(batch& rows, const std::shared_ptr<arrow::Array>& mask, const std::set<column_id>& wanted) {
+  const std::int64_t kept = static_cast<const arrow::BooleanArray&>(*mask).true_count();
+  batch out;
+  out.rows = kept;
+  for (std::size_t i = 0; i < rows.ids.size(); ++i) {
+    if (!wanted.contains(rows.ids[i])) continue;
+    out.ids.push_back(rows.ids[i]);
+    const compute::FilterOptions options(compute::FilterOptions::DROP);
+    out.columns.push_back(kept == rows.rows ? rows.columns[i]
+                                            : value_of(compute::Filter(rows.columns[i], mask, options)).make_array());
+  }
+  rows = std::move(out);
+}
+
+// What is left of each piece, as columns of the shape of `like`.
+relation joined_pieces(const relation& like, const std::vector<batch>& pieces) {
+  relation out;
+  for (const auto& piece : pieces) out.rows += piece.rows;
+  for (std::size_t c = 0; c < like.ids.size(); ++c) {
+    arrow::ArrayVector chunks;
+    for (const auto& piece : pieces) {
+      if (piece.rows > 0) chunks.push_back(piece.column(like.ids[c]));
+    }
+    out.add(like.ids[c], std::make_shared<arrow::ChunkedArray>(std::move(chunks), like.columns[c]->type()));
+  }
+  return out;
+}
+
 std::shared_ptr<arrow::Array> int64_array(const std::vector<std::int64_t>& values) {
   arrow::Int64Builder builder;
   check(builder.AppendValues(values));
@@ -298,39 +336,28 @@ std::shared_ptr<arrow::ChunkedArray> evaluation::column(const bound_ptr& e, cons
   return std::make_shared<arrow::ChunkedArray>(std::move(pieces), arrow_type(e->type));
 }
 
-relation evaluation::filter(const std::vector<bound_ptr>& conditions, const relation& rows) const {
-  if (conditions.empty() || rows.rows == 0) return rows;
+relation evaluation::filter(const std::vector<bound_ptr>& conditions, const relation& rows,
+                            const std::set<column_id>& dropped) const {
+  if (conditions.empty() || rows.rows == 0) return without_columns(rows, dropped);
   const auto steps = taken_together(conditions);
-  std::vector<std::vector<std::shared_ptr<arrow::Array>>> pieces(batch_count(rows.rows));
-  const std::set<column_id> all(rows.ids.begin(), rows.ids.end());
-  std::vector<std::int64_t> lengths(pieces.size(), 0);
-  for_each_batch(rows.rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
-    batch now = slice(rows, begin, count, all);
-    for (const auto& condition : steps) {
-      if (now.rows == 0) break;
-      const auto mask = array(condition, now);
-      const auto& bits = static_cast<const arrow::BooleanArray&>(*mask);
-      const std::int64_t kept = bits.true_count();
-      if (kept == now.rows) continue;
-      for (auto& column : now.columns) {
-        column =
-            value_of(compute::Filter(column, mask, compute::FilterOptions(compute::FilterOptions::DROP))).make_array();
-      }
-      now.rows = kept;
-    }
-    lengths[i] = now.rows;
-    pieces[i] = std::move(now.columns);
-  });
-  relation out;
-  for (const auto length : lengths) out.rows += length;
-  for (std::size_t c = 0; c < rows.ids.size(); ++c) {
-    arrow::ArrayVector chunks;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (lengths[i] > 0) chunks.push_back(pieces[i][c]);
-    }
-    out.add(rows.ids[c], std::make_shared<arrow::ChunkedArray>(std::move(chunks), rows.columns[c]->type()));
+  // What is still wanted behind each step: the answer's columns, and those of later steps.
+  std::vector<std::set<column_id>> wanted(steps.size() + 1);
+  for (const auto id : rows.ids) {
+    if (!dropped.contains(id)) wanted.back().insert(id);
   }
-  return out;
+  for (std::size_t i = steps.size(); i-- > 0;) {
+    wanted[i] = wanted[i + 1];
+    collect_columns(steps[i], wanted[i]);
+  }
+  std::vector<batch> pieces(batch_count(rows.rows));
+  for_each_batch(rows.rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
+    batch now = slice(rows, begin, count, wanted[0]);
+    for (std::size_t step = 0; step < steps.size() && now.rows > 0; ++step) {
+      keep_passing(now, array(steps[step], now), wanted[step + 1]);
+    }
+    pieces[i] = std::move(now);
+  });
+  return joined_pieces(without_columns(rows, dropped), pieces);
 }
 
 }  // namespace espalier::engine

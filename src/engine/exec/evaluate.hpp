@@ -28,7 +28,9 @@ struct evaluation {
   /// A column for each row of a relation, batch by batch on several threads.
   [[nodiscard]] std::shared_ptr<arrow::ChunkedArray> column(const bound_ptr& e, const relation& rows) const;
   /// The rows for which all conditions are true, checked one after the other: a later one sees only rows that passed.
-  [[nodiscard]] relation filter(const std::vector<bound_ptr>& conditions, const relation& rows) const;
+  /// Columns of `dropped` are read by the conditions and not handed on.
+  [[nodiscard]] relation filter(const std::vector<bound_ptr>& conditions, const relation& rows,
+                                const std::set<column_id>& dropped = {}) const;
 
  private:
   [[nodiscard]] arrow::Datum datum(const bound_ptr& e, const batch& rows) const;

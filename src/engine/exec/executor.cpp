@@ -13,7 +13,9 @@ namespace espalier::engine {
 relation with_outputs(relation r, const std::vector<output_column>& outputs) {
   relation out;
   out.rows = r.rows;
-  for (const auto& output : outputs) out.add(output.id, r.column(output.id));
+  for (const auto& output : outputs) {
+    if (!output.for_conditions) out.add(output.id, r.column(output.id));
+  }
   return out;
 }
 

@@ -30,6 +30,9 @@ class executor {
   relation index_scan(scan_node& n);
   relation ordered_scan(scan_node& n);
   relation fetched(scan_node& n, const std::vector<std::uint64_t>& rows);
+  relation fetched_columns(scan_node& n, const std::vector<std::size_t>& places,
+                           const std::vector<std::uint64_t>& rows);
+  relation passing(scan_node& n, const std::vector<std::uint64_t>& rows);
   relation index_aggregate(index_aggregate_node& n);
 
   // operators.cpp

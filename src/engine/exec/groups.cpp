@@ -6,6 +6,8 @@
 #include <bit>
 #include <optional>
 
+#include "engine/exec/key_packer.hpp"
+#include "engine/exec/word_groups.hpp"
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
@@ -78,40 +80,39 @@ code_table::key key_of(const code_column& codes, std::size_t row, std::uint32_t 
 
 row_groups refined_with(code_table& table, const row_groups& before, const code_column& codes, bool skip_nulls) {
   row_groups out;
-  out.of_row.resize(before.of_row.size());
-  for (std::size_t row = 0; row < before.of_row.size(); ++row) {
-    if (before.of_row[row] == no_group || (skip_nulls && codes.is_null(row))) {
+  out.of_row.resize(codes.words.size());
+  for (std::size_t row = 0; row < codes.words.size(); ++row) {
+    if (before.group(row) == no_group || (skip_nulls && codes.is_null(row))) {
       out.of_row[row] = no_group;
       continue;
     }
     const auto next = static_cast<std::uint32_t>(out.first_row.size());
-    const auto group = table.add(key_of(codes, row, before.of_row[row]), next);
+    const auto group = table.add(key_of(codes, row, before.group(row)), next);
     out.of_row[row] = group;
     if (group == next) out.first_row.push_back(static_cast<std::int64_t>(row));
   }
   return out;
 }
 
-// Codes that lie close together number a table directly, without hashing.
-std::optional<row_groups> refined_directly(const row_groups& before, const code_column& codes, bool skip_nulls) {
-  if (before.count() != 1 || !codes.high.empty() || codes.words.empty()) return std::nullopt;
-  const auto [least, most] = std::minmax_element(codes.words.begin(), codes.words.end());
-  const std::uint64_t first = *least;
-  const std::uint64_t span = *most - first;
-  constexpr std::uint64_t widest = 1 << 20;
-  if (span >= widest || span > 4 * codes.words.size()) return std::nullopt;
-  std::vector<std::uint32_t> numbers(span + 2, no_group);  // the last one is NULL's
-  row_groups out;
-  out.of_row.resize(before.of_row.size(), no_group);
-  for (std::size_t row = 0; row < before.of_row.size(); ++row) {
-    const bool null = codes.is_null(row);
-    if (before.of_row[row] == no_group || (skip_nulls && null)) continue;
-    auto& number = numbers[null ? span + 1 : codes.words[row] - first];
-    if (number == no_group) {
-      number = static_cast<std::uint32_t>(out.first_row.size());
-      out.first_row.push_back(static_cast<std::int64_t>(row));
-    }
-    out.of_row[row] = number;
+void check_rows(std::size_t rows) {
+  if (rows >= no_group) refuse(-1, "Groups and joins take at most 4 billion rows.");
+}
+
+std::vector<const code_column*> pointers_to(const std::vector<code_column>& columns) {
+  std::vector<const code_column*> out;
+  for (const auto& column : columns) out.push_back(&column);
+  return out;
+}
+
+// Groups as codes; rows of no group are NULL.
+code_column as_codes(const row_groups& groups) {
+  code_column out;
+  out.words.resize(groups.of_row.size());
+  out.nulls.resize(groups.of_row.size(), 0);
+  for (std::size_t row = 0; row < out.words.size(); ++row) {
+    const bool none = groups.of_row[row] == no_group;
+    out.words[row] = none ? 0 : groups.of_row[row];
+    out.nulls[row] = none ? 1 : 0;
   }
   return out;
 }
@@ -120,26 +121,43 @@ std::optional<row_groups> refined_directly(const row_groups& before, const code_
 
 row_groups one_group(std::size_t rows) {
   row_groups out;
-  out.of_row.assign(rows, 0);
   if (rows > 0) out.first_row.push_back(0);
   return out;
 }
 
 row_groups refined(const row_groups& before, const code_column& codes, bool skip_nulls) {
-  if (before.of_row.size() >= no_group) refuse(-1, "Groups and joins take at most 4 billion rows.");
-  if (auto direct = refined_directly(before, codes, skip_nulls)) return std::move(*direct);
+  const std::size_t rows = codes.words.size();
+  check_rows(rows);
+  // A NULL among the codes of `before` is no group, so either both columns skip NULLs or there is one column only.
+  if (skip_nulls || before.of_row.empty()) {
+    const auto groups = as_codes(before);
+    std::vector<const code_column*> columns{&codes};
+    if (!before.of_row.empty()) columns.insert(columns.begin(), &groups);
+    if (const auto packer = key_packer::plan(columns, rows, !skip_nulls)) {
+      return word_groups(packer->pack(columns, rows), false).take();
+    }
+  }
   code_table table(before.count());
   return refined_with(table, before, codes, skip_nulls);
 }
 
 row_groups grouped(const std::vector<code_column>& keys, std::size_t rows) {
+  check_rows(rows);
+  if (keys.empty()) return one_group(rows);
+  const auto columns = pointers_to(keys);
+  if (const auto packer = key_packer::plan(columns, rows, true)) {
+    return word_groups(packer->pack(columns, rows), false).take();
+  }
   auto out = one_group(rows);
   for (const auto& key : keys) out = refined(out, key, false);
   return out;
 }
 
+// One table of words where the keys of `build` are words, else a table for each column.
 struct key_table::parts {
   std::vector<equality_coder> coders;
+  std::optional<key_packer> packer;
+  std::optional<word_groups> words;
   std::vector<code_table> tables;
   row_groups groups;
 };
@@ -147,27 +165,37 @@ struct key_table::parts {
 key_table::key_table(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& build)
     : parts_(std::make_unique<parts>()) {
   const auto rows = static_cast<std::size_t>(build.at(0)->length());
-  if (rows >= no_group) refuse(-1, "Groups and joins take at most 4 billion rows.");
+  check_rows(rows);
   parts_->coders.resize(build.size());
+  std::vector<code_column> codes;
+  for (std::size_t i = 0; i < build.size(); ++i) codes.push_back(parts_->coders[i].first(build[i]));
+  const auto columns = pointers_to(codes);
+  parts_->packer = key_packer::plan(columns, rows, false);
+  if (parts_->packer) {
+    parts_->words.emplace(parts_->packer->pack(columns, rows), true);
+    return;
+  }
   parts_->groups = one_group(rows);
   for (std::size_t i = 0; i < build.size(); ++i) {
-    const auto codes = parts_->coders[i].first(build[i]);
     auto& table = parts_->tables.emplace_back(i == 0 ? rows / 2 : parts_->groups.count());
-    parts_->groups = refined_with(table, parts_->groups, codes, true);
+    parts_->groups = refined_with(table, parts_->groups, codes[i], true);
   }
 }
 
 key_table::~key_table() = default;
 
-const row_groups& key_table::groups() const { return parts_->groups; }
+const row_groups& key_table::groups() const { return parts_->words ? parts_->words->groups() : parts_->groups; }
 
 std::vector<std::uint32_t> key_table::find(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& probe) const {
-  std::vector<std::uint32_t> out(static_cast<std::size_t>(probe.at(0)->length()), 0);
+  const auto rows = static_cast<std::size_t>(probe.at(0)->length());
+  std::vector<code_column> codes;
+  for (std::size_t i = 0; i < probe.size(); ++i) codes.push_back(parts_->coders[i].second(probe[i]));
+  if (parts_->packer) return parts_->words->find(parts_->packer->pack(pointers_to(codes), rows));
+  std::vector<std::uint32_t> out(rows, 0);
   for (std::size_t i = 0; i < probe.size(); ++i) {
-    const auto codes = parts_->coders[i].second(probe[i]);
-    for (std::size_t row = 0; row < out.size(); ++row) {
+    for (std::size_t row = 0; row < rows; ++row) {
       if (out[row] == no_group) continue;
-      out[row] = codes.is_null(row) ? no_group : parts_->tables[i].find(key_of(codes, row, out[row]));
+      out[row] = codes[i].is_null(row) ? no_group : parts_->tables[i].find(key_of(codes[i], row, out[row]));
     }
   }
   return out;

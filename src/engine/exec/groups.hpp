@@ -14,10 +14,11 @@ inline constexpr std::uint32_t no_group = std::numeric_limits<std::uint32_t>::ma
 
 /// Rows by group. Groups are numbered in the order in which rows bring them.
 struct row_groups {
-  std::vector<std::uint32_t> of_row;
+  std::vector<std::uint32_t> of_row;    ///< empty: all rows are in group 0
   std::vector<std::int64_t> first_row;  ///< of each group
 
   [[nodiscard]] std::size_t count() const { return first_row.size(); }
+  [[nodiscard]] std::uint32_t group(std::size_t row) const { return of_row.empty() ? 0 : of_row[row]; }
 };
 
 /// Groups by one more column: rows are together if they were and have the same code. NULL is a value of its own, or,

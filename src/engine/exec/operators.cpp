@@ -10,6 +10,7 @@
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/sort.hpp"
+#include "engine/exec/top_rows.hpp"
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
@@ -52,7 +53,7 @@ relation executor::aggregate(aggregate_node& n) {
   std::vector<code_column> codes;
   for (std::size_t i = 0; i < n.keys.size(); ++i) {
     keys.add(n.outputs[i].id, values_.column(n.keys[i], input));
-    codes.push_back(ordered_codes(*keys.columns.back()));
+    codes.push_back(group_codes(*keys.columns.back()));
   }
   const auto groups = grouped(codes, rows);
   const std::size_t count = n.keys.empty() ? 1 : groups.count();
@@ -60,7 +61,7 @@ relation executor::aggregate(aggregate_node& n) {
   out.rows = static_cast<std::int64_t>(count);
   for (const auto& call : n.calls) {
     const auto argument = call.argument ? values_.column(call.argument, input) : nullptr;
-    out.add(call.output, chunked(aggregate_values(call, argument, groups, count)));
+    out.add(call.output, chunked(aggregate_values(call, argument, groups, rows, count)));
   }
   return out;
 }
@@ -68,12 +69,20 @@ relation executor::aggregate(aggregate_node& n) {
 relation executor::distinct(distinct_node& n) {
   const auto input = node(*n.inputs[0]);
   std::vector<code_column> codes;
-  for (const auto& column : input.columns) codes.push_back(ordered_codes(*column));
+  for (const auto& column : input.columns) codes.push_back(group_codes(*column));
   return take_rows(input, grouped(codes, static_cast<std::size_t>(input.rows)).first_row);
 }
 
 relation executor::sort(sort_node& n) {
-  const auto input = node(*n.inputs[0]);
+  auto input = node(*n.inputs[0]);
+  const auto rows = static_cast<std::uint64_t>(input.rows);
+  constexpr std::uint64_t worth_choosing = 1 << 12;  // fewer rows are sorted sooner than chosen
+  constexpr std::uint64_t most_of_a_batch = batch_rows / 8;
+  if (n.limit > 0 && n.limit < std::min(rows / 64, most_of_a_batch) && rows >= worth_choosing) {
+    const auto& key = n.keys[0];
+    const auto first = values_.column(key.value, input);
+    input = take_rows(input, top_row_candidates(*first, key.descending, key.nulls_first, n.limit));
+  }
   std::vector<sort_column> keys;
   for (const auto& key : n.keys) {
     keys.push_back({ordered_codes(*values_.column(key.value, input)), key.descending, key.nulls_first});

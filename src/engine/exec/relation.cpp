@@ -12,6 +12,7 @@
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/table/gather.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -39,8 +40,30 @@ std::shared_ptr<arrow::Array> row_numbers(std::span<const std::int64_t> rows, bo
   return std::make_shared<arrow::Int64Array>(n, std::move(data), std::move(valid), nulls);
 }
 
+// Few rows of many chunks, each where it is; null where they are too much text for one array.
+std::shared_ptr<arrow::Array> gathered_rows(const arrow::ChunkedArray& column, std::span<const std::int64_t> rows) {
+  std::vector<std::int64_t> starts;
+  std::int64_t start = 0;
+  for (const auto& chunk : column.chunks()) {
+    starts.push_back(start);
+    start += chunk->length();
+  }
+  std::vector<row_place> places(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto chunk = std::upper_bound(starts.begin(), starts.end(), rows[i]) - starts.begin() - 1;
+    places[i] = {static_cast<std::uint64_t>(rows[i] - starts[static_cast<std::size_t>(chunk)]),
+                 static_cast<std::uint32_t>(chunk)};
+  }
+  return gathered(column, places);
+}
+
 std::shared_ptr<arrow::ChunkedArray> take_column(const std::shared_ptr<arrow::ChunkedArray>& column,
                                                  std::span<const std::int64_t> rows, bool with_nulls) {
+  constexpr std::int64_t worth_joining = 8;
+  const bool few = static_cast<std::int64_t>(rows.size()) * worth_joining < column->length();
+  if (few && !with_nulls && column->num_chunks() > 1 && !rows.empty()) {
+    if (auto taken = gathered_rows(*column, rows)) return chunked(std::move(taken));
+  }
   // Pieces in parallel; a chunked column is joined first, since Arrow's take of many chunks is slow.
   const auto values = flat(column);
   arrow::ArrayVector pieces(std::max<std::size_t>(1, batch_count(static_cast<std::int64_t>(rows.size()))));

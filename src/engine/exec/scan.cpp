@@ -29,6 +29,14 @@ std::shared_ptr<arrow::ChunkedArray> row_id_column(const std::vector<std::uint64
   return chunked(value_of(builder.Finish()));
 }
 
+std::set<column_id> read_for_conditions(const scan_node& n) {
+  std::set<column_id> out;
+  for (const auto& output : n.outputs) {
+    if (output.for_conditions) out.insert(output.id);
+  }
+  return out;
+}
+
 std::vector<std::uint64_t> all_row_ids(std::uint64_t rows) {
   std::vector<std::uint64_t> out(rows);
   std::iota(out.begin(), out.end(), 0);
@@ -49,20 +57,44 @@ relation executor::full_scan(scan_node& n) {
   for (std::size_t i = 0; i < n.columns.size(); ++i) input.add(n.outputs[i].id, table.data(n.columns[i]));
   if (n.with_row_ids) input.add(n.outputs.back().id, row_id_column(all_row_ids(table.rows())));
   std::vector<bound_ptr> conditions;
+  auto dropped = read_for_conditions(n);
+  dropped.insert(live_column);
   if (const auto live = table.live_mask()) {
     input.add(live_column, chunked(live));
     conditions.push_back(make_column(live_column, {type_id::boolean}));
   }
   conditions.insert(conditions.end(), n.conditions.begin(), n.conditions.end());
   n.statistics.bytes += bytes_of(input);
-  return values_.filter(conditions, input);
+  return values_.filter(conditions, input, dropped);
 }
 
 relation executor::fetched(scan_node& n, const std::vector<std::uint64_t>& rows) {
-  const auto taken = n.table->version->take(n.columns, rows);
+  std::vector<std::size_t> all(n.columns.size());
+  std::iota(all.begin(), all.end(), 0);
+  return fetched_columns(n, all, rows);
+}
+
+// The rows with the columns that are handed on or that what the index has not answered reads, then without the latter.
+relation executor::passing(scan_node& n, const std::vector<std::uint64_t>& rows) {
+  std::set<column_id> read;
+  for (const auto& condition : n.residual) collect_columns(condition, read);
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < n.columns.size(); ++i) {
+    if (!n.outputs[i].for_conditions || read.contains(n.outputs[i].id)) places.push_back(i);
+  }
+  return values_.filter(n.residual, fetched_columns(n, places, rows), read_for_conditions(n));
+}
+
+relation executor::fetched_columns(scan_node& n, const std::vector<std::size_t>& places,
+                                   const std::vector<std::uint64_t>& rows) {
+  std::vector<std::size_t> columns;
+  for (const auto place : places) columns.push_back(n.columns[place]);
+  const auto taken = n.table->version->take(columns, rows);
   relation out;
   out.rows = static_cast<std::int64_t>(rows.size());
-  for (std::size_t i = 0; i < n.columns.size(); ++i) out.add(n.outputs[i].id, taken->column(static_cast<int>(i)));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    out.add(n.outputs[places[i]].id, taken->column(static_cast<int>(i)));
+  }
   if (n.with_row_ids) out.add(n.outputs.back().id, row_id_column(rows));
   n.statistics.bytes += bytes_of(out) + rows.size() * sizeof(std::uint64_t);
   return out;
@@ -83,7 +115,7 @@ relation executor::index_scan(scan_node& n) {
     std::set_intersection(rows.begin(), rows.end(), found.begin(), found.end(), std::back_inserter(both));
     rows = std::move(both);
   }
-  return values_.filter(n.residual, fetched(n, rows));
+  return passing(n, rows);
 }
 
 // Rows in index order until enough of them pass the conditions; each step looks at more than the last.
@@ -95,7 +127,7 @@ relation executor::ordered_scan(scan_node& n) {
   std::uint64_t ask = n.residual.empty() ? wanted : std::min(all, std::max<std::uint64_t>(wanted * 4, 1024));
   while (true) {
     const auto rows = range.index->rows(ranges, {.limit = ask, .order = n.order}).rows;
-    auto out = values_.filter(n.residual, fetched(n, rows));
+    auto out = passing(n, rows);
     const auto passed = static_cast<std::uint64_t>(out.rows);
     if (rows.size() < ask || passed >= wanted) {
       return slice_rows(out, 0, static_cast<std::int64_t>(std::min(wanted, passed)));

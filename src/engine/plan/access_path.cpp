@@ -114,8 +114,9 @@ std::vector<bound_ptr> unanswered(const scan_node& scan, const std::vector<index
 }
 
 double fetch_cost(const scan_node& scan, double rows) {
-  return rows *
-         (cost::found_row + cost::gathered_value * static_cast<double>(std::max<std::size_t>(scan.columns.size(), 1)));
+  const auto handed_on = std::count_if(scan.outputs.begin(), scan.outputs.end(),
+                                       [](const output_column& output) { return !output.for_conditions; });
+  return rows * (cost::found_row + cost::gathered_value * static_cast<double>(std::max<std::ptrdiff_t>(handed_on, 1)));
 }
 
 double estimated_rows(double rows, const std::vector<bound_ptr>& residual) {

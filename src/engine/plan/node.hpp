@@ -23,6 +23,7 @@ struct output_column {
   column_id id = 0;
   std::string name;
   column_type type;
+  bool for_conditions = false;  ///< of a scan: its own conditions read the column, nobody above it does
 };
 
 enum class node_kind : std::uint8_t {

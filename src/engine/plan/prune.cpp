@@ -42,6 +42,9 @@ void prune(plan_node& plan, const std::set<column_id>& needed) {
       auto& scan = static_cast<scan_node&>(plan);
       for (const auto& condition : scan.conditions) collect_columns(condition, below);
       keep_outputs(plan, below, scan.columns);
+      for (std::size_t i = 0; i < scan.columns.size(); ++i) {
+        scan.outputs[i].for_conditions = !needed.contains(scan.outputs[i].id);
+      }
       return;
     }
     case node_kind::loaded:

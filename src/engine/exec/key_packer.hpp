@@ -1,0 +1,47 @@
+// key_packer.hpp - keys of several columns as one word each, where their values fit: equal words, equal keys.
+//
+// A column takes as many bits as the distance from its least code to its greatest needs, with one more code for NULL.
+// So most keys of two or three columns are one word, and grouping and joining hash words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/exec/codes.hpp"
+
+namespace espalier::engine {
+
+struct packed_keys {
+  std::vector<std::uint64_t> words;
+  std::vector<std::uint8_t> without;  ///< 1 where the row has no key; empty: all have one
+  std::uint64_t codes = 0;            ///< words are below this; 0: below 2^64
+
+  [[nodiscard]] bool has(std::size_t row) const { return without.empty() || without[row] == 0; }
+};
+
+class key_packer {
+ public:
+  /// For these columns, which have `rows` rows. `null_is_a_key`: else rows with a NULL have no key. None if the values
+  /// take more than 64 bits.
+  [[nodiscard]] static std::optional<key_packer> plan(const std::vector<const code_column*>& columns, std::size_t rows,
+                                                      bool null_is_a_key);
+  /// Keys of these columns, or of others that are compared with them: values beyond those of the plan have no key.
+  [[nodiscard]] packed_keys pack(const std::vector<const code_column*>& columns, std::size_t rows) const;
+
+ private:
+  struct field {
+    std::uint64_t base = 0;
+    std::uint64_t span = 0;  ///< the greatest code without NULL's
+    bool has_null = false;   ///< whose code is span + 1
+    bool folded = false;     ///< two words that are one number of 64 bits
+    unsigned shift = 0;
+  };
+  void add_words(const field& f, const code_column& column, std::size_t begin, std::size_t end, packed_keys& out) const;
+
+  std::vector<field> fields_;
+  bool null_is_a_key_ = true;
+  std::uint64_t codes_ = 0;
+};
+
+}  // namespace espalier::engine

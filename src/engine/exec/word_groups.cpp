@@ -1,0 +1,209 @@
+#include "engine/exec/word_groups.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/exec/relation.hpp"
+#include "engine/parallel.hpp"
+
+namespace espalier::engine {
+namespace {
+
+constexpr std::size_t fewest_rows_of_a_piece = std::size_t{1} << 16;
+constexpr std::uint64_t widest_array = std::uint64_t{1} << 22;
+
+struct row_span {
+  std::size_t begin, end;
+};
+
+row_span span_of(std::size_t piece, std::size_t pieces, std::size_t rows) {
+  return {rows * piece / pieces, rows * (piece + 1) / pieces};
+}
+
+std::size_t piece_count(std::size_t rows) {
+  return std::clamp<std::size_t>(rows / fewest_rows_of_a_piece, 1, parallel_width());
+}
+
+// Numbers of rows that begin a group: how many of them come before.
+class first_rows {
+ public:
+  explicit first_rows(std::size_t rows) : bits_(rows / 64 + 1, 0), before_(bits_.size() + 1, 0) {}
+
+  void add(std::uint64_t row) { bits_[row / 64] |= std::uint64_t{1} << (row % 64); }
+  void count() {
+    for (std::size_t i = 0; i < bits_.size(); ++i) {
+      before_[i + 1] = before_[i] + static_cast<std::uint32_t>(std::popcount(bits_[i]));
+    }
+  }
+  [[nodiscard]] std::uint32_t rank(std::uint64_t row) const {
+    const std::uint64_t below = bits_[row / 64] & ((std::uint64_t{1} << (row % 64)) - 1);
+    return before_[row / 64] + static_cast<std::uint32_t>(std::popcount(below));
+  }
+  [[nodiscard]] std::size_t total() const { return before_.back(); }
+
+ private:
+  std::vector<std::uint64_t> bits_;
+  std::vector<std::uint32_t> before_;
+};
+
+}  // namespace
+
+// A contiguous part of the rows with the words it has.
+struct word_groups::piece {
+  word_table table;
+  std::vector<std::uint64_t> words;                 // by number
+  std::vector<std::uint32_t> first;                 // row of each
+  std::vector<std::uint32_t> group;                 // the number in all rows
+  std::vector<std::vector<std::uint32_t>> by_part;  // numbers, by part of the hash
+};
+
+word_groups::word_groups(const packed_keys& keys, bool searched) {
+  groups_.of_row.resize(keys.words.size(), no_group);
+  if ((!searched && group_in_order(keys)) || group_by_array(keys)) return;
+  group_by_hash(keys);
+}
+
+bool word_groups::group_in_order(const packed_keys& keys) {
+  const auto& words = keys.words;
+  if (std::any_of(keys.without.begin(), keys.without.end(), [](std::uint8_t gone) { return gone != 0; })) return false;
+  if (words.size() < 64 || !std::is_sorted(words.begin(), words.end())) return false;
+  for (std::size_t row = 0; row < words.size(); ++row) {
+    if (row == 0 || words[row] != words[row - 1]) groups_.first_row.push_back(static_cast<std::int64_t>(row));
+    groups_.of_row[row] = static_cast<std::uint32_t>(groups_.first_row.size() - 1);
+  }
+  return true;
+}
+
+bool word_groups::group_by_array(const packed_keys& keys) {
+  const std::size_t rows = keys.words.size();
+  if (keys.codes == 0 || keys.codes > widest_array || keys.codes > 4 * rows + 64) return false;
+  const std::size_t pieces = std::max<std::size_t>(1, std::min(piece_count(rows), rows / keys.codes));
+  std::vector<std::vector<std::uint32_t>> first(pieces);
+  parallel_for(pieces, [&](std::size_t i) {
+    first[i].assign(keys.codes, no_group);
+    const auto [begin, end] = span_of(i, pieces, rows);
+    for (std::size_t row = begin; row < end; ++row) {
+      auto& known = first[i][keys.words[row]];
+      if (known == no_group && keys.has(row)) known = static_cast<std::uint32_t>(row);
+    }
+  });
+  for (std::size_t i = 1; i < pieces; ++i) {
+    for (std::size_t code = 0; code < keys.codes; ++code) first[0][code] = std::min(first[0][code], first[i][code]);
+  }
+  for (const auto row : first[0]) {
+    if (row != no_group) groups_.first_row.push_back(row);
+  }
+  std::sort(groups_.first_row.begin(), groups_.first_row.end());
+  by_word_.assign(keys.codes, no_group);
+  for (std::size_t g = 0; g < groups_.first_row.size(); ++g) {
+    by_word_[keys.words[static_cast<std::size_t>(groups_.first_row[g])]] = static_cast<std::uint32_t>(g);
+  }
+  groups_.of_row = find(keys);
+  return true;
+}
+
+void word_groups::group_by_hash(const packed_keys& keys) {
+  const std::size_t rows = keys.words.size();
+  const std::size_t count = piece_count(rows);
+  const std::size_t parts = std::bit_ceil(count);
+  std::vector<piece> pieces(count);
+  constexpr std::size_t block = 32;
+  parallel_for(count, [&](std::size_t p) {
+    auto& mine = pieces[p];
+    mine.by_part.resize(parts);
+    const auto [begin, end] = span_of(p, count, rows);
+    std::uint64_t hashes[block];
+    for (std::size_t start = begin; start < end; start += block) {
+      const std::size_t stop = std::min(start + block, end);
+      for (std::size_t row = start; row < stop; ++row) {
+        hashes[row - start] = word_table::hash(keys.words[row]);
+        mine.table.prefetch(hashes[row - start]);
+      }
+      for (std::size_t row = start; row < stop; ++row) {
+        if (!keys.has(row)) continue;
+        const std::uint64_t h = hashes[row - start];
+        const auto number = mine.table.add(keys.words[row], h);
+        groups_.of_row[row] = number;
+        if (number != mine.words.size()) continue;
+        mine.words.push_back(keys.words[row]);
+        mine.first.push_back(static_cast<std::uint32_t>(row));
+        mine.by_part[(h >> 32) & (parts - 1)].push_back(number);
+      }
+    }
+    mine.group.resize(mine.words.size());
+  });
+  merge(pieces);
+  parallel_for(count, [&](std::size_t p) {
+    const auto [begin, end] = span_of(p, count, rows);
+    for (std::size_t row = begin; row < end; ++row) {
+      if (groups_.of_row[row] != no_group) groups_.of_row[row] = pieces[p].group[groups_.of_row[row]];
+    }
+  });
+}
+
+// Each part of the hash gets one table; pieces come in order, so that the first one to bring a word has its first row.
+void word_groups::merge(std::vector<piece>& pieces) {
+  const std::size_t parts = pieces[0].by_part.size();
+  parts_.resize(parts);
+  group_of_.resize(parts);
+  std::vector<std::vector<std::uint32_t>> first(parts);
+  parallel_for(parts, [&](std::size_t part) {
+    for (auto& p : pieces) {
+      for (const auto number : p.by_part[part]) {
+        const std::uint64_t word = p.words[number];
+        const auto known = parts_[part].add(word, word_table::hash(word));
+        if (known == first[part].size()) first[part].push_back(p.first[number]);
+        p.group[number] = known;
+      }
+    }
+  });
+  first_rows ranks(groups_.of_row.size());
+  for (const auto& rows : first) {
+    for (const auto row : rows) ranks.add(row);
+  }
+  ranks.count();
+  groups_.first_row.resize(ranks.total());
+  parallel_for(parts, [&](std::size_t part) {
+    for (const auto row : first[part]) {
+      group_of_[part].push_back(ranks.rank(row));
+      groups_.first_row[group_of_[part].back()] = row;
+    }
+    for (auto& p : pieces) {
+      for (const auto number : p.by_part[part]) p.group[number] = group_of_[part][p.group[number]];
+    }
+  });
+}
+
+void word_groups::find_piece(const packed_keys& keys, std::size_t begin, std::size_t end, std::uint32_t* out) const {
+  if (!by_word_.empty()) {
+    for (std::size_t row = begin; row < end; ++row) out[row] = keys.has(row) ? by_word_[keys.words[row]] : no_group;
+    return;
+  }
+  constexpr std::size_t block = 32;
+  const std::size_t mask = parts_.size() - 1;
+  std::uint64_t hashes[block];
+  for (std::size_t start = begin; start < end; start += block) {
+    const std::size_t stop = std::min(start + block, end);
+    for (std::size_t row = start; row < stop; ++row) {
+      const std::uint64_t h = hashes[row - start] = word_table::hash(keys.words[row]);
+      parts_[(h >> 32) & mask].prefetch(h);
+    }
+    for (std::size_t row = start; row < stop; ++row) {
+      if (!keys.has(row)) continue;
+      const std::uint64_t h = hashes[row - start];
+      const std::size_t part = (h >> 32) & mask;
+      const auto number = parts_[part].find(keys.words[row], h);
+      if (number != word_table::missing) out[row] = group_of_[part][number];
+    }
+  }
+}
+
+std::vector<std::uint32_t> word_groups::find(const packed_keys& keys) const {
+  std::vector<std::uint32_t> out(keys.words.size(), no_group);
+  for_each_batch(static_cast<std::int64_t>(out.size()), [&](std::size_t, std::int64_t begin, std::int64_t count) {
+    find_piece(keys, static_cast<std::size_t>(begin), static_cast<std::size_t>(begin + count), out.data());
+  });
+  return out;
+}
+
+}  // namespace espalier::engine
