@@ -62,14 +62,14 @@ void add_chunk(const Array& values, const row_groups& rows, std::size_t row, std
   if (rows.of_row.empty()) {         // one group: its state stays in registers
     State one = states[0];
     for (std::int64_t i = 0; i < values.length(); ++i) {
-      if (!nulls || values.IsValid(i)) one.add(number_at(values, i));
+      if (!nulls || values.IsValid(i)) one.add(number_at(values, i), row + static_cast<std::size_t>(i));
     }
     states[0] = one;
     return;
   }
   for (std::int64_t i = 0; i < values.length(); ++i, ++row) {
     const auto group = rows.of_row[row];
-    if (group != no_group && (!nulls || values.IsValid(i))) states[group].add(number_at(values, i));
+    if (group != no_group && (!nulls || values.IsValid(i))) states[group].add(number_at(values, i), row);
   }
 }
 
@@ -96,6 +96,10 @@ std::vector<State> number_states(const arrow::ChunkedArray& column, const row_gr
       return states_of<State, arrow::Int32Array>(column, rows, groups);
     case arrow::Type::INT64:
       return states_of<State, arrow::Int64Array>(column, rows, groups);
+    case arrow::Type::DATE32:
+      return states_of<State, arrow::Date32Array>(column, rows, groups);
+    case arrow::Type::TIMESTAMP:
+      return states_of<State, arrow::TimestampArray>(column, rows, groups);
     case arrow::Type::FLOAT:
       return states_of<State, arrow::FloatArray>(column, rows, groups);
     case arrow::Type::DOUBLE:
@@ -162,7 +166,7 @@ struct exact_state {
   bool overflowed = false;
 
   template <class T>
-  void add(T value) {
+  void add(T value, std::size_t) {
     ++count;
     if constexpr (std::is_same_v<T, sum_word>) {
       overflowed |= __builtin_add_overflow(sum, value, &sum);
@@ -208,7 +212,7 @@ struct double_state {
   std::int64_t count = 0;
 
   template <class T>
-  void add(T value) {
+  void add(T value, std::size_t) {
     ++count;
     add_number(static_cast<double>(value));
   }
@@ -257,11 +261,21 @@ struct extreme_state {
     const bool above = other.high != high ? other.high > high : other.word > word;
     if (row == null_row || (Least ? below : above)) *this = other;
   }
+  template <class T>
+  void add(T value, std::size_t at) {
+    if constexpr (!std::is_same_v<T, sum_word>) merge({static_cast<std::int64_t>(at), 0, ordered_word(value)});
+  }
 };
 
 template <bool Least>
-std::vector<std::int64_t> extreme_rows(const code_column& codes, const row_groups& rows, std::size_t groups) {
+std::vector<std::int64_t> extreme_rows(const arrow::ChunkedArray& values, const row_groups& rows, std::size_t groups) {
   using state = extreme_state<Least>;
+  std::vector<std::int64_t> out;
+  if (values.type()->id() != arrow::Type::STRING && values.type()->id() != arrow::Type::DECIMAL128) {
+    for (const auto& best : number_states<state>(values, rows, groups)) out.push_back(best.row);
+    return out;
+  }
+  const auto codes = ordered_codes(values);
   const auto fold = [&](std::size_t begin, std::size_t end, std::vector<state>& states) {
     for (std::size_t row = begin; row < end; ++row) {
       const auto group = rows.group(row);
@@ -269,15 +283,13 @@ std::vector<std::int64_t> extreme_rows(const code_column& codes, const row_group
       states[group].merge({static_cast<std::int64_t>(row), codes.high.empty() ? 0 : codes.high[row], codes.words[row]});
     }
   };
-  std::vector<std::int64_t> out;
   for (const auto& best : folded_states<state>(codes.words.size(), groups, fold)) out.push_back(best.row);
   return out;
 }
 
 std::shared_ptr<arrow::Array> extreme_values(const std::shared_ptr<arrow::ChunkedArray>& values, const row_groups& rows,
                                              std::size_t groups, bool least) {
-  const auto codes = ordered_codes(*values);
-  const auto best = least ? extreme_rows<true>(codes, rows, groups) : extreme_rows<false>(codes, rows, groups);
+  const auto best = least ? extreme_rows<true>(*values, rows, groups) : extreme_rows<false>(*values, rows, groups);
   relation one;
   one.rows = values->length();
   one.add(0, values);

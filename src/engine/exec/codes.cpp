@@ -10,7 +10,6 @@
 
 #include "engine/exec/relation.hpp"
 #include "engine/sql/error.hpp"
-#include "espalier/core/scalar.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -46,14 +45,6 @@ void for_each_piece(const arrow::ChunkedArray& column, const Body& body) {
       row += static_cast<std::size_t>(chunk->length());
     }
   });
-}
-
-template <class T>
-std::uint64_t ordered_word(T value) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (value == 0) value = 0;  // -0.0 as 0.0
-  }
-  return codec<T>::encode(value);
 }
 
 template <class Array>

@@ -9,10 +9,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "engine/exec/text_table.hpp"
 #include "engine/types.hpp"
+#include "espalier/core/scalar.hpp"
 
 namespace espalier::engine {
 
@@ -23,6 +25,15 @@ struct code_column {
 
   [[nodiscard]] bool is_null(std::size_t row) const { return !nulls.empty() && nulls[row] != 0; }
 };
+
+/// The word of a number.
+template <class T>
+[[nodiscard]] std::uint64_t ordered_word(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (value == 0) value = 0;  // -0.0 as 0.0
+  }
+  return codec<T>::encode(value);
+}
 
 /// In the order of the values. NULLs have word 0.
 [[nodiscard]] code_column ordered_codes(const arrow::ChunkedArray& column);

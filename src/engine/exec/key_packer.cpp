@@ -24,6 +24,13 @@ struct extent {
 
 extent extent_of(const code_column& column, std::size_t begin, std::size_t end) {
   extent out;
+  if (column.nulls.empty() && column.high.empty()) {
+    for (std::size_t row = begin; row < end; ++row) {
+      out.least = std::min(out.least, column.words[row]);
+      out.most = std::max(out.most, column.words[row]);
+    }
+    return out;
+  }
   for (std::size_t row = begin; row < end; ++row) {
     if (column.is_null(row)) {
       out.any_null = true;
@@ -90,7 +97,7 @@ void key_packer::add_words(const field& f, const code_column& column, std::size_
       known = word >= f.base && code <= f.span && (!f.folded || folds(column.high[row], column.words[row]));
     }
     if (known) {
-      out.words[row] |= f.shift < 64 ? code << f.shift : 0;
+      out.own[row] |= f.shift < 64 ? code << f.shift : 0;
     } else {
       out.without[row] = 1;
     }
@@ -98,15 +105,25 @@ void key_packer::add_words(const field& f, const code_column& column, std::size_
 }
 
 packed_keys key_packer::pack(const std::vector<const code_column*>& columns, std::size_t rows) const {
+  if (columns.size() != 1 || !columns[0]->nulls.empty() || !columns[0]->high.empty()) return pack_others(columns, rows);
   packed_keys out;
   out.codes = codes_;
-  out.words.resize(rows, 0);
+  out.words = columns[0]->words;
+  out.base = fields_[0].base;
+  return out;
+}
+
+packed_keys key_packer::pack_others(const std::vector<const code_column*>& columns, std::size_t rows) const {
+  packed_keys out;
+  out.codes = codes_;
+  out.own.resize(rows, 0);
   out.without.resize(rows, 0);
   for_each_batch(static_cast<std::int64_t>(rows), [&](std::size_t, std::int64_t begin, std::int64_t count) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       add_words(fields_[i], *columns[i], static_cast<std::size_t>(begin), static_cast<std::size_t>(begin + count), out);
     }
   });
+  out.words = out.own;
   return out;
 }
 

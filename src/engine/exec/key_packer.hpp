@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/exec/codes.hpp"
@@ -13,10 +14,14 @@
 namespace espalier::engine {
 
 struct packed_keys {
-  std::vector<std::uint64_t> words;
-  std::vector<std::uint8_t> without;  ///< 1 where the row has no key; empty: all have one
-  std::uint64_t codes = 0;            ///< words are below this; 0: below 2^64
+  std::vector<std::uint64_t> own;
+  std::span<const std::uint64_t> words;  ///< of `own`, or of the one column there is
+  std::uint64_t base = 0;                ///< the least word: subtracted from all
+  std::vector<std::uint8_t> without;     ///< 1 where the row has no key; empty: all have one
+  std::uint64_t codes = 0;               ///< words are below this; 0: below 2^64
 
+  [[nodiscard]] std::size_t rows() const { return words.size(); }
+  [[nodiscard]] std::uint64_t word(std::size_t row) const { return words[row] - base; }
   [[nodiscard]] bool has(std::size_t row) const { return without.empty() || without[row] == 0; }
 };
 
@@ -26,8 +31,10 @@ class key_packer {
   /// take more than 64 bits.
   [[nodiscard]] static std::optional<key_packer> plan(const std::vector<const code_column*>& columns, std::size_t rows,
                                                       bool null_is_a_key);
-  /// Keys of these columns, or of others that are compared with them: values beyond those of the plan have no key.
+  /// Keys of the columns that the plan is for; they have to outlive the answer.
   [[nodiscard]] packed_keys pack(const std::vector<const code_column*>& columns, std::size_t rows) const;
+  /// Keys of other columns that are compared with them: values beyond those of the plan have no key.
+  [[nodiscard]] packed_keys pack_others(const std::vector<const code_column*>& columns, std::size_t rows) const;
 
  private:
   struct field {

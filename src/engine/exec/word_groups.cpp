@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
+#include <utility>
 
 #include "engine/exec/relation.hpp"
 #include "engine/parallel.hpp"
@@ -46,6 +48,69 @@ class first_rows {
   std::vector<std::uint32_t> before_;
 };
 
+std::size_t part_of(std::uint64_t hash, std::size_t parts) { return (hash >> 32) & (parts - 1); }
+
+// Rows that have a key, with their words, by part of the hash; rows of a part ascend.
+class parted_rows {
+ public:
+  explicit parted_rows(const packed_keys& keys)
+      : parts_(std::clamp<std::size_t>(std::bit_ceil(keys.rows() / rows_of_a_part + 1), 1, 1024)),
+        begin_(parts_ + 1, 0) {
+    const std::size_t pieces = piece_count(keys.rows());
+    std::vector<std::vector<std::size_t>> next(pieces, std::vector<std::size_t>(parts_, 0));
+    const auto each = [&](std::size_t piece, const auto& body) {
+      const auto [begin, end] = span_of(piece, pieces, keys.rows());
+      for (std::size_t row = begin; row < end; ++row) {
+        if (keys.has(row)) body(row, next[piece][part_of(word_table::hash(keys.word(row)), parts_)]);
+      }
+    };
+    parallel_for(pieces, [&](std::size_t i) { each(i, [](std::size_t, std::size_t& count) { ++count; }); });
+    std::size_t total = 0;
+    for (std::size_t part = 0; part < parts_; ++part) {
+      begin_[part] = total;
+      for (auto& of_piece : next) total += std::exchange(of_piece[part], total);
+    }
+    begin_[parts_] = total;
+    words_ = std::make_unique_for_overwrite<std::uint64_t[]>(total);
+    ids_ = std::make_unique_for_overwrite<std::uint32_t[]>(total);
+    parallel_for(pieces, [&](std::size_t i) {
+      each(i, [&](std::size_t row, std::size_t& at) {
+        words_[at] = keys.word(row);
+        ids_[at++] = static_cast<std::uint32_t>(row);
+      });
+    });
+  }
+
+  [[nodiscard]] std::size_t parts() const { return parts_; }
+  [[nodiscard]] std::span<const std::uint64_t> words(std::size_t part) const {
+    return {words_.get() + begin_[part], begin_[part + 1] - begin_[part]};
+  }
+  [[nodiscard]] std::span<const std::uint32_t> ids(std::size_t part) const {
+    return {ids_.get() + begin_[part], begin_[part + 1] - begin_[part]};
+  }
+
+ private:
+  static constexpr std::size_t rows_of_a_part = std::size_t{1} << 15;  // whose table has 1 MB
+
+  std::size_t parts_;
+  std::vector<std::size_t> begin_;
+  std::unique_ptr<std::uint64_t[]> words_;
+  std::unique_ptr<std::uint32_t[]> ids_;
+};
+
+// Has a sample of many rows more than a quarter as many different words?
+bool rarely_equal(const packed_keys& keys) {
+  constexpr std::size_t sample = 4096;
+  if (keys.rows() < 16 * sample) return false;
+  word_table table(sample);
+  const std::size_t step = keys.rows() / sample;
+  for (std::size_t i = 0; i < sample; ++i) {
+    const std::uint64_t word = keys.word(i * step);
+    table.add(word, word_table::hash(word));
+  }
+  return table.size() > sample / 4;
+}
+
 }  // namespace
 
 // A contiguous part of the rows with the words it has.
@@ -58,15 +123,20 @@ struct word_groups::piece {
 };
 
 word_groups::word_groups(const packed_keys& keys, bool searched) {
-  groups_.of_row.resize(keys.words.size(), no_group);
   if ((!searched && group_in_order(keys)) || group_by_array(keys)) return;
-  group_by_hash(keys);
+  groups_.of_row.resize(keys.rows(), no_group);
+  if (rarely_equal(keys)) {
+    group_by_parts(keys);
+  } else {
+    group_by_hash(keys);
+  }
 }
 
 bool word_groups::group_in_order(const packed_keys& keys) {
   const auto& words = keys.words;
   if (std::any_of(keys.without.begin(), keys.without.end(), [](std::uint8_t gone) { return gone != 0; })) return false;
   if (words.size() < 64 || !std::is_sorted(words.begin(), words.end())) return false;
+  groups_.of_row.resize(words.size());
   for (std::size_t row = 0; row < words.size(); ++row) {
     if (row == 0 || words[row] != words[row - 1]) groups_.first_row.push_back(static_cast<std::int64_t>(row));
     groups_.of_row[row] = static_cast<std::uint32_t>(groups_.first_row.size() - 1);
@@ -75,7 +145,7 @@ bool word_groups::group_in_order(const packed_keys& keys) {
 }
 
 bool word_groups::group_by_array(const packed_keys& keys) {
-  const std::size_t rows = keys.words.size();
+  const std::size_t rows = keys.rows();
   if (keys.codes == 0 || keys.codes > widest_array || keys.codes > 4 * rows + 64) return false;
   const std::size_t pieces = std::max<std::size_t>(1, std::min(piece_count(rows), rows / keys.codes));
   std::vector<std::vector<std::uint32_t>> first(pieces);
@@ -83,7 +153,7 @@ bool word_groups::group_by_array(const packed_keys& keys) {
     first[i].assign(keys.codes, no_group);
     const auto [begin, end] = span_of(i, pieces, rows);
     for (std::size_t row = begin; row < end; ++row) {
-      auto& known = first[i][keys.words[row]];
+      auto& known = first[i][keys.word(row)];
       if (known == no_group && keys.has(row)) known = static_cast<std::uint32_t>(row);
     }
   });
@@ -96,14 +166,14 @@ bool word_groups::group_by_array(const packed_keys& keys) {
   std::sort(groups_.first_row.begin(), groups_.first_row.end());
   by_word_.assign(keys.codes, no_group);
   for (std::size_t g = 0; g < groups_.first_row.size(); ++g) {
-    by_word_[keys.words[static_cast<std::size_t>(groups_.first_row[g])]] = static_cast<std::uint32_t>(g);
+    by_word_[keys.word(static_cast<std::size_t>(groups_.first_row[g]))] = static_cast<std::uint32_t>(g);
   }
   groups_.of_row = find(keys);
   return true;
 }
 
 void word_groups::group_by_hash(const packed_keys& keys) {
-  const std::size_t rows = keys.words.size();
+  const std::size_t rows = keys.rows();
   const std::size_t count = piece_count(rows);
   const std::size_t parts = std::bit_ceil(count);
   std::vector<piece> pieces(count);
@@ -116,18 +186,18 @@ void word_groups::group_by_hash(const packed_keys& keys) {
     for (std::size_t start = begin; start < end; start += block) {
       const std::size_t stop = std::min(start + block, end);
       for (std::size_t row = start; row < stop; ++row) {
-        hashes[row - start] = word_table::hash(keys.words[row]);
+        hashes[row - start] = word_table::hash(keys.word(row));
         mine.table.prefetch(hashes[row - start]);
       }
       for (std::size_t row = start; row < stop; ++row) {
         if (!keys.has(row)) continue;
         const std::uint64_t h = hashes[row - start];
-        const auto number = mine.table.add(keys.words[row], h);
+        const auto number = mine.table.add(keys.word(row), h);
         groups_.of_row[row] = number;
         if (number != mine.words.size()) continue;
-        mine.words.push_back(keys.words[row]);
+        mine.words.push_back(keys.word(row));
         mine.first.push_back(static_cast<std::uint32_t>(row));
-        mine.by_part[(h >> 32) & (parts - 1)].push_back(number);
+        mine.by_part[part_of(h, parts)].push_back(number);
       }
     }
     mine.group.resize(mine.words.size());
@@ -145,7 +215,6 @@ void word_groups::group_by_hash(const packed_keys& keys) {
 void word_groups::merge(std::vector<piece>& pieces) {
   const std::size_t parts = pieces[0].by_part.size();
   parts_.resize(parts);
-  group_of_.resize(parts);
   std::vector<std::vector<std::uint32_t>> first(parts);
   parallel_for(parts, [&](std::size_t part) {
     for (auto& p : pieces) {
@@ -157,49 +226,77 @@ void word_groups::merge(std::vector<piece>& pieces) {
       }
     }
   });
-  first_rows ranks(groups_.of_row.size());
-  for (const auto& rows : first) {
-    for (const auto row : rows) ranks.add(row);
-  }
-  ranks.count();
-  groups_.first_row.resize(ranks.total());
+  number_groups(first);
   parallel_for(parts, [&](std::size_t part) {
-    for (const auto row : first[part]) {
-      group_of_[part].push_back(ranks.rank(row));
-      groups_.first_row[group_of_[part].back()] = row;
-    }
     for (auto& p : pieces) {
       for (const auto number : p.by_part[part]) p.group[number] = group_of_[part][p.group[number]];
     }
   });
 }
 
+// Groups of each part, given by their first rows, get their numbers among all.
+void word_groups::number_groups(const std::vector<std::vector<std::uint32_t>>& first) {
+  first_rows ranks(groups_.of_row.size());
+  for (const auto& rows : first) {
+    for (const auto row : rows) ranks.add(row);
+  }
+  ranks.count();
+  groups_.first_row.resize(ranks.total());
+  group_of_.resize(first.size());
+  parallel_for(first.size(), [&](std::size_t part) {
+    for (const auto row : first[part]) {
+      group_of_[part].push_back(ranks.rank(row));
+      groups_.first_row[group_of_[part].back()] = row;
+    }
+  });
+}
+
+void word_groups::group_by_parts(const packed_keys& keys) {
+  const parted_rows rows(keys);
+  parts_.resize(rows.parts());
+  std::vector<std::vector<std::uint32_t>> first(rows.parts());
+  parallel_for(rows.parts(), [&](std::size_t part) {
+    const auto words = rows.words(part);
+    const auto ids = rows.ids(part);
+    word_table table(words.size());
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const auto number = table.add(words[i], word_table::hash(words[i]));
+      if (number == first[part].size()) first[part].push_back(ids[i]);
+      groups_.of_row[ids[i]] = number;
+    }
+    parts_[part] = std::move(table);
+  });
+  number_groups(first);
+  parallel_for(rows.parts(), [&](std::size_t part) {
+    for (const auto row : rows.ids(part)) groups_.of_row[row] = group_of_[part][groups_.of_row[row]];
+  });
+}
+
 void word_groups::find_piece(const packed_keys& keys, std::size_t begin, std::size_t end, std::uint32_t* out) const {
   if (!by_word_.empty()) {
-    for (std::size_t row = begin; row < end; ++row) out[row] = keys.has(row) ? by_word_[keys.words[row]] : no_group;
+    for (std::size_t row = begin; row < end; ++row) out[row] = keys.has(row) ? by_word_[keys.word(row)] : no_group;
     return;
   }
   constexpr std::size_t block = 32;
-  const std::size_t mask = parts_.size() - 1;
   std::uint64_t hashes[block];
   for (std::size_t start = begin; start < end; start += block) {
     const std::size_t stop = std::min(start + block, end);
     for (std::size_t row = start; row < stop; ++row) {
-      const std::uint64_t h = hashes[row - start] = word_table::hash(keys.words[row]);
-      parts_[(h >> 32) & mask].prefetch(h);
+      const std::uint64_t h = hashes[row - start] = word_table::hash(keys.word(row));
+      parts_[part_of(h, parts_.size())].prefetch(h);
     }
     for (std::size_t row = start; row < stop; ++row) {
       if (!keys.has(row)) continue;
       const std::uint64_t h = hashes[row - start];
-      const std::size_t part = (h >> 32) & mask;
-      const auto number = parts_[part].find(keys.words[row], h);
+      const std::size_t part = part_of(h, parts_.size());
+      const auto number = parts_[part].find(keys.word(row), h);
       if (number != word_table::missing) out[row] = group_of_[part][number];
     }
   }
 }
 
 std::vector<std::uint32_t> word_groups::find(const packed_keys& keys) const {
-  std::vector<std::uint32_t> out(keys.words.size(), no_group);
+  std::vector<std::uint32_t> out(keys.rows(), no_group);
   for_each_batch(static_cast<std::int64_t>(out.size()), [&](std::size_t, std::int64_t begin, std::int64_t count) {
     find_piece(keys, static_cast<std::size_t>(begin), static_cast<std::size_t>(begin + count), out.data());
   });

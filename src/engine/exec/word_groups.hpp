@@ -1,8 +1,12 @@
 // word_groups.hpp - rows with equal words get equal numbers, on all cores.
 //
-// Three ways, by what the words are: in order, neighbours are compared; close together, they number an array; else
-// each of some pieces of the rows has a hash table of its own, and the tables are merged by parts of the hash, all
-// parts at once. Whatever the way, groups are numbered in the order in which rows bring them.
+// Four ways, by what the words are:
+//   in order         neighbours are compared
+//   close together   they number an array
+//   often equal      each of some pieces of the rows has a hash table of its own, and the tables are merged by parts of
+//                    the hash, all parts at once
+//   rarely equal     rows are first parted by their hash, so that each part's table fits a core's cache
+// Whatever the way, groups are numbered in the order in which rows bring them.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +35,8 @@ class word_groups {
   bool group_by_array(const packed_keys& keys);
   void group_by_hash(const packed_keys& keys);
   void merge(std::vector<piece>& pieces);
+  void group_by_parts(const packed_keys& keys);
+  void number_groups(const std::vector<std::vector<std::uint32_t>>& first);
   void find_piece(const packed_keys& keys, std::size_t begin, std::size_t end, std::uint32_t* out) const;
 
   row_groups groups_;
