@@ -142,6 +142,7 @@ arrow::Datum call_function(const bound& e, const std::vector<arrow::Datum>& args
     return number_function(e, args);
   }
   if (e.name == "extract" || e.name == "date_part" || e.name == "date_trunc") return time_function(e, args);
+  if (is_time_arithmetic(e.name)) return time_arithmetic(e, args);
   if (e.name == "sqrt") return call_kernel("sqrt_checked", args, at);
   if (e.name == "exp") return call_kernel("exp", args, at);
   if (e.name == "ln") return call_kernel("ln_checked", args, at);

@@ -25,5 +25,8 @@ namespace espalier::engine {
 [[nodiscard]] arrow::Datum arithmetic(const bound& e, const arrow::Datum& left, const arrow::Datum& right);
 /// A function of sql/functions.hpp.
 [[nodiscard]] arrow::Datum call_function(const bound& e, const std::vector<arrow::Datum>& args);
+/// What intervals became (sql/interval.hpp).
+[[nodiscard]] bool is_time_arithmetic(std::string_view name);
+[[nodiscard]] arrow::Datum time_arithmetic(const bound& e, const std::vector<arrow::Datum>& args);
 
 }  // namespace espalier::engine

@@ -10,6 +10,7 @@
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/functions.hpp"
+#include "engine/sql/interval.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -100,6 +101,15 @@ bound_ptr named_function(std::string name, const column_type& type, std::vector<
   return out;
 }
 
+void refuse_intervals(const std::vector<bound_ptr>& values) {
+  for (const auto& value : values) {
+    if (!value->is_interval) continue;
+    refuse(value->position,
+           "An interval cannot stand here: it can be added to a timestamp, compared with another, and read as seconds "
+           "by extract(epoch from ...).");
+  }
+}
+
 }  // namespace
 
 bound_ptr binder::literal(const ast::expression& e) {
@@ -126,20 +136,30 @@ bound_ptr binder::column(const ast::expression& e, const scope& names) {
 }
 
 bound_ptr binder::comparison(op kind, bound_ptr left, bound_ptr right, int position) {
+  if (left->is_interval || right->is_interval) {
+    if (!left->is_interval || !right->is_interval) refuse(position, "An interval is compared with intervals only.");
+    left = comparable_interval(left);
+    right = comparable_interval(right);
+  }
   coerce_to_compare(left, right, position);
   return make_call(kind, truth_type, {std::move(left), std::move(right)}, position);
 }
 
 bound_ptr binder::operation(const ast::expression& e, const scope& names) {
-  auto args = arguments(e, names);
+  auto args = arguments_or_intervals(e, names);
   if (args.size() == 1) {
+    if (args[0]->is_interval && e.text == "-") return negative_interval(args[0], e.position);
     if (e.text != "-" && e.text != "+") refuse(e.position, fmt::format("The operator '{}' is not supported.", e.text));
     if (args[0]->open || !is_numeric(args[0]->type.id)) refuse(e.position, "A sign needs a number behind it.");
     return e.text == "+" ? args[0] : folded(make_call(op::negate, args[0]->type, args, e.position));
   }
   if (args.size() != 2) refuse(e.position, fmt::format("The operator '{}' is not supported.", e.text));
   if (const auto kind = comparison_of(e.text)) return comparison(*kind, args[0], args[1], e.position);
-  if (const auto kind = arithmetic_of(e.text)) return folded(bound_arithmetic(*kind, args[0], args[1], e.position));
+  if (const auto kind = arithmetic_of(e.text)) {
+    if (auto out = interval_arithmetic(*kind, args[0], args[1], e.position)) return out;
+    return folded(bound_arithmetic(*kind, args[0], args[1], e.position));
+  }
+  refuse_intervals(args);
   if (e.text == "||") {
     for (auto& arg : args) arg = coerced(arg, {type_id::varchar});
     return folded(named_function("concat_texts", {type_id::varchar}, args, e.position));
@@ -150,9 +170,15 @@ bound_ptr binder::operation(const ast::expression& e, const scope& names) {
   refuse(e.position, fmt::format("The operator '{}' is not supported.", e.text));
 }
 
-std::vector<bound_ptr> binder::arguments(const ast::expression& e, const scope& names) {
+std::vector<bound_ptr> binder::arguments_or_intervals(const ast::expression& e, const scope& names) {
   std::vector<bound_ptr> out;
-  for (const auto& arg : e.args) out.push_back(expression(*arg, names));
+  for (const auto& arg : e.args) out.push_back(expression_or_interval(*arg, names));
+  return out;
+}
+
+std::vector<bound_ptr> binder::arguments(const ast::expression& e, const scope& names) {
+  auto out = arguments_or_intervals(e, names);
+  refuse_intervals(out);
   return out;
 }
 
@@ -253,7 +279,14 @@ bound_ptr binder::call(const ast::expression& e, const scope& names) {
   if (e.flag || e.number)
     refuse(e.position, fmt::format("{} is no aggregate and takes neither DISTINCT nor *.", e.text));
   if (!is_scalar_function(e.text)) refuse(e.position, fmt::format("The function {} is not supported.", e.text));
-  auto args = arguments(e, names);
+  auto args = arguments_or_intervals(e, names);
+  if (e.text == "date_bin") return date_bin(args, e.position);
+  if ((e.text == "extract" || e.text == "date_part") && args.size() == 2 && args[1]->is_interval) {
+    const bool epoch = is_literal(args[0]) && args[0]->value->ToString() == "epoch";
+    if (!epoch) refuse(e.position, "Of an interval only the epoch, its seconds, can be extracted.");
+    return interval_seconds(args[1], e.position);
+  }
+  refuse_intervals(args);
   if (e.text == "mod") {
     if (args.size() != 2) refuse(e.position, "mod takes two arguments.");
     return folded(bound_arithmetic(op::modulo, args[0], args[1], e.position));
@@ -307,7 +340,25 @@ bound_ptr binder::boolean(const ast::expression& e, const scope& names) {
   refuse(e.position, "This test of a condition is not supported.");
 }
 
+bound_ptr binder::cast(const ast::expression& e, const scope& names) {
+  if (e.type.name == "interval") {
+    const auto& text = *e.args.at(0);
+    if (text.kind != expression_kind::string)
+      refuse(e.position, "An interval is a constant, such as interval '1 day'.");
+    return interval_literal(text.text, e.type, text.position);
+  }
+  const auto type = type_from_sql(e.type.name, e.type.modifiers);
+  if (!type) refuse(e.type.position, fmt::format("The type {} is not supported.", e.type.name));
+  return folded(coerced(expression(*e.args.at(0), names), *type));
+}
+
 bound_ptr binder::expression(const ast::expression& e, const scope& names) {
+  auto out = expression_or_interval(e, names);
+  refuse_intervals({out});
+  return out;
+}
+
+bound_ptr binder::expression_or_interval(const ast::expression& e, const scope& names) {
   switch (e.kind) {
     case expression_kind::column:
       return column(e, names);
@@ -340,7 +391,7 @@ bound_ptr binder::expression(const ast::expression& e, const scope& names) {
       return make_call(e.flag ? op::is_not_null : op::is_null, truth_type, args, e.position);
     }
     case expression_kind::between: {
-      const auto args = arguments(e, names);
+      const auto args = arguments_or_intervals(e, names);
       const auto low = comparison(op::greater_equal, args[0], args[1], e.position);
       const auto high = comparison(op::less_equal, args[0], args[2], e.position);
       const auto both = make_call(op::logical_and, truth_type, {low, high}, e.position);
@@ -376,11 +427,8 @@ bound_ptr binder::expression(const ast::expression& e, const scope& names) {
       const auto type = args[0]->type;
       return make_call(op::nullif, type, std::move(args), e.position);
     }
-    case expression_kind::cast: {
-      const auto type = type_from_sql(e.type.name, e.type.modifiers);
-      if (!type) refuse(e.type.position, fmt::format("The type {} is not supported.", e.type.name));
-      return folded(coerced(expression(*e.args.at(0), names), *type));
-    }
+    case expression_kind::cast:
+      return cast(e, names);
     case expression_kind::call:
       return call(e, names);
     case expression_kind::use_default:

@@ -56,6 +56,8 @@ class binder {
   friend class aggregate_binder;
 
   // bind_expression.cpp
+  bound_ptr expression_or_interval(const ast::expression& e, const scope& names);
+  bound_ptr cast(const ast::expression& e, const scope& names);
   bound_ptr column(const ast::expression& e, const scope& names);
   bound_ptr literal(const ast::expression& e);
   bound_ptr operation(const ast::expression& e, const scope& names);
@@ -68,6 +70,7 @@ class binder {
   bound_ptr like(const ast::expression& e, const scope& names);
   bound_ptr boolean(const ast::expression& e, const scope& names);
   std::vector<bound_ptr> arguments(const ast::expression& e, const scope& names);
+  std::vector<bound_ptr> arguments_or_intervals(const ast::expression& e, const scope& names);
 
   // bind_from.cpp
   plan_ptr from(const std::vector<ast::from_ptr>& items, scope& names);

@@ -76,7 +76,8 @@ struct bound {
   int number = 0;
   std::string name;
   std::shared_ptr<plan_node> query;
-  bool open = false;  ///< a string constant, NULL or parameter whose type its neighbour decides
+  bool is_interval = false;  ///< microseconds that are a length of time (interval.hpp)
+  bool open = false;         ///< a string constant, NULL or parameter whose type its neighbour decides
 };
 
 /// What an aggregate computes. `argument` is null for COUNT(*).

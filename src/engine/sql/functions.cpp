@@ -102,7 +102,9 @@ bool is_aggregate_function(std::string_view name) {
 
 bool is_scalar_function(std::string_view name) {
   if (contains(number_functions, name)) return true;
-  if (name == "extract" || name == "date_part" || name == "date_trunc" || name == "mod") return true;
+  if (name == "extract" || name == "date_part" || name == "date_trunc" || name == "date_bin" || name == "mod") {
+    return true;
+  }
   return std::any_of(fixed_functions().begin(), fixed_functions().end(), [&](const auto& f) { return f.name == name; });
 }
 

@@ -147,3 +147,35 @@ DROP TABLE nothing;
 DROP INDEX nothing;
 -- refused: nested too deeply
 SELECT ((((((((1))))))))+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1;
+-- refused: An interval cannot stand here
+SELECT interval '1 hour';
+-- refused: An interval cannot stand here
+SELECT ts - TIMESTAMP '2024-01-01' FROM t;
+-- refused: An interval cannot stand here
+SELECT sum(ts - dt) FROM t;
+-- refused: An interval cannot stand here
+SELECT count(*) FROM t GROUP BY ts - TIMESTAMP '2024-01-01';
+-- refused: numbers with units
+SELECT ts + interval '1 fortnight' FROM t;
+-- refused: numbers with units
+SELECT ts + interval '' FROM t;
+-- refused: whole numbers
+SELECT ts + interval '1.5 months' FROM t;
+-- refused: An interval is a constant
+SELECT ts + s::interval FROM t;
+-- refused: compared with intervals only
+SELECT id FROM t WHERE ts - TIMESTAMP '2024-01-01' > 5;
+-- refused: Intervals are added to
+SELECT interval '1 hour' % 2;
+-- refused: too long
+SELECT ts + interval '99999999999999 hours' FROM t;
+-- refused: out of range
+SELECT ts + interval '50000 years' FROM t;
+-- refused: no months
+SELECT date_bin(interval '1 month', ts, TIMESTAMP '2024-01-01') FROM t;
+-- refused: inside its text
+SELECT ts + interval '1 2' day to hour FROM t;
+-- refused: only the epoch
+SELECT extract(hour from ts - dt) FROM t;
+-- refused: fraction of a month
+SELECT ts + interval '1 month' / 2 FROM t;
