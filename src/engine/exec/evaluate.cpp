@@ -51,8 +51,11 @@ arrow::Datum truth(const bound& e, const arrow::Datum& value) {
 arrow::Datum match_like(const bound& e, const arrow::Datum& value, const arrow::Datum& pattern) {
   if (!pattern.is_scalar()) refuse(e.position, "The pattern of LIKE has to be a constant.");
   if (!pattern.scalar()->is_valid) return arrow::MakeNullScalar(arrow::boolean());
-  const compute::MatchSubstringOptions options(pattern.scalar_as<arrow::StringScalar>().value->ToString(),
-                                               e.number == 1);
+  const auto text = pattern.scalar_as<arrow::StringScalar>().value->ToString();
+  const auto last = text.find_last_not_of('\\');
+  const auto escapes = text.size() - (last == std::string::npos ? 0 : last + 1);
+  if (escapes % 2 != 0) refuse(e.position, "The pattern of LIKE ends with \\, which takes the character behind it.");
+  const compute::MatchSubstringOptions options(text, e.number == 1);
   return call_kernel("match_like", {value}, e.position, &options);
 }
 

@@ -37,3 +37,7 @@ INSERT INTO conv2 VALUES (1, 'a'), (99.999, 'b');
 INSERT INTO conv2 VALUES (1, 'a'), (99.994, 2), ('3.141', NULL);
 SELECT * FROM conv2;
 DROP TABLE conv2;
+-- refused: ends with
+SELECT 'abc' LIKE 'abc\';
+-- duckdb: SELECT true, false
+SELECT 'a\b' LIKE 'a\\b', 'ab' LIKE 'a\\';
