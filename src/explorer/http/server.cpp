@@ -229,8 +229,7 @@ struct server::parts {
                                   options.limits);
               }));
     http.Delete(R"(/api/v1/sessions/(s[0-9]{1,9}))", json_of([this](const Request& req) {
-                  sources.take_turn();
-                  const std::string id = req.matches[1].str();
+                  const std::string id = req.matches[1].str();  // no turn is taken: giving back is always allowed
                   sources.remove_session(id);
                   return "{\"deleted\":\"" + id + "\"}";
                 }));
