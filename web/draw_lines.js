@@ -123,11 +123,15 @@ export function teams_to_draw(scene) {
   return {shown, hidden: busy.length - Math.min(busy.length, most_teams - 1)};
 }
 
+/// Its way since it was at the root the last time: who starts again, or comes down a second time, leaves the way
+/// before.
+const last_descent = ({path, by}) => path.slice(Math.max(0, by.lastIndexOf('root')));
+
 export function draw_team_lines(g, scene) {
   return teams_to_draw(scene)
       .shown
       .map((who) => {
-        const d = way(who.path, g, scene, who.w === scene.team ? 0 : ((who.w % 5) - 2) * 2.5);
+        const d = way(last_descent(who), g, scene, who.w === scene.team ? 0 : ((who.w % 5) - 2) * 2.5);
         return d === '' ? '' :
                           `<path class="team${who.w === scene.team ? ' current' : ''}" stroke-dasharray="${
                               dashes_of(who.w)}" d="${d}"/>`;

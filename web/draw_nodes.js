@@ -71,6 +71,7 @@ function lines_of(keys, room) {
 }
 
 function card_text(node, b) {
+  if (node.kind === 'root') return '';  // it leads to the first node, whatever the key
   const room = Math.floor((b.w - 8) / 6.65);
   const {keys} = node;
   const lines = (keys.length <= 32 && lines_of(keys, room)) ||
@@ -92,6 +93,12 @@ function head(node, b) {
       '';
   return `<text class="name" x="${f(b.x + 5)}" y="${f(b.y + 11)}">${
       escape(shorten(label, Math.floor(b.w / 6)))}</text>${room}`;
+}
+
+/// A leaf of a radix tree is its one key.
+function chip_label(node, w) {
+  const wishes = node.kind === 'leaf' ? [node.keys[0] ?? '', node.n] : [node.n];
+  return wishes.find((wish) => w >= 7 * wish.length + 4) ?? '';
 }
 
 function marks(node, b, scene) {
@@ -130,9 +137,10 @@ export function draw_node(node, b, detail, scene) {
     const h = (copy.h - 2) * fill;
     inside = `<rect class="fill ${shade(fill)}" x="${f(copy.x + 1)}" y="${f(copy.y + copy.h - 1 - h)}" width="${
         f(Math.max(0.5, copy.w - 2))}" height="${f(h)}"/>`;
-    if (copy.w >= 7 * node.n.length + 4)
+    const label = chip_label(node, copy.w);
+    if (label !== '')
       inside +=
-          `<text class="name middle" x="${f(copy.middle)}" y="${f(copy.y + copy.h + 12)}">${escape(node.n)}</text>`;
+          `<text class="name middle" x="${f(copy.middle)}" y="${f(copy.y + copy.h + 12)}">${escape(label)}</text>`;
   }
   const hatching = node.loose === 'linked' ?
       `<rect class="hatching" x="${f(copy.x)}" y="${f(copy.y)}" width="${f(copy.w)}" height="${f(copy.h)}" rx="4"/>` :

@@ -12,9 +12,10 @@ import {apply, revert} from './steps.js';
 /// Trees with more nodes than that stay where they are.
 export const most_nodes = 300_000;
 const cells = 1024;
-const reach = 16;
 const pause_ms = 120;
 
+/// A leaf with some neighbours, so that keys can be read; an inner node with all of its children.
+const reach_of = (name) => (name.startsWith('l') ? 4 : 16);
 const nothing = () => undefined;
 const quiet = (steps) => Object.fromEntries(Object.keys(steps).map((kind) => [kind, nothing]));
 
@@ -148,7 +149,7 @@ export class far_view {
         const middle = this.middle;
         const summary = at === this.summary.at ? this.summary : await server.summary(this.id, at, cells);
         let part = null;
-        if (middle !== null) part = await server.around(this.id, at, middle, reach).catch(() => null);
+        if (middle !== null) part = await server.around(this.id, at, middle, reach_of(middle)).catch(() => null);
         if (this.#wanted !== at || this.middle !== middle) continue;
         this.#wanted = -1;
         if (part === null) this.middle = null;

@@ -128,7 +128,7 @@ export class pane {
     }
     if (tree.latched > 0) said.push(`${tree.latched} latched`);
     if (tree.unposted > 0) said.push(`${tree.unposted} not posted`);
-    if (tree.retries > 0) said.push(`${grouped(tree.retries)} retries`);
+    if (tree.retries > 0) said.push(`${grouped(tree.retries)} ${tree.retries === 1 ? 'retry' : 'retries'}`);
     this.facts.textContent = said.join('  ·  ');
     this.svg.setAttribute(
         'aria-label',

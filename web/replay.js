@@ -28,7 +28,8 @@ const radix_slots = {
   node16: 16,
   node48: 48,
   node256: 256,
-  leaf: 1
+  leaf: 1,
+  root: 1
 };
 const group_lines = 23;  // of a static tree
 

@@ -102,7 +102,7 @@ class Marks(PageTest):
         self.assertIn("retrying", self.classes("l0"))
         sign = self.page.locator('svg.tree .node[data-n="l0"] .mark-retry')
         self.assertEqual((sign.locator("circle").count(), sign.locator("path").count()), (1, 1))
-        self.assertEqual(self.facts()["retries"], 1)
+        self.assertEqual(self.facts()["retry"], 1)
         self.assertIn("tries again at l0: another team has its latch", self.now())
         self.press("2")
         self.page.click('svg.tree .node[data-n="l0"] .box', force=True)
@@ -144,7 +144,8 @@ class Marks(PageTest):
         self.at(AFTER_RETRY)
         with self.page.expect_download() as saved:
             self.press("s")
-        text = open(saved.value.path()).read()
+        with open(saved.value.path()) as file:
+            text = file.read()
         for part in ('class="mark-retry"', 'class="mark-latch"', 'class="team', 'class="mark-team', 'data-n="l2"'):
             self.assertIn(part, text)
 
