@@ -95,8 +95,8 @@ function span_children(tree, row, below, width) {
   const n = row.nodes.length;
   let begin = 0;
   for (let i = 0; i < n; ++i) {
-    const {children, loose} = row.nodes[i];
-    for (const name of loose === 'copy' ? [] : (children ?? [])) {
+    // A copy stands above the children that it is about to take along, and its original above the others.
+    for (const name of row.nodes[i].children ?? []) {
       const child = tree.nodes.get(name);
       if (child === undefined || below.nodes[child.i] !== child) continue;
       begin = Math.max(begin, below.x0[child.i]);

@@ -29,6 +29,8 @@ export class list {
 
   get #scale() { return Math.max(1, (this.asked.count() * row_height) / tallest); }
 
+  #set_height() { this.field.style.height = `${(this.asked.count() * row_height) / this.#scale}px`; }
+
   #later() {
     if (this.#frame) return;
     this.#frame = requestAnimationFrame(() => {
@@ -63,6 +65,7 @@ export class list {
   reveal(i) {
     this.#at = i;
     if (i < 0) return;
+    this.#set_height();  // else there is nothing to scroll in when the list is shown for the first time
     const top = (i * row_height) / this.#scale;
     const height = this.box.clientHeight;
     if (top < this.box.scrollTop + row_height)
@@ -75,7 +78,7 @@ export class list {
     if (this.box.clientHeight === 0) return;  // not on the page
     const count = this.asked.count();
     const scale = this.#scale;
-    this.field.style.height = `${(count * row_height) / scale}px`;
+    this.#set_height();
     const first = Math.max(0, Math.floor((this.box.scrollTop * scale) / row_height) - 3);
     const last = Math.min(count, first + Math.ceil(this.box.clientHeight / row_height) + 6);
     const rows = [];

@@ -125,6 +125,15 @@ class Play(PageTest):
         self.press("ArrowUp", "ArrowUp")
         self.assertEqual(self.position(), 5)
 
+    def test_the_list_of_events_opens_at_the_moment(self):
+        self.open()
+        self.press("End", "4")
+        row = self.page.locator("#panel-events .row[aria-selected=true]")
+        self.assertEqual(row.count(), 1)
+        box, scroller = row.bounding_box(), self.page.locator("#panel-events .scroller").bounding_box()
+        self.assertGreaterEqual(box["y"], scroller["y"] - 1)
+        self.assertLessEqual(box["y"] + box["height"], scroller["y"] + scroller["height"] + 1)
+
     def test_a_split_that_was_not_posted_is_marked_until_it_is(self):
         self.open()
         events = self.page.evaluate("() => espalier.pane.source.trace.events")
@@ -145,6 +154,16 @@ class Play(PageTest):
         self.assertNotIn("loose", node.get_attribute("class").split())
         self.press("ArrowLeft")
         self.assertIn("loose", node.get_attribute("class").split())
+
+    def test_an_inner_node_and_its_copy_are_both_to_be_seen(self):
+        self.open("#live=blink,link,classic,8&ops=insert:sequential,200,0,1")
+        events = self.page.evaluate("() => espalier.pane.source.trace.events")
+        split = next(e for e in events if e["e"] == "split" and e["n"].startswith("i"))
+        self.page.evaluate("(at) => espalier.go(at)", split["i"] + 1)
+        self.drawn()
+        for name in (split["n"], split["new"]):
+            box = self.page.locator(f'svg.tree .node[data-n="{name}"] .box').bounding_box()
+            self.assertGreater(box["width"], 20, name)
 
     def test_a_latch_has_a_padlock_while_it_is_held(self):
         self.open()

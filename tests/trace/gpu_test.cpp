@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "trace/radix_run.hpp"
 #include "trace/traced.hpp"
 
 namespace espalier::test {
@@ -50,6 +51,19 @@ TEST_P(TraceOnGpu, AFullRingStopsNobody) {
   EXPECT_GT(run.trace.lost, 0u);
   trace_replay replay(run.trace);
   replay.go(1000);
+}
+
+TEST(RadixTraceOnGpu, IsReplayedExactly) {
+  const auto gpu = some_gpu();
+  if (!gpu) GTEST_SKIP() << "there is no GPU";
+  radix_run run({5, 50, 500}, *gpu);
+  EXPECT_EQ(run.trace.header.device, "gpu");
+  (void)run.run(trace_op::insert, scattered(2000), 256);
+  EXPECT_EQ(run.run(trace_op::find, scattered(2000), 64).done, 2000u);
+  (void)run.run(trace_op::erase, scattered(1500), 256);
+  (void)run.run(trace_op::insert, {1, 2, 3});
+  EXPECT_GT(run.kinds()[trace_kind::kind], 0u);
+  expect_retold(run);
 }
 
 INSTANTIATE_TEST_SUITE_P(, TraceOnGpu, testing::ValuesIn(gpu_shapes), traced_shape_name);
