@@ -23,7 +23,7 @@ struct live_limits {
   std::uint64_t threads = 8;
   std::uint64_t events_per_session = 1'000'000;
   std::uint64_t keys_per_session = std::uint64_t{1} << 24;
-  std::uint64_t nodes_per_session = std::uint64_t{1} << 21;  ///< at first; each takes some 600 bytes
+  std::uint64_t nodes_per_session = std::uint64_t{1} << 21;  ///< at first; each takes some 1200 bytes
   std::uint64_t keys_in_all = std::uint64_t{1} << 25;        ///< of fills
   std::uint64_t state_nodes = 4096;
   std::uint64_t events_per_page = 20'000;
