@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <limits>
+#include <random>
 #include <string>
 
 #include "engine/table/convert.hpp"
@@ -79,6 +80,27 @@ TEST(ReadCsv, SeesLineBreaksInsideQuotesAcrossBlocks) {
   EXPECT_FALSE(has_quoted_line_breaks(plain, '"'));
   EXPECT_TRUE(has_quoted_line_breaks(broken, '"'));
   EXPECT_EQ(read_table(broken, file_format::csv)->num_rows(), 2);
+}
+
+TEST(ReadCsv, SeesLineBreaksInsideQuotesAtEveryPlace) {
+  const scratch_folder folder;
+  std::mt19937 random(1);
+  int broken = 0;
+  for (int round = 0; round < 100; ++round) {
+    // Mostly lines without quotes, so that both answers come up.
+    std::string text(random() % 300, 'x');
+    bool inside = false, expected = false;
+    for (auto& c : text) {
+      const auto choice = random() % 64;
+      c = choice == 0 ? '"' : choice == 1 && !inside ? '\n' : choice == 2 && random() % 4 == 0 ? '\r' : 'x';
+      if (c == '"') inside = !inside;
+      expected |= inside && (c == '\n' || c == '\r');
+    }
+    EXPECT_EQ(has_quoted_line_breaks(put_text(folder, "a.csv", text), '"'), expected) << text;
+    broken += expected ? 1 : 0;
+  }
+  EXPECT_GT(broken, 5);
+  EXPECT_LT(broken, 95);
 }
 
 TEST(ReadCsv, ProgressIsToldAndCanStopTheRead) {

@@ -1,12 +1,14 @@
 // quoted_line_breaks.cpp - a parallel look through a CSV file. Whether a line break is inside quotes depends on how
 // many quotes come before it, all the way from the start; so each block notes what it would mean in both cases, and a
 // pass over the blocks in order picks the case that is true.
-#include <arrow/buffer.h>
 #include <arrow/io/file.h>
+#include <hwy/highway.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "engine/parallel.hpp"
@@ -17,25 +19,50 @@ namespace espalier::engine {
 namespace {
 
 constexpr std::int64_t look_block_bytes = 4 << 20;
+constexpr std::int64_t look_piece_bytes = 128 << 10;
 
 struct block_view {
   bool odd_quotes = false;
   std::array<bool, 2> line_break{};  // after an even, after an odd number of the block's quotes
 };
 
-block_view view_of(const char* at, const char* end, char quote) {
-  block_view view;
-  while (at < end) {
-    const auto left = static_cast<std::size_t>(end - at);
-    const auto* const next = static_cast<const char*>(std::memchr(at, quote, left));
-    const auto length = next == nullptr ? left : static_cast<std::size_t>(next - at);
-    bool& seen = view.line_break[view.odd_quotes ? 1 : 0];
-    if (!seen) seen = std::memchr(at, '\n', length) != nullptr || std::memchr(at, '\r', length) != nullptr;
-    if (next == nullptr) break;
-    view.odd_quotes = !view.odd_quotes;
-    at = next + 1;
+using lanes = hwy::HWY_NAMESPACE::FixedTag<std::uint8_t, 16>;
+
+/// Bit i: byte i of 64 is one of the two.
+HWY_ATTR std::uint64_t places_of(const std::uint8_t* at, std::uint8_t one, std::uint8_t other) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  std::array<std::uint8_t, 16> bytes_of_bits{};  // Highway may write beyond those that count
+  for (unsigned i = 0; i < 4; ++i) {
+    const auto bytes = hn::LoadU(lanes(), at + 16 * i);
+    const auto found = hn::Or(hn::Eq(bytes, hn::Set(lanes(), one)), hn::Eq(bytes, hn::Set(lanes(), other)));
+    hn::StoreMaskBits(lanes(), found, bytes_of_bits.data() + 2 * i);
   }
-  return view;
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes_of_bits.data(), sizeof bits);
+  return bits;
+}
+
+/// Bit i: an odd number of bits up to i is set.
+std::uint64_t odd_up_to(std::uint64_t bits) {
+  for (unsigned step = 1; step < 64; step *= 2) bits ^= bits << step;
+  return bits;
+}
+
+HWY_ATTR void look_at_64(const std::uint8_t* at, std::uint8_t quote, block_view& view) {
+  const std::uint64_t quotes = places_of(at, quote, quote);
+  const std::uint64_t breaks = places_of(at, '\n', '\r');
+  const std::uint64_t odd = odd_up_to(quotes) ^ (view.odd_quotes ? ~std::uint64_t{0} : 0);
+  view.line_break[0] |= (breaks & ~odd) != 0;
+  view.line_break[1] |= (breaks & odd) != 0;
+  view.odd_quotes = (odd >> 63) != 0;
+}
+
+HWY_ATTR void look_at(const std::uint8_t* at, std::size_t bytes, std::uint8_t quote, block_view& view) {
+  for (; bytes >= 64; at += 64, bytes -= 64) look_at_64(at, quote, view);
+  for (; bytes > 0; ++at, --bytes) {
+    if (*at == quote) view.odd_quotes = !view.odd_quotes;
+    if (*at == '\n' || *at == '\r') view.line_break[view.odd_quotes ? 1 : 0] = true;
+  }
 }
 
 }  // namespace
@@ -46,9 +73,16 @@ bool has_quoted_line_breaks(const std::filesystem::path& path, char quote) {
   const std::int64_t size = value_of(file->GetSize(), what);
   std::vector<block_view> views(static_cast<std::size_t>((size + look_block_bytes - 1) / look_block_bytes));
   parallel_for(views.size(), [&](std::size_t i) {
-    const auto bytes = value_of(file->ReadAt(static_cast<std::int64_t>(i) * look_block_bytes, look_block_bytes), what);
-    const auto* const begin = reinterpret_cast<const char*>(bytes->data());
-    views[i] = view_of(begin, begin + bytes->size(), quote);
+    // Piece by piece, so that what is looked at is still near the core.
+    const auto piece = std::make_unique_for_overwrite<std::uint8_t[]>(look_piece_bytes);
+    const std::int64_t begin = static_cast<std::int64_t>(i) * look_block_bytes;
+    const std::int64_t end = std::min(begin + look_block_bytes, size);
+    for (std::int64_t at = begin; at < end;) {
+      const auto bytes = value_of(file->ReadAt(at, std::min(look_piece_bytes, end - at), piece.get()), what);
+      if (bytes == 0) break;  // the file became shorter, which its reader will see
+      look_at(piece.get(), static_cast<std::size_t>(bytes), static_cast<std::uint8_t>(quote), views[i]);
+      at += bytes;
+    }
   });
   bool inside = false;
   for (const auto& view : views) {
