@@ -11,6 +11,7 @@
 
 #include "bench/query/pair_figures.hpp"
 #include "bench/query/targets.hpp"
+#include "bench/runner.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -48,6 +49,7 @@ std::vector<std::string> query_part_names() {
 void run_query_suite(const suite_options& what, std::ostream& out) {
   check_suite(what, std::uint64_t{1} << 10, most_query_rows);
   const std::vector<std::string> chosen = chosen_parts(what, query_part_names());
+  static_cast<void>(choose_device(what.base));  // refuses a GPU that is not there
   const suite_folder folder(what.folder, query_introduction, query_part_names(), out);
   query_setting setting(what);
   // The engine works in the arena it is called in, and files are read by Arrow's own threads.
