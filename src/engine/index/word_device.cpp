@@ -1,9 +1,15 @@
 #include "engine/index/word_device.hpp"
 
+#include <arrow/array.h>
+#include <arrow/buffer.h>
+#include <arrow/type.h>
+#include <arrow/util/bit_util.h>
+
 #include <limits>
 #include <type_traits>
 
 #include "engine/index/summary_values.hpp"
+#include "engine/table/arrow_result.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {
@@ -24,34 +30,25 @@ class device_sums_of final : public device_sums<Word> {
   explicit device_sums_of(tree t) : tree_(std::move(t)) {}
 
   std::shared_ptr<arrow::Array> answer(std::span<const Word> lo, std::span<const Word> hi) const override {
-    std::vector<sum> sums(lo.size());
-    tree_.sum(lo, hi, std::span<sum>(sums));
+    // Written where Arrow reads them: a sum has the bytes of its type there, decimals included.
+    const std::size_t n = lo.size();
+    std::shared_ptr<arrow::Buffer> bytes_of_sums =
+        value_of(arrow::AllocateBuffer(static_cast<std::int64_t>(n * sizeof(sum))), no_room);
+    const std::span<sum> sums(reinterpret_cast<sum*>(bytes_of_sums->mutable_data()), n);
+    tree_.sum(lo, hi, sums);
     const std::vector<std::size_t> empty = empty_ones(lo, hi, sums);
-    builder to = make_builder();
-    arrow::Status status = to.Reserve(static_cast<std::int64_t>(sums.size()));
-    if (!status.ok()) throw error("aggregate: Arrow could not hold the answers: " + status.ToString() + ".");
-    auto next_empty = empty.begin();
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      if (next_empty != empty.end() && *next_empty == i) {
-        ++next_empty;
-        to.UnsafeAppendNull();
-      } else if constexpr (sizeof(sum) == 16) {
-        to.UnsafeAppend(decimal_of(sums[i]));
-      } else {
-        to.UnsafeAppend(sums[i]);
-      }
-    }
-    return to.Finish().ValueOrDie();
+    return arrow::MakeArray(arrow::ArrayData::Make(type_of_sums(), static_cast<std::int64_t>(n),
+                                                   {valid_but(empty, n), std::move(bytes_of_sums)},
+                                                   static_cast<std::int64_t>(empty.size())));
   }
   std::size_t bytes() const override { return tree_.stats().bytes; }
 
  private:
-  using builder =
-      std::conditional_t<std::is_floating_point_v<sum>, arrow::DoubleBuilder,
-                         std::conditional_t<sizeof(sum) == 16, arrow::Decimal128Builder, arrow::Int64Builder>>;
+  static constexpr const char* no_room = "aggregate: there is no room for the answers";
+
   /// Which ranges have nothing in them: those whose sum is not zero need not be counted.
   [[nodiscard]] std::vector<std::size_t> empty_ones(std::span<const Word> lo, std::span<const Word> hi,
-                                                    const std::vector<sum>& sums) const {
+                                                    std::span<const sum> sums) const {
     std::vector<std::size_t> doubtful;
     for (std::size_t i = 0; i < sums.size(); ++i) {
       if (sums[i] == sum{}) doubtful.push_back(i);
@@ -68,12 +65,22 @@ class device_sums_of final : public device_sums<Word> {
     std::erase_if(doubtful, [&](std::size_t) { return counts[k++] != 0; });
     return doubtful;
   }
-  static builder make_builder() {
-    if constexpr (sizeof(sum) == 16) {
-      return builder(arrow::decimal128(38, 0));
+  static std::shared_ptr<arrow::DataType> type_of_sums() {
+    if constexpr (std::is_floating_point_v<sum>) {
+      return arrow::float64();
+    } else if constexpr (sizeof(sum) == 16) {
+      return arrow::decimal128(38, 0);
     } else {
-      return builder();
+      return arrow::int64();
     }
+  }
+  /// A bit for each of n answers; none if all are there.
+  static std::shared_ptr<arrow::Buffer> valid_but(const std::vector<std::size_t>& empty, std::size_t n) {
+    if (empty.empty()) return nullptr;
+    std::shared_ptr<arrow::Buffer> bits = value_of(arrow::AllocateEmptyBitmap(static_cast<std::int64_t>(n)), no_room);
+    arrow::bit_util::SetBitsTo(bits->mutable_data(), 0, static_cast<std::int64_t>(n), true);
+    for (const std::size_t i : empty) arrow::bit_util::ClearBit(bits->mutable_data(), static_cast<std::int64_t>(i));
+    return bits;
   }
 
   tree tree_;
