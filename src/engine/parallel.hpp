@@ -9,6 +9,9 @@ namespace espalier::engine {
 /// Calls body(i) for every i below n, in any order and at the same time; the first exception is thrown again here.
 void parallel_for(std::size_t n, const std::function<void(std::size_t)>& body);
 
+/// Calls body(begin, end) for pieces of [0, n) in the same way; a few thousand are one piece.
+void parallel_pieces(std::size_t n, const std::function<void(std::size_t begin, std::size_t end)>& body);
+
 /// How many calls of a parallel loop run at once.
 [[nodiscard]] std::size_t parallel_width();
 

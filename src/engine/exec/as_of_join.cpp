@@ -80,6 +80,11 @@ relation executor::as_of_join(as_of_node& n) {
   }
   auto& scan = static_cast<scan_node&>(*n.inputs[1]);
   const auto found = left.rows == 0 ? std::vector<std::uint64_t>() : nearest_by_index(n, left, values_);
+  scan.statistics.ran = true;
+  if (n.tolerance.empty() && std::find(found.begin(), found.end(), no_row) == found.end()) {
+    scan.statistics.rows += found.size();
+    return beside(left, fetched(scan, found));
+  }
   // Rows are fetched in the order of the left ones: a place is a count.
   std::vector<std::uint64_t> rows;
   rows.reserve(found.size());
@@ -89,11 +94,8 @@ relation executor::as_of_join(as_of_node& n) {
     places[i] = static_cast<std::int64_t>(rows.size());
     rows.push_back(found[i]);
   }
-  const auto right = fetched(scan, rows);
-  scan.statistics.ran = true;
   scan.statistics.rows += rows.size();
-  if (rows.size() == found.size() && n.tolerance.empty()) return beside(left, right);
-  return beside_nearest(n, left, right, places, values_);
+  return beside_nearest(n, left, fetched(scan, rows), places, values_);
 }
 
 }  // namespace espalier::engine

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/index/key_encoder.hpp"
+#include "engine/parallel.hpp"
 #include "espalier/core/byte_key.hpp"
 #include "espalier/core/error.hpp"
 
@@ -74,12 +75,14 @@ class word_ranges {
   void run() {
     out_.lo_words.resize(values_.ranges);
     out_.hi_words.resize(values_.ranges);
-    for (std::size_t i = 0; i < values_.ranges; ++i) {
-      out_.lo_words[i] = 1;  // empty, unless it is something
-      out_.hi_words[i] = 0;
-      std::uint64_t prefix = 0;
-      if (equal(i, prefix)) limit(i, prefix);
-    }
+    parallel_pieces(values_.ranges, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        out_.lo_words[i] = 1;  // empty, unless it is something
+        out_.hi_words[i] = 0;
+        std::uint64_t prefix = 0;
+        if (equal(i, prefix)) limit(i, prefix);
+      }
+    });
   }
 
  private:

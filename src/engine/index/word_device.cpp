@@ -5,10 +5,12 @@
 #include <arrow/type.h>
 #include <arrow/util/bit_util.h>
 
+#include <atomic>
 #include <limits>
 #include <type_traits>
 
 #include "engine/index/summary_values.hpp"
+#include "engine/parallel.hpp"
 #include "engine/table/arrow_result.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -133,10 +135,14 @@ void word_device<Word>::lower_bound(std::span<const Word> of, std::span<std::uin
 template <class Word>
 std::optional<std::vector<std::uint64_t>> word_device<Word>::edge(words lo, words hi, bool last) const {
   std::vector<Word> next_to(lo.size());
-  for (std::size_t i = 0; i < lo.size(); ++i) {
-    if (last ? hi[i] == std::numeric_limits<Word>::max() : lo[i] == 0) return std::nullopt;
-    next_to[i] = static_cast<Word>(last ? hi[i] + 1 : lo[i] - 1);
-  }
+  std::atomic<bool> has_end = false;
+  parallel_pieces(lo.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (last ? hi[i] == std::numeric_limits<Word>::max() : lo[i] == 0) has_end.store(true, std::memory_order_relaxed);
+      next_to[i] = static_cast<Word>(last ? hi[i] + 1 : lo[i] - 1);
+    }
+  });
+  if (has_end) return std::nullopt;
   return wide_ ? edge_in(*wide_, std::move(next_to), lo, hi, last)
                : edge_in(*narrow_, std::move(next_to), lo, hi, last);
 }
@@ -154,10 +160,12 @@ std::vector<std::uint64_t> word_device<Word>::edge_in(const row_tree<Row>& tree,
   } else {
     tree.successor(next_to, keys, rows, found);
   }
-  std::vector<std::uint64_t> out(n, no_row);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (found[i] != 0 && keys[i] >= lo[i] && keys[i] <= hi[i]) out[i] = rows[i];
-  }
+  std::vector<std::uint64_t> out(n);
+  parallel_pieces(n, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      out[i] = found[i] != 0 && keys[i] >= lo[i] && keys[i] <= hi[i] ? rows[i] : no_row;
+    }
+  });
   return out;
 }
 
