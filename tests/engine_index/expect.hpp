@@ -78,6 +78,33 @@ inline void expect_aggregate(const arrow::Array& got, std::size_t i, aggregate_f
   return total > 9e37;
 }
 
+/// Key columns out of the index are those of the rows, but for the sign of zero.
+inline void expect_keys(const table_index& index, const model_table& t, const engine::range_batch& ranges,
+                        const std::vector<row_numbers>& want) {
+  const std::vector<std::size_t>& columns = index.spec().columns;
+  for (const std::uint64_t limit : {engine::no_limit, std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{3}}) {
+    for (const key_order order : {key_order::ascending, key_order::descending}) {
+      if (!index.gives_keys({limit, order})) {
+        EXPECT_THROW(static_cast<void>(index.keys(ranges, {limit, order})), error);
+        continue;
+      }
+      const auto got = index.keys(ranges, {limit, order});
+      ASSERT_EQ(got.size(), columns.size());
+      for (std::size_t c = 0; c < columns.size(); ++c) {
+        cells expected;
+        for (row_numbers rows : want) {
+          if (order == key_order::descending) std::reverse(rows.begin(), rows.end());
+          rows.resize(std::min<std::uint64_t>(rows.size(), limit));
+          for (const std::uint64_t r : rows) expected.push_back(t.rows[r][columns[c]]);
+        }
+        const auto array = array_of(t.types[columns[c]], expected);
+        const auto options = arrow::EqualOptions::Defaults().nans_equal(true).signed_zeros_equal(true);
+        EXPECT_TRUE(got[c]->Equals(*array, options)) << got[c]->ToString() << " and not " << array->ToString();
+      }
+    }
+  }
+}
+
 inline void expect_ranges(const table_index& index, const model_table& t, const asked_ranges& q) {
   const std::vector<std::size_t>& columns = index.spec().columns;
   const engine::range_batch ranges = index.ranges(shape_of(t, columns, q));
@@ -101,6 +128,7 @@ inline void expect_ranges(const table_index& index, const model_table& t, const 
       }
     }
   }
+  expect_keys(index, t, ranges, want);
   for (std::size_t c = 0; c < t.types.size(); ++c) {
     for (const auto f : {aggregate_function::count_nonnull, aggregate_function::sum, aggregate_function::min,
                          aggregate_function::max}) {

@@ -32,7 +32,8 @@ class executor {
   relation fetched(scan_node& n, const std::vector<std::uint64_t>& rows);
   relation fetched_columns(scan_node& n, const std::vector<std::size_t>& places,
                            const std::vector<std::uint64_t>& rows);
-  relation passing(scan_node& n, const std::vector<std::uint64_t>& rows);
+  relation wanted_columns(scan_node& n, const std::vector<std::uint64_t>& rows);
+  relation found_rows(scan_node& n, const range_batch& ranges, const row_options& options);
   relation index_aggregate(index_aggregate_node& n);
 
   // operators.cpp

@@ -74,15 +74,31 @@ relation executor::fetched(scan_node& n, const std::vector<std::uint64_t>& rows)
   return fetched_columns(n, all, rows);
 }
 
-// The rows with the columns that are handed on or that what the index has not answered reads, then without the latter.
-relation executor::passing(scan_node& n, const std::vector<std::uint64_t>& rows) {
+// Rows of ranges of one index, with the columns that are handed on or that conditions beyond the ranges read.
+relation executor::found_rows(scan_node& n, const range_batch& ranges, const row_options& options) {
+  const auto& index = *n.ranges[0].index;
+  if (!n.index_only) return wanted_columns(n, index.rows(ranges, options).rows);
+  const auto keys = index.keys(ranges, options);
+  relation out;
+  out.rows = keys[0]->length();
+  for (std::size_t i = 0; i < n.columns.size(); ++i) {
+    const auto& columns = index.spec().columns;
+    const auto at = std::find(columns.begin(), columns.end(), n.columns[i]);
+    if (at == columns.end()) continue;  // read by conditions that the range answers, and by nobody else
+    out.add(n.outputs[i].id, chunked(keys[static_cast<std::size_t>(at - columns.begin())]));
+  }
+  n.statistics.bytes += bytes_of(out);
+  return out;
+}
+
+relation executor::wanted_columns(scan_node& n, const std::vector<std::uint64_t>& rows) {
   std::set<column_id> read;
   for (const auto& condition : n.residual) collect_columns(condition, read);
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < n.columns.size(); ++i) {
     if (!n.outputs[i].for_conditions || read.contains(n.outputs[i].id)) places.push_back(i);
   }
-  return values_.filter(n.residual, fetched_columns(n, places, rows), read_for_conditions(n));
+  return fetched_columns(n, places, rows);
 }
 
 relation executor::fetched_columns(scan_node& n, const std::vector<std::size_t>& places,
@@ -101,12 +117,17 @@ relation executor::fetched_columns(scan_node& n, const std::vector<std::size_t>&
 }
 
 relation executor::index_scan(scan_node& n) {
+  const auto dropped = read_for_conditions(n);
+  if (n.ranges.size() == 1) {
+    const auto ranges = n.ranges[0].index->ranges(shape_of(n.ranges[0], values_));
+    return values_.filter(n.residual, found_rows(n, ranges, {}), dropped);
+  }
   std::vector<std::uint64_t> rows;
   for (std::size_t i = 0; i < n.ranges.size(); ++i) {
     const auto& index = *n.ranges[i].index;
     auto found = index.rows(index.ranges(shape_of(n.ranges[i], values_))).rows;
     n.statistics.bytes += found.size() * sizeof(std::uint64_t);
-    if (n.ranges.size() > 1) std::sort(found.begin(), found.end());
+    std::sort(found.begin(), found.end());
     if (i == 0) {
       rows = std::move(found);
       continue;
@@ -115,21 +136,22 @@ relation executor::index_scan(scan_node& n) {
     std::set_intersection(rows.begin(), rows.end(), found.begin(), found.end(), std::back_inserter(both));
     rows = std::move(both);
   }
-  return passing(n, rows);
+  return values_.filter(n.residual, wanted_columns(n, rows), dropped);
 }
 
 // Rows in index order until enough of them pass the conditions; each step looks at more than the last.
 relation executor::ordered_scan(scan_node& n) {
   const auto& range = n.ranges.at(0);
   const auto ranges = range.index->ranges(shape_of(range, values_));
+  const auto dropped = read_for_conditions(n);
   const std::uint64_t all = range.index->rows_indexed() + 1;  // more than there are
   const std::uint64_t wanted = std::min(n.limit, all);
   std::uint64_t ask = n.residual.empty() ? wanted : std::min(all, std::max<std::uint64_t>(wanted * 4, 1024));
   while (true) {
-    const auto rows = range.index->rows(ranges, {.limit = ask, .order = n.order}).rows;
-    auto out = passing(n, rows);
+    const auto found = found_rows(n, ranges, {.limit = ask == all ? no_limit : ask, .order = n.order});
+    const auto out = values_.filter(n.residual, found, dropped);
     const auto passed = static_cast<std::uint64_t>(out.rows);
-    if (rows.size() < ask || passed >= wanted) {
+    if (static_cast<std::uint64_t>(found.rows) < ask || passed >= wanted) {
       return slice_rows(out, 0, static_cast<std::int64_t>(std::min(wanted, passed)));
     }
     ask = std::min(all, ask * 8);

@@ -52,6 +52,41 @@ std::vector<rank_pair> byte_base::equal_ranges(const encoded_keys& keys) const {
   return out;
 }
 
+byte_base::listed_keys byte_base::list_keys(const range_batch& ranges, std::size_t i, std::uint64_t rows) const {
+  listed_keys out;
+  const auto take = [&](const auto& found) {
+    out.bytes = found.key_bytes.to_vector();
+    out.offsets = found.key_offsets.to_vector();
+  };
+  if (ranges.mark_of(i) != range_batch::mark::ends) {
+    take(tree_.prefix({""}));  // up to the last key, which has no end to ask for
+    return out;
+  }
+  const std::string_view ends[] = {ranges.lo_bytes[i], ranges.hi_bytes[i]};
+  const std::uint64_t lo_offsets[] = {0, ends[0].size()}, hi_offsets[] = {0, ends[1].size()};
+  const auto lo = batch_of(ends[0], lo_offsets);
+  tree_.lower_bound(lo, {&out.first, 1});
+  take(tree_.range(lo, batch_of(ends[1], hi_offsets), {interval::right_open, rows}));
+  return out;
+}
+
+void byte_base::read_keys(const range_batch& ranges, std::size_t i, rank_pair ranks, key_order order,
+                          encoded_keys& out) const {
+  if (ranks.from >= ranks.to) return;
+  const bool down = order == key_order::descending;
+  const auto keys = list_keys(ranges, i, down ? keyed_rows() : ranks.to - ranks.from);
+  const auto number_of = [&](std::uint64_t rank) {
+    return starts_.empty() ? rank : starts_.lower_bound(0, starts_.size(), rank + 1) - 1;
+  };
+  const std::uint64_t first = number_of(ranks.from), last = number_of(ranks.to - 1);
+  for (std::uint64_t k = 0; k <= last - first; ++k) {
+    const std::uint64_t number = down ? last - k : first + k;
+    const std::uint64_t from = std::max(start(number), ranks.from);
+    const std::uint64_t to = std::min(start(number + 1), ranks.to);
+    for (std::uint64_t row = from; row < to; ++row) out.add_bytes(keys[number]);
+  }
+}
+
 ordered_keys byte_base::content() const {
   ordered_keys out;
   out.encoder = encoder_;

@@ -38,6 +38,10 @@ class byte_base {
   /// Ranks of each key, from the first to behind the last that has it.
   [[nodiscard]] std::vector<rank_pair> equal_ranges(const encoded_keys& keys) const;
 
+  /// Keys of these ranks of range i, which all have one.
+  void read_keys(const range_batch& ranges, std::size_t i, rank_pair ranks, key_order order, encoded_keys& out) const;
+  [[nodiscard]] static constexpr bool reads_any_rank() { return false; }
+
   [[nodiscard]] static key key_of(const encoded_keys& keys, std::size_t i) { return key(keys.bytes[i]); }
   [[nodiscard]] static bool is_below(const key& k, const range_batch& ranges, std::size_t i) {
     return k < ranges.lo_bytes[i];
@@ -56,6 +60,17 @@ class byte_base {
   [[nodiscard]] const radix_tree<>& tree_for(std::size_t questions) const {
     return on_device_ && questions >= device_batch ? *on_device_ : tree_;
   }
+  struct listed_keys {
+    std::uint64_t first = 0;  ///< the number of the first one among all different keys
+    std::vector<char> bytes;
+    std::vector<std::uint64_t> offsets{0};
+    [[nodiscard]] std::string_view operator[](std::uint64_t number) const {
+      const std::uint64_t i = number - first;
+      return {bytes.data() + offsets[i], offsets[i + 1] - offsets[i]};
+    }
+  };
+  /// Different keys of range i from its first one on, at least as many as have `rows` rows.
+  [[nodiscard]] listed_keys list_keys(const range_batch& ranges, std::size_t i, std::uint64_t rows) const;
   /// Rank of the first row of the n-th different key.
   [[nodiscard]] std::uint64_t start(std::uint64_t n) const { return starts_.empty() ? n : starts_[n]; }
 

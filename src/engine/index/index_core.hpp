@@ -36,6 +36,10 @@ class index_core {
 
   [[nodiscard]] virtual std::vector<std::uint64_t> counts(const range_batch& ranges) const = 0;
   [[nodiscard]] virtual row_lists rows(const range_batch& ranges, const row_options& options) const = 0;
+  /// Can it tell the keys of a range without the rows, and without reading far more than that?
+  [[nodiscard]] virtual bool gives_keys(const row_options& options) const = 0;
+  /// Keys of the rows that rows() answers, in the same order. Only where it gives_keys().
+  [[nodiscard]] virtual encoded_keys keys(const range_batch& ranges, const row_options& options) const = 0;
   /// The first or the last row of each range, or no_row.
   [[nodiscard]] virtual std::vector<std::uint64_t> edge(const range_batch& ranges, bool last) const = 0;
   [[nodiscard]] virtual std::shared_ptr<arrow::Array> aggregate(aggregate_function f, const summary_source& column,

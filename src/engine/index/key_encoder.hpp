@@ -51,6 +51,29 @@ struct encoded_keys {
   std::vector<std::uint8_t> nulls;  ///< 1: some column is NULL; empty: none is
 
   [[nodiscard]] bool has_null(std::size_t i) const { return !nulls.empty() && nulls[i] != 0; }
+
+  // One after the other; words or bytes, as the form is.
+  void add_word(std::uint64_t word) {
+    words.push_back(word);
+    ++size;
+  }
+  void add_bytes(std::string_view key) {
+    bytes.add(key);
+    ++size;
+  }
+  /// Keys that are NULL, of an index over one column.
+  void add_nulls(std::size_t n) {
+    if (n == 0) return;
+    nulls.resize(size, 0);
+    nulls.resize(size + n, 1);
+    words.resize(words.size() + n, 0);
+    for (std::size_t i = 0; i < n; ++i) bytes.add({});
+    size += n;
+  }
+  /// When all are there.
+  void fill_marks() {
+    if (!nulls.empty()) nulls.resize(size, 0);
+  }
 };
 
 class key_encoder : public std::enable_shared_from_this<key_encoder> {
@@ -70,6 +93,8 @@ class key_encoder : public std::enable_shared_from_this<key_encoder> {
   /// Nothing if a row does not fit.
   [[nodiscard]] std::optional<encoded_keys> encode(const columns_of_rows& rows) const;
   [[nodiscard]] range_batch ranges(const key_ranges& shape) const;
+  /// The columns of keys that encode() made; floats lose the sign of zero.
+  [[nodiscard]] std::vector<std::shared_ptr<arrow::Array>> decode(const encoded_keys& keys) const;
 
   key_encoder(key_form form, std::vector<key_field> fields) : form_(form), fields_(std::move(fields)) {}
 

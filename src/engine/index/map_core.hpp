@@ -67,6 +67,10 @@ class map_core final : public index_core {
   bool has_ranks() const override { return false; }
   std::vector<std::uint64_t> counts(const range_batch& ranges) const override;
   row_lists rows(const range_batch& ranges, const row_options& options) const override;
+  bool gives_keys(const row_options& options) const override {
+    return options.order == key_order::ascending || options.limit == no_limit;
+  }
+  encoded_keys keys(const range_batch& ranges, const row_options& options) const override;
   std::vector<std::uint64_t> edge(const range_batch& ranges, bool last) const override;
   std::shared_ptr<arrow::Array> aggregate(aggregate_function f, const summary_source& column,
                                           const range_batch& ranges) const override;
@@ -94,6 +98,11 @@ class map_core final : public index_core {
   [[nodiscard]] static bool takes_nulls(range_batch::mark m) {
     return m == range_batch::mark::null_rows || m == range_batch::mark::every_row;
   }
+  /// Ends of the ranges as the tree takes them; those without any are empty.
+  struct word_ends {
+    std::vector<Word> lo, hi;
+  };
+  [[nodiscard]] static word_ends all_ends(const range_batch& ranges);
   [[nodiscard]] value_lists values_up(const range_batch& ranges, std::uint64_t limit) const;
   [[nodiscard]] value_lists values_down(const range_batch& ranges, std::uint64_t limit) const;
   [[nodiscard]] value_lists step_down(const range_batch& ranges, std::uint64_t limit) const;

@@ -58,6 +58,17 @@ auto map_core<Side, Word>::ends(const range_batch& ranges, std::size_t i) -> std
 }
 
 template <class Side, class Word>
+auto map_core<Side, Word>::all_ends(const range_batch& ranges) -> word_ends {
+  word_ends out;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const auto r = ends(ranges, i);
+    out.lo.push_back(r ? r->lo : 1);  // 1 to 0: empty
+    out.hi.push_back(r ? r->hi : 0);
+  }
+  return out;
+}
+
+template <class Side, class Word>
 value_lists map_core<Side, Word>::values_up(const range_batch& ranges, std::uint64_t limit) const {
   std::vector<Word> lo, hi;
   bool points = true;
@@ -151,13 +162,8 @@ std::vector<std::uint64_t> map_core<Side, Word>::counts(const range_batch& range
         out[i] += lists_.rows(found.values[v]).size();
     }
   } else {
-    std::vector<Word> lo, hi;
-    for (std::size_t i = 0; i < ranges.size(); ++i) {
-      const auto r = ends(ranges, i);
-      lo.push_back(r ? r->lo : 1);
-      hi.push_back(r ? r->hi : 0);
-    }
-    tree_.count(lo, hi, out);
+    const word_ends of = all_ends(ranges);
+    tree_.count(of.lo, of.hi, out);
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (takes_nulls(ranges.mark_of(i))) out[i] += null_rows();
@@ -187,6 +193,35 @@ row_lists map_core<Side, Word>::rows(const range_batch& ranges, const row_option
     if (nulls && !down) append(lists_.rows(posting_lists::nulls));
     out.offsets.push_back(out.rows.size());
   }
+  return out;
+}
+
+template <class Side, class Word>
+encoded_keys map_core<Side, Word>::keys(const range_batch& ranges, const row_options& options) const {
+  require_whole();
+  const bool down = options.order == key_order::descending;
+  const word_ends of = all_ends(ranges);
+  const auto found = tree_.range(of.lo, of.hi, {interval::closed, options.limit});
+  const auto offsets = found.offsets.to_vector();
+  const auto words = found.keys.to_vector();
+  const auto values = found.values.to_vector();
+  encoded_keys out;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    std::uint64_t room = options.limit;
+    const auto take = [&](std::uint64_t rows) {
+      const std::uint64_t n = std::min(room, rows);
+      room -= n;
+      return static_cast<std::size_t>(n);
+    };
+    const std::uint64_t nulls = takes_nulls(ranges.mark_of(i)) ? null_rows() : 0;
+    if (down) out.add_nulls(take(nulls));
+    for (std::uint64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+      const std::uint64_t at = down ? offsets[i + 1] - 1 - (k - offsets[i]) : k;
+      for (std::size_t n = take(lists_.rows(values[at]).size()); n > 0; --n) out.add_word(words[at]);
+    }
+    if (!down) out.add_nulls(take(nulls));
+  }
+  out.fill_marks();
   return out;
 }
 

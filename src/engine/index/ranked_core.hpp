@@ -52,6 +52,28 @@ class ranked_core final : public index_core {
     return out;
   }
 
+  bool gives_keys(const row_options& options) const override {
+    const bool last_ones = options.order == key_order::descending && options.limit != no_limit;
+    return pending_.empty() && (Base::reads_any_rank() || !last_ones);
+  }
+
+  encoded_keys keys(const range_batch& ranges, const row_options& options) const override {
+    encoded_keys out;
+    const bool down = options.order == key_order::descending;
+    const std::vector<merged_range> found = merged(ranges);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const std::uint64_t rows = std::min(options.limit, found[i].to - found[i].from);
+      const std::uint64_t from = down ? found[i].to - rows : found[i].from;
+      const std::uint64_t with_key = std::min(std::max(from, base_.keyed_rows()), from + rows);
+      const auto nulls = static_cast<std::size_t>(from + rows - with_key);
+      if (down) out.add_nulls(nulls);
+      base_.read_keys(ranges, i, {from, with_key}, options.order, out);
+      if (!down) out.add_nulls(nulls);
+    }
+    out.fill_marks();
+    return out;
+  }
+
   std::vector<std::uint64_t> edge(const range_batch& ranges, bool last) const override {
     if (pending_.empty() && ranges.marks.empty()) return edge_of_base(ranges, last);
     const std::vector<merged_range> found = merged(ranges);

@@ -78,6 +78,15 @@ row_lists table_index::rows(const range_batch& ranges, const row_options& option
   return parts_->asked(ranges).rows(ranges, options);
 }
 
+bool table_index::gives_keys(const row_options& options) const { return parts_->built.core->gives_keys(options); }
+
+std::vector<std::shared_ptr<arrow::Array>> table_index::keys(const range_batch& ranges,
+                                                             const row_options& options) const {
+  if (!gives_keys(options))
+    throw error(fmt::format("index \"{}\": its keys cannot be listed; read the rows.", spec().name));
+  return parts_->built.encoder->decode(parts_->asked(ranges).keys(ranges, options));
+}
+
 row_lists table_index::find(const std::vector<std::shared_ptr<arrow::Array>>& keys) const {
   key_ranges shape;
   shape.equal = keys;

@@ -124,6 +124,13 @@ class table_index {
   /// Exact. Two searches where has_ranks(); else the range is walked.
   [[nodiscard]] std::vector<std::uint64_t> counts(const range_batch& ranges) const;
   [[nodiscard]] row_lists rows(const range_batch& ranges, const row_options& options = {}) const;
+  /// Can keys() answer this? Not while changes are pending (static, radix), or where it would read the whole range for
+  /// its last keys (blink, hybrid, radix). Float columns are not for keys(): an index knows no -0.0.
+  [[nodiscard]] bool gives_keys(const row_options& options) const;
+  /// Values of the key columns, an array for each, of the rows that rows() answers and in their order: from the index
+  /// alone.
+  [[nodiscard]] std::vector<std::shared_ptr<arrow::Array>> keys(const range_batch& ranges,
+                                                                const row_options& options = {}) const;
   /// Rows with these values in the first key columns, one array for each of them: equality joins.
   [[nodiscard]] row_lists find(const std::vector<std::shared_ptr<arrow::Array>>& keys) const;
   /// Where has_ranks(), microseconds whatever the length of a range, once the column's aggregates are made (first use).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace espalier::engine {
 
@@ -75,6 +76,18 @@ std::vector<rank_pair> word_base<Word>::bounds(const range_batch& ranges) const 
 template <class Word>
 std::vector<rank_pair> word_base<Word>::equal_ranges(const encoded_keys& keys) const {
   return search(keys.words, keys.words);
+}
+
+template <class Word>
+void word_base<Word>::read_keys(const range_batch&, std::size_t, rank_pair ranks, key_order order,
+                                encoded_keys& out) const {
+  std::vector<std::uint64_t> at(ranks.to - ranks.from);
+  std::iota(at.begin(), at.end(), ranks.from);
+  if (order == key_order::descending) std::reverse(at.begin(), at.end());
+  std::vector<Word> words(at.size());
+  tree_.at(at, words, {}, {});
+  out.words.insert(out.words.end(), words.begin(), words.end());
+  out.size += words.size();
 }
 
 template <class Word>

@@ -44,6 +44,10 @@ class word_base {
   /// Ranks of each key, from the first to behind the last that has it.
   [[nodiscard]] std::vector<rank_pair> equal_ranges(const encoded_keys& keys) const;
 
+  /// Keys of these ranks, which all have one.
+  void read_keys(const range_batch& ranges, std::size_t i, rank_pair ranks, key_order order, encoded_keys& out) const;
+  [[nodiscard]] static constexpr bool reads_any_rank() { return true; }
+
   [[nodiscard]] static key key_of(const encoded_keys& keys, std::size_t i) { return keys.words[i]; }
   [[nodiscard]] static bool is_below(key k, const range_batch& ranges, std::size_t i) { return k < ranges.lo_words[i]; }
   [[nodiscard]] static bool is_above(key k, const range_batch& ranges, std::size_t i) { return k > ranges.hi_words[i]; }

@@ -102,21 +102,18 @@ bool add_equal(const scan_node& scan, std::size_t column, index_range& range) {
   return false;
 }
 
-std::vector<bound_ptr> unanswered(const scan_node& scan, const std::vector<index_range>& ranges) {
-  std::vector<bound_ptr> out;
-  for (const auto& condition : scan.conditions) {
-    const bool answered = std::any_of(ranges.begin(), ranges.end(), [&](const index_range& range) {
-      return std::find(range.answers.begin(), range.answers.end(), condition) != range.answers.end();
-    });
-    if (!answered) out.push_back(condition);
-  }
-  return out;
+std::ptrdiff_t columns_handed_on(const scan_node& scan) {
+  return std::count_if(scan.outputs.begin(), scan.outputs.end(),
+                       [](const output_column& output) { return !output.for_conditions; });
 }
 
 double fetch_cost(const scan_node& scan, double rows) {
-  const auto handed_on = std::count_if(scan.outputs.begin(), scan.outputs.end(),
-                                       [](const output_column& output) { return !output.for_conditions; });
-  return rows * (cost::found_row + cost::gathered_value * static_cast<double>(std::max<std::ptrdiff_t>(handed_on, 1)));
+  const auto columns = static_cast<double>(std::max<std::ptrdiff_t>(columns_handed_on(scan), 1));
+  return rows * (cost::found_row + cost::gathered_value * columns);
+}
+
+double key_cost(const scan_node& scan, double rows) {
+  return rows * cost::found_key * static_cast<double>(std::max<std::ptrdiff_t>(columns_handed_on(scan), 1));
 }
 
 double estimated_rows(double rows, const std::vector<bound_ptr>& residual) {
@@ -127,6 +124,7 @@ double estimated_rows(double rows, const std::vector<bound_ptr>& residual) {
 void plan_full_scan(scan_node& scan) {
   const auto rows = static_cast<double>(scan.table->version->live_rows());
   scan.ranges.clear();
+  scan.index_only = false;
   scan.residual = scan.conditions;
   scan.estimate = estimated_rows(rows, scan.conditions);
   scan.cost = rows * cost::scanned_value * static_cast<double>(scan.conditions.size() + 1) +
@@ -140,7 +138,46 @@ void use_ranges(scan_node& scan, std::vector<index_range> ranges, double rows, d
   scan.ranges = std::move(ranges);
 }
 
+// The cheapest of the ranges whose index has all that is wanted of its rows.
+std::optional<std::size_t> best_alone(const scan_node& scan, const std::vector<index_range>& ranges) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (answers_alone(scan, ranges[i], {}) && (!best || ranges[i].rows < ranges[*best].rows)) best = i;
+  }
+  return best;
+}
+
 }  // namespace
+
+std::vector<bound_ptr> unanswered(const scan_node& scan, const std::vector<index_range>& ranges) {
+  std::vector<bound_ptr> out;
+  for (const auto& condition : scan.conditions) {
+    const bool answered = std::any_of(ranges.begin(), ranges.end(), [&](const index_range& range) {
+      return std::find(range.answers.begin(), range.answers.end(), condition) != range.answers.end();
+    });
+    if (!answered) out.push_back(condition);
+  }
+  return out;
+}
+
+bool answers_alone(const scan_node& scan, const index_range& range, const row_options& asked) {
+  if (scan.with_row_ids || !range.index->gives_keys(asked)) return false;
+  // Byte keys have no greatest one: a range without an upper end would be read out of the list of all keys.
+  const bool open_end = range.equal.empty() && range.condition == key_condition::between && !range.hi;
+  if (open_end && range.index->kind() == index_kind::radix) return false;
+  std::set<column_id> wanted;
+  for (const auto& output : scan.outputs) {
+    if (!output.for_conditions) wanted.insert(output.id);
+  }
+  for (const auto& condition : unanswered(scan, {range})) collect_columns(condition, wanted);
+  const auto& keys = range.index->spec().columns;
+  for (std::size_t i = 0; i < scan.columns.size(); ++i) {
+    if (!wanted.contains(scan.outputs[i].id)) continue;
+    if (is_float(scan.outputs[i].type.id)) return false;
+    if (std::find(keys.begin(), keys.end(), scan.columns[i]) == keys.end()) return false;
+  }
+  return true;
+}
 
 std::optional<column_id> output_of(const scan_node& scan, std::size_t table_column) {
   for (std::size_t i = 0; i < scan.columns.size(); ++i) {
@@ -209,6 +246,16 @@ void choose_access_path(scan_node& scan, const planner_options& options) {
   }
   std::sort(ranges.begin(), ranges.end(), [](const index_range& a, const index_range& b) { return a.rows < b.rows; });
   if (ranges.empty()) return;
+  if (const auto alone = best_alone(scan, ranges)) {
+    const auto rows = static_cast<double>(ranges[*alone].rows);
+    const double price = cost::question + key_cost(scan, rows);
+    const double fetching = cost::question + fetch_cost(scan, static_cast<double>(ranges[0].rows));
+    if (options.prefer_indexes || price < std::min(fetching, scan.cost)) {
+      use_ranges(scan, {ranges[*alone]}, rows, price);
+      scan.index_only = true;
+      return;
+    }
+  }
   // The best one alone, then with the next ones as long as fewer fetched rows pay for more row ids.
   double best = cost::question + fetch_cost(scan, static_cast<double>(ranges[0].rows));
   std::size_t used = 1;

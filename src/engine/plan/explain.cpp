@@ -55,7 +55,9 @@ class describer {
       case node_kind::index_aggregate:
         return index_aggregate(static_cast<const index_aggregate_node&>(plan));
       case node_kind::distinct:
-        return {"Unique", "Unique (hash)", {}};
+        return {"Unique",
+                static_cast<const distinct_node&>(plan).in_order ? "Unique (in index order)" : "Unique (hash)",
+                {}};
       case node_kind::sort:
         return sort(static_cast<const sort_node&>(plan));
       case node_kind::limit:
@@ -114,8 +116,7 @@ class describer {
       out = {"BitmapAnd", fmt::format("Index Intersection of {} indexes on {}", n.ranges.size(), table), {}};
     } else {
       const auto& name = n.ranges[0].index->spec().name;
-      const bool only = n.columns.empty();
-      out.type = only ? "Index Only Scan" : "Index Scan";
+      out.type = n.index_only ? "Index Only Scan" : "Index Scan";
       out.title = fmt::format("{}{} using {} on {}", out.type,
                               n.ordered && n.order == key_order::descending ? " Backward" : "", name, table);
       out.properties.emplace_back("Index Name", name);
@@ -133,7 +134,9 @@ class describer {
   }
 
   [[nodiscard]] description aggregate(const aggregate_node& n) const {
-    description out{"Aggregate", n.keys.empty() ? "Aggregate" : "HashAggregate", {}};
+    const char* strategy = n.keys.empty() ? "Plain" : n.in_order ? "Sorted" : "Hashed";
+    const char* title = n.keys.empty() ? "Aggregate" : n.in_order ? "GroupAggregate" : "HashAggregate";
+    description out{"Aggregate", title, {{"Strategy", strategy}}};
     if (!n.keys.empty()) out.properties.emplace_back("Group Key", list(n.keys, ", "));
     std::string calls;
     for (const auto& c : n.calls) calls += (calls.empty() ? "" : ", ") + call(c);

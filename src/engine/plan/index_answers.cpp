@@ -61,6 +61,7 @@ bool matches_order(const sort_node& sort, const scan_node& scan, const table_ind
 struct ordered_choice {
   index_range range;
   double cost = 0;
+  bool index_only = false;
 };
 
 std::optional<ordered_choice> ordered_by(const sort_node& sort, const scan_node& scan,
@@ -83,8 +84,45 @@ std::optional<ordered_choice> ordered_by(const sort_node& sort, const scan_node&
   const double wanted = static_cast<double>(sort.limit) / std::max(fraction, 1e-6);
   const double fetched = std::min(in_range, wanted);
   out.range.rows = static_cast<std::uint64_t>(in_range);
+  const auto order = sort.keys[0].descending ? key_order::descending : key_order::ascending;
+  out.index_only = answers_alone(scan, out.range, {sort.limit, order});
+  const auto columns = static_cast<double>(scan.columns.size() + 1);
   out.cost = cost::question +
-             fetched * (cost::found_row + cost::gathered_value * static_cast<double>(scan.columns.size() + 1));
+             fetched * (out.index_only ? cost::found_key * columns : cost::found_row + cost::gathered_value * columns);
+  return out;
+}
+
+void deliver_in_order(scan_node& scan, const ordered_choice& choice, key_order order, std::uint64_t limit) {
+  scan.residual = unanswered(scan, {choice.range});
+  scan.ranges = {choice.range};
+  scan.ordered = true;
+  scan.index_only = choice.index_only;
+  scan.order = order;
+  scan.limit = limit;
+  scan.cost = choice.cost;
+  scan.estimate = std::min({scan.estimate, static_cast<double>(choice.range.rows), static_cast<double>(limit)});
+}
+
+// Are these, in whatever order, the first columns of the index behind those that the range has one value for?
+bool are_first_columns(const std::vector<std::size_t>& wanted, const index_range& range) {
+  const auto& columns = range.index->spec().columns;
+  const std::size_t fixed = range.equal.size();
+  if (wanted.empty() || fixed + wanted.size() > columns.size()) return false;
+  const auto begin = columns.begin() + static_cast<std::ptrdiff_t>(fixed);
+  return std::all_of(wanted.begin(), wanted.end(), [&](std::size_t column) {
+    const auto end = begin + static_cast<std::ptrdiff_t>(wanted.size());
+    return std::find(begin, end, column) != end;
+  });
+}
+
+// The columns of the table that rows are grouped by, each once; none where one is an expression.
+std::optional<std::vector<std::size_t>> grouped_columns(const std::vector<bound_ptr>& keys, const scan_node& scan) {
+  std::vector<std::size_t> out;
+  for (const auto& key : keys) {
+    const auto column = table_column_of(scan, key);
+    if (!column) return std::nullopt;
+    if (std::find(out.begin(), out.end(), *column) == out.end()) out.push_back(*column);
+  }
   return out;
 }
 
@@ -138,18 +176,43 @@ plan_ptr order_by_index(const sort_node& sort, const planner_options& options) {
   const double sorting = scan.cost + rows * std::log2(rows) * cost::sorted_row;
   if (!best || (best->cost >= sorting && !options.prefer_indexes)) return nullptr;
   auto& chosen = const_cast<scan_node&>(scan);  // a node of the plan that `sort` is being replaced in
-  chosen.residual.clear();
-  for (const auto& condition : scan.conditions) {
-    const auto& answers = best->range.answers;
-    if (std::find(answers.begin(), answers.end(), condition) == answers.end()) chosen.residual.push_back(condition);
-  }
-  chosen.ranges = {best->range};
-  chosen.ordered = true;
-  chosen.order = sort.keys[0].descending ? key_order::descending : key_order::ascending;
-  chosen.limit = sort.limit;
-  chosen.cost = best->cost;
-  chosen.estimate = std::min({scan.estimate, static_cast<double>(best->range.rows), static_cast<double>(sort.limit)});
+  deliver_in_order(chosen, *best, sort.keys[0].descending ? key_order::descending : key_order::ascending, sort.limit);
   return sort.inputs[0];
+}
+
+void group_by_index(plan_node& node, const planner_options& options) {
+  if (!options.use_indexes) return;
+  plan_node* below = node.inputs[0].get();
+  std::vector<bound_ptr> keys;
+  if (node.kind == node_kind::aggregate) {
+    keys = static_cast<aggregate_node&>(node).keys;
+  } else if (below->kind == node_kind::project) {
+    keys = static_cast<project_node&>(*below).expressions;
+    below = below->inputs[0].get();
+  }
+  if (keys.empty() || below->kind != node_kind::scan) return;
+  auto& scan = static_cast<scan_node&>(*below);
+  const auto columns = grouped_columns(keys, scan);
+  if (!columns) return;
+  for (const auto& index : scan.table->indexes) {
+    auto range = range_of(scan, index).value_or(index_range{});
+    range.index = index;
+    if (has_list(range) || !are_first_columns(*columns, range) || !answers_alone(scan, range, {})) continue;
+    const bool all = range.equal.empty() && range.condition == key_condition::anything;
+    const double rows = all ? static_cast<double>(index->rows_indexed()) : rows_in(range, options);
+    range.rows = static_cast<std::uint64_t>(rows);
+    const double price = cost::question + rows * cost::found_key * static_cast<double>(scan.columns.size());
+    // Grouping what is in order costs a comparison.
+    const double grouping = rows * cost::merged_row, hashing = scan.estimate * cost::hashed_row;
+    if (price + grouping >= scan.cost + hashing && !options.prefer_indexes) continue;
+    deliver_in_order(scan, {range, price, true}, key_order::ascending, no_limit);
+    if (node.kind == node_kind::aggregate) {
+      static_cast<aggregate_node&>(node).in_order = true;
+    } else {
+      static_cast<distinct_node&>(node).in_order = true;
+    }
+    return;
+  }
 }
 
 }  // namespace espalier::engine

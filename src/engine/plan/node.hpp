@@ -85,6 +85,7 @@ struct scan_node : plan_node {
   std::vector<index_range> ranges;
   std::vector<bound_ptr> residual;  ///< the conditions that the ranges do not answer
   bool ordered = false;             ///< rows come in the order of ranges[0].index
+  bool index_only = false;          ///< ranges[0].index has every column that is wanted: rows are not looked at
   key_order order = key_order::ascending;
   std::uint64_t limit = no_limit;  ///< with `ordered`: no more rows are needed
   bool with_row_ids = false;       ///< the last output is the row id (UPDATE, DELETE)
@@ -117,6 +118,7 @@ struct aggregate_node : plan_node {
   aggregate_node() : plan_node(node_kind::aggregate) {}
   std::vector<bound_ptr> keys;  ///< the first outputs
   std::vector<aggregate_call> calls;
+  bool in_order = false;  ///< rows of a group come together, out of an index
 };
 
 /// Aggregates without groups that an index answers without looking at rows.
@@ -131,6 +133,7 @@ struct index_aggregate_node : plan_node {
 
 struct distinct_node : plan_node {
   distinct_node() : plan_node(node_kind::distinct) {}
+  bool in_order = false;  ///< equal rows come together, out of an index
 };
 
 struct sort_key {

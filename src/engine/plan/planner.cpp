@@ -54,11 +54,11 @@ void estimate(plan_node& node) {
     case node_kind::aggregate:
       node.estimate = static_cast<aggregate_node&>(node).keys.empty() ? 1 : std::max(1.0, std::sqrt(rows) * 4);
       node.estimate = std::min(node.estimate, std::max(rows, 1.0));
-      node.cost = below + rows * cost::hashed_row;
+      node.cost = below + rows * (static_cast<aggregate_node&>(node).in_order ? cost::merged_row : cost::hashed_row);
       return;
     case node_kind::distinct:
       node.estimate = std::max(1.0, rows / 2);
-      node.cost = below + rows * cost::hashed_row;
+      node.cost = below + rows * (static_cast<distinct_node&>(node).in_order ? cost::merged_row : cost::hashed_row);
       return;
     case node_kind::sort:
       node.estimate = std::min(rows, static_cast<double>(static_cast<sort_node&>(node).limit));
@@ -97,6 +97,7 @@ plan_ptr chosen(plan_ptr node, const planner_options& options) {
   if (node->kind == node_kind::sort) {
     if (auto by_index = order_by_index(static_cast<sort_node&>(*node), options)) return by_index;
   }
+  if (node->kind == node_kind::aggregate || node->kind == node_kind::distinct) group_by_index(*node, options);
   if (node->kind == node_kind::scan) choose_access_path(static_cast<scan_node&>(*node), options);
   if (node->kind == node_kind::join) choose_join_method(static_cast<join_node&>(*node), options);
   if (node->kind == node_kind::as_of_join) choose_as_of_index(static_cast<as_of_node&>(*node), options);

@@ -34,12 +34,20 @@ void choose_access_path(scan_node& scan, const planner_options& options);
 [[nodiscard]] plan_ptr aggregate_by_index(const aggregate_node& aggregate, const planner_options& options);
 /// Makes the scan below a sort deliver its order; the plan without the sort, or null if that does not pay.
 [[nodiscard]] plan_ptr order_by_index(const sort_node& sort, const planner_options& options);
+/// Makes the scan below an aggregation or DISTINCT deliver its rows group by group out of an index, where that pays.
+void group_by_index(plan_node& node, const planner_options& options);
 /// Fills equal, residual, method and what belongs to it.
 void choose_join_method(join_node& join, const planner_options& options);
 /// An index that answers the nearest row, where the right side is a plain scan.
 void choose_as_of_index(as_of_node& join, const planner_options& options);
 
 // What they share.
+
+/// Are all columns that the scan hands on, or that conditions beyond the range read, in the index, and are they as
+/// exact there as in the rows?
+[[nodiscard]] bool answers_alone(const scan_node& scan, const index_range& range, const row_options& asked);
+/// The conditions that none of the ranges answers.
+[[nodiscard]] std::vector<bound_ptr> unanswered(const scan_node& scan, const std::vector<index_range>& ranges);
 
 /// The range of the index that the scan's conditions describe, as much of them as it can; none if they say nothing of
 /// its first column.
@@ -57,6 +65,7 @@ namespace cost {
 inline constexpr double scanned_value = 0.7;  // a value read in row order and tested
 inline constexpr double gathered_value = 6;   // a value fetched by row id
 inline constexpr double found_row = 4;        // a row id out of an index, in key order
+inline constexpr double found_key = 3;        // a value of a key out of an index, in key order
 inline constexpr double question = 4000;      // a call of an index
 inline constexpr double searched_key = 120;   // one key of a batch of lookups
 inline constexpr double hashed_row = 45;      // a row put into or looked up in a hash table
