@@ -120,6 +120,8 @@ class describer {
       out.title = fmt::format("{}{} using {} on {}", out.type,
                               n.ordered && n.order == key_order::descending ? " Backward" : "", name, table);
       out.properties.emplace_back("Index Name", name);
+      const bool backward = n.ordered && n.order == key_order::descending;
+      out.properties.emplace_back("Scan Direction", backward ? "Backward" : "Forward");
     }
     out.properties.emplace_back("Relation Name", n.table->name);
     out.properties.emplace_back("Alias", n.alias);
@@ -251,12 +253,18 @@ void write_text(const describer& describe, const plan_node& plan, int depth, std
   out += "\n";
   for (const auto& [name, value] : what.properties) {
     // The title has these already.
-    if (name == "Relation Name" || name == "Alias" || name == "Join Type") continue;
+    if (name == "Relation Name" || name == "Alias" || name == "Join Type" || name == "Strategy") continue;
+    if (name == "Scan Direction") continue;
     if (name == "Index Name" && plan.kind != node_kind::join && plan.kind != node_kind::as_of_join) continue;
     out += fmt::format("{}  {}: {}\n", indent, name, value);
   }
   if (plan.kind == node_kind::index_aggregate) return;
   for (const auto& input : plan.inputs) write_text(describe, *input, depth + 1, out);
+}
+
+// Viewers show these as lists.
+bool is_list(const std::string& property) {
+  return property == "Output" || property == "Sort Key" || property == "Group Key";
 }
 
 nlohmann::json as_json(const describer& describe, const plan_node& plan) {
@@ -265,7 +273,11 @@ nlohmann::json as_json(const describer& describe, const plan_node& plan) {
   out["Node Type"] = what.type;
   out["Operation"] = what.title;
   for (const auto& [name, value] : what.properties) {
-    out[name] = out.contains(name) ? out[name].get<std::string>() + "; " + value : value;
+    if (is_list(name)) {
+      out[name].push_back(value);
+    } else {
+      out[name] = out.contains(name) ? out[name].get<std::string>() + "; " + value : value;
+    }
   }
   out["Startup Cost"] = 0.0;
   out["Total Cost"] = plan.cost / 1e6;
@@ -279,7 +291,11 @@ nlohmann::json as_json(const describer& describe, const plan_node& plan) {
     out["Bytes Moved"] = plan.statistics.bytes;
   }
   if (plan.kind == node_kind::index_aggregate) return out;
-  for (const auto& input : plan.inputs) out["Plans"].push_back(as_json(describe, *input));
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+    auto input = as_json(describe, *plan.inputs[i]);
+    input["Parent Relationship"] = plan.kind == node_kind::union_all ? "Member" : i == 0 ? "Outer" : "Inner";
+    out["Plans"].push_back(std::move(input));
+  }
   return out;
 }
 
@@ -302,9 +318,11 @@ std::string explain_text(const plan_node& plan, const explain_times& times) {
 std::string explain_json(const plan_node& plan, const explain_times& times) {
   nlohmann::json root;
   root["Plan"] = as_json(describer(plan), plan);
+  int number = 0;
   for_each_subquery(const_cast<plan_node&>(plan), [&](const plan_ptr& query, const bound&) {
     auto inner = as_json(describer(*query), *query);
     inner["Parent Relationship"] = "InitPlan";
+    inner["Subplan Name"] = fmt::format("InitPlan {}", ++number);
     root["Plan"]["Plans"].push_back(std::move(inner));
   });
   root["Planning Time"] = times.planning;

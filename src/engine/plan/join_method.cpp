@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "engine/catalog.hpp"
+#include "engine/plan/join_order.hpp"
 #include "engine/plan/planner.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/table/table_version.hpp"
@@ -218,6 +219,9 @@ double joined_rows(const join_node& join, bool has_band) {
   const double left = join.inputs[0]->estimate;
   const double right = join.inputs[1]->estimate;
   if (join.type == join_type::semi || join.type == join_type::anti) return left / 2;
+  if (join.type == join_type::inner && !join.equal.empty()) {
+    return rows_of_inner_join(*join.inputs[0], *join.inputs[1], join.conditions);
+  }
   double out = !join.equal.empty() ? std::max(left, right)
                : has_band          ? left * std::max(1.0, right / 1000)
                                    : left * right;

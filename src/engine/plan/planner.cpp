@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/catalog.hpp"
+#include "engine/plan/join_order.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -92,6 +93,10 @@ plan_ptr chosen(plan_ptr node, const planner_options& options) {
   if (node->kind == node_kind::limit) limit_sort(static_cast<limit_node&>(*node));
   if (node->kind == node_kind::aggregate) {
     if (auto by_index = aggregate_by_index(static_cast<aggregate_node&>(*node), options)) return by_index;
+  }
+  if (has_join_order(*node)) {
+    const auto plan_input = [&](plan_ptr input) { return chosen(std::move(input), options); };
+    return ordered_joins(static_cast<join_node&>(*node), plan_input, options);
   }
   for (auto& input : node->inputs) input = chosen(input, options);
   if (node->kind == node_kind::sort) {

@@ -2,7 +2,8 @@
 //
 // In this order: conditions move down to where their columns come from (push_down.cpp), columns that nobody reads are
 // left out (prune.cpp), then bottom-up each scan gets its access path (access_path.cpp), each aggregate and sort is
-// given to an index where one can answer it (index_answers.cpp), each join gets its method (join_method.cpp). Choices
+// given to an index where one can answer it (index_answers.cpp), three or more inputs of inner joins get their order
+// (join_order.cpp), each join gets its method (join_method.cpp). Choices
 // are by cost, in nanoseconds of a model; how many rows a range of an index has is not estimated but counted, by the
 // index.
 #pragma once

@@ -1,0 +1,256 @@
+#include "engine/plan/join_order.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <tuple>
+
+#include "engine/catalog.hpp"
+#include "engine/plan/visit.hpp"
+#include "engine/table/table_version.hpp"
+
+namespace espalier::engine {
+namespace {
+
+constexpr std::size_t most_tried = 10;  // 2^n sets of inputs are looked at; beyond, the best next input is taken
+
+struct join_group {
+  std::vector<plan_ptr> inputs;
+  std::vector<bound_ptr> conditions;
+};
+
+const join_node* inner_join(const plan_node& node) {
+  if (node.kind != node_kind::join) return nullptr;
+  const auto& join = static_cast<const join_node&>(node);
+  return join.type == join_type::inner ? &join : nullptr;
+}
+
+void collect_group(const plan_ptr& node, join_group& out) {
+  const auto* join = inner_join(*node);
+  if (!join) {
+    out.inputs.push_back(node);
+    return;
+  }
+  for (const auto& input : join->inputs) collect_group(input, out);
+  out.conditions.insert(out.conditions.end(), join->conditions.begin(), join->conditions.end());
+}
+
+// The column of a table behind one side of an equality, with how many different values it can have.
+struct key_side {
+  double values = 0;
+  bool unique = false;
+};
+
+std::optional<key_side> side_of(const plan_node& input, const bound_ptr& e) {
+  if (!contains_all(output_ids(input), e)) return std::nullopt;
+  if (input.kind == node_kind::join) {
+    for (const auto& below : input.inputs) {
+      if (const auto side = side_of(*below, e)) return side;
+    }
+  }
+  if (input.kind != node_kind::scan) return key_side{std::max(input.estimate, 1.0), false};
+  const auto& scan = static_cast<const scan_node&>(input);
+  key_side out{std::max(1.0, static_cast<double>(scan.table->version->live_rows())), false};
+  const auto column = table_column_of(scan, e);
+  for (const auto& index : scan.table->indexes) {
+    const auto& columns = index->spec().columns;
+    out.unique |= column && index->is_unique() && columns.size() == 1 && columns[0] == *column;
+  }
+  return out;
+}
+
+// How many different keys an equality compares: those of the side that has each once, else of the smaller table, as if
+// the other's column named its rows.
+double key_count(const plan_node& left, const plan_node& right, const bound& equality) {
+  for (int flipped = 0; flipped < 2; ++flipped) {
+    const auto a = side_of(left, equality.args[flipped ? 1 : 0]);
+    const auto b = side_of(right, equality.args[flipped ? 0 : 1]);
+    if (!a || !b) continue;
+    if (a->unique != b->unique) return a->unique ? a->values : b->values;
+    return a->unique ? std::max(a->values, b->values) : std::min(a->values, b->values);
+  }
+  return 0;
+}
+
+class order_search {
+ public:
+  explicit order_search(const join_group& group) : group_(group) {
+    for (const auto& input : group.inputs) columns_.push_back(output_ids(*input));
+    for (const auto& condition : group.conditions) {
+      std::set<column_id> used;
+      collect_columns(condition, used);
+      std::uint64_t inputs = 0;
+      for (std::size_t i = 0; i < columns_.size(); ++i) {
+        const bool uses = std::any_of(used.begin(), used.end(), [&](auto id) { return columns_[i].contains(id); });
+        if (uses) inputs |= std::uint64_t{1} << i;
+      }
+      inputs_of_.push_back(inputs);
+    }
+  }
+
+  [[nodiscard]] std::vector<std::size_t> best_order() const {
+    std::vector<std::size_t> written(group_.inputs.size());
+    for (std::size_t i = 0; i < written.size(); ++i) written[i] = i;
+    auto found = group_.inputs.size() <= most_tried ? by_trying_all() : by_taking_the_best_next();
+    return rows_on_the_way(found) < 0.9 * rows_on_the_way(written) ? found : written;
+  }
+
+  /// Conditions that can be checked once `next` joins the inputs of `there`, and could not before.
+  [[nodiscard]] std::vector<bound_ptr> conditions_at(std::uint64_t there, std::size_t next) const {
+    std::vector<bound_ptr> out;
+    const std::uint64_t with = there | std::uint64_t{1} << next;
+    for (std::size_t c = 0; c < inputs_of_.size(); ++c) {
+      const bool before = (inputs_of_[c] & ~there) == 0 && std::popcount(there) > 1;
+      if ((inputs_of_[c] & ~with) == 0 && !before) out.push_back(group_.conditions[c]);
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] double joined(std::uint64_t there, double rows, std::size_t next) const {
+    double out = rows * std::max(group_.inputs[next]->estimate, 1.0);
+    for (const auto& condition : conditions_at(there, next)) {
+      double share = selectivity(condition);
+      if (condition->kind == op::equal) {
+        double keys = 0;
+        for (std::size_t i = 0; i < group_.inputs.size(); ++i) {
+          if ((there >> i & 1) != 0) {
+            keys = std::max(keys, key_count(*group_.inputs[i], *group_.inputs[next], *condition));
+          }
+        }
+        if (keys > 0) share = 1 / keys;
+      }
+      out *= share;
+    }
+    return std::max(out, 1.0);
+  }
+
+  [[nodiscard]] double rows_on_the_way(const std::vector<std::size_t>& order) const {
+    double rows = group_.inputs[order[0]]->estimate, sum = 0;
+    std::uint64_t there = std::uint64_t{1} << order[0];
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      rows = joined(there, rows, order[i]);
+      sum += rows;
+      there |= std::uint64_t{1} << order[i];
+    }
+    return sum;
+  }
+
+  // The best order of every set of inputs is that of one input less, and that input.
+  [[nodiscard]] std::vector<std::size_t> by_trying_all() const {
+    const std::size_t n = group_.inputs.size();
+    struct step {
+      double sum = std::numeric_limits<double>::infinity();
+      double rows = 0;
+      std::size_t last = 0;
+    };
+    std::vector<step> best(std::size_t{1} << n);
+    for (std::size_t i = 0; i < n; ++i) best[std::size_t{1} << i] = {0, group_.inputs[i]->estimate, i};
+    for (std::size_t there = 1; there < best.size(); ++there) {
+      for (std::size_t next = 0; next < n; ++next) {
+        if ((there >> next & 1) != 0) continue;
+        const double rows = joined(there, best[there].rows, next);
+        auto& with = best[there | std::size_t{1} << next];
+        if (best[there].sum + rows < with.sum) with = {best[there].sum + rows, rows, next};
+      }
+    }
+    std::vector<std::size_t> out;
+    for (std::size_t there = best.size() - 1; there != 0; there &= ~(std::size_t{1} << best[there].last)) {
+      out.push_back(best[there].last);
+    }
+    std::reverse(out.begin(), out.end());
+    return out;
+  }
+
+  [[nodiscard]] std::vector<std::size_t> by_taking_the_best_next() const {
+    const std::size_t n = group_.inputs.size();
+    std::vector<std::size_t> out{0};
+    for (std::size_t i = 1; i < n; ++i) {
+      if (group_.inputs[i]->estimate < group_.inputs[out[0]]->estimate) out[0] = i;
+    }
+    std::uint64_t there = std::uint64_t{1} << out[0];
+    double rows = group_.inputs[out[0]]->estimate;
+    while (out.size() < n) {
+      std::size_t best = n;
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t next = 0; next < n; ++next) {
+        if ((there >> next & 1) != 0) continue;
+        const double then = joined(there, rows, next);
+        if (then < least) std::tie(least, best) = std::pair(then, next);
+      }
+      if (best == n) best = static_cast<std::size_t>(std::countr_one(there));
+      out.push_back(best);
+      there |= std::uint64_t{1} << best;
+      rows = least;
+    }
+    return out;
+  }
+
+  const join_group& group_;
+  std::vector<std::set<column_id>> columns_;
+  std::vector<std::uint64_t> inputs_of_;  // of each condition, as bits
+};
+
+// What a join on the way hands on: what the top has, and what conditions further up read.
+void set_outputs(join_node& join, const join_node& top, const std::vector<bound_ptr>& later) {
+  std::set<column_id> wanted = output_ids(top);
+  for (const auto& condition : later) collect_columns(condition, wanted);
+  for (const auto& input : join.inputs) {
+    for (const auto& output : input->outputs) {
+      if (wanted.contains(output.id) && !output.for_conditions) join.outputs.push_back(output);
+    }
+  }
+}
+
+}  // namespace
+
+bool has_join_order(const plan_node& node) {
+  const auto count = [](const auto& self, const plan_node& at) -> std::size_t {
+    const auto* join = inner_join(at);
+    return join ? self(self, *join->inputs[0]) + self(self, *join->inputs[1]) : 1;
+  };
+  const std::size_t inputs = count(count, node);
+  return inputs > 2 && inputs <= 64;
+}
+
+double rows_of_inner_join(const plan_node& left, const plan_node& right, const std::vector<bound_ptr>& conditions) {
+  double out = std::max(left.estimate, 1.0) * std::max(right.estimate, 1.0);
+  for (const auto& condition : conditions) {
+    const double keys = condition->kind == op::equal ? key_count(left, right, *condition) : 0;
+    out *= keys > 0 ? 1 / keys : selectivity(condition);
+  }
+  return out;
+}
+
+plan_ptr ordered_joins(const join_node& top, const std::function<plan_ptr(plan_ptr)>& chosen,
+                       const planner_options& options) {
+  join_group group;
+  for (const auto& input : top.inputs) collect_group(input, group);
+  group.conditions.insert(group.conditions.end(), top.conditions.begin(), top.conditions.end());
+  for (auto& input : group.inputs) input = chosen(input);
+  const order_search search(group);
+  const auto order = search.best_order();
+  std::vector<std::vector<bound_ptr>> conditions(order.size());
+  std::uint64_t there = std::uint64_t{1} << order[0];
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    conditions[i] = search.conditions_at(there, order[i]);
+    there |= std::uint64_t{1} << order[i];
+  }
+  plan_ptr out = group.inputs[order[0]];
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    auto join = std::make_shared<join_node>();
+    join->conditions = conditions[i];
+    join->inputs = {out, group.inputs[order[i]]};
+    std::vector<bound_ptr> later;
+    for (std::size_t k = i + 1; k < order.size(); ++k) {
+      later.insert(later.end(), conditions[k].begin(), conditions[k].end());
+    }
+    set_outputs(*join, top, later);
+    choose_join_method(*join, options);
+    out = join;
+  }
+  out->outputs = top.outputs;
+  return out;
+}
+
+}  // namespace espalier::engine
