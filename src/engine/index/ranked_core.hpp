@@ -195,18 +195,18 @@ class ranked_core final : public index_core {
 
   /// What the ranges hold, in the base and beside it.
   [[nodiscard]] std::vector<merged_range> merged(const range_batch& ranges) const {
-    using mark = range_batch::mark;
+    using range_mark = range_batch::mark;
     std::vector<merged_range> out(ranges.size());
-    const auto special = [](mark m) { return m != mark::ends && m != mark::from_lo; };
+    const auto special = [](range_mark m) { return m != range_mark::ends && m != range_mark::from_lo; };
     const bool searched = ranges.marks.empty() || !std::all_of(ranges.marks.begin(), ranges.marks.end(), special);
     const std::vector<rank_pair> found = searched ? base_.bounds(ranges) : std::vector<rank_pair>(ranges.size());
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const mark m = ranges.mark_of(i);
-      if (m == mark::every_row) {
+      const range_mark m = ranges.mark_of(i);
+      if (m == range_mark::every_row) {
         out[i] = everything();
-      } else if (m == mark::null_rows) {
+      } else if (m == range_mark::null_rows) {
         out[i] = nulls();
-      } else if (m != mark::empty) {
+      } else if (m != range_mark::empty) {
         out[i] = {found[i].from, found[i].to, 0, 0};
         if (!pending_.added.empty()) add_pending(ranges, i, out[i]);
       }
