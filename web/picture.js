@@ -8,7 +8,8 @@ import {escape} from './marks.js';
 const f = (x) => Math.round(x * 10) / 10;
 
 function row_title(tree, row, r, rows) {
-  if (tree.header.index === 'radix' && r > 0) return `Depth ${r}`;  // leaves stand at several
+  // Leaves of a radix tree stand at several depths; from afar they are summed up by level.
+  if (tree.header.index === 'radix' && r > 0 && row.all === undefined) return `Depth ${r}`;
   if (r === rows.length - 1 && rows.length > 1) return 'Leaves';
   if (r === 0 && row.nodes.length === 1) return rows.length === 1 ? 'Root leaf' : 'Root';
   return `Level ${row.level}`;

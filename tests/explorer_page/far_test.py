@@ -7,6 +7,19 @@ FAR = "#live=blink,link,classic,12,4194304,sequential,1"
 
 
 class Far(PageTest):
+    def test_a_radix_tree_of_half_a_million_keys(self):
+        self.need("radix")
+        self.open("#live=radix,none,,256,524288,random,1")
+        self.assertEqual(self.facts()["leaves"], 524288)
+        key = self.page.evaluate("() => espalier.pane.far.summary.levels.at(-1).cells[500].low")
+        self.page.fill("#search-key", key)
+        self.page.click("#search button")
+        self.page.wait_for_selector("#panel-node .keys li.sought")
+        self.assertEqual(self.page.inner_text("#panel-node .keys li.sought"), key)
+        self.assertEqual(self.page.locator("svg.tree path.sought").count(), 1)
+        self.press("i")
+        self.assertIn("node", self.page.inner_text("#panel-node .facts"))
+
     def settled(self):
         """Waits until what was asked of the server has come."""
         self.page.wait_for_function("() => espalier.pane.far.summary.at === espalier.pane.replay.at")
