@@ -158,7 +158,8 @@ class Calm(PageTest):
             """() => [...document.querySelectorAll("*")].filter((x) => {
                 const style = getComputedStyle(x);
                 const lasts = (text) => text.split(",").some((t) => parseFloat(t) > 0);
-                return lasts(style.transitionDuration) || (style.animationName !== "none" && lasts(style.animationDuration));
+                const moves = style.animationName !== "none" && lasts(style.animationDuration);
+                return moves || lasts(style.transitionDuration);
             }).map((x) => x.tagName + "." + x.className)"""
         )
 

@@ -151,6 +151,31 @@ TEST(RadixTrace, IsWrittenAndReadAgain) {
   EXPECT_EQ(again.str(), text.str());
 }
 
+TEST(RadixTrace, DamagedOnesGetASentence) {
+  std::ostringstream text;
+  write_trace(text, a_radix_trace());
+  const std::string good = text.str();
+  const std::size_t events = good.find('\n') + 1;
+  std::mt19937_64 random(11);
+  unsigned refused = 0;
+  for (unsigned round = 0; round < 400 / less_work; ++round) {
+    std::string bad = good;
+    for (unsigned i = 0; i <= round % 3; ++i) {
+      std::size_t at = events + random() % (bad.size() - events);
+      while (at < bad.size() && (bad[at] < '0' || bad[at] > '9') && bad[at] != 'l' && bad[at] != 'i') ++at;
+      if (at < bad.size()) bad[at] = "0123456789il"[random() % 12];
+    }
+    std::istringstream in(bad);
+    try {
+      (void)explorer::read_trace(in);
+    } catch (const error& e) {
+      ++refused;
+      ASSERT_NE(std::string(e.what()).find("line "), std::string::npos) << e.what();
+    }
+  }
+  EXPECT_GT(refused, 200 / less_work);
+}
+
 TEST(RadixTrace, AnyEventThatIsMissingIsNoticed) {
   const recorded_trace whole = a_radix_trace();
   const auto leads_there = [](const recorded_trace& trace) {
