@@ -102,5 +102,36 @@ TEST_F(EngineExplain, JsonHasTheShapeOfPostgresql) {
   EXPECT_TRUE(root.at(0).contains("Execution Time"));
 }
 
+// The fields that pev2, the viewer behind explain.dalibo.com, computes with, in every node.
+void expect_viewable(const nlohmann::json& node, bool is_top) {
+  EXPECT_TRUE(node.at("Node Type").is_string());
+  for (const char* number : {"Startup Cost", "Total Cost", "Plan Rows", "Plan Width", "Actual Startup Time",
+                             "Actual Total Time", "Actual Rows", "Actual Loops"}) {
+    EXPECT_TRUE(node.at(number).is_number()) << number << node.dump(2);
+  }
+  for (const char* list : {"Output", "Sort Key", "Group Key"}) {
+    EXPECT_TRUE(!node.contains(list) || node.at(list).is_array()) << list;
+  }
+  EXPECT_EQ(node.contains("Parent Relationship"), !is_top);
+  if (!node.contains("Plans")) return;
+  for (const auto& input : node.at("Plans")) {
+    expect_viewable(input, false);
+    EXPECT_LE(input.at("Actual Total Time").get<double>(), node.at("Actual Total Time").get<double>() + 1e3);
+  }
+}
+
+TEST_F(EngineExplain, JsonOpensInPlanViewers) {
+  for (const char* sql : {"SELECT p, count(*) FROM t WHERE id > 5 GROUP BY p ORDER BY 2 DESC LIMIT 3",
+                          "SELECT few.id, t.v FROM few JOIN t ON t.id = few.id WHERE t.v > (SELECT min(x) FROM d)",
+                          "SELECT sum(v) FROM t WHERE id < 70", "SELECT x FROM d UNION ALL SELECT until FROM few",
+                          "SELECT DISTINCT p FROM t JOIN d ON d.x = t.p JOIN few ON few.id = t.id"}) {
+    const auto root = nlohmann::json::parse(db_.execute("EXPLAIN (ANALYZE, FORMAT json) " + std::string(sql)).plan);
+    ASSERT_EQ(root.size(), 1U);
+    EXPECT_TRUE(root.at(0).at("Planning Time").is_number());
+    EXPECT_TRUE(root.at(0).at("Execution Time").is_number());
+    expect_viewable(root.at(0).at("Plan"), true);
+  }
+}
+
 }  // namespace
 }  // namespace espalier::engine

@@ -110,6 +110,26 @@ plan_ptr chosen(plan_ptr node, const planner_options& options) {
   return node;
 }
 
+// A projection that only hands columns on, under their ids, is nothing to a join: it would hide the scan's indexes.
+plan_ptr behind_plain_projections(plan_ptr node) {
+  while (node->kind == node_kind::project) {
+    const auto& project = static_cast<const project_node&>(*node);
+    for (std::size_t i = 0; i < project.expressions.size(); ++i) {
+      const auto& e = *project.expressions[i];
+      if (e.kind != op::column || e.column != project.outputs[i].id) return node;
+    }
+    node = node->inputs[0];
+  }
+  return node;
+}
+
+void drop_plain_projections(plan_node& plan) {
+  for (auto& input : plan.inputs) {
+    if (plan.kind == node_kind::join || plan.kind == node_kind::as_of_join) input = behind_plain_projections(input);
+    drop_plain_projections(*input);
+  }
+}
+
 // Expressions are shared and immutable; a subquery's plan is rebuilt in place of the old one.
 void plan_subqueries(plan_node& plan, const planner_options& options) {
   for_each_expression(plan, [&](bound_ptr& e) {
@@ -152,6 +172,7 @@ plan_ptr optimized(plan_ptr plan, const planner_options& options) {
   plan = push_down(std::move(plan), {});
   plan_subqueries(*plan, options);
   prune(*plan, outputs);
+  drop_plain_projections(*plan);
   return chosen(std::move(plan), options);
 }
 
