@@ -173,6 +173,7 @@ bool try_lookup(join_node& join, const band* b, double other_cost) {
     join.method = band_used ? join_method::band_index : join_method::index_lookup;
     auto& asked = const_cast<scan_node&>(*scan);  // what EXPLAIN tells of it; the join does the asking
     asked.ranges = {*range};
+    asked.index_only = false;
     asked.residual.clear();
     join.lookup = std::move(range);
     join.cost = join.inputs[0]->cost + price;
@@ -191,28 +192,30 @@ std::shared_ptr<const table_index> order_index(const join_node& join, bool left)
   return nullptr;
 }
 
-bool try_merge(join_node& join, double other_cost) {
-  if (join.equal.size() != 1 || join.equal[0].first->type.id == type_id::varchar) return false;
-  join.left_index = order_index(join, true);
-  join.right_index = order_index(join, false);
+// Of both sides out of their indexes; infinite where there are none.
+double merge_cost(const join_node& join) {
+  const bool possible = join.equal.size() == 1 && join.equal[0].first->type.id != type_id::varchar &&
+                        order_index(join, true) && order_index(join, false);
+  if (!possible) return std::numeric_limits<double>::infinity();
   double price = 0;
   for (const auto& input : join.inputs) {
     price += input->estimate *
              (cost::merged_row + cost::found_row + cost::gathered_value * static_cast<double>(input->outputs.size()));
   }
-  if (!join.left_index || !join.right_index || price >= other_cost) {
-    join.left_index = join.right_index = nullptr;
-    return false;
-  }
+  return price;
+}
+
+void use_merge(join_node& join) {
+  join.left_index = order_index(join, true);
+  join.right_index = order_index(join, false);
   join.method = join_method::index_merge;
+  join.cost = merge_cost(join);
   const std::shared_ptr<const table_index> indexes[] = {join.left_index, join.right_index};
   for (std::size_t i = 0; i < 2; ++i) {
     auto& asked = static_cast<scan_node&>(*join.inputs[i]);
     asked.ranges.resize(1);
     asked.ranges[0].index = indexes[i];
   }
-  join.cost = price;
-  return true;
 }
 
 double joined_rows(const join_node& join, bool has_band) {
@@ -265,16 +268,17 @@ void choose_join_method(join_node& join, const planner_options& options) {
   if (options.use_indexes) {
     const bool bands = join.equal.empty() || both_ends;
     constexpr double any_cost = std::numeric_limits<double>::infinity();
-    if (options.prefer_indexes && try_merge(join, any_cost)) return;
-    const double hash_right = options.prefer_indexes ? any_cost : hash + join.inputs[1]->cost;
-    const double hash_left = options.prefer_indexes ? any_cost : hash + join.inputs[0]->cost;
-    if (try_lookup(join, bands ? right_band : nullptr, hash_right)) return;
+    const double merge = merge_cost(join);
+    if (options.prefer_indexes && merge < any_cost) return use_merge(join);
+    // A lookup reads one side and has to be cheaper than all else does with both.
+    const double other = options.prefer_indexes ? any_cost : std::min(hash + below, merge);
+    if (try_lookup(join, bands ? right_band : nullptr, other - join.inputs[0]->cost)) return;
     if (join.type == join_type::inner) {
       swap_sides(join);
-      if (try_lookup(join, bands ? left_band : nullptr, hash_left)) return;
+      if (try_lookup(join, bands ? left_band : nullptr, other - join.inputs[0]->cost)) return;
       swap_sides(join);
     }
-    if (!join.equal.empty() && try_merge(join, hash + below)) return;
+    if (merge < hash + below) return use_merge(join);
   }
   join.cost = below + hash;
   if (join.equal.empty() || both_ends) {
