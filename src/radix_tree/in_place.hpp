@@ -41,8 +41,10 @@ struct insert_listed {
   ESPALIER_HD void operator()(std::size_t i) const { (void)by(unnoted_thread{}, i); }
   template <class Team>
   ESPALIER_INLINE radix_outcome by(const Team& team, std::size_t i) const {
-    const auto outcome = radix_changer<radix_view<V>, Team>(tree, root, pools, team).insert(key(i), links[place(i)]);
-    if (outcome == radix_outcome::no_room) refused[shared_word{refusals}.fetch_one()] = place(i);
+    const std::uint32_t j = place(i);
+    const radix_changer<radix_view<V>, Team> change(tree, root, pools, team);
+    const auto outcome = change.insert(keys.batch[keys.numbers[j]], links[j]);
+    if (outcome == radix_outcome::no_room) refused[shared_word{refusals}.fetch_one()] = j;
     return outcome;
   }
 };
