@@ -94,30 +94,31 @@ std::vector<load_target> load_targets(std::uint64_t seed) {
           {"Parquet", "orders.parquet", "read_parquet", parquet, arrow_parquet}};
 }
 
-/// Both read the file once before, so that it is in memory; then in turns, so that both meet the same machine.
 struct load_seconds {
   double ours;
   double theirs;
 };
+/// Both have read the file before, so that it is in memory; then in turns, so that both meet the same machine, and each
+/// without the other's table, whose memory it would have to do without.
 load_seconds measure_in_turns(sql_subject& subject, const load_target& target, const std::string& path,
                               unsigned repeat) {
   const std::string statement = fmt::format("CREATE TABLE orders AS SELECT * FROM {}('{}')", target.reader, path);
+  subject.run(statement);
+  require_equal_rows(*subject.ask("SELECT * FROM orders"), *target.theirs(path), statement);
+  subject.run("DROP TABLE orders");
   std::vector<double> ours, theirs;
   const stopwatch all;
   do {
-    const stopwatch of_theirs;
-    const auto rows = target.theirs(path);
-    theirs.push_back(of_theirs.seconds());
-    const stopwatch of_ours;
+    {
+      const stopwatch watch;
+      const auto rows = target.theirs(path);
+      theirs.push_back(watch.seconds());
+    }
+    const stopwatch watch;
     subject.run(statement);
-    ours.push_back(of_ours.seconds());
-    if (ours.size() == 1) require_equal_rows(*subject.ask("SELECT * FROM orders"), *rows, statement);
+    ours.push_back(watch.seconds());
     subject.run("DROP TABLE orders");
-  } while (ours.size() <= repeat && all.seconds() < 6 * most_seconds_of_runs);
-  if (ours.size() > 1) {  // the first was for the file to be in memory
-    ours.erase(ours.begin());
-    theirs.erase(theirs.begin());
-  }
+  } while (ours.size() < repeat && all.seconds() < 6 * most_seconds_of_runs);
   return {median(std::move(ours)), median(std::move(theirs))};
 }
 
