@@ -133,10 +133,11 @@ TEST_P(AccessPath, OrderFromTheIndexAlone) {
 }
 
 TEST_P(AccessPath, GroupsComeInIndexOrder) {
-  expect("SELECT w, count(*), min(v), max(v) FROM t GROUP BY w",
-         {"GroupAggregate", "Index Only Scan using t_w_v on t"});
-  expect("SELECT DISTINCT v FROM t", {"Unique (in index order)", "Index Only Scan using t_v on t"});
+  expect("SELECT w, v, count(*), max(v) FROM t GROUP BY w, v", {"GroupAggregate", "Index Only Scan using t_w_v on t"});
+  expect("SELECT DISTINCT v, w FROM t", {"Unique (in index order)", "Index Only Scan using t_w_v on t"});
   expect("SELECT w, sum(p) FROM t GROUP BY w", {"HashAggregate", "Seq Scan on t"});
+  // 50 groups: an array of them costs no more than their order.
+  expect("SELECT w, count(*), min(v), max(v) FROM t GROUP BY w", {"HashAggregate", "Seq Scan on t"});
 }
 
 TEST_P(AccessPath, BatchedIndexLookupJoin) {

@@ -102,18 +102,13 @@ bool add_equal(const scan_node& scan, std::size_t column, index_range& range) {
   return false;
 }
 
-std::ptrdiff_t columns_handed_on(const scan_node& scan) {
-  return std::count_if(scan.outputs.begin(), scan.outputs.end(),
-                       [](const output_column& output) { return !output.for_conditions; });
-}
-
 double fetch_cost(const scan_node& scan, double rows) {
-  const auto columns = static_cast<double>(std::max<std::ptrdiff_t>(columns_handed_on(scan), 1));
-  return rows * (cost::found_row + cost::gathered_value * columns);
-}
-
-double key_cost(const scan_node& scan, double rows) {
-  return rows * cost::found_key * static_cast<double>(std::max<std::ptrdiff_t>(columns_handed_on(scan), 1));
+  double each = 0;
+  for (const auto& output : scan.outputs) {
+    if (output.for_conditions) continue;
+    each += output.type.id == type_id::varchar ? cost::gathered_text : cost::gathered_value;
+  }
+  return rows * (cost::found_row + std::max(each, cost::gathered_value));
 }
 
 double estimated_rows(double rows, const std::vector<bound_ptr>& residual) {
@@ -158,6 +153,14 @@ std::vector<bound_ptr> unanswered(const scan_node& scan, const std::vector<index
     if (!answered) out.push_back(condition);
   }
   return out;
+}
+
+double key_cost(const scan_node& scan, double rows) {
+  double each = 0;
+  for (const auto& output : scan.outputs) {
+    if (!output.for_conditions) each += output.type.id == type_id::varchar ? cost::found_text : cost::found_key;
+  }
+  return rows * std::max(each, cost::found_key);
 }
 
 bool answers_alone(const scan_node& scan, const index_range& range, const row_options& asked) {

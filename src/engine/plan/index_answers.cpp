@@ -1,3 +1,4 @@
+#include <arrow/array.h>
 #include <arrow/scalar.h>
 
 #include <algorithm>
@@ -88,7 +89,7 @@ std::optional<ordered_choice> ordered_by(const sort_node& sort, const scan_node&
   out.index_only = answers_alone(scan, out.range, {sort.limit, order});
   const auto columns = static_cast<double>(scan.columns.size() + 1);
   out.cost = cost::question +
-             fetched * (out.index_only ? cost::found_key * columns : cost::found_row + cost::gathered_value * columns);
+             (out.index_only ? key_cost(scan, fetched) : fetched * (cost::found_row + cost::gathered_value * columns));
   return out;
 }
 
@@ -113,6 +114,19 @@ bool are_first_columns(const std::vector<std::size_t>& wanted, const index_range
     const auto end = begin + static_cast<std::ptrdiff_t>(wanted.size());
     return std::find(begin, end, column) != end;
   });
+}
+
+// Do the first rows of the index that have a key have equal ones? Then a group has many rows, and groups are few.
+bool has_few_groups(const table_index& index, std::size_t columns) {
+  constexpr std::int64_t look = 256;
+  const auto keys = index.keys(index.ranges({}), {.limit = look});
+  std::int64_t groups = 1;
+  for (std::int64_t i = 1; i < keys[0]->length(); ++i) {
+    bool same_group = true;
+    for (std::size_t c = 0; c < columns; ++c) same_group &= keys[c]->RangeEquals(i - 1, i, i, *keys[c]);
+    groups += same_group ? 0 : 1;
+  }
+  return groups * 32 < look;
 }
 
 // The columns of the table that rows are grouped by, each once; none where one is an expression.
@@ -201,9 +215,11 @@ void group_by_index(plan_node& node, const planner_options& options) {
     const bool all = range.equal.empty() && range.condition == key_condition::anything;
     const double rows = all ? static_cast<double>(index->rows_indexed()) : rows_in(range, options);
     range.rows = static_cast<std::uint64_t>(rows);
-    const double price = cost::question + rows * cost::found_key * static_cast<double>(scan.columns.size());
-    // Grouping what is in order costs a comparison.
-    const double grouping = rows * cost::merged_row, hashing = scan.estimate * cost::hashed_row;
+    const double price = cost::question + key_cost(scan, rows);
+    // Groups in order cost as much as few groups do without.
+    const double grouping = rows * cost::counted_row;
+    const double hashing =
+        scan.estimate * (has_few_groups(*index, columns->size()) ? cost::counted_row : cost::hashed_row);
     if (price + grouping >= scan.cost + hashing && !options.prefer_indexes) continue;
     deliver_in_order(scan, {range, price, true}, key_order::ascending, no_limit);
     if (node.kind == node_kind::aggregate) {

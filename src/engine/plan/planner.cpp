@@ -55,11 +55,11 @@ void estimate(plan_node& node) {
     case node_kind::aggregate:
       node.estimate = static_cast<aggregate_node&>(node).keys.empty() ? 1 : std::max(1.0, std::sqrt(rows) * 4);
       node.estimate = std::min(node.estimate, std::max(rows, 1.0));
-      node.cost = below + rows * (static_cast<aggregate_node&>(node).in_order ? cost::merged_row : cost::hashed_row);
+      node.cost = below + rows * (static_cast<aggregate_node&>(node).in_order ? cost::counted_row : cost::hashed_row);
       return;
     case node_kind::distinct:
       node.estimate = std::max(1.0, rows / 2);
-      node.cost = below + rows * (static_cast<distinct_node&>(node).in_order ? cost::merged_row : cost::hashed_row);
+      node.cost = below + rows * (static_cast<distinct_node&>(node).in_order ? cost::counted_row : cost::hashed_row);
       return;
     case node_kind::sort:
       node.estimate = std::min(rows, static_cast<double>(static_cast<sort_node&>(node).limit));

@@ -47,6 +47,8 @@ void choose_as_of_index(as_of_node& join, const planner_options& options);
 /// Are all columns that the scan hands on, or that conditions beyond the range read, in the index, and are they as
 /// exact there as in the rows?
 [[nodiscard]] bool answers_alone(const scan_node& scan, const index_range& range, const row_options& asked);
+/// What the columns that the scan hands on cost for that many rows, out of the index.
+[[nodiscard]] double key_cost(const scan_node& scan, double rows);
 /// The conditions that none of the ranges answers.
 [[nodiscard]] std::vector<bound_ptr> unanswered(const scan_node& scan, const std::vector<index_range>& ranges);
 
@@ -65,8 +67,11 @@ void choose_as_of_index(as_of_node& join, const planner_options& options);
 namespace cost {
 inline constexpr double scanned_value = 0.7;  // a value read in row order and tested
 inline constexpr double gathered_value = 6;   // a value fetched by row id
+inline constexpr double gathered_text = 40;   // a text fetched by row id
 inline constexpr double found_row = 4;        // a row id out of an index, in key order
-inline constexpr double found_key = 3;        // a value of a key out of an index, in key order
+inline constexpr double found_key = 4;        // a number of a key out of an index, in key order
+inline constexpr double found_text = 36;      // a text of a key
+inline constexpr double counted_row = 8;      // a row added to one of few groups
 inline constexpr double question = 4000;      // a call of an index
 inline constexpr double searched_key = 120;   // one key of a batch of lookups
 inline constexpr double hashed_row = 45;      // a row put into or looked up in a hash table
