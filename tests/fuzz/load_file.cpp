@@ -1,6 +1,6 @@
 // load_file.cpp - libFuzzer's way into the readers of stored files. The first byte says which reader.
 //
-//   cmake -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DESPALIER_FUZZ=ON ... && build/fuzz/tests/fuzz_load_file CORPUS
+//   cmake -B build/fuzz -DCMAKE_CXX_COMPILER=clang++-16 -DESPALIER_FUZZ=ON ... && build/fuzz/tests/fuzz_load_file CORPUS
 #include "support/load_any_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
