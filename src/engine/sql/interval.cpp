@@ -130,7 +130,7 @@ class interval_reader {
       refuse(position_, "Months and years of an interval are whole numbers; write the rest as days.");
     }
     if (std::abs(count * unit->months) > 1e6) refuse(position_, "This interval is too long.");
-    out.months += static_cast<std::int64_t>(sign * count) * unit->months;
+    if (unit->months != 0) out.months += static_cast<std::int64_t>(sign * count) * unit->months;
     out.micros += sign * count * unit->micros;
   }
   // What follows the hours: :mm[:ss[.ffffff]], in microseconds.
@@ -216,6 +216,7 @@ bound_ptr multiplied(const bound_ptr& interval, const bound_ptr& factor, bool di
     const double by = divides ? 1 / times : times;
     const auto have = length_of(*interval);
     const double months = static_cast<double>(have.months) * by;
+    if (!(std::abs(months) < 1e7)) refuse(position, "This interval is too long.");
     if (months != std::floor(months)) refuse(position, "This would be a fraction of a month; write it as days.");
     return literal_of({static_cast<std::int64_t>(months), divides ? have.micros / times : have.micros * times},
                       position);

@@ -179,3 +179,7 @@ SELECT ts + interval '1 2' day to hour FROM t;
 SELECT extract(hour from ts - dt) FROM t;
 -- refused: fraction of a month
 SELECT ts + interval '1 month' / 2 FROM t;
+-- refused: too long
+SELECT ts + interval '111111111111111111111111111111111111111111111111 hours' FROM t;
+-- refused: too long
+SELECT ts + interval '1 month' * 1e300 FROM t;
