@@ -92,6 +92,30 @@ TEST(EngineStatement, ScriptRunsUntilTheFirstError) {
   EXPECT_EQ(split_script(script)[2].text, "SELECT b FROM t");
 }
 
+// Nothing that somebody wrote may be passed over in silence.
+TEST(EngineStatement, WhatIsNoStatementIsLeftForTheParserToRefuse) {
+  const auto texts = [](const std::string& script) {
+    std::vector<std::string> out;
+    for (const auto& statement : split_script(script)) {
+      EXPECT_EQ(script.substr(statement.offset, statement.text.size()), statement.text);
+      out.push_back(statement.text);
+    }
+    return out;
+  };
+  using list = std::vector<std::string>;
+  EXPECT_EQ(texts("SELCT 1"), list{"SELCT 1"});
+  EXPECT_EQ(texts("SELECT 1; SELCT 2; SELECT 3;"), (list{"SELECT 1", "SELCT 2;", "SELECT 3"}));
+  EXPECT_EQ(texts("SELECT (1"), list{"SELECT (1"});
+  EXPECT_EQ(texts("SELECT 1; SELECT (1; DELETE FROM t"), (list{"SELECT 1", "SELECT (1; DELETE FROM t"}));
+  EXPECT_EQ(texts("42; foo"), list{"42; foo"});
+  EXPECT_EQ(texts(" ;; -- nothing\n ; /* at all */ ;"), list{});
+  EXPECT_EQ(texts("SELECT 1;\n-- the end\n"), list{"SELECT 1"});
+  EXPECT_EQ(texts("SELECT ')' ; SELECT $$;$$"), (list{"SELECT ')' ", "SELECT $$;$$"}));
+  auto db = cpu_database();
+  for (const std::string wrong : {"SELCT 1", "SELECT (1", "42", "foo", "\\d", "SELECT 1)", "(", "DESCRIBE o"})
+    EXPECT_NE(problem(db, wrong), "") << wrong;
+}
+
 TEST(EngineStatement, FailingExpressionInInsertChangesNothing) {
   auto db = cpu_database();
   db.run_script(

@@ -139,14 +139,23 @@ std::vector<script_statement> split_script(std::string_view sql) try {
     problem = as_sentence(result.error->message);
     place = byte_of_character(sql, result.error->cursorpos);
   }
+  // The scanner passes over what has no keyword, and over all that follows an open parenthesis. That is no statement,
+  // but somebody meant it to be one: it is left in, for the parser to say what is wrong with it.
+  std::size_t taken = 0;
+  const auto take_until = [&](std::size_t end) {
+    std::size_t first = skip_blank(sql, taken);
+    while (first < end && text[first] == ';') first = skip_blank(sql, first + 1);
+    if (first < end) out.push_back({first, text.substr(first, end - first)});
+    taken = std::max(taken, end);
+  };
   for (int i = 0; !result.error && i < result.n_stmts; ++i) {
     const auto start = static_cast<std::size_t>(result.stmts[i]->stmt_location);
-    const auto length = static_cast<std::size_t>(result.stmts[i]->stmt_len);
-    const auto first = skip_blank(sql, start);
-    if (first < start + length) out.push_back({first, text.substr(first, start + length - first)});
+    take_until(start);
+    take_until(start + static_cast<std::size_t>(result.stmts[i]->stmt_len));
   }
   pg_query_free_split_result(result);
   if (!problem.empty()) refuse(place, problem);
+  take_until(text.size());
   return out;
 } catch (const located_error& e) {
   throw sql_error(e.what(), sql, e.position() < 0 ? std::nullopt : std::optional<std::size_t>(e.position()));
