@@ -49,6 +49,17 @@ TEST_F(EngineExplain, ShortRangeOfAnIndexIsPreferredToAScan) {
   expect("SELECT * FROM t WHERE id IN (5, 7, 9)", "rows=3)");
 }
 
+TEST_F(EngineExplain, AScanNamesTheIndexesThatAreDearer) {
+  expect("SELECT * FROM t WHERE id > 10", "Not Used: t_id: 99989 of 100000 rows, cost=");
+  const auto both = plan("SELECT * FROM t WHERE id > 10 AND v < 99");
+  EXPECT_NE(both.find("Not Used: t_id:"), std::string::npos) << both;
+  EXPECT_NE(both.find("Not Used: t_v:"), std::string::npos) << both;
+  EXPECT_EQ(plan("SELECT * FROM t WHERE id < 10").find("Not Used"), std::string::npos);
+  EXPECT_EQ(plan("SELECT * FROM t WHERE p > 1").find("Not Used"), std::string::npos);
+  const auto json = nlohmann::json::parse(plan("(FORMAT json) SELECT * FROM t WHERE id > 10"));
+  EXPECT_NE(json.dump().find("\"Not Used\":\"t_id: 99989 of 100000 rows"), std::string::npos) << json.dump(2);
+}
+
 TEST_F(EngineExplain, ConjunctionsIntersectIndexes) {
   expect("SELECT * FROM t WHERE v = 3 AND w = 4", "Index Intersection of 2 indexes on t");
 }

@@ -119,6 +119,7 @@ double estimated_rows(double rows, const std::vector<bound_ptr>& residual) {
 void plan_full_scan(scan_node& scan) {
   const auto rows = static_cast<double>(scan.table->version->live_rows());
   scan.ranges.clear();
+  scan.dearer.clear();
   scan.index_only = false;
   scan.residual = scan.conditions;
   scan.estimate = estimated_rows(rows, scan.conditions);
@@ -131,6 +132,13 @@ void use_ranges(scan_node& scan, std::vector<index_range> ranges, double rows, d
   scan.estimate = estimated_rows(rows, scan.residual);
   scan.cost = price;
   scan.ranges = std::move(ranges);
+}
+
+void note_dearer(scan_node& scan, const std::vector<index_range>& ranges) {
+  for (const auto& range : ranges) {
+    const double price = cost::question + fetch_cost(scan, static_cast<double>(range.rows));
+    scan.dearer.push_back({range.index->spec().name, range.rows, price});
+  }
 }
 
 // The cheapest of the ranges whose index has all that is wanted of its rows.
@@ -283,7 +291,10 @@ void choose_access_path(scan_node& scan, const planner_options& options) {
     listed += next;
     ++used;
   }
-  if (best >= scan.cost && !options.prefer_indexes) return;
+  if (best >= scan.cost && !options.prefer_indexes) {
+    note_dearer(scan, ranges);
+    return;
+  }
   ranges.resize(used);
   use_ranges(scan, std::move(ranges), rows, best);
 }

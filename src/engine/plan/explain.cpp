@@ -128,6 +128,11 @@ class describer {
     for (const auto& r : n.ranges) add_index(out, r);
     const auto& filters = n.ranges.empty() ? n.conditions : n.residual;
     if (!filters.empty()) out.properties.emplace_back("Filter", list(filters));
+    if (!n.ranges.empty()) return out;
+    for (const auto& other : n.dearer) {
+      out.properties.emplace_back("Not Used", fmt::format("{}: {} of {} rows, cost={:.3f} ms", other.name, other.rows,
+                                                          n.table->version->live_rows(), other.cost / 1e6));
+    }
     return out;
   }
 

@@ -75,6 +75,13 @@ struct index_range {
   std::uint64_t rows = 0;          ///< counted when the plan was made
 };
 
+/// An index that would have answered conditions of a scan at a higher cost.
+struct dearer_index {
+  std::string name;
+  std::uint64_t rows = 0;  ///< in its range
+  double cost = 0;
+};
+
 struct scan_node : plan_node {
   scan_node() : plan_node(node_kind::scan) {}
   std::shared_ptr<const table_entry> table;
@@ -83,9 +90,10 @@ struct scan_node : plan_node {
   std::vector<bound_ptr> conditions;  ///< all of them hold
   // How: no range is a full scan, several are intersected.
   std::vector<index_range> ranges;
-  std::vector<bound_ptr> residual;  ///< the conditions that the ranges do not answer
-  bool ordered = false;             ///< rows come in the order of ranges[0].index
-  bool index_only = false;          ///< ranges[0].index has every column that is wanted: rows are not looked at
+  std::vector<bound_ptr> residual;   ///< the conditions that the ranges do not answer
+  std::vector<dearer_index> dearer;  ///< of a full scan: for EXPLAIN
+  bool ordered = false;              ///< rows come in the order of ranges[0].index
+  bool index_only = false;           ///< ranges[0].index has every column that is wanted: rows are not looked at
   key_order order = key_order::ascending;
   std::uint64_t limit = no_limit;  ///< with `ordered`: no more rows are needed
   bool with_row_ids = false;       ///< the last output is the row id (UPDATE, DELETE)
