@@ -36,12 +36,29 @@ arrow::Datum rounded_decimal(const arrow::Datum& value, int precision, int scale
   return value_of(compute::Round(wide, away_from_zero), position);
 }
 
+// Of a sentence of Arrow's the value, with its quotes.
+std::string quoted_value(const arrow::Status& problem) {
+  const auto& text = problem.message();
+  const auto first = text.find('\'');
+  const auto last = text.rfind('\'');
+  return first == last ? "A text" : text.substr(first, last - first + 1);
+}
+
+[[noreturn]] void refuse_text(const arrow::Status& problem, const column_type& to, int position) {
+  const auto value = quoted_value(problem);
+  if (to.id == type_id::date) refuse(position, value + " is no date; write YYYY-MM-DD.");
+  if (to.id == type_id::timestamp) refuse(position, value + " is no timestamp; write YYYY-MM-DD HH:MM:SS.");
+  if (is_integer(to.id)) {
+    refuse(position, fmt::format("{} cannot be cast to {}: write a whole number that fits it.", value, sql_name(to)));
+  }
+  refuse(position, fmt::format("{} cannot be cast to {}.", value, sql_name(to)));
+}
+
 // Text as a number with as many digits behind the point as there may be, to be rounded to those that are wanted.
 constexpr int text_digits = 75, text_scale = 37;
 arrow::Datum number_in_text(const arrow::Datum& text, int position) {
   const auto read = compute::Cast(text, arrow::decimal256(text_digits, text_scale));
-  if (!read.ok())
-    refuse(position, fmt::format("A text is no number of at most 38 digits: {}.", read.status().message()));
+  if (!read.ok()) refuse(position, quoted_value(read.status()) + " is no number of at most 38 digits.");
   return *read;
 }
 
@@ -156,6 +173,7 @@ arrow::Datum cast(const arrow::Datum& value, const column_type& from, const colu
   const auto result = compute::Cast(source, options);
   if (!result.ok()) {
     if (is_numeric(from.id) && is_numeric(to.id)) refuse_size(from, to, position);
+    if (from.id == type_id::varchar) refuse_text(result.status(), to, position);
     refuse(position, fmt::format("A value cannot be cast from {} to {}: {}.", sql_name(from), sql_name(to),
                                  result.status().message()));
   }

@@ -24,7 +24,7 @@ struct type_name {
 };
 
 enum class expression_kind {
-  column,  // names: [qualifier,] column
+  column,  // names: [qualifier,] column; flag: written in double quotes
   star,    // names: [qualifier]
   null_literal,
   integer,    // text

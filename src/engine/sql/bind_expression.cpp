@@ -10,6 +10,7 @@
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/functions.hpp"
+#include "engine/sql/hints.hpp"
 #include "engine/sql/interval.hpp"
 
 namespace espalier::engine {
@@ -76,6 +77,25 @@ const scope_column* find_column(const scope& names, const ast::expression& e) {
   return found;
 }
 
+std::string no_such_column(const ast::expression& e, const scope& names) {
+  const bool qualified = e.names.size() == 2;
+  const std::string name = qualified ? e.names[0] + "." + e.names[1] : e.names[0];
+  std::vector<std::string> candidates;
+  for (const scope* level = &names; level; level = level->outer) {
+    for (const auto& column : level->columns) {
+      candidates.push_back(qualified ? column.table + "." + column.name : column.name);
+    }
+  }
+  auto hint = did_you_mean(name, candidates);
+  // orders.day, where orders was given the name o
+  for (const auto& column : names.columns) {
+    if (!hint.empty() || !qualified || column.name != e.names[1]) continue;
+    hint = fmt::format("; did you mean '{}{}{}'?", column.table, column.table.empty() ? "" : ".", column.name);
+  }
+  if (hint.empty() && e.flag && !qualified) hint = fmt::format("; a text takes single quotes: '{}'.", name);
+  return fmt::format("There is no column '{}' here{}", name, hint.empty() ? "." : hint);
+}
+
 std::optional<op> comparison_of(const std::string& text) {
   if (text == "=") return op::equal;
   if (text == "<>" || text == "!=") return op::not_equal;
@@ -131,8 +151,7 @@ bound_ptr binder::column(const ast::expression& e, const scope& names) {
   for (const scope* level = &names; level; level = level->outer) {
     if (const auto* found = find_column(*level, e)) return make_column(found->id, found->type, e.position);
   }
-  const std::string name = e.names.size() == 2 ? e.names[0] + "." + e.names[1] : e.names[0];
-  refuse(e.position, fmt::format("There is no column '{}' here.", name));
+  refuse(e.position, no_such_column(e, names));
 }
 
 bound_ptr binder::comparison(op kind, bound_ptr left, bound_ptr right, int position) {
@@ -278,7 +297,10 @@ bound_ptr binder::call(const ast::expression& e, const scope& names) {
   if (is_aggregate_function(e.text)) return aggregate(e, names);
   if (e.flag || e.number)
     refuse(e.position, fmt::format("{} is no aggregate and takes neither DISTINCT nor *.", e.text));
-  if (!is_scalar_function(e.text)) refuse(e.position, fmt::format("The function {} is not supported.", e.text));
+  if (!is_scalar_function(e.text)) {
+    const auto hint = did_you_mean(e.text, function_names());
+    refuse(e.position, fmt::format("The function {} is not supported{}", e.text, hint.empty() ? "." : hint));
+  }
   auto args = arguments_or_intervals(e, names);
   if (e.text == "date_bin") return date_bin(args, e.position);
   if ((e.text == "extract" || e.text == "date_part") && args.size() == 2 && args[1]->is_interval) {

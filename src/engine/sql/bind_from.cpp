@@ -7,6 +7,7 @@
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/file_options.hpp"
+#include "engine/sql/hints.hpp"
 #include "engine/table/read.hpp"
 
 namespace espalier::engine {
@@ -44,7 +45,7 @@ std::shared_ptr<scan_node> binder::scan(const ast::table_name& table, const std:
                                         scope& names) {
   auto out = std::make_shared<scan_node>();
   out->table = tables_.find(table.name);
-  if (!out->table) refuse(table.position, fmt::format("There is no table '{}'.", table.name));
+  if (!out->table) refuse(table.position, no_such_table(table.name, tables_));
   out->alias = alias.empty() ? table.name : alias;
   const auto& columns = out->table->version->columns();
   for (std::size_t i = 0; i < columns.size(); ++i) {

@@ -44,7 +44,7 @@ csv_options read_file_options(const std::vector<std::pair<std::string, std::stri
     } else if (name == "null" || name == "nullstr") {
       out.null_text = value;
     } else {
-      refuse(position, fmt::format("The option {} is not supported; delimiter, quote, header and null are.", name));
+      refuse(position, fmt::format("The option {} is not supported; delimiter, quote, header and nullstr are.", name));
     }
   }
   return out;

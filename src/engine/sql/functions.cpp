@@ -108,6 +108,16 @@ bool is_scalar_function(std::string_view name) {
   return std::any_of(fixed_functions().begin(), fixed_functions().end(), [&](const auto& f) { return f.name == name; });
 }
 
+std::vector<std::string> function_names() {
+  std::vector<std::string> out{"count",   "sum",       "min",        "max",      "avg",
+                               "extract", "date_part", "date_trunc", "date_bin", "mod"};
+  out.insert(out.end(), number_functions.begin(), number_functions.end());
+  for (const auto& f : fixed_functions()) {
+    if (f.name != "concat_texts") out.emplace_back(f.name);
+  }
+  return out;
+}
+
 function_signature signature_of(const std::string& name, const std::vector<column_type>& args,
                                 const std::optional<std::string>& first_text, int position) {
   if (contains(number_functions, name)) return number_signature(name, args, position);

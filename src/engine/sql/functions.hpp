@@ -18,6 +18,7 @@ struct function_signature {
 
 [[nodiscard]] bool is_aggregate_function(std::string_view name);
 [[nodiscard]] bool is_scalar_function(std::string_view name);
+[[nodiscard]] std::vector<std::string> function_names();  ///< of both kinds
 /// Throws `located_error` where the function does not take such arguments. `first_text`: the constant that is the first
 /// argument, which decides what extract and date_trunc do.
 [[nodiscard]] function_signature signature_of(const std::string& name, const std::vector<column_type>& args,

@@ -51,6 +51,14 @@ std::string clause_name(std::string_view kind, std::string_view field) {
       {"groupDistinct", "GROUP BY DISTINCT"},
       {"options", "This option"},
       {"relpersistence", "A temporary or unlogged table"},
+      {"limitOption", "WITH TIES"},
+      {"ctematerialized", "MATERIALIZED"},
+      {"behavior", "CASCADE"},
+      {"objtype", "A materialized view"},
+      {"oncommit", "ON COMMIT"},
+      {"onCommit", "ON COMMIT"},
+      {"override", "OVERRIDING"},
+      {"nulls_ordering", "NULLS FIRST in an index"},
   };
   for (const auto& [name, words] : names) {
     if (name == field) return std::string(words);
@@ -106,7 +114,7 @@ std::vector<std::string> node_reader::strings(const char* field) {
 void node_reader::only(const char* field, std::initializer_list<std::string_view> allowed) {
   const std::string value = text(field);
   if (value.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
-  refuse(position_, fmt::format("{} is not supported (the parser calls it {}).", clause_name(kind_, field), value));
+  refuse(position_, fmt::format("{} is not supported; leave it out.", clause_name(kind_, field)));
 }
 
 void node_reader::drop(std::initializer_list<const char*> fields) { taken_.insert(fields.begin(), fields.end()); }

@@ -8,6 +8,7 @@
 
 #include "engine/database.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/sql/hints.hpp"
 #include "engine/sql/node_reader.hpp"
 #include "engine/sql/tree_reader.hpp"
 
@@ -87,7 +88,8 @@ nlohmann::json parse_tree(std::string_view text) {
   check_text(text);
   const parser_result result{std::string(text)};
   if (const auto* problem = result.get().error) {
-    refuse(byte_of_character(text, problem->cursorpos), as_sentence(problem->message));
+    const int place = byte_of_character(text, problem->cursorpos);
+    refuse(place, as_sentence(problem->message) + syntax_hint(text, place));
   }
   auto tree = nlohmann::json::parse(result.get().parse_tree, nullptr, false);
   if (tree.is_discarded()) refuse(0, "The statement is not valid UTF-8, or the parser's tree cannot be read.");

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "engine/sql/error.hpp"
 #include "engine/sql/node_reader.hpp"
+#include "engine/sql/plain_words.hpp"
 #include "engine/sql/tree_reader.hpp"
 
 namespace espalier::engine {
@@ -21,6 +23,21 @@ expression_ptr make(expression_kind kind, int position) {
   out->kind = kind;
   out->position = position;
   return out;
+}
+
+// PostgreSQL cuts or refuses what is longer than varchar(n) and rounds to timestamp(p): neither is silently ignored.
+void refuse_length(const ast::type_name& type) {
+  if (type.name == "bpchar")
+    refuse(type.position, "char is not supported; write varchar, which holds texts of any length.");
+  if (type.modifiers.empty()) return;
+  if (type.name == "varchar") {
+    refuse(type.position, fmt::format("varchar({}) is not supported; write varchar, which holds texts of any length.",
+                                      type.modifiers[0]));
+  }
+  if (type.name == "timestamp") {
+    refuse(type.position,
+           fmt::format("timestamp({}) is not supported; write timestamp, which has microseconds.", type.modifiers[0]));
+  }
 }
 
 std::string function_name(node_reader& reader) {
@@ -156,8 +173,7 @@ expression_ptr tree_reader::operation(node_reader& reader) {
     add(left);
     add(right);
   } else {
-    refuse(at,
-           fmt::format("This form of the operator '{}' is not supported (the parser calls it {}).", names[0], kind));
+    refuse(at, fmt::format("This form of the operator '{}' is not supported.", names[0]));
   }
   return out;
 }
@@ -189,7 +205,7 @@ expression_ptr tree_reader::sublink(node_reader& reader) {
     out = make(expression_kind::in_query, at);
     if (test) out->args.push_back(expression(*test, at));
   } else {
-    refuse(at, fmt::format("This form of a subquery is not supported (the parser calls it {}).", kind));
+    refuse(at, refusal_of(kind));
   }
   if (!query) refuse(at, "A subquery was expected here.");
   out->query = select(*query, at);
@@ -238,6 +254,8 @@ expression_ptr tree_reader::simple(node_reader& reader) {
         out->names.push_back(string_of(*field));
       }
     }
+    const auto place = static_cast<std::size_t>(std::max(at, 0));
+    out->flag = place < text_.size() && text_[place] == '"';
     const std::size_t most = out->kind == expression_kind::star ? 1 : 2;
     if (out->names.size() > most) refuse(at, "A schema in front of a table's name is not supported.");
     return out;
@@ -281,7 +299,7 @@ expression_ptr tree_reader::simple(node_reader& reader) {
     return out;
   }
   if (kind == "SetToDefault") return make(expression_kind::use_default, at);
-  refuse(at, fmt::format("This kind of expression is not supported (the parser calls it {}).", kind));
+  refuse(at, refusal_of(kind));
 }
 
 ast::type_name tree_reader::type(const nlohmann::json& fields, int around) {
@@ -298,6 +316,7 @@ ast::type_name tree_reader::type(const nlohmann::json& fields, int around) {
     if (value->kind != expression_kind::integer) refuse(out.position, "A type takes whole numbers in its parentheses.");
     out.modifiers.push_back(std::stoi(value->text));
   }
+  refuse_length(out);
   reader.finish();
   return out;
 }

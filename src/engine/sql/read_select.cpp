@@ -1,9 +1,8 @@
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "engine/sql/error.hpp"
 #include "engine/sql/node_reader.hpp"
+#include "engine/sql/plain_words.hpp"
 #include "engine/sql/tree_reader.hpp"
 
 namespace espalier::engine {
@@ -40,10 +39,13 @@ std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int
     for (const auto* item : items.list("items")) values.push_back(expression(*item, at));
     items.finish();
   }
-  reader.only("op", {"SETOP_NONE", "SETOP_UNION"});
+  const std::string set = reader.text("op");
   out->union_all = reader.flag("all");
   const auto* left = reader.take("larg");
   const auto* right = reader.take("rarg");
+  if (set == "SETOP_EXCEPT" || set == "SETOP_INTERSECT") {
+    refuse(right ? location_in(*right, at) : at, refusal_of(set));
+  }
   if (left && right) {
     out->union_left = select(*left, at);
     out->union_right = select(*right, at);
@@ -136,8 +138,7 @@ ast::from_ptr tree_reader::from(const nlohmann::json& node, int around) {
   if (reader.kind() == "JoinExpr") return join(reader);
   if (reader.kind() == "RangeFunction") return function(reader);
   if (reader.kind() != "RangeSubselect") {
-    refuse(location_in(node, around),
-           fmt::format("This item of FROM is not supported (the parser calls it {}).", reader.kind()));
+    refuse(location_in(node, around), refusal_of(reader.kind()));
   }
   out->kind = ast::from_item::what::query;
   out->lateral = reader.flag("lateral");
@@ -160,6 +161,7 @@ ast::from_ptr tree_reader::join(node_reader& reader) {
   out->left = from(*left, reader.position());
   out->right = from(*right, reader.position());
   out->position = out->right->position;
+  if (reader.flag("isNatural")) refuse(out->position, "NATURAL JOIN is not supported; use JOIN ... USING (columns).");
   out->join = kind == "JOIN_LEFT"    ? ast::join_kind::left
               : kind == "JOIN_RIGHT" ? ast::join_kind::right
               : kind == "JOIN_FULL"  ? ast::join_kind::full

@@ -4,6 +4,7 @@
 
 #include "engine/sql/error.hpp"
 #include "engine/sql/node_reader.hpp"
+#include "engine/sql/plain_words.hpp"
 #include "engine/sql/tree_reader.hpp"
 
 namespace espalier::engine {
@@ -85,7 +86,7 @@ ast::statement tree_reader::statement(const nlohmann::json& node, int position, 
   } else if (kind == "TransactionStmt") {
     refuse(position, "Transactions are not supported: each statement is one of its own.");
   } else {
-    refuse(position, fmt::format("This statement is not supported (the parser calls it {}).", kind));
+    refuse(position, refusal_of(kind));
   }
   reader.finish();
   return out;

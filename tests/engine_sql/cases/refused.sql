@@ -33,29 +33,29 @@ SELECT sum(a ORDER BY id) FROM t;
 SELECT DISTINCT ON (a) a FROM t;
 -- refused: WITH RECURSIVE
 WITH RECURSIVE x AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM x WHERE n < 5) SELECT * FROM x;
--- refused: is not supported
+-- refused: INTERSECT is not supported; use EXISTS or IN
 SELECT a FROM t INTERSECT SELECT c FROM t;
--- refused: is not supported
+-- refused: EXCEPT is not supported; use NOT EXISTS or NOT IN
 SELECT a FROM t EXCEPT SELECT c FROM t;
--- refused: is not supported
+-- refused: ARRAY is not supported
 SELECT ARRAY[1, 2];
 -- refused: is not supported
 SELECT (ARRAY[1, 2])[1];
--- refused: is not supported
+-- refused: A row as a value is not supported
 SELECT ROW(1, 2);
 -- refused: The type uuid is not supported
 SELECT 'x'::uuid;
 -- refused: is not supported
 SELECT nosuchfunction(1);
--- refused: NATURAL JOIN
+-- refused: NATURAL JOIN is not supported; use JOIN ... USING
 SELECT 1 FROM t NATURAL JOIN u;
--- refused: TABLESAMPLE
+-- refused: TABLESAMPLE is not supported; use LIMIT
 SELECT 1 FROM t TABLESAMPLE SYSTEM (10);
 -- refused: cannot stand in FROM
 SELECT * FROM generate_series(1, 3);
--- refused: GROUPING
+-- refused: GROUPING SETS, ROLLUP or CUBE is not supported
 SELECT a, count(*) FROM t GROUP BY ROLLUP (a);
--- refused: WITH_TIES
+-- refused: WITH TIES is not supported; leave it out
 SELECT a FROM t ORDER BY a FETCH FIRST 3 ROWS WITH TIES;
 -- refused: Division by zero
 SELECT 1 / 0;
@@ -63,7 +63,7 @@ SELECT 1 / 0;
 SELECT id / 0 FROM t;
 -- refused: does not fit
 SELECT 2147483647 + a FROM t WHERE a > 0;
--- refused: cannot be cast
+-- refused: 'abc' cannot be cast to integer: write a whole number
 SELECT 'abc'::integer;
 -- refused: cannot be cast
 SELECT s::integer FROM t;
@@ -127,13 +127,13 @@ VALUES (1, 2), (3);
 BEGIN;
 -- refused: VACUUM
 VACUUM t;
--- refused: is not supported
+-- refused: TRUNCATE is not supported; use DELETE FROM
 TRUNCATE t;
--- refused: is not supported
+-- refused: ALTER TABLE is not supported; make another table
 ALTER TABLE t ADD COLUMN x integer;
--- refused: is not supported
+-- refused: CREATE VIEW is not supported; use WITH
 CREATE VIEW v AS SELECT 1;
--- refused: is not supported
+-- refused: SET is not supported; leave it out
 SET x = 1;
 -- refused: has to be prepared
 SELECT a FROM t WHERE a = $1;
@@ -183,3 +183,61 @@ SELECT ts + interval '1 month' / 2 FROM t;
 SELECT ts + interval '111111111111111111111111111111111111111111111111 hours' FROM t;
 -- refused: too long
 SELECT ts + interval '1 month' * 1e300 FROM t;
+-- refused: There is no table 'trade'; did you mean 'trades'?
+SELECT * FROM trade;
+-- refused: There is no table 'TRADES'; did you mean 'trades'?
+SELECT * FROM "TRADES";
+-- refused: There is no column 'sycm' here; did you mean 'sym'?
+SELECT sycm FROM trades;
+-- refused: There is no column 'trades.sym' here; did you mean 'o.sym'?
+SELECT trades.sym FROM trades o;
+-- refused: There is no column 't.sym' here.
+SELECT t.sym FROM t;
+-- refused: There is no column 'trade.sym' here; did you mean 'trades.sym'?
+SELECT trade.sym FROM trades;
+-- refused: There is no column 'day' here; did you mean "Day", with double quotes?
+SELECT day FROM (SELECT dt AS "Day" FROM t) AS x;
+-- refused: There is no column 'Ada' here; a text takes single quotes: 'Ada'.
+SELECT id FROM t WHERE s = "Ada";
+-- refused: There is no column 'ada' here.
+SELECT id FROM t WHERE s = Ada;
+-- refused: The function lenght is not supported; did you mean 'length'?
+SELECT lenght(s) FROM t;
+-- refused: There is no table 'orders-1.parquet'; a file is read by read_parquet('orders-1.parquet').
+SELECT * FROM "orders-1.parquet";
+-- refused: In FROM a file is read by read_parquet('orders-1.parquet').
+SELECT * FROM 'orders-1.parquet';
+-- refused: In FROM a file is read by read_csv('a.csv').
+SELECT * FROM t JOIN 'a.csv' ON true;
+-- refused: the option is called nullstr
+SELECT * FROM read_csv('a.csv', null => 'NA');
+-- refused: SHOW is not supported; \d lists tables
+SHOW TABLES;
+-- refused: GRANT or REVOKE is not supported
+GRANT SELECT ON t TO somebody;
+-- refused: CURRENT_TIMESTAMP or a word like them is not supported; write the value as a constant
+SELECT current_date;
+-- refused: ALL with a subquery is not supported; compare with its max or min
+SELECT 1 FROM t WHERE a > ALL (SELECT a FROM t);
+-- refused: MATERIALIZED is not supported; leave it out
+WITH x AS MATERIALIZED (SELECT 1) SELECT * FROM x;
+-- refused: CASCADE is not supported; leave it out
+DROP TABLE t CASCADE;
+-- refused: A materialized view is not supported
+CREATE MATERIALIZED VIEW v AS SELECT 1;
+-- refused: '2026-13-01' is no date; write YYYY-MM-DD.
+SELECT DATE '2026-13-01';
+-- refused: '2026-13-01' is no date; write YYYY-MM-DD.
+SELECT id FROM t WHERE dt > '2026-13-01';
+-- refused: '2026-01-01 25:00' is no timestamp; write YYYY-MM-DD HH:MM:SS.
+SELECT id FROM t WHERE ts > '2026-01-01 25:00';
+-- refused: 'a lot' cannot be cast to double precision.
+SELECT 'a lot'::double precision;
+-- refused: 'a lot' is no number of at most 38 digits.
+SELECT 'a lot'::numeric(10,2);
+-- refused: varchar(10) is not supported; write varchar, which holds texts of any length. (line 1, column 19)
+CREATE TABLE z (x varchar(10));
+-- refused: timestamp(3) is not supported; write timestamp
+SELECT ts::timestamp(3) FROM t;
+-- refused: char is not supported; write varchar
+CREATE TABLE z (x char(3));
