@@ -137,7 +137,7 @@ bool can_cast(const column_type& from, const column_type& to) {
 namespace {
 
 // The value as Arrow's cast, which rounds nothing, turns it into `to` or refuses it.
-arrow::Datum prepared(const arrow::Datum& value, const column_type& from, const column_type& to, int position) {
+arrow::Datum ready_for_arrow(const arrow::Datum& value, const column_type& from, const column_type& to, int position) {
   if (from.id == type_id::decimal) {
     const int digits = is_integer(to.id) ? 0 : to.id == type_id::decimal ? to.scale : from.scale;
     return digits < from.scale ? rounded_decimal(value, from.precision, from.scale, digits, position) : value;
@@ -164,7 +164,7 @@ arrow::Datum cast(const arrow::Datum& value, const column_type& from, const colu
   if (from == to) return value;
   if (!can_cast(from, to)) refuse(position, fmt::format("{} cannot be cast to {}.", sql_name(from), sql_name(to)));
   if (from.id == type_id::varchar && to.id == type_id::boolean) return text_to_boolean(value, position);
-  const auto source = prepared(value, from, to, position);
+  const auto source = ready_for_arrow(value, from, to, position);
   compute::CastOptions options = compute::CastOptions::Safe(arrow_type(to));
   // Lossy by nature: a double takes the nearest value.
   options.allow_float_truncate = is_float(to.id);
