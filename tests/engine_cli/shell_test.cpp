@@ -16,16 +16,20 @@
 namespace espalier::cli_test {
 namespace {
 
+const char* const ctrl_c = "\x03";
+
 /// The tool with a terminal of its own.
 class terminal {
  public:
-  terminal(const std::string& history, const std::string& database) {
+  /// Without a database tables are in memory.
+  explicit terminal(const std::string& history, const std::string& database = "") {
     child_ = ::forkpty(&master_, nullptr, nullptr, nullptr);
     if (child_ == 0) {
       ::setenv("ESPALIER_HISTORY", history.c_str(), 1);
       ::setenv("TERM", "dumb", 1);
       const std::string tool = cli_path().string();
-      ::execl(tool.c_str(), tool.c_str(), "sql", "--device", "cpu", "--db", database.c_str(), nullptr);
+      ::execl(tool.c_str(), tool.c_str(), "sql", "--device", "cpu", database.empty() ? nullptr : "--db",
+              database.c_str(), nullptr);
       ::_exit(127);
     }
   }
@@ -53,8 +57,8 @@ class terminal {
     return shown_.substr(from, seen_ - from);
   }
 
-  /// Kills the tool if it does not end by itself within some seconds. `again` is typed until then: what comes between the
-  /// prompt and the line editor, the terminal keeps to itself.
+  /// Kills the tool if it does not end by itself within some seconds. `again` is typed until then: what comes between
+  /// the prompt and the line editor, the terminal keeps to itself.
   int exit_code(const std::string& again = "") {
     int status = 0;
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -138,6 +142,122 @@ TEST_F(query_cli, shell_keeps_the_database_to_itself) {
   EXPECT_EQ(other.code, 1);
   EXPECT_NE(other.err.find("open in another process"), std::string::npos) << other.err;
   shell.type("\\q\n");
+  EXPECT_EQ(shell.exit_code(), 0);
+}
+
+TEST_F(query_cli, shell_drops_the_line_at_ctrl_c_and_keeps_its_tables) {
+  terminal shell(file("history"));
+  shell.until("espalier> ");
+  shell.type("CREATE TABLE t (a integer);\n");
+  shell.until("CREATE TABLE\r\n");
+  shell.until("espalier> ");
+  shell.type("SELECT nonsense");
+  shell.until("nonsense");
+  shell.type(ctrl_c);
+  shell.until("espalier> ");
+  shell.type("SELECT more nonsense\n");
+  shell.until("..> ");
+  shell.type("and more");
+  shell.until("and more");
+  shell.type(ctrl_c);
+  shell.until("espalier> ");
+  shell.type("SELECT count(*) + 41 AS n FROM t;\n");
+  shell.until(" 41\r\n(1 row)");
+  shell.type("\\q\n");
+  EXPECT_EQ(shell.exit_code(), 0);
+}
+
+TEST_F(query_cli, shell_survives_ctrl_c_in_a_long_answer) {
+  std::ofstream many(file("many.csv"));
+  for (int i = 0; i < 200000; ++i) many << (i == 0 ? "number\n" : std::to_string(i) + "\n");
+  many.close();
+  terminal shell(file("history"));
+  shell.until("espalier> ");
+  shell.type("SELECT * FROM read_csv('" + file("many.csv") + "');\n");
+  shell.until("-----");  // the answer begins, and nobody reads on: it is not written to its end
+  shell.type(ctrl_c);
+  EXPECT_EQ(shell.until("Stopped: ").find("199999"), std::string::npos);
+  shell.until("espalier> ");
+  shell.type("SELECT 41 + 1 AS n;\n");
+  shell.until("42");
+  shell.type("\\q\n");
+  EXPECT_EQ(shell.exit_code(), 0);
+}
+
+TEST_F(query_cli, shell_that_is_killed_has_written_its_history) {
+  {
+    terminal shell(file("history"));
+    shell.until("espalier> ");
+    shell.type("SELECT 'two\nlines' AS s, 41 + 1 AS n;\n");
+    shell.until("42");
+  }
+  if (!std::filesystem::exists(file("history"))) GTEST_SKIP() << "this build has no line editor";
+  terminal shell(file("history"));
+  shell.until("espalier> ");
+  shell.type("\x10\n");  // Ctrl-P
+  shell.until("two\\nlines | 42");
+}
+
+TEST_F(query_cli, shell_takes_commands_at_the_start_of_every_line_but_not_in_strings) {
+  terminal shell(file("history"));
+  shell.until("espalier> ");
+  shell.type("SELECT 41 +\n");
+  shell.until("..> ");
+  shell.type("\\?\n");
+  shell.until("this list");
+  shell.until("..> ");
+  shell.type("1 AS n;\n");
+  shell.until("42");
+  shell.until("espalier> ");
+  shell.type("SELECT 'a\n");
+  shell.until("..> ");
+  shell.type("\\q\n");
+  shell.until("..> ");
+  shell.type("' AS s;\n");
+  shell.until("a\\n\\q\\n");
+  shell.until("espalier> ");
+  shell.type("SELECT\n");
+  shell.until("..> ");
+  shell.type("  \\q;\n");
+  shell.until("was not run");
+  EXPECT_EQ(shell.exit_code(), 0);
+}
+
+TEST_F(query_cli, shell_knows_help_quit_and_exit_as_words) {
+  for (const std::string end : {"quit", "exit;", "QUIT ;", "\\q;"}) {
+    terminal shell(file("history"));
+    shell.until("espalier> ");
+    shell.type("help;\n");
+    shell.until("this list");
+    shell.until("espalier> ");
+    shell.type(end + "\n");
+    EXPECT_EQ(shell.exit_code(), 0) << end;
+  }
+}
+
+TEST_F(query_cli, shell_passes_over_nothing_that_was_typed) {
+  terminal shell(file("history"));
+  shell.until("espalier> ");
+  shell.type("\\timing maybe\n");
+  shell.until("\\timing does not know 'maybe': give on or off");
+  shell.type("\\timing off again\n");
+  shell.until("'again' is one word too many");
+  shell.type("\\q now\n");
+  shell.until("'now' is one word too many");
+  shell.type("CREATE TABLE \"My Table\" (a integer); CREATE TABLE small (b date);\n");
+  shell.until("Time: ");
+  shell.type("\\d \"My Table\";\n");
+  shell.until(" a      | integer");
+  shell.type("\\d SMALL\n");
+  shell.until(" b      | date");
+  shell.type("SELECT nothing; SELECT 1; SELECT 2;\n");
+  shell.until("The 2 statements after it were not run.");
+  shell.type("\\format csv\n\\timing\n");
+  shell.until("Timing is off.");
+  shell.type("SELECT 3\n");
+  shell.until("..> ");
+  shell.type("\\q\n");
+  shell.until("had no semicolon and was not run.");
   EXPECT_EQ(shell.exit_code(), 0);
 }
 

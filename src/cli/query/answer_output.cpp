@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "bench/options.hpp"
+#include "cli/query/interrupt.hpp"
 #include "engine/table/write.hpp"
 #include "espalier/core/error.hpp"
 
@@ -40,6 +41,7 @@ class c_file_stream final : public arrow::io::OutputStream {
   arrow::Result<std::int64_t> Tell() const override { return written_; }
   using arrow::io::OutputStream::Write;
   arrow::Status Write(const void* data, std::int64_t bytes) override {
+    if (interrupt_noted()) return arrow::Status::Cancelled("Ctrl-C");
     if (std::fwrite(data, 1, static_cast<std::size_t>(bytes), file_) != static_cast<std::size_t>(bytes)) {
       return arrow::Status::IOError(std::generic_category().message(errno));
     }
@@ -86,8 +88,14 @@ void answer_output::put(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) refuse_output(name_);
 }
 
-void answer_output::rows(const std::shared_ptr<arrow::Table>& rows) {
-  const text_sink sink = [this](std::string_view text) { put(text); };
+void answer_output::rows(const std::shared_ptr<arrow::Table>& rows) try {
+  const text_sink sink = [this](std::string_view text) {
+    if (interrupt_noted()) {
+      show();
+      throw answer_stopped();
+    }
+    put(text);
+  };
   const bool first = answers_++ == 0;
   if (format_ == answer_format::table) {
     render_table(*rows, sink);
@@ -103,6 +111,9 @@ void answer_output::rows(const std::shared_ptr<arrow::Table>& rows) {
     engine::write_table(rows, stream, engine::file_format::arrow);
   }
   show();
+} catch (const error&) {
+  if (interrupt_noted()) throw answer_stopped();
+  throw;
 }
 
 void answer_output::remark(std::string_view text) {

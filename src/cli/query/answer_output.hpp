@@ -5,12 +5,19 @@
 
 #include <cstdio>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "cli/query/render.hpp"
 
 namespace espalier::cli {
+
+/// Thrown by `rows` after Ctrl-C, where somebody watches for it.
+class answer_stopped : public std::runtime_error {
+ public:
+  answer_stopped() : std::runtime_error("Stopped: the answer was not shown to its end.") {}
+};
 
 class answer_output {
  public:

@@ -1,20 +1,49 @@
 #include "cli/query/line_reader.hpp"
 
-#include <algorithm>
+#include <unistd.h>
+
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
-#include <iostream>
+#include <cwchar>
+#include <optional>
 
 #ifdef ESPALIER_HAS_EDITLINE
 #include <editline/readline.h>
 #endif
 
+#include "cli/query/interrupt.hpp"
+#include "engine/database.hpp"
+
 namespace espalier::cli {
 namespace {
 
+// Nothing at the end of the input, and when Ctrl-C came first.
+std::optional<char> typed_byte() {
+  char byte = 0;
+  if (!input_before_interrupt(STDIN_FILENO) || ::read(STDIN_FILENO, &byte, 1) != 1) return std::nullopt;
+  return byte;
+}
+
 #ifdef ESPALIER_HAS_EDITLINE
 constexpr int remembered_statements = 1000;
+constexpr const char* end_of_dropped_line = "^C\n";  // the editor has turned the terminal's own echo off
+
+constexpr int no_character = 0xfffd;  // shown for bytes that are none
+
+// The editor's own reading would wait on after Ctrl-C. It takes wide characters; -1 ends the line.
+int typed_character(std::FILE*) {
+  std::mbstate_t state{};
+  while (const auto byte = typed_byte()) {
+    wchar_t character = 0;
+    const std::size_t used = std::mbrtowc(&character, &*byte, 1, &state);
+    if (used <= 1) return static_cast<int>(character);
+    if (used == static_cast<std::size_t>(-1)) return no_character;
+  }
+  return -1;
+}
+#else
+constexpr const char* end_of_dropped_line = "\n";
 #endif
 
 // ESPALIER_HISTORY, which may be empty for none, or a file in the home folder.
@@ -24,10 +53,31 @@ std::filesystem::path history_file() {
   return home == nullptr ? std::filesystem::path() : std::filesystem::path(home) / ".espalier_history";
 }
 
-// As one line, which is how it is edited again; a comment to the end of a line keeps its line break.
+// As one line, which is how it is edited again; but line breaks in strings and comments, and behind these, stay.
 [[maybe_unused]] std::string on_one_history_line(std::string statement) {
-  if (statement.find("--") == std::string::npos) std::ranges::replace(statement, '\n', ' ');
+  if (statement.find("--") != std::string::npos) return statement;
+  for (auto at = statement.find('\n'); at != std::string::npos; at = statement.find('\n', at + 1)) {
+    if (engine::is_complete(statement.substr(0, at) + ";")) statement[at] = ' ';
+  }
   return statement;
+}
+
+std::optional<std::string> edited_line(const std::string& prompt) {
+#ifdef ESPALIER_HAS_EDITLINE
+  char* const typed = ::readline(prompt.c_str());
+  if (typed == nullptr) return std::nullopt;
+  std::string line(typed);
+  std::free(typed);
+  return line;
+#else
+  std::fputs(prompt.c_str(), stdout);
+  std::fflush(stdout);
+  std::string line;
+  auto byte = typed_byte();
+  for (; byte && *byte != '\n'; byte = typed_byte()) line += *byte;
+  if (!byte && line.empty()) return std::nullopt;
+  return line;
+#endif
 }
 
 }  // namespace
@@ -37,36 +87,27 @@ line_reader::line_reader() : history_(history_file()) {
   // Statements are UTF-8, whatever the locale says; without one that is, the editor would drop what it cannot show.
   std::setlocale(LC_CTYPE, "");
   if (MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
+  ::rl_getc_function = typed_character;
   ::using_history();
   ::stifle_history(remembered_statements);
   if (!history_.empty()) ::read_history(history_.c_str());
 #endif
 }
 
-line_reader::~line_reader() {
-#ifdef ESPALIER_HAS_EDITLINE
-  if (!history_.empty()) ::write_history(history_.c_str());
-#endif
-}
-
-std::optional<std::string> line_reader::read(const std::string& prompt) {
-#ifdef ESPALIER_HAS_EDITLINE
-  char* const typed = ::readline(prompt.c_str());
-  if (typed == nullptr) return std::nullopt;
-  std::string line(typed);
-  std::free(typed);
-#else
-  std::fputs(prompt.c_str(), stdout);
+typed_line line_reader::read(const std::string& prompt) {
+  const interrupt_watch watch(second_interrupt::is_noted);
+  forget_interrupt();
+  auto text = edited_line(prompt);
+  if (!interrupt_noted()) return {text ? typed_line::what::line : typed_line::what::end, text.value_or("")};
+  std::fputs(end_of_dropped_line, stdout);
   std::fflush(stdout);
-  std::string line;
-  if (!std::getline(std::cin, line)) return std::nullopt;
-#endif
-  return line;
+  return {typed_line::what::dropped, ""};
 }
 
 void line_reader::remember([[maybe_unused]] const std::string& statement) {
 #ifdef ESPALIER_HAS_EDITLINE
   ::add_history(on_one_history_line(statement).c_str());
+  if (!history_.empty()) ::write_history(history_.c_str());  // now: a terminal that is closed ends the shell at once
 #endif
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <string>
 
@@ -13,29 +12,23 @@ namespace {
 constexpr auto before_first_report = std::chrono::milliseconds(500);
 constexpr auto between_reports = std::chrono::milliseconds(100);
 
-volatile std::sig_atomic_t stop_asked = 0;
-
-void ask_to_stop(int) {
-  stop_asked = 1;
-  std::signal(SIGINT, SIG_DFL);
-}
-
 }  // namespace
 
 progress_line::progress_line()
-    : started_(std::chrono::steady_clock::now()), shown_(started_), on_terminal_(::isatty(STDERR_FILENO) != 0) {
-  stop_asked = 0;
-  std::signal(SIGINT, ask_to_stop);
+    : watch_(second_interrupt::ends_the_program),
+      started_(std::chrono::steady_clock::now()),
+      shown_(started_),
+      on_terminal_(::isatty(STDERR_FILENO) != 0) {
+  forget_interrupt();
 }
 
 progress_line::~progress_line() {
-  std::signal(SIGINT, SIG_DFL);
   if (visible_) std::fputs("\r\033[K", stderr);
 }
 
 engine::progress progress_line::reporter() {
   return [this](std::string_view what, std::uint64_t done, std::uint64_t total) {
-    if (stop_asked != 0) throw statement_stopped();
+    if (interrupt_noted()) throw statement_stopped();
     if (on_terminal_) show(what, done, total);
   };
 }

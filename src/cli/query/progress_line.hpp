@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "cli/query/interrupt.hpp"
 #include "engine/progress.hpp"
 
 namespace espalier::cli {
@@ -29,6 +30,7 @@ class progress_line {
  private:
   void show(std::string_view what, std::uint64_t done, std::uint64_t total);
 
+  interrupt_watch watch_;
   std::chrono::steady_clock::time_point started_;
   std::chrono::steady_clock::time_point shown_;
   bool on_terminal_ = false;

@@ -3,12 +3,16 @@
 #include <arrow/table.h>
 #include <fmt/format.h>
 
-#include <sstream>
+#include <cstdio>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "cli/query/describe.hpp"
+#include "cli/query/interrupt.hpp"
 #include "cli/query/line_reader.hpp"
 #include "cli/query/query_options.hpp"
+#include "cli/query/shell_command.hpp"
 #include "cli/query/statement_runner.hpp"
 #include "espalier/core/error.hpp"
 
@@ -24,37 +28,34 @@ constexpr const char* shell_help =
     "  \\d TABLE      columns and indexes of a table\n"
     "  \\timing       time of each statement: on or off\n"
     "  \\format NAME  of answers: table, csv or json\n"
-    "  \\?            this list\n"
-    "  \\q            the end; so is Ctrl-D\n"
-    "Ctrl-C stops a statement that tells its progress.";
+    "  \\?, help      this list\n"
+    "  \\q, quit      the end; so is Ctrl-D\n"
+    "Ctrl-C drops what was typed, and stops a statement that tells its progress.";
 
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n;") == std::string::npos; }
+
+// A semicolon behind it would end it: what comes next is no part of a string or a comment.
+bool is_outside_quotes(const std::string& typed) { return engine::is_complete(typed + ";"); }
+
+// What the shell itself says, wherever the answers go.
+void say(const std::string& text) { fmt::print(stderr, "{}\n", text); }
 
 class shell {
  public:
   shell(engine::database& db, answer_output& out) : db_(db), out_(out), runner_(db, out) { runner_.timing = true; }
 
   void run() {
-    out_.remark(fmt::format("Espalier on {}. \\? helps, \\q ends.", db_.where().name()));
-    std::string typed;
+    say(fmt::format("Espalier on {}. \\? helps, \\q ends.", db_.where().name()));
     while (!ended_) {
-      const auto line = lines_.read(typed.empty() ? first_prompt : next_prompt);
-      if (!line) break;
-      if (typed.empty() && line->starts_with("\\")) {
-        lines_.remember(*line);
-        guarded([&] { command(*line); });
-        continue;
-      }
-      typed += *line + "\n";
-      if (is_blank(typed)) {
-        typed.clear();
-      } else if (engine::is_complete(typed)) {
-        lines_.remember(typed.substr(0, typed.size() - 1));
-        guarded([&] { runner_.run(typed); });
-        typed.clear();
+      const auto line = lines_.read(typed_.empty() ? first_prompt : next_prompt);
+      if (line.kind == typed_line::what::end) break;
+      if (line.kind == typed_line::what::dropped) {
+        typed_.clear();
+      } else {
+        guarded([&] { take(line.text); });
       }
     }
-    if (!is_blank(typed)) out_.remark("The last statement had no semicolon and was not run.");
+    if (!is_blank(typed_)) say("The last statement had no semicolon and was not run.");
   }
 
  private:
@@ -67,29 +68,65 @@ class shell {
     }
   }
 
-  void command(const std::string& line) {
-    std::istringstream words(line);
-    std::string name;
-    std::string argument;
-    words >> name >> argument;
-    if (name == "\\q") {
-      ended_ = true;
-    } else if (name == "\\?") {
-      out_.remark(shell_help);
-    } else if (name == "\\timing") {
-      runner_.timing = argument.empty() ? !runner_.timing : argument == "on";
-      out_.remark(runner_.timing ? "Timing is on." : "Timing is off.");
-    } else if (name == "\\format") {
-      set_format(argument);
-    } else if (name == "\\d" && argument.empty()) {
-      out_.rows(described_tables(db_));
-    } else if (name == "\\d") {
-      out_.rows(described_columns(db_, argument));
-      const auto indexes = described_indexes(db_, argument);
-      if (indexes->num_rows() != 0) out_.rows(indexes);
-    } else {
-      throw error(fmt::format("There is no command {}: \\? lists them.", name));
+  void take(const std::string& line) {
+    const auto asked = is_outside_quotes(typed_) ? shell_command_in(line, typed_.empty()) : std::nullopt;
+    if (asked) {
+      lines_.remember(line);
+      return obey(*asked);
     }
+    typed_ += line + "\n";
+    if (is_blank(typed_)) {
+      typed_.clear();
+    } else if (engine::is_complete(typed_)) {
+      const std::string statements = std::exchange(typed_, "");
+      lines_.remember(statements.substr(0, statements.size() - 1));
+      run_all(statements);
+    }
+  }
+
+  void run_all(const std::string& statements) {
+    guarded([&] { runner_.run(statements); });
+    if (const auto left = runner_.left(); left != 0) {
+      say(left == 1 ? "The statement after it was not run."
+                    : fmt::format("The {} statements after it were not run.", left));
+    }
+  }
+
+  void obey(const shell_command& asked) {
+    if (asked.name == "\\q") {
+      asked.require_words(0, "\\q");
+      ended_ = true;
+    } else if (asked.name == "\\?") {
+      asked.require_words(0, "\\?");
+      say(shell_help);
+    } else if (asked.name == "\\timing") {
+      asked.require_words(1, "\\timing [on|off]");
+      set_timing(asked.word(0));
+    } else if (asked.name == "\\format") {
+      asked.require_words(1, "\\format table|csv|json");
+      set_format(asked.word(0));
+    } else if (asked.name == "\\d") {
+      asked.require_words(1, "\\d [TABLE]");
+      describe(asked.word(0));
+    } else {
+      throw error(fmt::format("There is no command {}: \\? lists them.", asked.name));
+    }
+  }
+
+  void describe(const std::string& word) {
+    if (word.empty()) return out_.rows(described_tables(db_));
+    const std::string table = table_named(db_, word);
+    out_.rows(described_columns(db_, table));
+    const auto indexes = described_indexes(db_, table);
+    if (indexes->num_rows() != 0) out_.rows(indexes);
+  }
+
+  void set_timing(const std::string& word) {
+    if (!word.empty() && word != "on" && word != "off") {
+      throw error(fmt::format("\\timing does not know '{}': give on or off, or nothing to turn it over.", word));
+    }
+    runner_.timing = word.empty() ? !runner_.timing : word == "on";
+    say(runner_.timing ? "Timing is on." : "Timing is off.");
   }
 
   void set_format(const std::string& name) {
@@ -102,6 +139,8 @@ class shell {
   answer_output& out_;
   statement_runner runner_;
   line_reader lines_;
+  interrupt_watch watch_{second_interrupt::is_noted};
+  std::string typed_;  ///< lines of a statement that has no end yet
   bool ended_ = false;
 };
 

@@ -22,7 +22,12 @@ engine::query_result executed(engine::database& db, std::string_view text) {
 }  // namespace
 
 void statement_runner::run(std::string_view script) {
-  for (const auto& statement : engine::split_script(script)) run_one(statement, script);
+  left_ = 0;
+  const auto statements = engine::split_script(script);
+  for (left_ = statements.size(); left_ != 0;) {
+    const auto& statement = statements[statements.size() - left_--];
+    run_one(statement, script);
+  }
 }
 
 void statement_runner::run_one(const engine::script_statement& statement, std::string_view script) {

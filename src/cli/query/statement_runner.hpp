@@ -1,6 +1,7 @@
 // statement_runner.hpp - statements one after the other, their answers to an output.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "cli/query/answer_output.hpp"
@@ -16,12 +17,15 @@ class statement_runner {
 
   /// Throws what the first statement that fails throws; a `sql_error` then has its place in the whole script.
   void run(std::string_view script);
+  /// Statements that `run` did not come to, because one before them failed.
+  [[nodiscard]] std::size_t left() const noexcept { return left_; }
 
  private:
   void run_one(const engine::script_statement& statement, std::string_view script);
 
   engine::database& db_;
   answer_output& out_;
+  std::size_t left_ = 0;
 };
 
 }  // namespace espalier::cli
