@@ -46,6 +46,12 @@ TEST_F(query_cli, answers_as_an_arrow_file) {
   EXPECT_EQ(answer->ColumnNames(), (std::vector<std::string>{"id", "name", "price"}));
 }
 
+TEST_F(query_cli, wide_characters_take_two_columns_of_the_table) {
+  std::ofstream(file("wide.csv")) << "s,n\n\u5317\u4eac,1\nLima,2\nKo\u0308ln,3\n\u00fc,4\n";
+  EXPECT_EQ(sql("SELECT * FROM read_csv('" + file("wide.csv") + "')").out,
+            " s    | n\n------+---\n \u5317\u4eac | 1\n Lima | 2\n Ko\u0308ln | 3\n \u00fc    | 4\n(4 rows)\n");
+}
+
 TEST_F(query_cli, runs_scripts_from_files_and_pipes) {
   std::ofstream(file("script.sql")) << "CREATE TABLE t (a integer);\n-- a comment\nINSERT INTO t VALUES (1), (2);\n"
                                        "SELECT sum(a) AS s FROM t;\n";

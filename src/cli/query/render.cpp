@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/query/cell_text.hpp"
+#include "cli/query/text_width.hpp"
 
 namespace espalier::cli {
 namespace {
@@ -21,12 +22,6 @@ struct rendered_column {
   std::size_t width = 0;
   bool right = false;
 };
-
-// Characters, not bytes: what follows the first byte of a UTF-8 sequence is not counted.
-std::size_t shown_width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
-}
 
 // Line breaks and other control characters would tear the table apart.
 std::string on_one_line(const std::string& text) {
@@ -51,18 +46,18 @@ rendered_column render_column(const arrow::Table& rows, int column) {
   rendered_column rendered;
   rendered.title = on_one_line(rows.field(column)->name());
   rendered.right = is_set_right(*rows.field(column)->type());
-  rendered.width = shown_width(rendered.title);
+  rendered.width = text_width(rendered.title);
   for (const auto& chunk : rows.column(column)->chunks()) {
     for (std::int64_t i = 0; i < chunk->length(); ++i) {
       rendered.cells.push_back(on_one_line(cell_text(*chunk, i)));
-      rendered.width = std::max(rendered.width, shown_width(rendered.cells.back()));
+      rendered.width = std::max(rendered.width, text_width(rendered.cells.back()));
     }
   }
   return rendered;
 }
 
 void put_cell(std::string& line, const std::string& text, const rendered_column& column, bool last) {
-  const std::string blanks(column.width - shown_width(text), ' ');
+  const std::string blanks(column.width - text_width(text), ' ');
   line += " ";
   line += column.right ? blanks + text : text;
   if (!column.right && !last) line += blanks;
