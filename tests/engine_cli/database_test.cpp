@@ -75,6 +75,15 @@ TEST_F(query_cli, explain_shows_the_index) {
   EXPECT_TRUE(plan[0].contains("Plan")) << analyzed.out;
 }
 
+TEST_F(query_cli, explain_shows_errors_in_the_text_that_was_given) {
+  make_fruit_table();
+  std::ofstream(file("question.sql")) << "-- of fruit\nSELECT nothing\nFROM fruit;\n";
+  const outcome r = run("explain --device cpu --analyze" + db() + " " + file("question.sql"));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("line 2, column 8"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("\nSELECT nothing\n       ^"), std::string::npos) << r.err;
+}
+
 TEST_F(query_cli, verify_says_that_all_is_right_or_names_the_file) {
   make_fruit_table();
   ASSERT_EQ(sql("CREATE INDEX by_id ON fruit (id)", db()).code, 0);

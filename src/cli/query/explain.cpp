@@ -1,6 +1,7 @@
 // explain.cpp - `espalier explain`: how a statement would be answered, or was.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -18,18 +19,23 @@ struct explain_options : query_options {
   bool analyze = false;
 };
 
-std::string explained(const explain_options& options, const std::string& statement) {
+std::string explain_words(const explain_options& options) {
   const bool json = options.format == "json";
   if (!json && options.format != "text") {
     throw bench::bad_arguments(fmt::format("--format does not know '{}': choose text or json.", options.format));
   }
-  return fmt::format("EXPLAIN (ANALYZE {}, FORMAT {}) {}", options.analyze ? "true" : "false", json ? "json" : "text",
-                     statement);
+  return fmt::format("EXPLAIN (ANALYZE {}, FORMAT {}) ", options.analyze ? "true" : "false", json ? "json" : "text");
 }
 
-std::string plan_of(engine::database& db, const std::string& text) {
+// A place in the statement is shown in the script as it was given, without the words put before it here.
+std::string plan_of(engine::database& db, const std::string& words, const engine::script_statement& statement,
+                    const std::string& script) try {
   progress_line line;
-  return db.execute(text, line.reporter()).plan;
+  return db.execute(words + statement.text, line.reporter()).plan;
+} catch (const engine::sql_error& e) {
+  if (!e.position()) throw;
+  const std::size_t within = std::max(*e.position(), words.size()) - words.size();
+  throw engine::sql_error(e.sentence(), script, statement.offset + within);
 }
 
 int run_explain(const explain_options& options) {
@@ -38,9 +44,9 @@ int run_explain(const explain_options& options) {
   try {
     const auto statements = engine::split_script(script);
     if (statements.size() != 1) throw bench::bad_arguments("Give one statement to explain.");
-    const std::string text = explained(options, statements.front().text);
+    const std::string words = explain_words(options);
     auto db = open_database(options, database_use::may_be_made);
-    fmt::print("{}\n", plan_of(db, text));
+    fmt::print("{}\n", plan_of(db, words, statements.front(), script));
     return 0;
   } catch (const engine::sql_error& e) {
     report_failure(e);
