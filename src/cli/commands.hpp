@@ -5,10 +5,15 @@
 #include <functional>
 #include <string>
 
+#include "espalier/device/device.hpp"
+
 namespace espalier::cli {
 
 /// Set by the subcommand that was given; returns the exit code.
 using action = std::function<int()>;
+
+/// For --device gpu. Throws `bad_arguments` where no GPU can be used.
+[[nodiscard]] device gpu_for_command();
 
 void add_bench(CLI::App& app, action& chosen, const std::string& command_line);
 void add_info(CLI::App& app, action& chosen);

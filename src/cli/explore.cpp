@@ -66,7 +66,7 @@ void open_browser(const std::string& url) {
 
 device explore_device(const std::string& name) {
   if (name == "cpu") return device::cpu();
-  if (name == "gpu") return device::cuda();
+  if (name == "gpu") return gpu_for_command();
   throw bench::bad_arguments("--device is '" + name + "': choose cpu or gpu.");
 }
 

@@ -47,6 +47,7 @@ void add_info(CLI::App& app, action& chosen) {
   auto* command = app.add_subcommand("info", "Show what this machine offers: SIMD, cores, memory, huge pages, GPUs.");
   auto format = std::make_shared<std::string>("text");
   command->add_option("--format", *format, "text or json")->capture_default_str();
+  command->footer("Example:\n  espalier info --format json");
   command->callback([&chosen, format] {
     chosen = [format] {
       if (*format != "text" && *format != "json") {

@@ -19,6 +19,7 @@ std::string version_text() {
 void add_version(CLI::App& app, action& chosen) {
   app.set_version_flag("--version", version_text);
   auto* command = app.add_subcommand("version", "Print the version and the commit it was built from.");
+  command->footer("");
   command->callback([&chosen] {
     chosen = [] {
       fmt::print("{}\n", version_text());

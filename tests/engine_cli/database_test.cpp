@@ -84,12 +84,25 @@ TEST_F(query_cli, explain_shows_errors_in_the_text_that_was_given) {
   EXPECT_NE(r.err.find("\nSELECT nothing\n       ^"), std::string::npos) << r.err;
 }
 
+TEST_F(query_cli, help_speaks_of_the_command_that_was_asked_for) {
+  for (const std::string command : {"import", "tables", "verify"}) {
+    EXPECT_EQ(run(command + " --help").out.find("in memory"), std::string::npos) << command;
+  }
+  for (const std::string command : {"verify", "tables", "info", "version", "demo", "import", "explain", "sql"}) {
+    const std::string help = run(command + " --help").out;
+    EXPECT_EQ(help.find("espalier explore"), std::string::npos) << help;
+    EXPECT_EQ(help.find("\n  espalier " + command) == std::string::npos, command == "version") << help;
+  }
+}
+
 TEST_F(query_cli, verify_says_that_all_is_right_or_names_the_file) {
   make_fruit_table();
   ASSERT_EQ(sql("CREATE INDEX by_id ON fruit (id)", db()).code, 0);
   const outcome right = run("verify --device cpu " + file("db"));
   EXPECT_EQ(right.code, 0) << right.err;
+  EXPECT_NE(right.out.find(": 1 table, 3 rows, "), std::string::npos) << right.out;
   EXPECT_NE(right.out.find("all is right"), std::string::npos) << right.out;
+  EXPECT_EQ(run("verify --device cpu" + db()).out, right.out);
   for (const auto& entry : std::filesystem::directory_iterator(file("db"))) {
     if (entry.path().extension() == ".arrow") std::filesystem::resize_file(entry.path(), entry.file_size() - 1);
   }

@@ -5,6 +5,7 @@
 
 #include "engine/table/read.hpp"
 #include "engine_cli/query_fixture.hpp"
+#include "espalier/device/device.hpp"
 
 namespace espalier::cli_test {
 namespace {
@@ -44,6 +45,24 @@ TEST_F(query_cli, answers_as_an_arrow_file) {
   const auto answer = engine::read_table(file("answer.arrow"), engine::file_format::arrow);
   EXPECT_EQ(answer->num_rows(), 3);
   EXPECT_EQ(answer->ColumnNames(), (std::vector<std::string>{"id", "name", "price"}));
+}
+
+TEST_F(query_cli, the_ending_of_the_file_chooses_the_format) {
+  const std::string statement = "SELECT id FROM " + fruit() + " WHERE id = 2";
+  const auto written = [&](const std::string& name, const std::string& options = "") {
+    const outcome r = sql(statement, "--out " + file(name) + options);
+    EXPECT_EQ(r.code, 0) << r.err;
+    return contents(file(name));
+  };
+  const std::string table = " id\n----\n  2\n(1 row)\n";
+  EXPECT_EQ(written("a.csv"), "\"id\"\n2\n");
+  EXPECT_EQ(written("a.JSON"), "[{\"id\": 2}]\n");
+  EXPECT_EQ(written("a.txt"), table);
+  EXPECT_EQ(written("b.csv", " --format table"), table);
+  EXPECT_NE(written("a.arrow"), table);
+  EXPECT_EQ(engine::read_table(file("a.arrow"), engine::file_format::arrow)->num_rows(), 1);
+  expect_refused("sql -c 'SELECT 1' --out " + file("a.parquet"), "COPY");
+  EXPECT_NE(run("sql --help").out.find("the ending of --out"), std::string::npos);
 }
 
 TEST_F(query_cli, wide_characters_take_two_columns_of_the_table) {
@@ -106,6 +125,7 @@ TEST_F(query_cli, says_how_long_it_took_if_asked) {
 
 TEST_F(query_cli, bad_arguments_are_refused) {
   expect_refused("sql --format xml -c 'SELECT 1'", "xml");
+  if (device::best().kind() == device_kind::cpu) expect_refused("sql --device gpu -c 'SELECT 1'", "--device cpu can.");
   expect_refused("sql --device tpu -c 'SELECT 1'", "tpu");
   expect_refused("sql " + file("none.sql"), "none.sql");
   expect_refused("sql -c 'SELECT 1' " + file("fruit.csv"), "either");
@@ -117,6 +137,8 @@ TEST_F(query_cli, bad_arguments_are_refused) {
   expect_refused("tables --db " + file("none"), "none");
   expect_refused("explain --format yaml -c 'SELECT 1'", "yaml");
   expect_refused("explain -c 'SELECT 1; SELECT 2'", "one statement");
+  expect_refused("verify", "verify DIR");
+  expect_refused("verify " + file("a") + " --db " + file("b"), "once");
 }
 
 TEST_F(query_cli, every_type_is_printed_as_postgres_does) {

@@ -65,7 +65,7 @@ void add_explain(CLI::App& app, action& chosen) {
   command->add_option("-c,--command", options->command, "The statement");
   command->add_flag("--analyze", options->analyze, "Run it, and show actual rows and times as well");
   command->add_option("--format", options->format, "text, or json as PostgreSQL writes it")->capture_default_str();
-  add_database_options(*command, *options);
+  add_database_options(*command, *options, "Folder of the database; without it tables live in memory until the end");
   command->footer(
       "Example:\n  espalier explain --db shop --analyze -c \"SELECT count(*) FROM orders WHERE day > '2024-01-01'\"");
   command->callback([&chosen, options] { chosen = [options] { return run_explain(*options); }; });

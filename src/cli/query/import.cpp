@@ -111,8 +111,8 @@ int run_import(import_options options) {
   } catch (const engine::sql_error& e) {
     throw error(e.sentence());  // its place is one in a statement that nobody wrote
   }
-  out.remark(
-      fmt::format("Table {} has {} rows.", options.table, db.tables().find(options.table)->version->live_rows()));
+  const auto rows = db.tables().find(options.table)->version->live_rows();
+  out.remark(fmt::format("Table {} has {} {}.", options.table, rows, rows == 1 ? "row" : "rows"));
   out.finish();
   return 0;
 }
@@ -128,7 +128,7 @@ void add_import(CLI::App& app, action& chosen) {
   command->add_option("--delimiter", options->delimiter, "Between fields of CSV files");
   command->add_option("--null", options->null_text, "How CSV files write NULL; an empty field by default");
   command->add_flag("--no-header", options->no_header, "The first line of CSV files has no names");
-  add_database_options(*command, *options);
+  add_database_options(*command, *options, "Folder of the database; made if it is not there");
   command->footer("Example:\n  espalier import orders-*.parquet --db shop --table orders");
   command->callback([&chosen, options] { chosen = [options] { return run_import(*options); }; });
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -10,9 +12,26 @@
 #include <optional>
 
 #include "bench/options.hpp"
+#include "cli/commands.hpp"
+#include "engine/table/read.hpp"
 
 namespace espalier::cli {
 namespace {
+
+// As COPY takes it, except that .txt, like a name that says nothing, is for people to read.
+answer_format format_of_ending(const std::string& file) {
+  std::string ending = std::filesystem::path(file).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (ending == ".csv") return answer_format::csv;
+  if (ending == ".json") return answer_format::json;
+  const auto format = engine::format_from_path(file);
+  if (format == engine::file_format::arrow) return answer_format::arrow;
+  if (format == engine::file_format::parquet) {
+    throw bench::bad_arguments(fmt::format(
+        "--out: answers are not written as Parquet; COPY (SELECT ...) TO '{}' does it, or add --format.", file));
+  }
+  return answer_format::table;
+}
 
 std::optional<device> chosen_device(const std::string& name) {
   if (name == "auto") return std::nullopt;
@@ -20,26 +39,24 @@ std::optional<device> chosen_device(const std::string& name) {
   if (name != "gpu") {
     throw bench::bad_arguments(fmt::format("--device does not know '{}': choose auto, cpu or gpu.", name));
   }
-  try {
-    return device::cuda();
-  } catch (const error& e) {
-    throw bench::bad_arguments(fmt::format("--device gpu cannot be used here: {}", e.what()));
-  }
+  return gpu_for_command();
 }
 
 }  // namespace
 
-void add_database_options(CLI::App& command, query_options& options) {
-  command.add_option("--db", options.db, "Folder of the database; without it tables live in memory until the end");
+void add_database_options(CLI::App& command, query_options& options, const std::string& folder) {
+  command.add_option("--db", options.db, folder);
   command.add_option("--device", options.device, "Where indexes live: auto, cpu or gpu")->capture_default_str();
 }
 
 void add_output_options(CLI::App& command, query_options& options) {
-  command.add_option("--format", options.format, "Of answers: table, csv, json or arrow")->capture_default_str();
+  command.add_option("--format", options.format,
+                     "Of answers: table, csv, json or arrow; default: what the ending of --out says, else table");
   command.add_option("--out", options.out, "File for the answers instead of standard output");
 }
 
 answer_format chosen_format(const query_options& options) {
+  if (options.format.empty()) return format_of_ending(options.out);
   const auto format = answer_format_from(options.format);
   if (!format) {
     throw bench::bad_arguments(

@@ -13,16 +13,17 @@ namespace espalier::cli {
 struct query_options {
   std::string db;
   std::string device = "auto";
-  std::string format = "table";
+  std::string format;  ///< empty: as the ending of `out` says
   std::string out;
 };
 
 enum class database_use : std::uint8_t { may_be_made, must_exist };
 
-void add_database_options(CLI::App& command, query_options& options);
+/// `folder`: what --db is to this command.
+void add_database_options(CLI::App& command, query_options& options, const std::string& folder);
 void add_output_options(CLI::App& command, query_options& options);
 
-/// Throws `bad_arguments` for a format that does not exist.
+/// --format, or without it what the ending of --out says. Throws `bad_arguments` for a format that does not exist.
 [[nodiscard]] answer_format chosen_format(const query_options& options);
 
 /// The database in --db, or one in memory. Loading shows its progress.

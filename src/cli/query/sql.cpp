@@ -49,10 +49,10 @@ void add_sql(CLI::App& app, action& chosen) {
   command->add_option("FILE", options->file, "Script to run; - for standard input");
   command->add_option("-c,--command", options->command, "Statements to run");
   command->add_flag("--timing", options->timing, "Say after each statement how long it took");
-  add_database_options(*command, *options);
+  add_database_options(*command, *options, "Folder of the database; without it tables live in memory until the end");
   add_output_options(*command, *options);
   command->footer(
-      "Examples:\n  espalier sql --db shop\n  espalier sql --db shop report.sql --format csv --out report.csv\n"
+      "Examples:\n  espalier sql --db shop\n  espalier sql --db shop report.sql --out report.csv\n"
       "  espalier sql -c \"SELECT count(*) FROM read_parquet('orders-*.parquet')\"");
   command->callback([&chosen, options] { chosen = [options] { return run_sql(*options); }; });
 }

@@ -28,8 +28,9 @@ void add_tables(CLI::App& app, action& chosen) {
   auto* command = app.add_subcommand("tables", "List the tables of a database, or the columns of one.");
   auto options = std::make_shared<tables_options>();
   command->add_option("TABLE", options->table, "Table whose columns to list");
-  add_database_options(*command, *options);
+  add_database_options(*command, *options, "Folder of the database");
   add_output_options(*command, *options);
+  command->footer("Examples:\n  espalier tables --db shop\n  espalier tables orders --db shop --format json");
   command->callback([&chosen, options] { chosen = [options] { return run_tables(*options); }; });
 }
 

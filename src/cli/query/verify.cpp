@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "bench/options.hpp"
 #include "cli/commands.hpp"
@@ -13,6 +14,14 @@
 
 namespace espalier::cli {
 namespace {
+
+struct verify_options : query_options {
+  std::string folder;
+};
+
+std::string counted(std::uint64_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
 
 // What files say can be right and still not be an index of these rows.
 void verify_indexes(const query_options& options, engine::verify_report& report) {
@@ -31,16 +40,20 @@ engine::verify_report verified_files(const query_options& options) {
   return engine::verify(options.db, {}, line.reporter());
 }
 
-int run_verify(const query_options& options) {
+int run_verify(verify_options options) {
+  if (options.folder.empty() == options.db.empty()) {
+    throw bench::bad_arguments("Name the database's folder once: espalier verify DIR, or --db DIR.");
+  }
+  if (options.db.empty()) options.db = options.folder;
   auto report = verified_files(options);
   if (report.problems.empty()) verify_indexes(options, report);
   for (const auto& problem : report.problems) fmt::print(stderr, "espalier: {}\n", problem);
   if (!report.problems.empty()) {
-    fmt::print("{}: {} {}\n", options.db, report.problems.size(), report.problems.size() == 1 ? "problem" : "problems");
+    fmt::print("{}: {}\n", options.db, counted(report.problems.size(), "problem"));
     return 1;
   }
-  fmt::print("{}: {} tables, {} rows, {} files, {} bytes: all is right\n", options.db, report.tables, report.rows,
-             report.files, report.bytes);
+  fmt::print("{}: {}, {}, {}, {}: all is right\n", options.db, counted(report.tables, "table"),
+             counted(report.rows, "row"), counted(report.files, "file"), counted(report.bytes, "byte"));
   return 0;
 }
 
@@ -48,9 +61,10 @@ int run_verify(const query_options& options) {
 
 void add_verify(CLI::App& app, action& chosen) {
   auto* command = app.add_subcommand("verify", "Check every file and every index of a database.");
-  auto options = std::make_shared<query_options>();
-  command->add_option("DIR", options->db, "Folder of the database")->required();
-  command->add_option("--device", options->device, "Where indexes are loaded: auto, cpu or gpu")->capture_default_str();
+  auto options = std::make_shared<verify_options>();
+  command->add_option("DIR", options->folder, "Folder of the database");
+  add_database_options(*command, *options, "The same, as other commands name it");
+  command->footer("Example:\n  espalier verify shop");
   command->callback([&chosen, options] { chosen = [options] { return run_verify(*options); }; });
 }
 

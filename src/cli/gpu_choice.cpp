@@ -1,0 +1,17 @@
+// gpu_choice.cpp - --device gpu, refused in words of the command line.
+#include <string>
+
+#include "bench/options.hpp"
+#include "cli/commands.hpp"
+#include "espalier/core/error.hpp"
+
+namespace espalier::cli {
+
+device gpu_for_command() try { return device::cuda(); } catch (const error& e) {
+  std::string reason = e.what();
+  const auto advice = reason.find("; use device::cpu()");  // the library's, to programs
+  if (advice != std::string::npos) reason = reason.substr(0, advice) + ".";
+  throw bench::bad_arguments("--device gpu cannot be used here; --device cpu can. " + reason);
+}
+
+}  // namespace espalier::cli
