@@ -218,6 +218,9 @@ TEST_F(query_cli, shell_takes_commands_at_the_start_of_every_line_but_not_in_str
   shell.until("espalier> ");
   shell.type("SELECT\n");
   shell.until("..> ");
+  shell.type("quit\n");
+  shell.until("\\q ends the shell");
+  shell.until("..> ");
   shell.type("  \\q;\n");
   shell.until("was not run");
   EXPECT_EQ(shell.exit_code(), 0);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cwchar>
 #include <optional>
+#include <utility>
 
 #ifdef ESPALIER_HAS_EDITLINE
 #include <editline/readline.h>
@@ -98,10 +99,11 @@ typed_line line_reader::read(const std::string& prompt) {
   const interrupt_watch watch(second_interrupt::is_noted);
   forget_interrupt();
   auto text = edited_line(prompt);
-  if (!interrupt_noted()) return {text ? typed_line::what::line : typed_line::what::end, text.value_or("")};
-  std::fputs(end_of_dropped_line, stdout);
+  const bool dropped = interrupt_noted();
+  if (text && !dropped) return {typed_line::what::line, std::move(*text)};
+  std::fputs(dropped ? end_of_dropped_line : "\n", stdout);
   std::fflush(stdout);
-  return {typed_line::what::dropped, ""};
+  return {dropped ? typed_line::what::dropped : typed_line::what::end, ""};
 }
 
 void line_reader::remember([[maybe_unused]] const std::string& statement) {

@@ -69,10 +69,13 @@ class shell {
   }
 
   void take(const std::string& line) {
-    const auto asked = is_outside_quotes(typed_) ? shell_command_in(line, typed_.empty()) : std::nullopt;
-    if (asked) {
+    const bool outside = is_outside_quotes(typed_);
+    if (const auto asked = outside ? shell_command_in(line, typed_.empty()) : std::nullopt) {
       lines_.remember(line);
       return obey(*asked);
+    }
+    if (outside && shell_command_in(line, true)) {
+      say("This is taken as a part of the statement: \\q ends the shell, \\? helps, Ctrl-C drops what was typed.");
     }
     typed_ += line + "\n";
     if (is_blank(typed_)) {
