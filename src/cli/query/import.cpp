@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/options.hpp"
@@ -82,32 +83,48 @@ std::vector<std::string> expanded(const std::vector<std::string>& patterns) {
   return files;
 }
 
-std::string reading_call(const import_options& options) {
-  const auto format = input_format(options);
-  std::string call = fmt::format("read_{}({}", engine::to_string(format), quoted_with(pattern_of(options.files), '\''));
-  if (format == engine::file_format::csv) {
-    if (options.no_header) call += ", header => false";
-    if (!options.delimiter.empty()) call += ", delimiter => " + quoted_with(options.delimiter, '\'');
-    if (!options.null_text.empty()) call += ", nullstr => " + quoted_with(options.null_text, '\'');
-  } else if (options.no_header || !options.delimiter.empty() || !options.null_text.empty()) {
+using named_options = std::vector<std::pair<std::string, std::string>>;
+
+named_options reading_options(const import_options& options, engine::file_format format) {
+  named_options named;
+  if (options.no_header) named.emplace_back("header", "false");
+  if (!options.delimiter.empty()) named.emplace_back("delimiter", quoted_with(options.delimiter, '\''));
+  if (!options.null_text.empty()) named.emplace_back("null", quoted_with(options.null_text, '\''));
+  if (format != engine::file_format::csv && !named.empty()) {
     throw bench::bad_arguments("--no-header, --delimiter and --null are for CSV files.");
   }
-  return call + ")";
+  return named;
+}
+
+// A table that is there decides about columns and types; one that is not gets those that the files have.
+std::string import_statement(const import_options& options, bool there) {
+  const auto format = input_format(options);
+  const std::string table = quoted_with(options.table, '"');
+  const std::string files = quoted_with(pattern_of(options.files), '\'');
+  std::string named;
+  for (const auto& [name, value] : reading_options(options, format)) {
+    named += there ? fmt::format(", {} {}", name, value)
+                   : fmt::format(", {} => {}", name == "null" ? "nullstr" : name, value);
+  }
+  if (!there) {
+    return fmt::format("CREATE TABLE {} AS SELECT * FROM read_{}({}{})", table, engine::to_string(format), files,
+                       named);
+  }
+  return fmt::format("COPY {} FROM {} (FORMAT {}, by_name {}{})", table, files, engine::to_string(format),
+                     options.no_header ? "false" : "true", named);
 }
 
 int run_import(import_options options) {
   options.files = expanded(options.files);
-  const std::string source = reading_call(options);
+  (void)reading_options(options, input_format(options));  // refused before a database is made
   if (options.db.empty()) throw bench::bad_arguments("Name the database's folder with --db.");
   answer_output out(answer_format::table, "");
   auto db = open_database(options, database_use::may_be_made);
-  const std::string table = quoted_with(options.table, '"');
   const bool there = db.tables().find(options.table) != nullptr;
   statement_runner runner(db, out);
   runner.timing = true;
   try {
-    runner.run(there ? fmt::format("INSERT INTO {} SELECT * FROM {}", table, source)
-                     : fmt::format("CREATE TABLE {} AS SELECT * FROM {}", table, source));
+    runner.run(import_statement(options, there));
   } catch (const engine::sql_error& e) {
     throw error(e.sentence());  // its place is one in a statement that nobody wrote
   }

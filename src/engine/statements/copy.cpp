@@ -12,7 +12,7 @@
 #include "engine/sql/error.hpp"
 #include "engine/sql/file_options.hpp"
 #include "engine/statements/session.hpp"
-#include "engine/table/convert.hpp"
+#include "engine/table/read_into.hpp"
 #include "engine/table/write.hpp"
 
 namespace espalier::engine {
@@ -21,27 +21,34 @@ namespace {
 struct copy_file {
   file_format format;
   csv_options options;
+  column_match match;
 };
 
 copy_file file_of(const ast::copy& copy) {
   auto options = copy.options;
   std::optional<file_format> format = format_from_path(copy.file);
+  auto match = column_match::by_position;
   for (const auto& [name, value] : copy.options) {
+    if (name == "by_name") {
+      if (!copy.from) refuse(copy.table.position, "The option by_name is for COPY ... FROM.");
+      if (value != "true" && value != "false") refuse(copy.table.position, "The option by_name takes true or false.");
+      match = value == "true" ? column_match::by_name : column_match::by_position;
+    }
     if (name != "format") continue;
     format = format_from_name(value);
     if (!format)
       refuse(copy.table.position, fmt::format("The format '{}' is not supported; csv, parquet and arrow are.", value));
   }
   if (!format) refuse(copy.table.position, "Tell the format of the file: COPY ... (FORMAT csv), parquet or arrow.");
-  std::erase_if(options, [](const auto& option) { return option.first == "format"; });
-  return {*format, read_file_options(options, *format, copy.table.position)};
+  std::erase_if(options, [](const auto& option) { return option.first == "format" || option.first == "by_name"; });
+  return {*format, read_file_options(options, *format, copy.table.position), match};
 }
 
 }  // namespace
 
 query_result session::run_copy(const ast::copy& copy, const progress& tell) {
   query_result out;
-  auto file = file_of(copy);
+  const auto file = file_of(copy);
   std::shared_ptr<const table_entry> entry = copy.query ? nullptr : entry_of(copy.table);
   std::vector<column> columns;
   if (entry) {
@@ -74,21 +81,10 @@ query_result session::run_copy(const ast::copy& copy, const progress& tell) {
     out.tag = fmt::format("COPY {}", rows->num_rows());
     return out;
   }
-  if (file.format == file_format::csv) {
-    for (const auto& column : columns) {
-      file.options.names.push_back(column.name);
-      file.options.types[column.name] = column.type;
-    }
-  }
   std::shared_ptr<arrow::Table> rows;
   {
     const stopwatch watch(out.timings.run);
-    rows = read_table(copy.file, file.format, file.options, tell);
-    if (static_cast<std::size_t>(rows->num_columns()) != columns.size()) {
-      refuse(copy.table.position, fmt::format("'{}' has {} columns, not the {} that the table takes.", copy.file,
-                                              rows->num_columns(), columns.size()));
-    }
-    rows = converted(rows, columns);
+    rows = read_into(columns, copy.file, file.format, file.options, file.match, tell);
     // Columns that the file does not fill are NULL.
     arrow::FieldVector fields;
     std::vector<std::shared_ptr<arrow::ChunkedArray>> data;

@@ -5,6 +5,7 @@
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
+#include <arrow/type.h>
 
 #include <cstring>
 #include <vector>
@@ -48,15 +49,32 @@ batch_list read_stream_batches(const std::shared_ptr<arrow::io::ReadableFile>& f
   }
 }
 
+// At its beginning.
+std::shared_ptr<arrow::io::ReadableFile> opened_arrow(const std::filesystem::path& path, const std::string& what,
+                                                      bool& is_file) {
+  auto file = value_of(arrow::io::ReadableFile::Open(path.string()), what);
+  const auto start = value_of(file->ReadAt(0, static_cast<std::int64_t>(arrow_file_magic.size())), what);
+  is_file = start->size() == static_cast<std::int64_t>(arrow_file_magic.size()) &&
+            std::memcmp(start->data(), arrow_file_magic.data(), arrow_file_magic.size()) == 0;
+  require_ok(file->Seek(0), what);
+  return file;
+}
+
 }  // namespace
+
+std::vector<std::string> arrow_file_names(const std::filesystem::path& path) {
+  const std::string what = fmt::format("'{}' cannot be read as Arrow", path.string());
+  bool is_file = false;
+  const auto file = opened_arrow(path, what, is_file);
+  const auto schema = is_file ? value_of(arrow::ipc::RecordBatchFileReader::Open(file), what)->schema()
+                              : value_of(arrow::ipc::RecordBatchStreamReader::Open(file), what)->schema();
+  return schema->field_names();
+}
 
 std::shared_ptr<arrow::Table> read_arrow_file(const std::filesystem::path& path, const progress& tell) {
   const std::string what = fmt::format("'{}' cannot be read as Arrow", path.string());
-  const auto file = value_of(arrow::io::ReadableFile::Open(path.string()), what);
-  const auto start = value_of(file->ReadAt(0, static_cast<std::int64_t>(arrow_file_magic.size())), what);
-  const bool is_file = start->size() == static_cast<std::int64_t>(arrow_file_magic.size()) &&
-                       std::memcmp(start->data(), arrow_file_magic.data(), arrow_file_magic.size()) == 0;
-  require_ok(file->Seek(0), what);
+  bool is_file = false;
+  const auto file = opened_arrow(path, what, is_file);
   std::shared_ptr<arrow::Schema> schema;
   const auto batches =
       is_file ? read_file_batches(file, path, what, tell, schema) : read_stream_batches(file, path, what, tell, schema);

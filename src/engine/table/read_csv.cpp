@@ -1,6 +1,7 @@
 #include <arrow/buffer.h>
 #include <arrow/csv/api.h>
 #include <arrow/io/file.h>
+#include <arrow/io/memory.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
 #include <arrow/util/cancel.h>
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <utility>
 
 #include "engine/table/arrow_result.hpp"
@@ -105,7 +107,34 @@ std::shared_ptr<arrow::Table> wait_for(arrow::csv::TableReader& reader, arrow::S
   return value_of(rows.result(), fmt::format("'{}' cannot be read as CSV", path.string()));
 }
 
+// The first line that is not empty, with line breaks inside of quotes.
+std::string first_record(const std::filesystem::path& path, char quote) {
+  std::ifstream file(path, std::ios::binary);
+  std::string record;
+  bool quoted = false;
+  for (char c = 0; file.get(c);) {
+    if (c == quote) quoted = !quoted;
+    const bool ends = !quoted && (c == '\n' || c == '\r');
+    if (ends && !record.empty()) break;
+    if (!ends) record += c;
+  }
+  return record + '\n';
+}
+
 }  // namespace
+
+std::vector<std::string> csv_file_names(const std::filesystem::path& path, const csv_options& options) {
+  const std::string what = fmt::format("'{}' cannot be read as CSV", path.string());
+  auto names = options;
+  names.names.clear();
+  names.header = true;
+  auto input = std::make_shared<arrow::io::BufferReader>(arrow::Buffer::FromString(first_record(path, options.quote)));
+  auto reader =
+      value_of(arrow::csv::TableReader::Make(arrow::io::default_io_context(), std::move(input), csv_read_options(names),
+                                             csv_parse_options(names, true), csv_convert_options(names, {})),
+               what);
+  return value_of(reader->Read(), what)->ColumnNames();
+}
 
 std::shared_ptr<arrow::Table> read_csv_file(const std::filesystem::path& path, const csv_options& options,
                                             const std::map<std::string, std::shared_ptr<arrow::DataType>>& types,

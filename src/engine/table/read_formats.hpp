@@ -19,6 +19,11 @@ namespace espalier::engine {
 [[nodiscard]] std::shared_ptr<arrow::Table> read_parquet_file(const std::filesystem::path& path, const progress& tell);
 [[nodiscard]] std::shared_ptr<arrow::Table> read_arrow_file(const std::filesystem::path& path, const progress& tell);
 
+/// Names of the columns in one file, as it writes them; a CSV file has a header.
+[[nodiscard]] std::vector<std::string> csv_file_names(const std::filesystem::path& path, const csv_options& options);
+[[nodiscard]] std::vector<std::string> parquet_file_names(const std::filesystem::path& path);
+[[nodiscard]] std::vector<std::string> arrow_file_names(const std::filesystem::path& path);
+
 /// Does a quoted value of this CSV file contain a line break? Arrow cuts files at line breaks, which is much faster
 /// where the answer is no.
 [[nodiscard]] bool has_quoted_line_breaks(const std::filesystem::path& path, char quote);

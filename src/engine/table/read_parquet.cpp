@@ -1,5 +1,6 @@
 #include <arrow/io/file.h>
 #include <arrow/table.h>
+#include <arrow/type.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
@@ -47,6 +48,17 @@ std::shared_ptr<arrow::Table> read_groups(parquet::arrow::FileReader& reader, co
 }
 
 }  // namespace
+
+std::vector<std::string> parquet_file_names(const std::filesystem::path& path) {
+  const std::string what = fmt::format("'{}' cannot be read as Parquet", path.string());
+  try {
+    std::shared_ptr<arrow::Schema> schema;
+    require_ok(open_parquet(path, what)->GetSchema(&schema), what);
+    return schema->field_names();
+  } catch (const parquet::ParquetException& e) {
+    throw error(fmt::format("{}: {}.", what, e.what()));
+  }
+}
 
 std::shared_ptr<arrow::Table> read_parquet_file(const std::filesystem::path& path, const progress& tell) {
   const std::string what = fmt::format("'{}' cannot be read as Parquet", path.string());
