@@ -107,6 +107,7 @@ prepared database::prepare(std::string_view sql) {
 
 const catalog& database::tables() const { return state_->open.tables(); }
 const espalier::device& database::where() const { return state_->open.where(); }
+const std::vector<std::string>& database::warnings() const { return state_->open.warnings(); }
 
 prepared::prepared(std::unique_ptr<detail::prepared_state> state) : state_(std::move(state)) {}
 prepared::prepared(prepared&&) noexcept = default;

@@ -33,6 +33,7 @@ struct database_options {
   std::optional<espalier::device> where;  ///< where indexes live and work; none: the first GPU, else the CPU
   bool use_indexes = true;                ///< false: every question is answered by scans (to compare)
   bool prefer_indexes = false;            ///< true: an index answers wherever one can, whatever it costs (to test)
+  bool rebuild_damaged_indexes = true;    ///< false: a database with a damaged file of an index is refused (to verify)
 };
 
 /// Where the time of a statement went, in milliseconds.
@@ -96,6 +97,9 @@ class database {
 
   [[nodiscard]] const catalog& tables() const;
   [[nodiscard]] const espalier::device& where() const;
+  /// What was mended when the database was opened: a sentence for each index that was built anew because its file is
+  /// damaged or missing. The new file is written when the database is closed, if not before.
+  [[nodiscard]] const std::vector<std::string>& warnings() const;
 
  private:
   std::unique_ptr<detail::database_state> state_;

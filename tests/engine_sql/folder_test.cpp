@@ -1,14 +1,18 @@
 // Databases in a folder: what one process leaves is what the next one finds.
 #include <arrow/scalar.h>
 #include <arrow/table.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "engine/catalog.hpp"
 #include "engine/database.hpp"
+#include "engine/store/store.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -101,6 +105,74 @@ TEST_F(EngineFolder, AFailedStatementLeavesTheFolderAsItWas) {
   auto db = open();
   EXPECT_EQ(value(db, "SELECT count(*) FROM t"), "2");
   check_indexes(db, 1);
+}
+
+std::string file_bytes(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Nothing of a file in which one byte is another, for bytes all over it; then the file without its end, and no file.
+TEST_F(EngineFolder, ADamagedIndexIsNamedAndBuiltAnew) {
+  {
+    std::string rows = "(0, 'n0')";
+    for (int i = 1; i < 1000; ++i) rows += fmt::format(", ({0}, 'n{0}')", i);
+    auto db = open();
+    db.run_script(
+        "CREATE TABLE other (x integer); INSERT INTO other VALUES (7);"
+        "CREATE TABLE t (id integer PRIMARY KEY, s varchar); INSERT INTO t VALUES " +
+        rows + "; CREATE INDEX by_s ON t (s);");
+  }
+  const auto index_files = [&] {
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      if (entry.path().filename().string().starts_with("index-")) found.push_back(entry.path());
+    }
+    return found;
+  };
+  constexpr int ways = 12;
+  for (int way = 0; way < ways; ++way) {
+    const auto files = index_files();
+    ASSERT_EQ(files.size(), 2U);
+    const auto& file = files[static_cast<std::size_t>(way) % 2];
+    auto bytes = file_bytes(file);
+    if (way == 0) {
+      std::filesystem::remove(file);
+    } else {
+      if (way < 3) bytes.resize(bytes.size() / static_cast<std::size_t>(way) - 1);
+      if (way >= 3) bytes[bytes.size() * static_cast<std::size_t>(way - 3) / ways] ^= 4;
+      std::ofstream(file, std::ios::binary) << bytes;
+    }
+    EXPECT_EQ(verify(folder_).problems.size(), 1U) << way;
+    database_options whole{.dir = folder_, .where = device::cpu(), .rebuild_damaged_indexes = false};
+    EXPECT_THROW(database{whole}, error) << way;
+    auto db = open();
+    ASSERT_EQ(db.warnings().size(), 1U) << way;
+    EXPECT_NE(db.warnings()[0].find(file.filename().string()), std::string::npos) << db.warnings()[0];
+    EXPECT_EQ(value(db, "SELECT x FROM other"), "7");
+    EXPECT_EQ(value(db, "SELECT id FROM t WHERE s = 'n500'"), "500");
+    EXPECT_EQ(value(db, "SELECT s FROM t WHERE id = 999"), "n999");
+    check_indexes(db, 2);
+  }
+  EXPECT_TRUE(verify(folder_).problems.empty());
+  auto db = open();
+  EXPECT_TRUE(db.warnings().empty());
+  check_indexes(db, 2);
+}
+
+TEST_F(EngineFolder, DamagedRowsAreRefused) {
+  { open().run_script("CREATE TABLE t (id integer PRIMARY KEY); INSERT INTO t VALUES (1), (2);"); }
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    if (!entry.path().filename().string().starts_with("rows-")) continue;
+    const auto bytes = file_bytes(entry.path());
+    std::ofstream(entry.path(), std::ios::binary) << bytes.substr(0, bytes.size() / 2);
+    try {
+      (void)open();
+      ADD_FAILURE() << "opened";
+    } catch (const error& e) {
+      EXPECT_NE(std::string(e.what()).find(entry.path().filename().string()), std::string::npos) << e.what();
+    }
+  }
 }
 
 TEST_F(EngineFolder, CopyWritesAndReadsFiles) {

@@ -66,16 +66,20 @@ answer_format chosen_format(const query_options& options) {
 }
 
 engine::database open_database(const query_options& options, database_use use) {
-  if (use == database_use::must_exist && options.db.empty()) {
+  const bool must_exist = use != database_use::may_be_made;
+  if (must_exist && options.db.empty()) {
     throw bench::bad_arguments("Name the database's folder with --db.");
   }
-  if (use == database_use::must_exist && !std::filesystem::exists(options.db)) {
+  if (must_exist && !std::filesystem::exists(options.db)) {
     throw bench::bad_arguments(fmt::format("--db: there is no database '{}'.", options.db));
   }
   engine::database_options chosen;
   chosen.dir = options.db;
   chosen.where = chosen_device(options.device);
-  return engine::database(std::move(chosen));
+  chosen.rebuild_damaged_indexes = use != database_use::must_be_whole;
+  engine::database db(std::move(chosen));
+  for (const auto& warning : db.warnings()) fmt::print(stderr, "espalier: warning: {}\n", warning);
+  return db;
 }
 
 std::string statement_text(const std::string& file, const std::string& command) {

@@ -17,7 +17,7 @@ struct query_options {
   std::string out;
 };
 
-enum class database_use : std::uint8_t { may_be_made, must_exist };
+enum class database_use : std::uint8_t { may_be_made, must_exist, must_be_whole };
 
 /// `folder`: what --db is to this command.
 void add_database_options(CLI::App& command, query_options& options, const std::string& folder);
@@ -26,7 +26,8 @@ void add_output_options(CLI::App& command, query_options& options);
 /// --format, or without it what the ending of --out says. Throws `bad_arguments` for a format that does not exist.
 [[nodiscard]] answer_format chosen_format(const query_options& options);
 
-/// The database in --db, or one in memory. Loading shows its progress.
+/// The database in --db, or one in memory. Loading shows its progress. Damaged indexes are built anew and named on
+/// standard error, or refused where the database `must_be_whole`.
 [[nodiscard]] engine::database open_database(const query_options& options, database_use use);
 
 /// The text of FILE, of standard input for "-", or of -c.

@@ -25,7 +25,7 @@ std::string counted(std::uint64_t n, std::string_view what) {
 
 // What files say can be right and still not be an index of these rows.
 void verify_indexes(const query_options& options, engine::verify_report& report) {
-  const auto db = open_database(options, database_use::must_exist);
+  const auto db = open_database(options, database_use::must_be_whole);
   for (const auto& table : db.tables().all()) {
     for (const auto& index : table->indexes) {
       const std::string problem = index->validate();

@@ -62,18 +62,31 @@ void session::load() {
     auto entry = std::make_shared<table_entry>();
     entry->name = table.name;
     entry->version = table.rows;
-    for (const auto& index : table.indexes) {
-      auto spec = spec_from(index.name, index.spec, *table.rows);
-      if (index.sections) {
-        entry->indexes.push_back(table_index::load(table.rows, std::move(spec), index.sections, where_));
-        kept_indexes_[index.name] = store_->content_of(table.name, index.name);
-      } else {
-        entry->indexes.push_back(table_index::build(table.rows, std::move(spec), where_));
-      }
-    }
+    for (const auto& index : table.indexes) entry->indexes.push_back(loaded_or_built(table, index));
     tables_.put(std::move(entry));
   }
   store_->forget_tables();
+}
+
+// Rows say all that an index holds: a damaged file costs the time of a build, never an answer.
+std::shared_ptr<table_index> session::loaded_or_built(const loaded_table& table, const loaded_index& index) {
+  auto spec = spec_from(index.name, index.spec, *table.rows);
+  std::string problem = index.problem;
+  if (index.sections) {
+    try {
+      std::shared_ptr<table_index> loaded = table_index::load(table.rows, spec, index.sections, where_);
+      kept_indexes_[index.name] = store_->content_of(table.name, index.name);
+      return loaded;
+    } catch (const damaged_file& e) {
+      problem = e.finding();
+    }
+  }
+  if (!problem.empty()) {
+    if (!options_.rebuild_damaged_indexes) throw error(problem + ".");
+    warnings_.push_back(fmt::format("{}: the index '{}' was built anew from the rows of the table '{}'.", problem,
+                                    index.name, table.name));
+  }
+  return table_index::build(table.rows, std::move(spec), where_);
 }
 
 void session::keep(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,

@@ -19,6 +19,8 @@
 namespace espalier::engine {
 
 class store;
+struct loaded_index;
+struct loaded_table;
 
 class session {
  public:
@@ -34,6 +36,7 @@ class session {
 
   [[nodiscard]] const catalog& tables() const { return tables_; }
   [[nodiscard]] const device& where() const { return where_; }
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
   [[nodiscard]] planner_options planning() const;
 
  private:
@@ -63,6 +66,7 @@ class session {
 
   // keep.cpp
   void load();
+  std::shared_ptr<table_index> loaded_or_built(const loaded_table& table, const loaded_index& index);
   /// Writes the tables as they will be once `changed` is in place (null: none) and `removed` are gone.
   void keep(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,
             query_timings& timings);
@@ -75,6 +79,7 @@ class session {
   std::unique_ptr<store> store_;
   /// Of each index that the folder has whole: its number there. Others are built anew when the folder is opened.
   std::map<std::string, std::uint64_t> kept_indexes_;
+  std::vector<std::string> warnings_;
 };
 
 /// How long something took, added to a time in milliseconds.

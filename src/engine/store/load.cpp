@@ -2,6 +2,7 @@
 
 #include <arrow/buffer.h>
 #include <arrow/record_batch.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -43,10 +44,28 @@ loaded_index load_index(const std::filesystem::path& folder, const index_record&
   return loaded;
 }
 
+namespace {
+
+loaded_index load_index_or_note(const std::filesystem::path& folder, const index_record& index) {
+  loaded_index noted{index.name, index.spec, nullptr};
+  if (index.file && !std::filesystem::exists(folder / index.file->name)) {
+    noted.problem = fmt::format("'{}' is missing", (folder / index.file->name).string());
+    return noted;
+  }
+  try {
+    return load_index(folder, index);
+  } catch (const damaged_file& e) {
+    noted.problem = e.finding();
+  }
+  return noted;
+}
+
+}  // namespace
+
 loaded_table load_table(const std::filesystem::path& folder, const table_record& table, row_check check,
                         const progress& tell) {
   loaded_table loaded{table.name, table.about, load_rows(folder, table, check, tell), {}};
-  for (const auto& index : table.indexes) loaded.indexes.push_back(load_index(folder, index));
+  for (const auto& index : table.indexes) loaded.indexes.push_back(load_index_or_note(folder, index));
   return loaded;
 }
 

@@ -14,6 +14,7 @@ namespace espalier::engine {
 [[nodiscard]] table_version::pointer load_rows(const std::filesystem::path& folder, const table_record& table,
                                                row_check check, const progress& tell);
 [[nodiscard]] loaded_index load_index(const std::filesystem::path& folder, const index_record& index);
+/// Throws where rows cannot be read; indexes that cannot be have a `problem`.
 [[nodiscard]] loaded_table load_table(const std::filesystem::path& folder, const table_record& table, row_check check,
                                       const progress& tell);
 

@@ -32,6 +32,11 @@ inline constexpr std::size_t max_section_name = 23;
 class damaged_file : public error {
  public:
   damaged_file(const std::filesystem::path& file, std::string_view what);
+  /// Names the file and what is wrong with it, without a full stop and without advice.
+  [[nodiscard]] const std::string& finding() const noexcept { return finding_; }
+
+ private:
+  std::string finding_;
 };
 
 /// Where sections go. Names are unique within a file.

@@ -142,9 +142,10 @@ struct store::state {
         known.segments[rows.segments()[i].get()] = record.segments[i];
       }
       if (record.live) known.live[rows.live_bits().get()] = *record.live;
-      for (const auto& index : record.indexes) {
+      for (std::size_t i = 0; i < record.indexes.size(); ++i) {
+        const auto& index = record.indexes[i];
         contents[{record.name, index.name}] = ++last_content;
-        if (index.file) known.indexes[last_content] = *index.file;
+        if (loaded.back().indexes[i].sections) known.indexes[last_content] = *index.file;
       }
       held.push_back(loaded.back().rows);
     }

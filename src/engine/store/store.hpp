@@ -21,11 +21,13 @@
 
 namespace espalier::engine {
 
-/// What is read back of an index. Without sections only its definition was kept: it is built anew.
+/// What is read back of an index. Without sections it is built anew: only its definition was kept, or `problem` names
+/// its file and says why that cannot be used.
 struct loaded_index {
   std::string name;
   std::string spec;
   std::shared_ptr<const mapped_sections> sections;
+  std::string problem{};
 };
 
 struct loaded_table {
@@ -55,7 +57,8 @@ struct saved_table {
 class store {
  public:
   /// Opens the database in a folder, or makes an empty one where there is none. Throws one sentence where another
-  /// process has it open, where a file is damaged, and where the folder has files but is no database.
+  /// process has it open, where the catalog or a file of rows is damaged, and where the folder has files but is no
+  /// database. A damaged file of an index is noted with the index, as the rows are there to build it from.
   [[nodiscard]] static std::unique_ptr<store> open(const std::filesystem::path& folder,
                                                    file_layer& layer = plain_files(), const progress& tell = {});
   store(const store&) = delete;
