@@ -14,8 +14,25 @@
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
+namespace {
+
+// Columns that nobody asks for are pruned before: those that are left are used.
+void refuse_odd_columns(const loaded_node& n) {
+  std::string odd;
+  for (const int place : n.columns) {
+    const auto& field = *n.rows->schema()->field(place);
+    if (stored_type(*field.type())) continue;
+    odd += fmt::format("{}'{}' ({})", odd.empty() ? "" : ", ", field.name(), field.type()->ToString());
+  }
+  if (odd.empty()) return;
+  throw error(
+      fmt::format("{} has columns of types that cannot be used: {}; the others can be selected by name.", n.what, odd));
+}
+
+}  // namespace
 
 relation executor::loaded(const loaded_node& n) {
+  refuse_odd_columns(n);
   relation out;
   out.rows = n.rows->num_rows();
   for (std::size_t i = 0; i < n.columns.size(); ++i) out.add(n.outputs[i].id, n.rows->column(n.columns[i]));

@@ -96,7 +96,7 @@ plan_ptr binder::from_file(const ast::from_item& item, scope& names) {
   auto out = std::make_shared<loaded_node>();
   const std::string path = argument(*item.args[0]);
   try {
-    out->rows = read_table(path, *format, read_file_options(options, *format, item.position), tell_);
+    out->rows = read_table(path, *format, read_file_options(options, *format, item.position), tell_, odd_columns::kept);
   } catch (const located_error&) {
     throw;
   } catch (const error& problem) {
@@ -105,10 +105,10 @@ plan_ptr binder::from_file(const ast::from_item& item, scope& names) {
   out->what = fmt::format("{}('{}')", item.function, path);
   for (int i = 0; i < out->rows->num_columns(); ++i) {
     const auto& field = *out->rows->schema()->field(i);
-    const auto type = stored_type(*field.type());
-    if (!type) refuse(item.position, fmt::format("The column '{}' has a type that cannot be used.", field.name()));
+    // A column of a type that no table can hold is refused when it is read, and not where nobody asks for it.
+    const auto type = stored_type(*field.type()).value_or(column_type{type_id::varchar});
     out->columns.push_back(i);
-    out->outputs.push_back({new_column(), field.name(), *type});
+    out->outputs.push_back({new_column(), field.name(), type});
   }
   add_names(*out, item.alias.empty() ? item.function : item.alias, item.column_aliases, item.position, names);
   return out;

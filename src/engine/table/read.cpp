@@ -152,6 +152,20 @@ std::vector<column> agreed_columns(const table_list& tables, const std::vector<s
   return columns;
 }
 
+// Splits off what no table can hold; columns come back to their places in `with_odd`.
+struct split_columns {
+  std::vector<int> usable, odd;
+
+  explicit split_columns(const arrow::Schema& schema) {
+    for (int i = 0; i < schema.num_fields(); ++i) (loaded_type(*schema.field(i)->type()) ? usable : odd).push_back(i);
+  }
+
+  std::shared_ptr<arrow::Table> with_odd(const arrow::Table& all, std::shared_ptr<arrow::Table> loaded) const {
+    for (const int i : odd) loaded = value_of(loaded->AddColumn(i, all.field(i), all.column(i)), "Columns differ");
+    return loaded;
+  }
+};
+
 }  // namespace
 
 std::optional<file_format> format_from_name(std::string_view name) {
@@ -201,7 +215,7 @@ std::vector<std::filesystem::path> matching_files(const std::string& path_or_glo
 }
 
 std::shared_ptr<arrow::Table> read_table(const std::string& path_or_glob, file_format format,
-                                         const csv_options& options, const progress& tell) {
+                                         const csv_options& options, const progress& tell, odd_columns odd) {
   const auto paths = matching_files(path_or_glob);
   arrow_types given;
   for (const auto& [name, type] : options.types) given[name] = arrow_type(type);
@@ -216,9 +230,16 @@ std::shared_ptr<arrow::Table> read_table(const std::string& path_or_glob, file_f
     }
   }
   if (format == file_format::csv) read_differing_files_again(tables, paths, options, tell);
+  const split_columns split(*tables.front()->schema());
+  const bool keeps_odd = odd == odd_columns::kept && !split.odd.empty() && !split.usable.empty();
+  const table_list all = keeps_odd ? tables : table_list();
+  if (keeps_odd) {
+    for (auto& table : tables) table = value_of(table->SelectColumns(split.usable), "Columns differ");
+  }
   const auto columns = agreed_columns(tables, paths);
   for (std::size_t i = 0; i < tables.size(); ++i) {
     tables[i] = converted(tables[i], columns);
+    if (keeps_odd) tables[i] = split.with_odd(*all[i], tables[i]);
     if (format == file_format::parquet) require_utf8(*tables[i], paths[i]);
   }
   return value_of(arrow::ConcatenateTables(tables), fmt::format("'{}' cannot be read", path_or_glob));

@@ -37,9 +37,16 @@ struct csv_options {
 /// the meaning of the next character away. The name of a file that exists is itself. Throws where nothing matches.
 [[nodiscard]] std::vector<std::filesystem::path> matching_files(const std::string& path_or_glob);
 
+/// Columns of types that no table can hold.
+enum class odd_columns : std::uint8_t {
+  refused,
+  kept  ///< as they are, for questions that do not use them; some other column there must be
+};
+
 /// Everything in the files, which must agree in their columns, in stored types. Uses all cores. Throws one sentence
 /// that names the file.
 [[nodiscard]] std::shared_ptr<arrow::Table> read_table(const std::string& path_or_glob, file_format format,
-                                                       const csv_options& options = {}, const progress& tell = {});
+                                                       const csv_options& options = {}, const progress& tell = {},
+                                                       odd_columns odd = odd_columns::refused);
 
 }  // namespace espalier::engine
