@@ -66,8 +66,8 @@ relation beside_nearest(const as_of_node& n, const relation& left, const relatio
     pairs.left.push_back(static_cast<std::int64_t>(i));
     pairs.right.push_back(nearest[i]);
   }
-  return finish_join(n.keep_unmatched ? join_type::left : join_type::inner, n.tolerance, left, right, std::move(pairs),
-                     values);
+  return finish_join(n.keep_unmatched ? join_type::left : join_type::inner, n.outputs, n.tolerance, left, right,
+                     std::move(pairs), values);
 }
 
 }  // namespace

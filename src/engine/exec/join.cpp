@@ -110,23 +110,79 @@ row_bands bands_of(const ordered_groups& ordered, const std::vector<std::uint32_
   return out;
 }
 
-void write_bands(const row_bands& bands, const ordered_groups& ordered, std::vector<std::int64_t>& band_rows,
-                 std::vector<std::int64_t>& value_rows) {
-  std::vector<std::size_t> offsets(bands.begin.size() + 1, 0);
-  for (std::size_t row = 0; row < bands.begin.size(); ++row) {
-    offsets[row + 1] = offsets[row] + (bands.end[row] - bands.begin[row]);
+// Bands of the rows [first, last).
+void write_bands(const row_bands& bands, std::size_t first, std::size_t last, const ordered_groups& ordered,
+                 std::vector<std::int64_t>& band_rows, std::vector<std::int64_t>& value_rows) {
+  std::vector<std::size_t> offsets(last - first + 1, 0);
+  for (std::size_t row = first; row < last; ++row) {
+    offsets[row - first + 1] = offsets[row - first] + (bands.end[row] - bands.begin[row]);
   }
   band_rows.resize(offsets.back());
   value_rows.resize(offsets.back());
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, bands.begin.size(), bands_at_once), [&](const auto& piece) {
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(first, last, bands_at_once), [&](const auto& piece) {
     for (std::size_t row = piece.begin(); row < piece.end(); ++row) {
-      std::size_t to = offsets[row];
+      std::size_t to = offsets[row - first];
       for (auto place = bands.begin[row]; place < bands.end[row]; ++place, ++to) {
         band_rows[to] = static_cast<std::int64_t>(row);
         value_rows[to] = ordered.row_at(place);
       }
     }
   });
+}
+
+constexpr std::size_t pairs_at_once = std::size_t{1} << 22;
+
+// Pairs come in blocks of about pairs_at_once; what is kept of them is what the answer needs.
+class passing_pairs {
+ public:
+  passing_pairs(const join_node& n, const relation& left, const relation& right, const evaluation& values)
+      : n_(n), left_(left), right_(right), values_(values) {}
+
+  // Whoever wants neither columns nor conditions needs no pairs.
+  bool can_count() const { return is_counted() && n_.residual.empty(); }
+  void count(std::size_t pairs) { counted_ += pairs; }
+
+  void add(row_pairs block) {
+    keep_pairs_that_pass(n_.residual, left_, right_, block, values_);
+    if (is_counted()) return count(block.left.size());
+    const bool any_is_enough = n_.type == join_type::semi || n_.type == join_type::anti;
+    for (std::size_t i = 0; i < block.left.size(); ++i) {
+      if (any_is_enough && !pairs_.left.empty() && pairs_.left.back() == block.left[i]) continue;
+      pairs_.left.push_back(block.left[i]);
+      pairs_.right.push_back(block.right[i]);
+    }
+  }
+
+  relation finish() {
+    if (!is_counted()) return finish_join(n_.type, n_.outputs, {}, left_, right_, std::move(pairs_), values_);
+    relation out;
+    out.rows = static_cast<std::int64_t>(counted_);
+    return out;
+  }
+
+ private:
+  bool is_counted() const { return n_.type == join_type::inner && n_.outputs.empty(); }
+
+  const join_node& n_;
+  const relation& left_;
+  const relation& right_;
+  const evaluation& values_;
+  row_pairs pairs_;
+  std::size_t counted_ = 0;
+};
+
+// Every row of [first, last) with each of the other side.
+row_pairs all_pairs(std::int64_t first, std::int64_t last, std::int64_t others) {
+  row_pairs out;
+  out.left.reserve(static_cast<std::size_t>((last - first) * others));
+  out.right.reserve(static_cast<std::size_t>((last - first) * others));
+  for (std::int64_t l = first; l < last; ++l) {
+    for (std::int64_t r = 0; r < others; ++r) {
+      out.left.push_back(l);
+      out.right.push_back(r);
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -153,7 +209,7 @@ relation executor::hash_join(join_node& n) {
   const auto right = node(*n.inputs[1]);
   auto pairs = equal_pairs(left_keys(n.equal, left, values_), right_keys(n.equal, right, values_), n.build_left);
   n.statistics.bytes += pairs.left.size() * 2 * sizeof(std::int64_t);
-  return finish_join(n.type, n.residual, left, right, std::move(pairs), values_);
+  return finish_join(n.type, n.outputs, n.residual, left, right, std::move(pairs), values_);
 }
 
 relation executor::loop_join(join_node& n) {
@@ -164,16 +220,17 @@ relation executor::loop_join(join_node& n) {
     refuse(n.residual.empty() ? -1 : n.residual[0]->position,
            "This join would compare more than 268 million pairs of rows; give it an equality, a range or fewer rows.");
   }
-  row_pairs pairs;
-  pairs.left.reserve(static_cast<std::size_t>(left.rows * right.rows));
-  pairs.right.reserve(static_cast<std::size_t>(left.rows * right.rows));
-  for (std::int64_t l = 0; l < left.rows; ++l) {
-    for (std::int64_t r = 0; r < right.rows; ++r) {
-      pairs.left.push_back(l);
-      pairs.right.push_back(r);
-    }
+  passing_pairs passing(n, left, right, values_);
+  if (passing.can_count()) {
+    passing.count(static_cast<std::size_t>(left.rows * right.rows));
+    return passing.finish();
   }
-  return finish_join(n.type, n.residual, left, right, std::move(pairs), values_);
+  const auto at_once =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(pairs_at_once) / std::max<std::int64_t>(1, right.rows));
+  for (std::int64_t first = 0; first < left.rows; first += at_once) {
+    passing.add(all_pairs(first, std::min(first + at_once, left.rows), right.rows));
+  }
+  return passing.finish();
 }
 
 // The right side is a plain scan with an index: asked once, for all rows of the left side. Conditions of that scan are
@@ -202,7 +259,7 @@ relation executor::lookup_join(join_node& n) {
   scan.statistics.ran = true;
   scan.statistics.rows += found.rows.size();
   auto pairs = pairs_of_lists(found);
-  return finish_join(n.type, n.residual, left, right, std::move(pairs), values_);
+  return finish_join(n.type, n.outputs, n.residual, left, right, std::move(pairs), values_);
 }
 
 relation executor::merge_join(join_node& n) {
@@ -217,7 +274,7 @@ relation executor::merge_join(join_node& n) {
   const auto right = ordered(*n.inputs[1], *n.right_index);
   auto pairs = merged_pairs(ordered_codes(*values_.column(n.equal[0].first, left)),
                             ordered_codes(*values_.column(n.equal[0].second, right)));
-  return finish_join(n.type, n.residual, left, right, std::move(pairs), values_);
+  return finish_join(n.type, n.outputs, n.residual, left, right, std::move(pairs), values_);
 }
 
 // The side of the value is sorted; for each row of the other side two searches give its band.
@@ -239,11 +296,23 @@ relation executor::band_join(join_node& n) {
   const auto hi = codes(n.band_hi);
   const auto bands = bands_of(ordered, groups, {n.band_lo ? &lo : nullptr, !n.band_lo_inclusive},
                               {n.band_hi ? &hi : nullptr, n.band_hi_inclusive});
-  row_pairs pairs;
-  auto& band_rows = value_right ? pairs.left : pairs.right;
-  auto& value_rows = value_right ? pairs.right : pairs.left;
-  write_bands(bands, ordered, band_rows, value_rows);
-  return finish_join(n.type, n.residual, left, right, std::move(pairs), values_);
+  passing_pairs passing(n, left, right, values_);
+  for (std::size_t first = 0, last = 0; first < rows; first = last) {
+    std::size_t found = 0;
+    while (last < rows && found < pairs_at_once) {
+      found += bands.end[last] - bands.begin[last];
+      ++last;
+    }
+    if (passing.can_count()) {
+      passing.count(found);
+      continue;
+    }
+    row_pairs block;
+    write_bands(bands, first, last, ordered, value_right ? block.left : block.right,
+                value_right ? block.right : block.left);
+    passing.add(std::move(block));
+  }
+  return passing.finish();
 }
 
 }  // namespace espalier::engine

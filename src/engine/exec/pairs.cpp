@@ -17,6 +17,22 @@ relation only(const relation& from, const std::set<column_id>& wanted) {
   return out;
 }
 
+std::vector<std::uint8_t> seen_rows(const std::vector<std::int64_t>& rows, std::int64_t count) {
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(count), 0);
+  for (const auto row : rows) out[static_cast<std::size_t>(row)] = 1;
+  return out;
+}
+
+std::vector<std::int64_t> rows_where(const std::vector<std::uint8_t>& seen, std::uint8_t wanted) {
+  std::vector<std::int64_t> out;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i] == wanted) out.push_back(static_cast<std::int64_t>(i));
+  }
+  return out;
+}
+
+}  // namespace
+
 void keep_pairs_that_pass(const std::vector<bound_ptr>& residual, const relation& left, const relation& right,
                           row_pairs& pairs, const evaluation& values) {
   if (residual.empty() || pairs.left.empty()) return;
@@ -38,30 +54,19 @@ void keep_pairs_that_pass(const std::vector<bound_ptr>& residual, const relation
   pairs.right.resize(kept);
 }
 
-std::vector<std::uint8_t> seen_rows(const std::vector<std::int64_t>& rows, std::int64_t count) {
-  std::vector<std::uint8_t> out(static_cast<std::size_t>(count), 0);
-  for (const auto row : rows) out[static_cast<std::size_t>(row)] = 1;
-  return out;
-}
-
-std::vector<std::int64_t> rows_where(const std::vector<std::uint8_t>& seen, std::uint8_t wanted) {
-  std::vector<std::int64_t> out;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (seen[i] == wanted) out.push_back(static_cast<std::int64_t>(i));
-  }
-  return out;
-}
-
-}  // namespace
-
-relation finish_join(join_type type, const std::vector<bound_ptr>& residual, const relation& left,
-                     const relation& right, row_pairs pairs, const evaluation& values) {
+relation finish_join(join_type type, const std::vector<output_column>& outputs, const std::vector<bound_ptr>& residual,
+                     const relation& left, const relation& right, row_pairs pairs, const evaluation& values) {
   keep_pairs_that_pass(residual, left, right, pairs, values);
+  std::set<column_id> wanted;
+  for (const auto& output : outputs) wanted.insert(output.id);
   if (type == join_type::semi || type == join_type::anti) {
-    return take_rows(left, rows_where(seen_rows(pairs.left, left.rows), type == join_type::semi ? 1 : 0));
+    const auto rows = rows_where(seen_rows(pairs.left, left.rows), type == join_type::semi ? 1 : 0);
+    auto out = take_rows(only(left, wanted), rows);
+    out.rows = static_cast<std::int64_t>(rows.size());
+    return out;
   }
   if (type == join_type::inner) {
-    auto out = beside(take_rows(left, pairs.left), take_rows(right, pairs.right));
+    auto out = beside(take_rows(only(left, wanted), pairs.left), take_rows(only(right, wanted), pairs.right));
     out.rows = static_cast<std::int64_t>(pairs.left.size());
     return out;
   }
@@ -75,7 +80,8 @@ relation finish_join(join_type type, const std::vector<bound_ptr>& residual, con
     pairs.left.push_back(null_row);
     pairs.right.push_back(row);
   }
-  auto out = beside(take_rows_or_null(left, pairs.left), take_rows_or_null(right, pairs.right));
+  auto out =
+      beside(take_rows_or_null(only(left, wanted), pairs.left), take_rows_or_null(only(right, wanted), pairs.right));
   out.rows = static_cast<std::int64_t>(pairs.left.size());
   return out;
 }

@@ -15,10 +15,15 @@ struct row_pairs {
   std::vector<std::int64_t> left, right;
 };
 
+/// Keeps the pairs for which all conditions hold.
+void keep_pairs_that_pass(const std::vector<bound_ptr>& residual, const relation& left, const relation& right,
+                          row_pairs& pairs, const evaluation& values);
+
 /// The answer of the join: `residual` conditions are checked, then rows of the left side (and of the right one, for
-/// full joins) that met nobody are added or dropped as the type says.
-[[nodiscard]] relation finish_join(join_type type, const std::vector<bound_ptr>& residual, const relation& left,
-                                   const relation& right, row_pairs pairs, const evaluation& values);
+/// full joins) that met nobody are added or dropped as the type says. It has the columns of `outputs`.
+[[nodiscard]] relation finish_join(join_type type, const std::vector<output_column>& outputs,
+                                   const std::vector<bound_ptr>& residual, const relation& left, const relation& right,
+                                   row_pairs pairs, const evaluation& values);
 
 /// Pairs whose keys are equal; NULLs meet nobody. `build_left`: the table is made of the left side's keys.
 [[nodiscard]] row_pairs equal_pairs(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& left,
