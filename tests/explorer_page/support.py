@@ -123,6 +123,12 @@ class PageTest(unittest.TestCase):
         """Waits until the page shows what it was last asked for."""
         self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
+    def shows(self, selector, count):
+        """Waits until the page has that many of them."""
+        self.page.wait_for_function(
+            "([selector, count]) => document.querySelectorAll(selector).length === count", arg=[selector, count]
+        )
+
     def link(self):
         """The fragment of the address, once it says what the page shows."""
         self.page.wait_for_function("() => location.hash === espalier.address()")
