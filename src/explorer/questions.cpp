@@ -68,21 +68,9 @@ std::optional<trace_name> child_towards(const trace_node_state& node, std::uint6
 
 /// Keys or children that a node has room for.
 double capacity_of(const trace_header& header, const trace_node_state& n) {
-  switch (n.kind) {
-    case trace_node_kind::plain:
-      if (header.is_linked() || n.level == 0) return header.slots;
-      return n.level == 1 ? 23 : static_cast<double>(n.keys.size());  // lines of a group; the table
-    case trace_node_kind::node4:
-      return 4;
-    case trace_node_kind::node16:
-      return 16;
-    case trace_node_kind::node48:
-      return 48;
-    case trace_node_kind::node256:
-      return 256;
-    default:
-      return 1;
-  }
+  if (n.kind != trace_node_kind::plain) return static_cast<double>(room_of(n.kind));
+  if (header.is_linked() || n.level == 0) return header.slots;
+  return n.level == 1 ? 23 : static_cast<double>(n.keys.size());  // lines of a group; the table
 }
 
 /// Where the chain of a dead leaf ends.

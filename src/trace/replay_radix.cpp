@@ -33,21 +33,6 @@ std::uint64_t byte_at(const std::string& digits, std::size_t at) {
 }
 std::size_t digits_between(std::uint32_t above, std::uint32_t below) { return 2 * std::size_t{above - below - 1}; }
 
-std::size_t room_of(trace_node_kind kind) {
-  switch (kind) {
-    case trace_node_kind::node4:
-      return 4;
-    case trace_node_kind::node16:
-      return 16;
-    case trace_node_kind::node48:
-      return 48;
-    case trace_node_kind::node256:
-      return 256;
-    default:
-      return 1;
-  }
-}
-
 }  // namespace
 
 void trace_replay::rename(const trace_event& e) {

@@ -31,6 +31,22 @@ struct trace_name_hash {
 /// What a node of a radix tree is.
 enum class trace_node_kind : std::uint8_t { plain, node4, node16, node48, node256, leaf, root };
 
+/// Children that a node of a radix tree has room for, or the keys of its leaf.
+[[nodiscard]] inline std::size_t room_of(trace_node_kind kind) {
+  switch (kind) {
+    case trace_node_kind::node4:
+      return 4;
+    case trace_node_kind::node16:
+      return 16;
+    case trace_node_kind::node48:
+      return 48;
+    case trace_node_kind::node256:
+      return 256;
+    default:
+      return 1;
+  }
+}
+
 /// One node. Its right neighbour is of the same level.
 struct trace_node_state {
   static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
