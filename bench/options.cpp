@@ -119,7 +119,6 @@ constexpr std::array index_options{
     index_option{"pages", &raw_options::pages, {false, false, false, true}},
     index_option{"way", &raw_options::way, {false, false, false, true}},
     index_option{"device-memory", &raw_options::device_memory, {false, false, false, true}},
-    index_option{"trace", &raw_options::trace, {false, true, false, false}},
     index_option{"leaf-cache", &raw_options::leaf_cache, {false, false, false, true}},
     index_option{"window", &raw_options::window, {false, false, false, true}},
     index_option{"host-memory", &raw_options::host_memory, {false, false, false, true}},

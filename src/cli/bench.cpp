@@ -10,19 +10,20 @@
 #include <set>
 #include <string>
 
-#include "bench/blink_trace.hpp"
 #include "bench/btree_suite.hpp"
 #include "bench/byte_generators.hpp"
 #include "bench/cuart_figures.hpp"
 #include "bench/cuart_suite.hpp"
 #include "bench/hb_figures.hpp"
 #include "bench/hb_suite.hpp"
+#include "bench/index_trace.hpp"
 #include "bench/options.hpp"
 #ifdef ESPALIER_HAS_ENGINE
 #include "bench/query/query_suite.hpp"
 #endif
 #include "bench/row.hpp"
 #include "bench/runner.hpp"
+#include "bench/traced_work.hpp"
 #include "cli/commands.hpp"
 
 namespace espalier::cli {
@@ -145,12 +146,20 @@ void add_blink_options(CLI::App& c, bench::raw_options& o) {
                    " (hybrid: list; blink: not normal, gamma); default: zipf for ycsb, else uniform");
   c.add_option("--fill", o.fill,
                "blink, hybrid of regular layout: share of a leaf that a build fills, 0.25 to 1; default: 0.75");
+}
+
+void add_trace_option(CLI::App& c, bench::raw_options& o) {
+  using bench::index_kind;
   c.add_option(
       "--trace", o.trace,
-      fmt::format("blink: also write a trace to this file, for espalier explore: the first shape and size, once "
-                  "more and apart from the timed runs, with u64 keys, at most {} in the tree and {} of each "
-                  "operation; 8 or 12 slots",
-                  bench::most_traced_keys, bench::most_traced_operations));
+      fmt::format(
+          "Also write a trace to this file, for espalier explore: the first shape and size, once more and apart from "
+          "the timed runs, with 64-bit keys, at most {} in the tree and {} of each operation. blink, with 8 or 12 "
+          "slots: {}. radix, with data uniform or sequential in keys of 8 bytes: {}. hybrid, its part in host memory "
+          "by CPU threads: {}; of implicit layout and static, on a CPU: {}",
+          bench::most_traced_keys, bench::most_traced_operations, bench::traced_operations(index_kind::blink, true),
+          bench::traced_operations(index_kind::radix, true), bench::traced_operations(index_kind::hybrid, true),
+          bench::traced_operations(index_kind::static_tree, false)));
 }
 
 void add_radix_options(CLI::App& c, bench::raw_options& o) {
@@ -310,7 +319,7 @@ int run(const bench::raw_options& raw, const std::string& command_line) {
   what.command = command_line;
   // Recorded before any file is opened: a tree that cannot be traced leaves none behind.
   std::optional<recorded_trace> trace;
-  if (!raw.trace.empty()) trace = bench::record_blink_trace(what);
+  if (!raw.trace.empty()) trace = bench::record_trace(what);
   // Opened first: a path that cannot be written must not cost an hour of measuring.
   std::ofstream file;
   if (!raw.out.empty()) {
@@ -339,6 +348,7 @@ void add_bench(CLI::App& app, action& chosen, const std::string& command_line) {
   add_blink_options(*command, *options);
   add_radix_options(*command, *options);
   add_hybrid_options(*command, *options);
+  add_trace_option(*command, *options);
   add_suite_options(*command, *options);
   command->callback([&chosen, command, options, command_line] {
     check_suite_options(*command, *options);

@@ -30,7 +30,7 @@ TEST_F(explore_cli, bad_arguments_get_one_sentence_and_exit_code_2) {
   expect_refused("explore --port 70000 --no-open", "--port");
   expect_refused("explore --device tpu --no-open", "tpu");
   expect_refused("explore --trace a --trace b --trace c --no-open", "two");
-  expect_refused("bench --index static --trace x", "--trace");
+  expect_refused("bench --suite cuart --trace x", "--trace");
 }
 
 TEST_F(explore_cli, a_bad_trace_gets_one_sentence_with_its_line) {
