@@ -2,7 +2,7 @@
 #include "explorer/live_blink.hpp"
 
 #include "explorer/live_blink_cuda.hpp"
-#include "explorer/threads.hpp"
+#include "trace/team_threads.hpp"
 
 namespace espalier::explorer {
 
@@ -18,7 +18,7 @@ std::unique_ptr<live_tree> make_live_blink(const device& where, const live_reque
   } else
 #endif
   {
-    made = make_live_blink_on<thread_launcher>(where, r);
+    made = make_live_blink_on<detail::thread_launcher>(where, r);
   }
   if (made == nullptr) {
     throw error("no B-link tree with protocol " + r.protocol + ", upper levels " + r.upper + " and " +

@@ -1,25 +1,57 @@
-// live_radix.cpp - traced threads of a CPU. Twin: live_radix_cuda.cu.
-#include "explorer/live_radix.hpp"
+// live_radix.cpp - a radix tree of 64-bit numbers as byte strings: the library's own, asked for traced calls.
+#include <memory>
+#include <string>
 
-#include "explorer/live_radix_cuda.hpp"
-#include "explorer/threads.hpp"
-#include "radix_tree/cpu_context.hpp"
+#include "espalier/core/byte_key.hpp"
+#include "espalier/trace/radix_trace.hpp"
+#include "explorer/live_tree.hpp"
 
 namespace espalier::explorer {
 
 namespace {
 
-struct radix_threads : thread_launcher {
-  using context = detail::radix_cpu_context;
+using numbers_span = std::span<const std::uint64_t>;
+
+keys_of_bytes number_keys(numbers_span numbers) {
+  keys_of_bytes::memory keys;
+  keys.length = 8;
+  keys.bytes.reserve(8 * numbers.size());
+  for (const std::uint64_t k : numbers) keys.bytes += byte_key(k);
+  return keys_of_bytes(std::move(keys));
+}
+
+class live_radix final : public live_tree {
+ public:
+  live_radix(const device& where, numbers_span keys)
+      : tree_(radix_tree<std::uint64_t>::build(number_keys(keys), keys, {}, where)) {}
+
+  [[nodiscard]] trace_header header() const override { return detail::radix_trace_header(tree_.untyped()); }
+  [[nodiscard]] trace_state state() const override { return tree_.state(); }
+  [[nodiscard]] std::string dump() const override { return tree_.dump_json(); }
+  [[nodiscard]] bool changes() const override { return true; }
+  [[nodiscard]] const device& where() const override { return tree_.where(); }
+  bool maintain() override { return false; }
+
+  live_outcome run(const live_call& call, const trace_ring& ring) override {
+    const detail::radix_traced_outcome told =
+        tree_.untyped().run_traced({call.op, number_keys(call.keys).raw(), call.keys.data(), call.to, call.workers,
+                                    ring, live_outcome::most_found});
+    live_outcome outcome;
+    outcome.done = told.done;
+    outcome.unchanged = told.unchanged;
+    outcome.count = told.count;
+    outcome.found = told.found;
+    return outcome;
+  }
+
+ private:
+  radix_tree<std::uint64_t> tree_;
 };
 
 }  // namespace
 
 std::unique_ptr<live_tree> make_live_radix(const device& where, const live_request& request) {
-#ifdef ESPALIER_HAS_CUDA
-  if (where.kind() == device_kind::cuda) return make_live_radix_cuda(where, request);
-#endif
-  return std::make_unique<live_radix<radix_threads>>(where, request.keys);
+  return std::make_unique<live_radix>(where, request.keys);
 }
 
 }  // namespace espalier::explorer

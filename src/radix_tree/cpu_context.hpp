@@ -3,7 +3,9 @@
 
 #include "espalier/radix_tree/run.hpp"
 #include "espalier/team/scalar_team.hpp"
+#include "radix_tree/traced.hpp"
 #include "static_tree/cpu_context.hpp"
+#include "trace/team_threads.hpp"
 
 namespace espalier::detail {
 
@@ -11,10 +13,21 @@ class radix_cpu_context : public cpu_context {
  public:
   using cpu_context::cpu_context;
 
+  radix_noting noting;  ///< of changes
+
   /// for_each() of bodies that take a microsecond each.
   template <class Body>
   void for_each_change(std::size_t n, const Body& body) {
+    if constexpr (Body::has_hooks) {
+      if (noting.workers != 0)
+        return run_teams(noting.workers, note_changes<Body>{body, noting.ring, noting.op, n, noting.workers});
+    }
     cpu_backend(where()).for_each(n, body, 32);
+  }
+  /// work(team, w) for each w below `teams`.
+  template <class Work>
+  void run_teams(unsigned teams, const Work& work) {
+    thread_launcher::run(where(), order(), teams, work);
   }
   template <template <unsigned> class Job, unsigned V>
   void ask(const Job<V>& job, std::size_t n) {

@@ -3,6 +3,7 @@
 
 #include "espalier/radix_tree/run.hpp"
 #include "espalier/team/tile.cuh"
+#include "radix_tree/traced.hpp"
 #include "static_tree/cuda_context.cuh"
 
 namespace espalier::detail {
@@ -20,9 +21,21 @@ class radix_cuda_context : public cuda_context {
  public:
   using cuda_context::cuda_context;
 
+  radix_noting noting;  ///< of changes
+
   template <class Body>
   void for_each_change(std::size_t n, const Body& body) {
+    if constexpr (Body::has_hooks) {
+      if (noting.workers != 0)
+        return run_teams(noting.workers, note_changes<Body>{body, noting.ring, noting.op, n, noting.workers});
+    }
     for_each(n, body);
+  }
+  /// work(team, w) for each w below `teams`.
+  template <class Work>
+  void run_teams(unsigned teams, const Work& work) {
+    cuda_backend(where()).for_each_team<tile<1>>(order(), teams, work);
+    order().synchronize();
   }
   template <template <unsigned> class Job, unsigned V>
   void ask(const Job<V>& job, std::size_t n) {

@@ -13,6 +13,7 @@
 #include "espalier/radix_tree/change.hpp"
 #include "radix_tree/parts.hpp"
 #include "radix_tree/storage.hpp"
+#include "radix_tree/traced.hpp"
 #include "radix_tree/workshop.hpp"
 
 namespace espalier::detail {
@@ -26,6 +27,8 @@ struct listed_keys_of {
 /// Listed element j comes in by leaf links[j]; refused ones are listed again.
 template <unsigned V>
 struct insert_listed {
+  static constexpr bool has_hooks = V == traced_value_slot;
+
   radix_view<V> tree;
   radix_root* root;
   radix_pools pools;
@@ -50,6 +53,8 @@ struct insert_listed {
 };
 template <unsigned V>
 struct erase_listed {
+  static constexpr bool has_hooks = V == traced_value_slot;
+
   radix_view<V> tree;
   radix_root* root;
   radix_pools pools;

@@ -18,9 +18,12 @@
 #include "radix_tree/beside.hpp"
 #include "radix_tree/build.hpp"
 #include "radix_tree/confirm.hpp"
+#include "radix_tree/dump.hpp"
+#include "radix_tree/image.hpp"
 #include "radix_tree/list.hpp"
 #include "radix_tree/storage.hpp"
 #include "radix_tree/summary.hpp"
+#include "radix_tree/traced_calls.hpp"
 #include "radix_tree/validate.hpp"
 #include "radix_tree/write.hpp"
 
@@ -118,35 +121,8 @@ class radix_index_on final : public radix_index {
     validation result;
     const stream order = where_.default_stream();
     ask_by_rank(execution{order, true}, 1, [&](Context& context) {
-      radix_view<V> copy = tree_.view;
-      auto node4 = host(context, tree_.node4);
-      auto node16 = host(context, tree_.node16);
-      auto node48 = host(context, tree_.node48);
-      auto node256 = host(context, tree_.node256);
-      const auto heap = host(context, tree_.heap);
-      const auto cells = host(context, tree_.cells), links = host(context, tree_.order);
-      std::vector<std::uint64_t> leaves[leaf_classes];
-      std::vector<std::uint32_t> ranks[leaf_classes];
-      radix_counts counts{};
-      std::copy(std::begin(tree_.node_counts), std::end(tree_.node_counts), counts.nodes);
-      std::copy(std::begin(tree_.node_dead), std::end(tree_.node_dead), counts.dead_nodes);
-      std::copy(std::begin(tree_.leaf_dead), std::end(tree_.leaf_dead), counts.dead_leaves);
-      for (unsigned c = 0; c < leaf_classes; ++c) {
-        counts.leaves[c] = tree_.leaf_counts[c];
-        leaves[c] = host<std::uint64_t>(context, tree_.leaves[c].data(), tree_.leaves[c].bytes());
-        ranks[c] = host(context, tree_.ranks[c]);
-        copy.leaves[c] = reinterpret_cast<std::byte*>(leaves[c].data());
-        copy.ranks[c] = tree_.view.ranks[c] == nullptr ? nullptr : ranks[c].data();
-      }
-      if constexpr (Context::on_gpu) order.synchronize();
-      copy.node4 = node4.data();
-      copy.node16 = node16.data();
-      copy.node48 = node48.data();
-      copy.node256 = node256.data();
-      copy.heap = heap.data();
-      copy.cells = cells.data();
-      copy.order = tree_.view.order == nullptr ? nullptr : links.data();
-      result = validate_radix(copy, counts);
+      const radix_image<V> image(context, tree_);
+      result = validate_radix(image.view, image.counts);
     });
     if (result.ok && twin_) {
       result = twin_->tree().validate();
@@ -154,6 +130,22 @@ class radix_index_on final : public radix_index {
         result = {false, "the tree of long keys beside this one does not have as many"};
     }
     return result;
+  }
+  [[nodiscard]] std::string dump(bool graphviz) const override {
+    std::string text;
+    ask({where_.default_stream(), true}, 1, [&](Context& context) {
+      const radix_image<V> image(context, tree_);
+      text = graphviz ? radix_graphviz(image.view) : radix_json(image.view, image.root_info);
+    });
+    return text;
+  }
+  [[nodiscard]] trace_state state() const override {
+    trace_state now;
+    ask({where_.default_stream(), true}, 1, [&](Context& context) {
+      const radix_image<V> image(context, tree_);
+      now = radix_state(image.view, image.root_info);
+    });
+    return now;
   }
 
   void find(const byte_keys& keys, void* values, std::uint8_t* found, const execution& ex) const override {
@@ -263,6 +255,25 @@ class radix_index_on final : public radix_index {
         if (mask != done) context.copy(done, mask, keys.n);
       });
     });
+  }
+  radix_traced_outcome run_traced(const radix_traced_call& call) override {
+    if constexpr (V != traced_value_slot) {
+      throw error("radix_tree: calls are traced in trees with values of 8 bytes: give this one such values.");
+    } else {
+      radix_traced_outcome outcome;
+      if (call.keys.n == 0) return outcome;
+      const stream order = where_.default_stream();
+      execute<Context>(where_, execution{order, true}, [&] {
+        alone_now(order, [&](Context& context) {
+          const keys_in in(context, call.keys, true);
+          const input in_values(context, call.values, call.keys.n * elements_.value_bytes);
+          tree_.tie(order);
+          summaries_.forget(order);
+          outcome = traced_caller<Context, V>(context, tree_, elements_, options_)(call, in.batch(), in_values.data());
+        });
+      });
+      return outcome;
+    }
   }
   void longest_prefix(const byte_keys& keys, std::uint32_t* lengths, void* values, std::uint8_t* found,
                       const execution& ex) const override {
@@ -383,16 +394,6 @@ class radix_index_on final : public radix_index {
       for (const std::uint64_t count : counts.span()) leaves += count;
       return summaries_.may_walk(leaves, tree_.view.size);
     }
-  }
-  template <class T>
-  [[nodiscard]] static std::vector<T> host(Context& context, const void* from, std::size_t bytes) {
-    std::vector<T> to(bytes / sizeof(T));
-    if (bytes != 0) context.copy(to.data(), from, bytes);
-    return to;
-  }
-  template <class T>
-  [[nodiscard]] static std::vector<T> host(Context& context, const buffer<T>& b) {
-    return host<T>(context, b.data(), b.bytes());
   }
 
   device where_;

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "trace/radix_calls.hpp"
 #include "trace/radix_run.hpp"
 #include "trace/traced.hpp"
 
@@ -64,6 +65,13 @@ TEST(RadixTraceOnGpu, IsReplayedExactly) {
   (void)run.run(trace_op::insert, {1, 2, 3});
   EXPECT_GT(run.kinds()[trace_kind::kind], 0u);
   expect_retold(run);
+}
+
+TEST(RadixTraceOnGpu, ThroughTheLibrarysOwnCalls) {
+  const auto gpu = some_gpu();
+  if (!gpu) GTEST_SKIP() << "there is no GPU";
+  expect_traced_calls(*gpu, 1);
+  expect_traced_calls(*gpu, 64);
 }
 
 INSTANTIATE_TEST_SUITE_P(, TraceOnGpu, testing::ValuesIn(gpu_shapes), traced_shape_name);

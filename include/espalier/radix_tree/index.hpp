@@ -5,10 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "espalier/radix_tree/key.hpp"
 #include "espalier/radix_tree/options.hpp"
 #include "espalier/static_tree/index.hpp"  // element_type, execution
+#include "espalier/trace/note.hpp"
+#include "espalier/trace/state.hpp"
 
 namespace espalier::detail {
 
@@ -37,6 +41,22 @@ struct byte_range_buffers {
   std::uint64_t total = 0, total_bytes = 0;
 };
 
+/// A call that is recorded (trace/radix_trace.hpp). Keys have eight bytes.
+struct radix_traced_call {
+  trace_op op = trace_op::find;
+  byte_keys keys;  ///< of ranges: where they begin
+  const void* values = nullptr;
+  std::uint64_t to = 0;  ///< of ranges: the last key, as a number
+  unsigned teams = 1;    ///< team w takes the keys at w, w + teams, ...
+  trace_ring ring;
+  std::uint64_t most_found = 0;  ///< keys of a range that are wanted
+};
+struct radix_traced_outcome {
+  std::uint64_t done = 0, unchanged = 0;  ///< keys
+  std::uint64_t count = 0;                ///< elements of the last range
+  std::vector<std::uint64_t> found;       ///< the first of them
+};
+
 /// Pointers may be host or device memory; null outputs are skipped.
 class radix_index {
  public:
@@ -46,6 +66,9 @@ class radix_index {
   [[nodiscard]] virtual element_type elements() const = 0;
   [[nodiscard]] virtual radix_stats stats() const = 0;
   [[nodiscard]] virtual validation validate() const = 0;
+  [[nodiscard]] virtual std::string dump(bool graphviz) const = 0;
+  /// The same as data, for traces. Throws `error` if a key has not eight bytes.
+  [[nodiscard]] virtual trace_state state() const = 0;
   /// Address of the trivially copyable radix_view<ValueSlot> that refs are made from; it knows ranks.
   [[nodiscard]] virtual const void* view() const = 0;
 
@@ -68,6 +91,8 @@ class radix_index {
   /// last one counts, of those that insert the first. Strong guarantee.
   virtual void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done, radix_path path,
                      const execution& ex) = 0;
+  /// Returns when all teams are done. Throws `error` if the tree's values have not eight bytes.
+  virtual radix_traced_outcome run_traced(const radix_traced_call& call) = 0;
 };
 
 /// Keys in any order; of equal ones the last counts. Strong guarantee.

@@ -69,8 +69,8 @@ class radix_notes<traced_team<Base>, View> {
   }
   /// A new leaf, and a node that leads to it at a symbol where it has no child yet.
   ESPALIER_HD void hang(radix_link l, unsigned symbol, radix_link leaf) const {
-    note(team_, trace::about(trace_kind::leaf, trace::leaf(radix_trace::number(leaf)), 0, t_.key_of(leaf).word(0)));
-    trace_event e = trace::post(name(l), slot(l, symbol), key(l, symbol), radix_trace::number(leaf));
+    note(team_, trace::about(trace_kind::leaf, trace::leaf(leaf.index()), 0, t_.key_of(leaf).word(0)));
+    trace_event e = trace::post(name(l), slot(l, symbol), key(l, symbol), leaf.index());
     e.leaf_child = 1;
     note(team_, e);
   }

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -50,8 +51,8 @@ class radix_tree {
 
   /// An empty tree.
   explicit radix_tree(const device& where = device::best(), const radix_options& options = {}, const stream& s = {})
-      : radix_tree(
-            detail::build_radix_index(where, elements(), keys_of_bytes({}).raw(), nullptr, options, where.resolve(s))) {}
+      : radix_tree(detail::build_radix_index(where, elements(), keys_of_bytes({}).raw(), nullptr, options,
+                                             where.resolve(s))) {}
 
   /// From keys in any order; of equal ones the last counts.
   [[nodiscard]] static radix_tree build(keys_in keys, in<slot> values, const radix_options& options = {},
@@ -273,6 +274,14 @@ class radix_tree {
   [[nodiscard]] radix_stats stats() const { return index_->stats(); }
   /// Checks order, branches, kinds, ranks, the table, and that nothing is lost.
   [[nodiscard]] validation validate() const { return index_->validate(); }
+  /// Nodes with their kind, the prefix that their keys share and their children, and all leaves. Bytes that are not
+  /// printable ASCII, and backslashes, are written \xNN.
+  [[nodiscard]] std::string dump_json() const { return index_->dump(false); }
+  [[nodiscard]] std::string dump_graphviz() const { return index_->dump(true); }
+  /// The same nodes as data: what a trace begins and ends with (trace/trace.hpp). Throws `error` if a key has not eight
+  /// bytes.
+  [[nodiscard]] trace_state state() const { return index_->state(); }
+  [[nodiscard]] detail::radix_index& untyped() const { return *index_; }
 
  private:
   explicit radix_tree(std::unique_ptr<detail::radix_index> index) : index_(std::move(index)) {}
@@ -321,7 +330,8 @@ class radix_tree {
   }
   void write_on(detail::radix_write op, keys_in keys, in<slot> values, mask_out done, radix_path path,
                 const detail::execution& ex) {
-    if (!is_set && op != detail::radix_write::erase) detail::require_equal("values to write", keys.size(), values.size());
+    if (!is_set && op != detail::radix_write::erase)
+      detail::require_equal("values to write", keys.size(), values.size());
     detail::require_optional("write mask", keys.size(), done.size());
     index_->write(op, keys.raw(), values.data(), done.data(), path, ex);
   }

@@ -1,4 +1,4 @@
-// threads.hpp - traced threads of a CPU.
+// team_threads.hpp - traced threads of a CPU.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include "espalier/device/device.hpp"
 #include "espalier/team/scalar_team.hpp"
 
-namespace espalier::explorer {
+namespace espalier::detail {
 
 /// Threads of their own, started together, so that they meet; the device's would take one key list after the other.
 struct thread_launcher {
@@ -40,4 +40,4 @@ struct thread_launcher {
   }
 };
 
-}  // namespace espalier::explorer
+}  // namespace espalier::detail

@@ -1,28 +1,27 @@
-// radix_work.hpp - operations on a radix tree by traced teams: the text that threads and tiles share.
+// traced.hpp - operations on a radix tree by traced teams: the text that CPU threads and GPU threads share.
+//
+// Keys have eight bytes. A write's keys that hang no leaf into the tree and take none out of it are asked for by
+// noted_questions, the others are left to the library's own writer, whose steps note_changes runs.
 #pragma once
 
 #include "espalier/radix_tree/change.hpp"
 #include "espalier/radix_tree/descend.hpp"
 #include "espalier/trace/note.hpp"
 
-namespace espalier::explorer {
+namespace espalier::detail {
 
-using numbers_view = radix_view<8>;  ///< of numbers as keys of 8 bytes
+/// Trees with hooks: those with values of eight bytes. All of them would take a third longer to compile.
+inline constexpr unsigned traced_value_slot = 8;
 
-/// Bytes of key i of a batch of such keys.
-[[nodiscard]] ESPALIER_INLINE byte_key_view number_key(const std::uint8_t* bytes, std::uint64_t i) {
-  return {bytes + 8 * i, 8};
-}
-
-/// Worker w asks for the keys at w, w + workers, ... one after the other. Of writes it does those that hang no leaf
-/// into the tree and take none out of it; the others it leaves to note_changes.
-struct radix_work {
+/// Worker w asks for the keys at w, w + workers, ... one after the other.
+template <unsigned V>
+struct noted_questions {
   static constexpr std::uint8_t left_over = 0xff;
 
-  numbers_view tree;
+  radix_view<V> tree;
   trace_ring ring;
   trace_op op;
-  const std::uint8_t* keys;  ///< 8 bytes each
+  byte_batch keys;
   std::uint64_t n;
   std::uint64_t to;
   std::uint64_t workers;
@@ -35,9 +34,9 @@ struct radix_work {
   ESPALIER_HD void operator()(Team plain, std::size_t w) const {
     const traced_team<Team> team(plain, ring, static_cast<std::uint32_t>(w));
     for (std::uint64_t i = w; i < n; i += workers) {
-      const byte_key_view key = number_key(keys, i);
+      const byte_key_view key = keys[i];
       if (op == trace_op::insert || op == trace_op::assign || op == trace_op::erase) {
-        const bool there = !radix_searcher<Team, numbers_view>::find(plain, tree, key).is_nothing();
+        const bool there = !radix_searcher<Team, radix_view<V>>::find(plain, tree, key).is_nothing();
         if (there == (op == trace_op::erase)) {
           results[i] = left_over;
           continue;
@@ -54,7 +53,7 @@ struct radix_work {
  private:
   template <class Team>
   ESPALIER_HD trace_result one(const Team& team, const byte_key_view& key) const {
-    const radix_link leaf = radix_searcher<Team, numbers_view>::find(team, tree, key);
+    const radix_link leaf = radix_searcher<Team, radix_view<V>>::find(team, tree, key);
     const bool there = !leaf.is_nothing(), assigns = op == trace_op::assign || op == trace_op::update;
     if (there && assigns) note(team, trace::assign(trace::leaf(radix_trace::number(leaf)), 0, key.word(0)));
     return there && op != trace_op::insert && op != trace_op::assign ? trace_result::done : trace_result::unchanged;
@@ -62,7 +61,7 @@ struct radix_work {
   template <class Team>
   ESPALIER_HD trace_result range(const Team& team, const byte_key_view& from, std::uint64_t& seen) const {
     bool there;
-    for (std::uint64_t r = radix_searcher<Team, numbers_view>::rank(team, tree, from, there); r < tree.size; ++r) {
+    for (std::uint64_t r = radix_searcher<Team, radix_view<V>>::rank(team, tree, from, there); r < tree.size; ++r) {
       const radix_link leaf = tree.leaf_at(r);
       const std::uint64_t key = tree.key_of(leaf).word(0);
       if (key > to) break;
@@ -75,7 +74,7 @@ struct radix_work {
   }
 };
 
-/// Worker w does elements w, w + workers, ... of a step of the library that changes nodes (radix_tree/in_place.hpp).
+/// Worker w does elements w, w + workers, ... of a step of the library that changes nodes (in_place.hpp).
 template <class Step>
 struct note_changes {
   Step step;
@@ -97,4 +96,11 @@ struct note_changes {
   }
 };
 
-}  // namespace espalier::explorer
+/// Whom a context has change nodes: nobody who tells of it, unless there are workers.
+struct radix_noting {
+  trace_ring ring;
+  trace_op op = trace_op::insert;
+  unsigned workers = 0;
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,99 @@
+// radix_trace.hpp - traces of radix trees whose keys are 64-bit numbers as strings of eight bytes.
+//
+//   auto tree = radix_tree<std::uint64_t>::build(keys, values, options, where);   // keys: byte_key(number)
+//   recorded_trace trace = begin_trace(tree);
+//   trace_recorder recorder(tree.where(), 1 << 16);
+//   traced_radix_calls work(tree, recorder, 4);   // four CPU threads, or threads of the GPU
+//   work.insert(more_keys, more_values);
+//   work.find(keys);
+//   end_trace(trace, tree, recorder);
+//   write_trace(file, trace);
+//
+// Refs leave events, too, if they are asked by a traced_team. Between the two only traced calls may write to the tree:
+// its own writes leave no events.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "espalier/core/byte_key.hpp"
+#include "espalier/radix_tree/radix_tree.hpp"
+#include "espalier/trace/recorder.hpp"
+#include "espalier/trace/trace.hpp"
+
+namespace espalier {
+
+namespace detail {
+
+/// What a trace of this tree says about it.
+[[nodiscard]] trace_header radix_trace_header(const radix_index& tree);
+
+}  // namespace detail
+
+/// The tree as it is. Throws `error` if a key has not eight bytes.
+template <class Value>
+[[nodiscard]] recorded_trace begin_trace(const radix_tree<Value>& tree) {
+  recorded_trace trace;
+  trace.header = detail::radix_trace_header(tree.untyped());
+  trace.start = tree.state();
+  return trace;
+}
+/// All that teams have noted, and the tree as it is now; they have finished.
+template <class Value>
+void end_trace(recorded_trace& trace, const radix_tree<Value>& tree, trace_recorder& recorder) {
+  append(trace, recorder.take());
+  trace.lost = recorder.lost();
+  trace.final = tree.state();
+}
+
+/// Calls of a radix tree that leave events. They are done by `teams` threads of the tree's device at once: one goes key
+/// by key, as it was asked; several do what a batch does, in which a key that changes nothing is told before those
+/// that change nodes. All keys have eight bytes, or `error` is thrown and nothing has changed. It borrows the tree and
+/// the recorder, which is on the tree's device.
+template <class Value>
+class traced_radix_calls {
+  static_assert(detail::value_slot(sizeof(Value)) == 8, "calls are traced in trees with values of 8 bytes");
+  using keys_in = const keys_of_bytes&;
+  using values_in = std::span<const Value>;
+
+ public:
+  /// Of keys: those that were found, brought or taken, and the others.
+  struct outcome {
+    std::uint64_t done, unchanged;
+  };
+
+  traced_radix_calls(radix_tree<Value>& tree, trace_recorder& recorder, unsigned teams = 1)
+      : tree_(tree.untyped()), ring_(recorder.ring()), teams_(teams == 0 ? 1 : teams) {}
+
+  outcome insert(keys_in keys, values_in values) { return write(trace_op::insert, keys, values); }
+  outcome insert_or_assign(keys_in keys, values_in values) { return write(trace_op::assign, keys, values); }
+  outcome update(keys_in keys, values_in values) { return write(trace_op::update, keys, values); }
+  outcome erase(keys_in keys) { return run(trace_op::erase, keys); }
+  outcome find(keys_in keys) const { return run(trace_op::find, keys); }
+  /// Elements from the number `first` up to `last`, both included; how many there are.
+  std::uint64_t range(std::uint64_t first, std::uint64_t last) const {
+    const std::string from = byte_key(first);
+    return call(trace_op::range, keys_of_bytes(std::span<const char>(from), from.size()), nullptr, last, 1).count;
+  }
+
+ private:
+  outcome write(trace_op op, keys_in keys, values_in values) const {
+    detail::require_equal("values to write", keys.size(), values.size());
+    return run(op, keys, values.data());
+  }
+  outcome run(trace_op op, keys_in keys, const void* values = nullptr) const {
+    const detail::radix_traced_outcome o = call(op, keys, values, 0, teams_);
+    return {o.done, o.unchanged};
+  }
+  detail::radix_traced_outcome call(trace_op op, keys_in keys, const void* values, std::uint64_t to,
+                                    unsigned teams) const {
+    return tree_.run_traced({op, keys.raw(), values, to, teams, ring_, 0});
+  }
+
+  detail::radix_index& tree_;
+  trace_ring ring_;
+  unsigned teams_;
+};
+
+}  // namespace espalier

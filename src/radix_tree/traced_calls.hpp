@@ -1,0 +1,145 @@
+// traced_calls.hpp - a batch that is recorded: questions and writes by traced teams, in the library's own steps.
+//
+// What a batch does before and after its nodes change (which keys are there, memory for leaves and nodes, the root
+// table) leaves no events. One team goes key by key, as it was asked; several do what a batch of the library does: of
+// equal keys the first changes the tree, and the others, which find it changed, are told last.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "espalier/radix_tree/index.hpp"
+#include "radix_tree/order.hpp"
+#include "radix_tree/traced.hpp"
+#include "radix_tree/write.hpp"
+
+namespace espalier::detail {
+
+template <class Context, unsigned V>
+class traced_caller {
+ public:
+  traced_caller(Context& context, radix_storage<V>& tree, element_type elements, const radix_options& options)
+      : context_(context), tree_(tree), elements_(elements), options_(options) {}
+
+  /// Keys and values are in the device's memory; of the call they are not looked at.
+  radix_traced_outcome operator()(const radix_traced_call& call, const byte_batch& keys, const void* values) {
+    const std::size_t n = call.keys.n;
+    require_eight_bytes(keys, n);
+    const byte_batch plain{keys.offsets == nullptr ? keys.bytes : keys.bytes + context_.read(keys.offsets), nullptr, 8};
+    if (call.op == trace_op::find || call.op == trace_op::range || call.op == trace_op::update) {
+      (void)ask(call, plain, n);
+      if (call.op == trace_op::update) write(call, radix_write::update, plain, n, values);
+      return outcome_;
+    }
+    const std::size_t piece = call.teams == 1 ? 1 : n;
+    for (std::size_t first = 0; first < n; first += piece) {
+      const auto* const from = static_cast<const std::byte*>(values);
+      change(call, plain.from(first), piece, from == nullptr ? nullptr : from + first * elements_.value_bytes);
+    }
+    return outcome_;
+  }
+
+ private:
+  using numbers = std::vector<std::uint32_t>;
+
+  void require_eight_bytes(const byte_batch& keys, std::size_t n) {
+    bool are = keys.offsets != nullptr || keys.stride == 8;
+    if (keys.offsets != nullptr) {
+      const auto offsets = host<std::uint64_t>(keys.offsets, n + 1);
+      for (std::size_t i = 0; i < n; ++i) are = are && offsets[i + 1] - offsets[i] == 8;
+    }
+    if (!are) throw error("radix_tree: traces know keys of 8 bytes, such as byte_key(number): give no others.");
+  }
+
+  /// A piece of a call that inserts, assigns or erases.
+  void change(const radix_traced_call& call, const byte_batch& keys, std::size_t n, const void* values) {
+    numbers first, repeated, values_of_first;
+    const auto words = host<std::uint64_t>(keys.bytes, n);
+    std::unordered_map<std::uint64_t, std::size_t> known;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const auto [at, is_new] = known.emplace(words[i], first.size());
+      (is_new ? first : repeated).push_back(i);
+      if (is_new) {
+        values_of_first.push_back(i);
+      } else if (call.op == trace_op::assign) {
+        values_of_first[at->second] = i;
+      }
+    }
+    const auto taken = taken_of<std::uint64_t>(words, first);
+    const byte_batch firsts{reinterpret_cast<const std::uint8_t*>(taken.data()), nullptr, 8};
+    const std::uint64_t left = ask(call, firsts, first.size());
+    const auto op = call.op == trace_op::insert   ? radix_write::insert
+                    : call.op == trace_op::assign ? radix_write::insert_or_assign
+                                                  : radix_write::erase;
+    if (left != 0 || op == radix_write::insert_or_assign) {
+      const raw_buffer some = values == nullptr ? raw_buffer{} : values_at(values, n, values_of_first);
+      write(call, op, firsts, first.size(), values == nullptr ? nullptr : some.data());
+    }
+    const auto others = taken_of<std::uint64_t>(words, repeated);
+    (void)ask(call, {reinterpret_cast<const std::uint8_t*>(others.data()), nullptr, 8}, repeated.size());
+  }
+  void write(const radix_traced_call& call, radix_write op, const byte_batch& keys, std::size_t n, const void* values) {
+    context_.noting = {call.ring, call.op, call.teams};
+    radix_writer<Context, V>(context_, tree_, elements_, options_)(op, keys, n, values, nullptr, radix_path::in_place);
+    context_.noting = {};
+    if constexpr (Context::on_gpu) context_.order().synchronize();
+  }
+
+  /// Returns how many keys are left to the writer, counted as done.
+  std::uint64_t ask(const radix_traced_call& call, const byte_batch& keys, std::size_t n) {
+    if (n == 0) return 0;
+    if (call.op == trace_op::range) know_order(context_, tree_);
+    const buffer<std::uint8_t> results = room<std::uint8_t>(context_, n);
+    const buffer<std::uint64_t> found = room<std::uint64_t>(context_, call.most_found);
+    const buffer<std::uint64_t> count = room<std::uint64_t>(context_, 1);
+    context_.zero(count.data(), 8);
+    context_.run_teams(call.teams, noted_questions<V>{tree_.view, call.ring, call.op, keys, n, call.to, call.teams,
+                                                      results.data(), found.data(), call.most_found, count.data()});
+    std::uint64_t left = 0;
+    for (const std::uint8_t r : host<std::uint8_t>(results.data(), n)) {
+      const bool left_over = r == noted_questions<V>::left_over;
+      left += left_over ? 1 : 0;
+      ++(left_over || r == static_cast<std::uint8_t>(trace_result::done) ? outcome_.done : outcome_.unchanged);
+    }
+    outcome_.count = context_.read(count.data());
+    outcome_.found = host<std::uint64_t>(found.data(), std::min(outcome_.count, call.most_found));
+    return left;
+  }
+
+  // ---- between host and device -------------------------------------------------------------------------------
+  template <class T>
+  [[nodiscard]] std::vector<T> host(const void* from, std::size_t n) {
+    std::vector<T> to(n);
+    if (n != 0) context_.copy(to.data(), from, n * sizeof(T));
+    if constexpr (Context::on_gpu) context_.order().synchronize();
+    return to;
+  }
+  template <class T>
+  [[nodiscard]] buffer<T> taken_of(const std::vector<T>& all, const numbers& which) {
+    std::vector<T> some;
+    for (const std::uint32_t i : which) some.push_back(all[i]);
+    buffer<T> to = room<T>(context_, some.size());
+    if (!some.empty()) context_.copy(to.data(), some.data(), some.size() * sizeof(T));
+    if constexpr (Context::on_gpu) context_.order().synchronize();
+    return to;
+  }
+  [[nodiscard]] raw_buffer values_at(const void* values, std::size_t n, const numbers& which) {
+    const std::size_t bytes = elements_.value_bytes;
+    const auto all = host<std::byte>(values, n * bytes);
+    std::vector<std::byte> some;
+    for (const std::uint32_t i : which) some.insert(some.end(), all.begin() + i * bytes, all.begin() + (i + 1) * bytes);
+    raw_buffer to(context_.where(), some.size(), context_.order());
+    if (!some.empty()) context_.copy(to.data(), some.data(), some.size());
+    if constexpr (Context::on_gpu) context_.order().synchronize();
+    return to;
+  }
+
+  Context& context_;
+  radix_storage<V>& tree_;
+  element_type elements_;
+  radix_options options_;
+  radix_traced_outcome outcome_;
+};
+
+}  // namespace espalier::detail
