@@ -40,8 +40,13 @@ const char* explore_footer =
     "Nothing but this machine can reach the page unless --host says otherwise; whoever reaches it can use it.\n\n"
     "Examples:\n"
     "  espalier explore\n"
+    "  espalier explore --index radix\n"
     "  espalier explore --trace link.trace --trace couple.trace\n"
-    "  espalier explore --port 0 --no-open";
+    "  espalier explore --port 0 --no-open\n"
+    "A CPU and a GPU at the same work, on one clock:\n"
+    "  espalier bench --index radix --keys 1000 --ops insert,find,erase --peers none --device cpu --trace cpu.trace\n"
+    "  espalier bench --index radix --keys 1000 --ops insert,find,erase --peers none --device gpu --trace gpu.trace\n"
+    "  espalier explore --trace cpu.trace --trace gpu.trace";
 
 /// Without a desktop there is nothing to open. No shell is involved.
 void open_browser(const std::string& url) {

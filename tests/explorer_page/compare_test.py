@@ -1,6 +1,10 @@
 """Two traces on one clock."""
 
+import os
 import pathlib
+import re
+import shlex
+import subprocess
 
 from support import Explorer, PageTest, random_inserts
 
@@ -72,6 +76,46 @@ class CompareTraces(PageTest):
         self.press("c")
         self.assertEqual(self.page.locator(".pane").count(), 1)
         self.assertFalse(self.page.is_visible("#clock"))
+
+
+class CompareBenchmarks(PageTest):
+    """The commands that docs/explorer.md gives; two runs on a CPU, since a GPU may be missing."""
+
+    @classmethod
+    def make_arguments(cls):
+        guide = pathlib.Path(__file__).resolve().parents[2] / "docs" / "explorer.md"
+        commands = re.findall(r"^espalier (bench .*--trace .*)$", guide.read_text(), re.MULTILINE)
+        arguments = []
+        for command, device in zip(commands, ("cpu", "gpu"), strict=True):
+            assert f"--device {device} " in command
+            words = shlex.split(command.replace("--device gpu", "--device cpu --threads 2"))
+            path = pathlib.Path(cls.folder.name) / words.pop()
+            subprocess.run([os.environ["ESPALIER_CLI"], *words, path], check=True, stdout=subprocess.DEVNULL)
+            arguments += ["--trace", path]
+        return arguments
+
+    def keys(self, pane):
+        _, nodes = self.tree_state(pane)
+        return {int(key) for name, node in nodes.items() if name.startswith("l") for key in node[4]}
+
+    def test_the_same_work_leads_to_the_same_tree(self):
+        self.open()
+        self.assertIn("cpu.trace beside gpu.trace", " ".join(self.page.inner_text("#source").split()))
+        for way in ("events", "operations", "time"):
+            self.page.select_option("#clock", way)
+            self.press("Home")
+            self.assertEqual([self.keys(0), self.keys(1)], [set(range(1000))] * 2, way)
+            self.press("End")  # 512 keys have come, and the first 512 have gone
+            self.assertEqual([self.keys(0), self.keys(1)], [set(range(512, 1512))] * 2, way)
+
+    def test_half_of_the_operations_are_half_of_them_in_both(self):
+        self.open()
+        self.page.select_option("#clock", "operations")
+        self.page.evaluate("() => espalier.go(Math.floor(espalier.clock.last / 2))")
+        self.drawn()
+        done = self.page.evaluate("() => espalier.panes.map((p) => p.tree.operations)")
+        self.assertGreater(done[0], 0)
+        self.assertLess(abs(done[0] - done[1]), 20)
 
 
 class CompareLive(PageTest):
