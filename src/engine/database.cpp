@@ -68,20 +68,20 @@ database::database(database&&) noexcept = default;
 database& database::operator=(database&&) noexcept = default;
 database::~database() = default;
 
-query_result database::execute(std::string_view sql, const progress& tell) {
+query_result database::execute(std::string_view sql, const progress& tell, const stop_question& stop) {
   double parse_time = 0;
   const auto statement = one_statement(sql, parse_time);
-  auto out = with_text(sql, [&] { return state_->open.run(statement, tell); });
+  auto out = with_text(sql, [&] { return state_->open.run(statement, tell, stop); });
   out.timings.parse = parse_time;
   return out;
 }
 
-std::vector<query_result> database::run_script(std::string_view sql, const progress& tell) {
+std::vector<query_result> database::run_script(std::string_view sql, const progress& tell, const stop_question& stop) {
   double parse_time = 0;
   const auto statements = parsed(sql, parse_time);
   std::vector<query_result> out;
   for (const auto& statement : statements) {
-    out.push_back(with_text(sql, [&] { return state_->open.run(statement, tell); }));
+    out.push_back(with_text(sql, [&] { return state_->open.run(statement, tell, stop); }));
     out.back().timings.parse = parse_time / static_cast<double>(statements.size());
   }
   state_->open.save_indexes();
@@ -116,7 +116,8 @@ prepared::~prepared() = default;
 
 std::size_t prepared::parameters() const { return state_->parameters; }
 
-query_result prepared::execute(const arrow::Table& parameters) {
+query_result prepared::execute(const arrow::Table& parameters, const stop_question& stop) {
+  const stop_scope scope(&stop);
   return with_text(state_->text, [&] { return run_batch(*state_->open, state_->select(), parameters); });
 }
 

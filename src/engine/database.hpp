@@ -22,6 +22,7 @@
 
 #include "engine/progress.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/stop.hpp"
 #include "espalier/device/device.hpp"
 
 namespace espalier::engine {
@@ -71,7 +72,7 @@ class prepared {
   /// Runs the statement once per row of `parameters` (column i is $i+1), all of them in as few calls of the indexes as
   /// possible. Columns of the answer: `statement` (bigint, the row of `parameters` it belongs to, from 0), then those
   /// of the SELECT. Answers of one statement are together, in the order of `parameters`.
-  [[nodiscard]] query_result execute(const arrow::Table& parameters);
+  [[nodiscard]] query_result execute(const arrow::Table& parameters, const stop_question& stop = {});
 
  private:
   std::unique_ptr<detail::prepared_state> state_;
@@ -84,13 +85,13 @@ class database {
   database& operator=(database&&) noexcept;
   ~database();
 
-  /// Runs one statement (a trailing semicolon is allowed). Throws `sql_error`, or `error` where no statement is to
-  /// blame.
-  query_result execute(std::string_view sql, const progress& tell = {});
+  /// Runs one statement (a trailing semicolon is allowed). Throws `sql_error`, `error` where no statement is to
+  /// blame, or `statement_stopped` soon after `stop` has said yes.
+  query_result execute(std::string_view sql, const progress& tell = {}, const stop_question& stop = {});
 
   /// Runs the statements of a script one after the other. Statements before one that throws keep their effect, and
   /// `sql_error::position` is a place in the whole script.
-  std::vector<query_result> run_script(std::string_view sql, const progress& tell = {});
+  std::vector<query_result> run_script(std::string_view sql, const progress& tell = {}, const stop_question& stop = {});
 
   /// Only SELECT can be prepared.
   [[nodiscard]] prepared prepare(std::string_view sql);

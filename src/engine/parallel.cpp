@@ -4,18 +4,37 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
+
+#include "engine/stop.hpp"
+
 namespace espalier::engine {
 
 void parallel_for(std::size_t n, const std::function<void(std::size_t)>& body) {
-  if (n == 1) return body(0);
-  tbb::parallel_for(std::size_t{0}, n, body);
+  const stop_question* const question = stop_scope::current();
+  const auto checked = [&](std::size_t i) {
+    const stop_scope scope(question);
+    check_stop();
+    body(i);
+  };
+  if (n == 1) return checked(0);
+  tbb::parallel_for(std::size_t{0}, n, checked);
 }
 
-void parallel_pieces(std::size_t n, const std::function<void(std::size_t begin, std::size_t end)>& body) {
-  constexpr std::size_t least_piece = 1 << 14;
-  if (n <= least_piece) return body(0, n);
+void parallel_pieces(std::size_t n, const std::function<void(std::size_t begin, std::size_t end)>& body,
+                     std::size_t least_piece) {
+  const stop_question* const question = stop_scope::current();
+  const std::size_t most = std::max(rows_between_checks, least_piece);
+  const auto checked = [&](std::size_t begin, std::size_t end) {
+    const stop_scope scope(question);
+    for (std::size_t from = begin; from < end; from += most) {
+      check_stop();
+      body(from, std::min(end, from + most));
+    }
+  };
+  if (n <= least_piece) return checked(0, n);
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, least_piece),
-                    [&](const auto& piece) { body(piece.begin(), piece.end()); });
+                    [&](const auto& piece) { checked(piece.begin(), piece.end()); });
 }
 
 std::size_t parallel_width() { return static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()); }

@@ -1,4 +1,4 @@
-// parallel.hpp - loops over all cores inside the engine.
+// parallel.hpp - loops over all cores inside the engine. Each piece begins with a check_stop (stop.hpp).
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@ namespace espalier::engine {
 /// Calls body(i) for every i below n, in any order and at the same time; the first exception is thrown again here.
 void parallel_for(std::size_t n, const std::function<void(std::size_t)>& body);
 
-/// Calls body(begin, end) for pieces of [0, n) in the same way; a few thousand are one piece.
-void parallel_pieces(std::size_t n, const std::function<void(std::size_t begin, std::size_t end)>& body);
+/// Calls body(begin, end) for pieces of [0, n) in the same way; `least_piece` and fewer are one piece.
+void parallel_pieces(std::size_t n, const std::function<void(std::size_t begin, std::size_t end)>& body,
+                     std::size_t least_piece = std::size_t{1} << 14);
 
 /// How many calls of a parallel loop run at once.
 [[nodiscard]] std::size_t parallel_width();

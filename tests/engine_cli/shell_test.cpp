@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "engine_cli/query_fixture.hpp"
 
@@ -180,6 +181,38 @@ TEST_F(query_cli, shell_survives_ctrl_c_in_a_long_answer) {
   shell.until("espalier> ");
   shell.type("SELECT 41 + 1 AS n;\n");
   shell.until("42");
+  shell.type("\\q\n");
+  EXPECT_EQ(shell.exit_code(), 0);
+}
+
+// Each of these takes minutes; the shell is back in seconds.
+TEST_F(query_cli, shell_stops_a_running_statement_at_ctrl_c_and_goes_on) {
+  std::ofstream many(file("many.csv"));
+  for (int i = 0; i < 16000; ++i) many << (i == 0 ? "x,g\n" : "") << i << ',' << i % 4 << '\n';
+  many.close();
+  terminal shell(file("history"));
+  shell.until("espalier> ");
+  shell.type("CREATE TABLE n AS SELECT * FROM read_csv('" + file("many.csv") + "');\n");
+  shell.until("SELECT 16000");
+  shell.until("espalier> ");
+  const auto ten_times = [](const std::string& query) {
+    std::string out = "(SELECT * FROM " + query;
+    for (int i = 1; i < 10; ++i) out += " UNION ALL SELECT * FROM " + query;
+    return out + ")";
+  };
+  for (const std::string part : {"SELECT count(*) FROM n a, n b WHERE (a.x * b.x) % 7 = 3",
+                                 "SELECT count(*) FROM n a JOIN n b ON a.g = b.g AND a.x % 7 < b.x % 5",
+                                 "SELECT a.x FROM n a JOIN n b ON a.x / 400 = b.x / 400 ORDER BY a.x * b.x % 10007"}) {
+    shell.type("SELECT 41 + 1 AS n; WITH part AS (" + part + "), ten AS " + ten_times("part") +
+               " SELECT count(*) FROM " + ten_times("ten") + " AS hundred;\n");
+    shell.until(" 42\r\n(1 row)");
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    shell.type(ctrl_c);
+    shell.until("Stopped: everything is as it was before the statement.");
+    shell.until("espalier> ");
+  }
+  shell.type("SELECT count(*) + 26000 AS n FROM n;\n");
+  shell.until(" 42000\r\n(1 row)");
   shell.type("\\q\n");
   EXPECT_EQ(shell.exit_code(), 0);
 }

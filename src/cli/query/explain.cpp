@@ -31,7 +31,7 @@ std::string explain_words(const explain_options& options) {
 std::string plan_of(engine::database& db, const std::string& words, const engine::script_statement& statement,
                     const std::string& script) try {
   progress_line line;
-  return db.execute(words + statement.text, line.reporter()).plan;
+  return db.execute(words + statement.text, line.reporter(), line.stop()).plan;
 } catch (const engine::sql_error& e) {
   if (!e.position()) throw;
   const std::size_t within = std::max(*e.position(), words.size()) - words.size();

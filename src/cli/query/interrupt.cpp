@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 
 namespace espalier::cli {
 namespace {
 
-volatile std::sig_atomic_t interrupt_came = 0;
+std::atomic<bool> interrupt_came = false;  // set by the handler, read by any thread
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 // Wakes who waits for input: the signal itself may reach another thread than that one.
 class wake_pipe {
@@ -33,7 +35,7 @@ const wake_pipe interrupt_wake;
 
 void note_interrupt(int) {
   const int error_before = errno;
-  interrupt_came = 1;
+  interrupt_came = true;
   interrupt_wake.wake();
   errno = error_before;
 }
@@ -51,10 +53,10 @@ interrupt_watch::interrupt_watch(second_interrupt second) : before_() {
 
 interrupt_watch::~interrupt_watch() { ::sigaction(SIGINT, &before_, nullptr); }
 
-bool interrupt_noted() noexcept { return interrupt_came != 0; }
+bool interrupt_noted() noexcept { return interrupt_came.load(std::memory_order_relaxed); }
 void forget_interrupt() noexcept {
   interrupt_wake.drain();
-  interrupt_came = 0;
+  interrupt_came = false;
 }
 
 bool input_before_interrupt(int descriptor) {

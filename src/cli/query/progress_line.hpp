@@ -3,21 +3,15 @@
 
 #include <chrono>
 #include <cstdint>
-#include <stdexcept>
 #include <string_view>
 
 #include "cli/query/interrupt.hpp"
 #include "engine/progress.hpp"
+#include "engine/stop.hpp"
 
 namespace espalier::cli {
 
-/// Thrown through a statement that is to stop. No `error`, which the engine would blame on a place in the statement.
-class statement_stopped : public std::runtime_error {
- public:
-  statement_stopped() : std::runtime_error("Stopped: everything is as it was before the statement.") {}
-};
-
-/// While it lives, Ctrl-C stops the statement at its next report of progress, and a second Ctrl-C ends the program.
+/// While it lives, Ctrl-C stops what is given its reporter or its question, and a second Ctrl-C ends the program.
 class progress_line {
  public:
   progress_line();
@@ -26,6 +20,7 @@ class progress_line {
   ~progress_line();  ///< wipes the line
 
   [[nodiscard]] engine::progress reporter();
+  [[nodiscard]] static engine::stop_question stop() { return interrupt_noted; }
 
  private:
   void show(std::string_view what, std::uint64_t done, std::uint64_t total);

@@ -30,7 +30,7 @@ constexpr const char* shell_help =
     "  \\format NAME  of answers: table, csv or json\n"
     "  \\?, help      this list\n"
     "  \\q, quit      the end; so is Ctrl-D\n"
-    "Ctrl-C drops what was typed, and stops a statement that tells its progress.";
+    "Ctrl-C drops what was typed, and stops a statement that runs.";
 
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n;") == std::string::npos; }
 

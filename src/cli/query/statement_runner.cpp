@@ -16,7 +16,7 @@ std::string timing_text(const engine::query_timings& spent) {
 
 engine::query_result executed(engine::database& db, std::string_view text) {
   progress_line line;
-  return db.execute(text, line.reporter());
+  return db.execute(text, line.reporter(), line.stop());
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "engine/exec/relation.hpp"
 #include "engine/parallel.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/stop.hpp"
 #include "espalier/core/config.hpp"
 
 namespace espalier::engine {
@@ -36,7 +37,8 @@ std::vector<State> folded_states(std::size_t rows, std::size_t groups, const Fol
   std::vector<std::vector<State>> pieces(count);
   parallel_for(count, [&](std::size_t i) {
     pieces[i].resize(groups);
-    fold(rows * i / count, rows * (i + 1) / count, pieces[i]);
+    in_blocks(rows * i / count, rows * (i + 1) / count,
+              [&](std::size_t begin, std::size_t end) { fold(begin, end, pieces[i]); });
   });
   for (std::size_t i = 1; i < count; ++i) {
     for (std::size_t g = 0; g < groups; ++g) pieces[0][g].merge(pieces[i][g]);
@@ -147,10 +149,10 @@ row_groups distinct_rows(const arrow::ChunkedArray& values, const row_groups& ro
   const auto finer = refined(rows, group_codes(values), true);
   row_groups out;
   out.of_row.assign(static_cast<std::size_t>(values.length()), no_group);
-  for (const auto first : finer.first_row) {
-    const auto row = static_cast<std::size_t>(first);
+  for_each_row(finer.first_row.size(), [&](std::size_t i) {
+    const auto row = static_cast<std::size_t>(finer.first_row[i]);
     out.of_row[row] = rows.group(row);
-  }
+  });
   out.first_row = rows.first_row;
   return out;
 }

@@ -1,8 +1,6 @@
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
 #include <arrow/table.h>
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 
@@ -10,10 +8,13 @@
 #include "engine/exec/executor.hpp"
 #include "engine/exec/ordered_groups.hpp"
 #include "engine/exec/pairs.hpp"
+#include "engine/parallel.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {
 namespace {
+
+constexpr std::size_t rows_searched_at_once = 4096;
 
 // For each left row the nearest place, or null_row.
 std::vector<std::int64_t> nearest_rows(const as_of_node& n, const relation& left, const relation& right,
@@ -34,13 +35,14 @@ std::vector<std::int64_t> nearest_rows(const as_of_node& n, const relation& left
     if (n.earlier && place > ordered.group_begin(groups[row])) out[row] = ordered.row_at(place - 1);
     if (!n.earlier && place < ordered.group_end(groups[row])) out[row] = ordered.row_at(place);
   };
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, rows, 4096), [&](const auto& piece) {
-    std::vector<std::size_t> places(piece.size());
-    ordered.first_places(groups, at, piece.begin(), above, places);
-    for (std::size_t row = piece.begin(); row < piece.end(); ++row) {
-      if (groups[row] != no_group && !at.is_null(row)) choose(row, places[row - piece.begin()]);
+  const auto search = [&](std::size_t begin, std::size_t end) {
+    std::vector<std::size_t> places(end - begin);
+    ordered.first_places(groups, at, begin, above, places);
+    for (std::size_t row = begin; row < end; ++row) {
+      if (groups[row] != no_group && !at.is_null(row)) choose(row, places[row - begin]);
     }
-  });
+  };
+  parallel_pieces(rows, search, rows_searched_at_once);
   return out;
 }
 

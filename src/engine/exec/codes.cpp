@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "engine/exec/relation.hpp"
+#include "engine/parallel_sort.hpp"
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
@@ -131,6 +132,7 @@ code_column text_codes(const arrow::ChunkedArray& column, text_table& all) {
   });
   std::vector<std::vector<std::uint64_t>> numbers(tables.size());
   for (std::size_t i = 0; i < tables.size(); ++i) {
+    check_stop();
     for (const auto text : tables[i].texts()) numbers[i].push_back(all.add(text));
   }
   for_each_batch(column.length(), [&](std::size_t piece, std::int64_t begin, std::int64_t count) {
@@ -152,8 +154,9 @@ code_column ordered_codes(const arrow::ChunkedArray& column) {
   const auto& distinct = table.texts();
   std::vector<std::uint64_t> order(distinct.size()), rank(distinct.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) { return distinct[a] < distinct[b]; });
-  for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
+  parallel_sort(order.begin(), order.end(), std::ssize(order),
+                [&](std::uint64_t a, std::uint64_t b) { return distinct[a] < distinct[b]; });
+  for_each_row(order.size(), [&](std::size_t i) { rank[order[i]] = i; });
   for_each_batch(column.length(), [&](std::size_t, std::int64_t begin, std::int64_t count) {
     for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(begin + count); ++row) {
       if (!out.is_null(row)) out.words[row] = rank[out.words[row]];

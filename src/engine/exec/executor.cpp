@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "engine/plan/visit.hpp"
+#include "engine/stop.hpp"
 
 namespace espalier::engine {
 
@@ -42,6 +43,7 @@ std::shared_ptr<arrow::Table> executor::table(plan_node& plan) {
 }
 
 relation executor::node(plan_node& n) {
+  check_stop();
   const auto start = std::chrono::steady_clock::now();
   auto out = with_outputs(dispatch(n), n.outputs);
   auto& told = n.statistics;

@@ -9,6 +9,7 @@
 #include "engine/exec/key_packer.hpp"
 #include "engine/exec/word_groups.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/stop.hpp"
 
 namespace espalier::engine {
 // Not in an unnamed namespace: key_table::parts has it as a member.
@@ -81,16 +82,16 @@ code_table::key key_of(const code_column& codes, std::size_t row, std::uint32_t 
 row_groups refined_with(code_table& table, const row_groups& before, const code_column& codes, bool skip_nulls) {
   row_groups out;
   out.of_row.resize(codes.words.size());
-  for (std::size_t row = 0; row < codes.words.size(); ++row) {
+  for_each_row(codes.words.size(), [&](std::size_t row) {
     if (before.group(row) == no_group || (skip_nulls && codes.is_null(row))) {
       out.of_row[row] = no_group;
-      continue;
+      return;
     }
     const auto next = static_cast<std::uint32_t>(out.first_row.size());
     const auto group = table.add(key_of(codes, row, before.group(row)), next);
     out.of_row[row] = group;
     if (group == next) out.first_row.push_back(static_cast<std::int64_t>(row));
-  }
+  });
   return out;
 }
 
@@ -109,11 +110,11 @@ code_column as_codes(const row_groups& groups) {
   code_column out;
   out.words.resize(groups.of_row.size());
   out.nulls.resize(groups.of_row.size(), 0);
-  for (std::size_t row = 0; row < out.words.size(); ++row) {
+  for_each_row(out.words.size(), [&](std::size_t row) {
     const bool none = groups.of_row[row] == no_group;
     out.words[row] = none ? 0 : groups.of_row[row];
     out.nulls[row] = none ? 1 : 0;
-  }
+  });
   return out;
 }
 
@@ -193,10 +194,10 @@ std::vector<std::uint32_t> key_table::find(const std::vector<std::shared_ptr<arr
   if (parts_->packer) return parts_->words->find(parts_->packer->pack_others(pointers_to(codes), rows));
   std::vector<std::uint32_t> out(rows, 0);
   for (std::size_t i = 0; i < probe.size(); ++i) {
-    for (std::size_t row = 0; row < rows; ++row) {
-      if (out[row] == no_group) continue;
+    for_each_row(rows, [&](std::size_t row) {
+      if (out[row] == no_group) return;
       out[row] = codes[i].is_null(row) ? no_group : parts_->tables[i].find(key_of(codes[i], row, out[row]));
-    }
+    });
   }
   return out;
 }
@@ -204,15 +205,16 @@ std::vector<std::uint32_t> key_table::find(const std::vector<std::shared_ptr<arr
 grouped_rows rows_by_group(const row_groups& groups) {
   grouped_rows out;
   out.offsets.assign(groups.count() + 1, 0);
-  for (const auto group : groups.of_row) {
-    if (group != no_group) ++out.offsets[group + 1];
-  }
+  const auto rows = groups.of_row.size();
+  for_each_row(rows, [&](std::size_t row) {
+    if (groups.of_row[row] != no_group) ++out.offsets[groups.of_row[row] + 1];
+  });
   for (std::size_t g = 0; g < groups.count(); ++g) out.offsets[g + 1] += out.offsets[g];
   out.rows.resize(out.offsets.back());
   auto next = out.offsets;
-  for (std::size_t row = 0; row < groups.of_row.size(); ++row) {
+  for_each_row(rows, [&](std::size_t row) {
     if (groups.of_row[row] != no_group) out.rows[next[groups.of_row[row]]++] = static_cast<std::int64_t>(row);
-  }
+  });
   return out;
 }
 

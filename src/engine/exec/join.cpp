@@ -1,8 +1,6 @@
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
 #include <arrow/table.h>
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <numeric>
@@ -12,7 +10,9 @@
 #include "engine/exec/executor.hpp"
 #include "engine/exec/ordered_groups.hpp"
 #include "engine/exec/pairs.hpp"
+#include "engine/parallel.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {
@@ -40,9 +40,9 @@ row_pairs pairs_of_lists(const row_lists& found) {
   out.left.reserve(found.rows.size());
   out.right.resize(found.rows.size());
   std::iota(out.right.begin(), out.right.end(), 0);
-  for (std::size_t i = 0; i + 1 < found.offsets.size(); ++i) {
+  for_each_row(found.offsets.size() - 1, [&](std::size_t i) {
     out.left.insert(out.left.end(), found.offsets[i + 1] - found.offsets[i], static_cast<std::int64_t>(i));
-  }
+  });
   return out;
 }
 
@@ -53,8 +53,12 @@ row_pairs merged_pairs(const code_column& left, const code_column& right) {
     if (!a.high.empty() && a.high[i] != b.high[j]) return a.high[i] < b.high[j];
     return a.words[i] < b.words[j];
   };
-  std::size_t l = 0, r = 0;
+  std::size_t l = 0, r = 0, next_check = 0;
   while (l < left.words.size() && r < right.words.size()) {
+    if (l + r + out.left.size() >= next_check) {
+      check_stop();
+      next_check = l + r + out.left.size() + rows_between_checks;
+    }
     if (left.is_null(l) || right.is_null(r)) break;  // NULLs are last
     if (below(left, l, right, r)) {
       ++l;
@@ -88,15 +92,14 @@ constexpr std::size_t bands_at_once = 4096;
 
 row_bands bands_of(const ordered_groups& ordered, const std::vector<std::uint32_t>& groups, band_end lo, band_end hi) {
   row_bands out{std::vector<std::size_t>(groups.size(), 0), std::vector<std::size_t>(groups.size(), 0)};
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, groups.size(), bands_at_once), [&](const auto& piece) {
+  const auto find = [&](std::size_t begin, std::size_t end) {
     const auto search = [&](const band_end& of, std::vector<std::size_t>& places) {
       if (of.codes == nullptr) return;
-      ordered.first_places(groups, *of.codes, piece.begin(), of.above,
-                           std::span(places).subspan(piece.begin(), piece.size()));
+      ordered.first_places(groups, *of.codes, begin, of.above, std::span(places).subspan(begin, end - begin));
     };
     search(lo, out.begin);
     search(hi, out.end);
-    for (std::size_t row = piece.begin(); row < piece.end(); ++row) {
+    for (std::size_t row = begin; row < end; ++row) {
       const bool null = (lo.codes && lo.codes->is_null(row)) || (hi.codes && hi.codes->is_null(row));
       if (groups[row] == no_group || null) {
         out.begin[row] = out.end[row] = 0;
@@ -106,7 +109,8 @@ row_bands bands_of(const ordered_groups& ordered, const std::vector<std::uint32_
       if (!hi.codes) out.end[row] = ordered.group_end(groups[row]);
       out.end[row] = std::max(out.begin[row], out.end[row]);
     }
-  });
+  };
+  parallel_pieces(groups.size(), find, bands_at_once);
   return out;
 }
 
@@ -119,15 +123,16 @@ void write_bands(const row_bands& bands, std::size_t first, std::size_t last, co
   }
   band_rows.resize(offsets.back());
   value_rows.resize(offsets.back());
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(first, last, bands_at_once), [&](const auto& piece) {
-    for (std::size_t row = piece.begin(); row < piece.end(); ++row) {
+  const auto write = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = first + begin; row < first + end; ++row) {
       std::size_t to = offsets[row - first];
       for (auto place = bands.begin[row]; place < bands.end[row]; ++place, ++to) {
         band_rows[to] = static_cast<std::int64_t>(row);
         value_rows[to] = ordered.row_at(place);
       }
     }
-  });
+  };
+  parallel_pieces(last - first, write, bands_at_once);
 }
 
 constexpr std::size_t pairs_at_once = std::size_t{1} << 22;
@@ -143,6 +148,7 @@ class passing_pairs {
   void count(std::size_t pairs) { counted_ += pairs; }
 
   void add(row_pairs block) {
+    check_stop();
     keep_pairs_that_pass(n_.residual, left_, right_, block, values_);
     if (is_counted()) return count(block.left.size());
     const bool any_is_enough = n_.type == join_type::semi || n_.type == join_type::anti;

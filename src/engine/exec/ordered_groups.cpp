@@ -1,7 +1,6 @@
 #include "engine/exec/ordered_groups.hpp"
 
 #include <arrow/chunked_array.h>
-#include <tbb/parallel_sort.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +8,7 @@
 #include <numeric>
 
 #include "engine/parallel.hpp"
+#include "engine/parallel_sort.hpp"
 #include "espalier/device/cpu.hpp"
 
 namespace espalier::engine {
@@ -37,12 +37,12 @@ ordered_groups::ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedA
 void ordered_groups::choose_rows(const code_column& codes) {
   offsets_.assign((table_ ? table_->groups().count() : 1) + 1, 0);
   rows_.reserve(codes.words.size());
-  for (std::size_t row = 0; row < codes.words.size(); ++row) {
+  for_each_row(codes.words.size(), [&](std::size_t row) {
     const auto group = group_of(row);
-    if (group == no_group || codes.is_null(row)) continue;
+    if (group == no_group || codes.is_null(row)) return;
     rows_.push_back(static_cast<std::int64_t>(row));
     ++offsets_[group + 1];
-  }
+  });
   std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
 }
 
@@ -60,9 +60,9 @@ bool ordered_groups::pack(const code_column& codes) {
   const auto group_bits = static_cast<unsigned>(std::bit_width(std::max<std::size_t>(groups, 1) - 1));
   if (group_bits + bits_ > 64) return false;
   words_.resize(rows_.size());
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
+  for_each_row(rows_.size(), [&](std::size_t i) {
     words_[i] = packed(group_of(static_cast<std::size_t>(rows_[i])), word_of(rows_[i]));
-  }
+  });
   return true;
 }
 
@@ -95,16 +95,17 @@ void ordered_groups::sort_by_comparing(const code_column& codes) {
   const auto at = [](const std::vector<std::uint64_t>& list, std::int64_t row) {
     return list[static_cast<std::size_t>(row)];
   };
-  tbb::parallel_sort(rows_.begin(), rows_.end(), [&](std::int64_t a, std::int64_t b) {
+  const auto before = [&](std::int64_t a, std::int64_t b) {
     const auto a_group = group_of(static_cast<std::size_t>(a)), b_group = group_of(static_cast<std::size_t>(b));
     if (a_group != b_group) return a_group < b_group;
     if (!codes.high.empty() && at(codes.high, a) != at(codes.high, b)) return at(codes.high, a) < at(codes.high, b);
     return at(codes.words, a) != at(codes.words, b) ? at(codes.words, a) < at(codes.words, b) : a < b;
+  };
+  parallel_sort(rows_.begin(), rows_.end(), std::ssize(rows_), before);
+  for_each_row(rows_.size(), [&](std::size_t i) {
+    words_.push_back(at(codes.words, rows_[i]));
+    if (!codes.high.empty()) highs_.push_back(at(codes.high, rows_[i]));
   });
-  for (const auto row : rows_) {
-    words_.push_back(at(codes.words, row));
-    if (!codes.high.empty()) highs_.push_back(at(codes.high, row));
-  }
 }
 
 std::vector<std::uint32_t> ordered_groups::groups_of(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys,

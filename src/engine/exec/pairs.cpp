@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "engine/stop.hpp"
+
 namespace espalier::engine {
 namespace {
 
@@ -19,15 +21,15 @@ relation only(const relation& from, const std::set<column_id>& wanted) {
 
 std::vector<std::uint8_t> seen_rows(const std::vector<std::int64_t>& rows, std::int64_t count) {
   std::vector<std::uint8_t> out(static_cast<std::size_t>(count), 0);
-  for (const auto row : rows) out[static_cast<std::size_t>(row)] = 1;
+  for_each_row(rows.size(), [&](std::size_t i) { out[static_cast<std::size_t>(rows[i])] = 1; });
   return out;
 }
 
 std::vector<std::int64_t> rows_where(const std::vector<std::uint8_t>& seen, std::uint8_t wanted) {
   std::vector<std::int64_t> out;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
+  for_each_row(seen.size(), [&](std::size_t i) {
     if (seen[i] == wanted) out.push_back(static_cast<std::int64_t>(i));
-  }
+  });
   return out;
 }
 
@@ -43,6 +45,7 @@ void keep_pairs_that_pass(const std::vector<bound_ptr>& residual, const relation
   const auto passed = values.column(conjunction(residual), both);
   std::size_t kept = 0, at = 0;
   for (const auto& chunk : passed->chunks()) {
+    check_stop();  // a chunk is a batch
     const auto& bits = static_cast<const arrow::BooleanArray&>(*chunk);
     for (std::int64_t i = 0; i < bits.length(); ++i, ++at) {
       if (bits.IsNull(i) || !bits.Value(i)) continue;
@@ -92,15 +95,21 @@ row_pairs equal_pairs(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& l
   const auto lists = rows_by_group(table.groups());
   const auto group_of = table.find(build_left ? right : left);
   std::size_t total = 0;
-  for (const auto group : group_of) {
+  for_each_row(group_of.size(), [&](std::size_t row) {
+    const auto group = group_of[row];
     if (group != no_group) total += lists.offsets[group + 1] - lists.offsets[group];
-  }
+  });
   row_pairs out;
   auto& probe = build_left ? out.right : out.left;
   auto& built = build_left ? out.left : out.right;
   probe.reserve(total);
   built.reserve(total);
+  std::size_t next_check = 0;
   for (std::size_t row = 0; row < group_of.size(); ++row) {
+    if (row + probe.size() >= next_check) {
+      check_stop();
+      next_check = row + probe.size() + rows_between_checks;
+    }
     if (group_of[row] == no_group) continue;
     for (auto i = lists.offsets[group_of[row]]; i < lists.offsets[group_of[row] + 1]; ++i) {
       probe.push_back(static_cast<std::int64_t>(row));

@@ -6,12 +6,13 @@
 #include <arrow/chunked_array.h>
 #include <arrow/compute/api_vector.h>
 #include <arrow/util/byte_size.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 
 #include "engine/exec/arrow_result.hpp"
+#include "engine/parallel.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/stop.hpp"
 #include "engine/table/gather.hpp"
 
 namespace espalier::engine {
@@ -49,11 +50,11 @@ std::shared_ptr<arrow::Array> gathered_rows(const arrow::ChunkedArray& column, s
     start += chunk->length();
   }
   std::vector<row_place> places(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for_each_row(rows.size(), [&](std::size_t i) {
     const auto chunk = std::upper_bound(starts.begin(), starts.end(), rows[i]) - starts.begin() - 1;
     places[i] = {static_cast<std::uint64_t>(rows[i] - starts[static_cast<std::size_t>(chunk)]),
                  static_cast<std::uint32_t>(chunk)};
-  }
+  });
   return gathered(column, places);
 }
 
@@ -113,11 +114,7 @@ std::size_t batch_count(std::int64_t rows) { return static_cast<std::size_t>((ro
 
 void for_each_batch(std::int64_t rows, const std::function<void(std::size_t, std::int64_t, std::int64_t)>& body) {
   const auto count = batch_count(rows);
-  if (count <= 1) {
-    if (rows > 0) body(0, 0, rows);
-    return;
-  }
-  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
+  parallel_for(count, [&](std::size_t i) {
     const auto begin = static_cast<std::int64_t>(i) * batch_rows;
     body(i, begin, std::min(batch_rows, rows - begin));
   });

@@ -38,7 +38,7 @@ inline constexpr std::int64_t batch_rows = 1
 /// Rows [begin, begin + count) as a batch, with the columns asked for only.
 [[nodiscard]] batch slice(const relation& from, std::int64_t begin, std::int64_t count,
                           const std::set<column_id>& wanted);
-/// Calls body(i, begin, count) for each piece of about batch_rows rows, by several threads.
+/// Calls body(i, begin, count) for each piece of about batch_rows rows, by several threads; stops as parallel_for does.
 void for_each_batch(std::int64_t rows, const std::function<void(std::size_t, std::int64_t, std::int64_t)>& body);
 [[nodiscard]] std::size_t batch_count(std::int64_t rows);
 

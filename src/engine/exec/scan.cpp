@@ -7,6 +7,7 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "engine/catalog.hpp"
@@ -14,6 +15,7 @@
 #include "engine/exec/executor.hpp"
 #include "engine/exec/index_aggregate.hpp"
 #include "engine/exec/index_shape.hpp"
+#include "engine/parallel_sort.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -127,7 +129,7 @@ relation executor::index_scan(scan_node& n) {
     const auto& index = *n.ranges[i].index;
     auto found = index.rows(index.ranges(shape_of(n.ranges[i], values_))).rows;
     n.statistics.bytes += found.size() * sizeof(std::uint64_t);
-    std::sort(found.begin(), found.end());
+    parallel_sort(found.begin(), found.end(), std::ssize(found), std::less<>());
     if (i == 0) {
       rows = std::move(found);
       continue;

@@ -1,9 +1,10 @@
 #include "engine/exec/sort.hpp"
 
-#include <tbb/parallel_sort.h>
-
 #include <algorithm>
+#include <functional>
 #include <numeric>
+
+#include "engine/parallel_sort.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -31,14 +32,10 @@ struct word_and_row {
 std::vector<std::int64_t> sorted_by_word(const sort_column& key, std::size_t rows, std::size_t wanted) {
   std::vector<word_and_row> order(rows);
   const std::uint64_t flip = key.descending ? ~std::uint64_t{0} : 0;
-  for (std::size_t i = 0; i < rows; ++i) order[i] = {key.codes.words[i] ^ flip, static_cast<std::int64_t>(i)};
-  if (wanted < rows / 8) {
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(wanted), order.end());
-  } else {
-    tbb::parallel_sort(order.begin(), order.end());
-  }
+  for_each_row(rows, [&](std::size_t i) { order[i] = {key.codes.words[i] ^ flip, static_cast<std::int64_t>(i)}; });
+  parallel_sort(order.begin(), order.end(), static_cast<std::ptrdiff_t>(wanted), std::less<>());
   std::vector<std::int64_t> out(wanted);
-  for (std::size_t i = 0; i < wanted; ++i) out[i] = order[i].row;
+  for_each_row(wanted, [&](std::size_t i) { out[i] = order[i].row; });
   return out;
 }
 
@@ -58,11 +55,7 @@ std::vector<std::int64_t> sorted_rows(const std::vector<sort_column>& keys, std:
     }
     return a < b;
   };
-  if (wanted < rows / 8) {
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(wanted), order.end(), before);
-  } else {
-    tbb::parallel_sort(order.begin(), order.end(), before);
-  }
+  parallel_sort(order.begin(), order.end(), static_cast<std::ptrdiff_t>(wanted), before);
   order.resize(wanted);
   return order;
 }

@@ -7,6 +7,7 @@
 
 #include "engine/exec/relation.hpp"
 #include "engine/parallel.hpp"
+#include "engine/stop.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -60,9 +61,9 @@ class parted_rows {
     std::vector<std::vector<std::size_t>> next(pieces, std::vector<std::size_t>(parts_, 0));
     const auto each = [&](std::size_t piece, const auto& body) {
       const auto [begin, end] = span_of(piece, pieces, keys.rows());
-      for (std::size_t row = begin; row < end; ++row) {
+      for_each_row(begin, end, [&](std::size_t row) {
         if (keys.has(row)) body(row, next[piece][part_of(word_table::hash(keys.word(row)), parts_)]);
-      }
+      });
     };
     parallel_for(pieces, [&](std::size_t i) { each(i, [](std::size_t, std::size_t& count) { ++count; }); });
     std::size_t total = 0;
@@ -137,10 +138,10 @@ bool word_groups::group_in_order(const packed_keys& keys) {
   if (std::any_of(keys.without.begin(), keys.without.end(), [](std::uint8_t gone) { return gone != 0; })) return false;
   if (words.size() < 64 || !std::is_sorted(words.begin(), words.end())) return false;
   groups_.of_row.resize(words.size());
-  for (std::size_t row = 0; row < words.size(); ++row) {
+  for_each_row(words.size(), [&](std::size_t row) {
     if (row == 0 || words[row] != words[row - 1]) groups_.first_row.push_back(static_cast<std::int64_t>(row));
     groups_.of_row[row] = static_cast<std::uint32_t>(groups_.first_row.size() - 1);
-  }
+  });
   return true;
 }
 
@@ -152,10 +153,10 @@ bool word_groups::group_by_array(const packed_keys& keys) {
   parallel_for(pieces, [&](std::size_t i) {
     first[i].assign(keys.codes, no_group);
     const auto [begin, end] = span_of(i, pieces, rows);
-    for (std::size_t row = begin; row < end; ++row) {
+    for_each_row(begin, end, [&](std::size_t row) {
       auto& known = first[i][keys.word(row)];
       if (known == no_group && keys.has(row)) known = static_cast<std::uint32_t>(row);
-    }
+    });
   });
   for (std::size_t i = 1; i < pieces; ++i) {
     for (std::size_t code = 0; code < keys.codes; ++code) first[0][code] = std::min(first[0][code], first[i][code]);
@@ -183,7 +184,12 @@ void word_groups::group_by_hash(const packed_keys& keys) {
     mine.by_part.resize(parts);
     const auto [begin, end] = span_of(p, count, rows);
     std::uint64_t hashes[block];
+    std::size_t next_check = begin;
     for (std::size_t start = begin; start < end; start += block) {
+      if (start >= next_check) {
+        check_stop();
+        next_check = start + rows_between_checks;
+      }
       const std::size_t stop = std::min(start + block, end);
       for (std::size_t row = start; row < stop; ++row) {
         hashes[row - start] = word_table::hash(keys.word(row));
@@ -205,9 +211,9 @@ void word_groups::group_by_hash(const packed_keys& keys) {
   merge(pieces);
   parallel_for(count, [&](std::size_t p) {
     const auto [begin, end] = span_of(p, count, rows);
-    for (std::size_t row = begin; row < end; ++row) {
+    for_each_row(begin, end, [&](std::size_t row) {
       if (groups_.of_row[row] != no_group) groups_.of_row[row] = pieces[p].group[groups_.of_row[row]];
-    }
+    });
   });
 }
 
@@ -218,12 +224,13 @@ void word_groups::merge(std::vector<piece>& pieces) {
   std::vector<std::vector<std::uint32_t>> first(parts);
   parallel_for(parts, [&](std::size_t part) {
     for (auto& p : pieces) {
-      for (const auto number : p.by_part[part]) {
+      for_each_row(p.by_part[part].size(), [&](std::size_t i) {
+        const auto number = p.by_part[part][i];
         const std::uint64_t word = p.words[number];
         const auto known = parts_[part].add(word, word_table::hash(word));
         if (known == first[part].size()) first[part].push_back(p.first[number]);
         p.group[number] = known;
-      }
+      });
     }
   });
   number_groups(first);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "engine/index/host_device.hpp"
+#include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {
@@ -115,6 +116,7 @@ std::unique_ptr<index_core> make_core(index_kind kind, ordered_keys keys, const 
 built_core build_core(const table_version& table, const index_spec& spec, const device& where, bool again,
                       const index_progress& tell) {
   const auto done = [&tell](double part) {
+    check_stop();
     if (tell) tell(part);
   };
   done(0);

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "engine/stop.hpp"
 #include "espalier/core/error.hpp"
 #include "espalier/core/scalar.hpp"
 
@@ -127,6 +128,7 @@ key_column read_key_column(const arrow::ChunkedArray& data, const column_type& t
     out.words.reserve(static_cast<std::size_t>(data.length()));
   }
   for (const auto& chunk : data.chunks()) {
+    check_stop();
     append_array(*chunk, type, before, out);
     before += static_cast<std::size_t>(chunk->length());
   }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <limits>
 
+#include "engine/stop.hpp"
 #include "espalier/core/byte_key.hpp"
 
 namespace espalier::engine {
@@ -169,6 +170,7 @@ std::optional<encoded_keys> key_encoder::encode_words(const std::vector<key_colu
   for (std::size_t c = 0; c < fields_.size(); ++c) {
     const key_field& f = fields_[c];
     for (std::size_t i = 0; i < n; ++i) {
+      if (i % rows_between_checks == 0) check_stop();
       const bool null = columns[c].is_null(i);
       const std::uint64_t word = columns[c].words[i];
       if (null ? !f.has_null : word < f.base || word - f.base > f.last_code()) return std::nullopt;
@@ -184,13 +186,13 @@ std::optional<encoded_keys> key_encoder::encode_bytes(const std::vector<key_colu
     if (!columns[c].nulls.empty() && !fields_[c].has_null) return std::nullopt;
   }
   keys.bytes.offsets.reserve(n + 1);
-  for (std::size_t i = 0; i < n; ++i) {
+  for_each_row(n, [&](std::size_t i) {
     for (std::size_t c = 0; c < fields_.size(); ++c) {
       if (!is_composite() && columns[c].is_null(i)) continue;
       append_key_column(keys.bytes.bytes, fields_[c], columns[c], i, c + 1 == fields_.size());
     }
     keys.bytes.offsets.push_back(keys.bytes.bytes.size());
-  }
+  });
   return keys;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/index/map_core.hpp"
+#include "engine/stop.hpp"
 
 namespace espalier::engine {
 
@@ -19,6 +20,7 @@ typename Side::tree build_map(const ordered_keys& keys, posting_lists& lists, co
   std::vector<std::uint64_t> values;
   const std::size_t n = keys.words.size();
   for (std::size_t from = 0, to = 0; from < n; from = to) {
+    if (words.size() % rows_between_checks == 0) check_stop();
     while (to < n && keys.words[to] == keys.words[from]) ++to;
     words.push_back(static_cast<Word>(keys.words[from]));
     if (to - from == 1) {
@@ -188,8 +190,9 @@ row_lists map_core<Side, Word>::rows(const range_batch& ranges, const row_option
       }
     };
     const bool nulls = takes_nulls(ranges.mark_of(i));
+    if (i % rows_between_checks == 0) check_stop();
     if (nulls && down) append(lists_.rows(posting_lists::nulls));
-    for (std::size_t v = found.offsets[i]; v < found.offsets[i + 1]; ++v) append(lists_.rows(found.values[v]));
+    for_each_row(found.offsets[i], found.offsets[i + 1], [&](std::size_t v) { append(lists_.rows(found.values[v])); });
     if (nulls && !down) append(lists_.rows(posting_lists::nulls));
     out.offsets.push_back(out.rows.size());
   }

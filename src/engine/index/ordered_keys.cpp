@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "engine/index/index_core.hpp"
+#include "engine/parallel_sort.hpp"
+#include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
 #include "espalier/device/cpu.hpp"
 
@@ -22,11 +24,11 @@ split_rows<Row> split(const key_encoder& encoder, const encoded_keys& keys, cons
   split_rows<Row> out;
   const bool deleted = table.live_rows() != table.rows();
   out.keyed.reserve(table.live_rows());
-  for (std::size_t row = 0; row < keys.size; ++row) {
-    if (deleted && table.is_deleted(row)) continue;
+  for_each_row(keys.size, [&](std::size_t row) {
+    if (deleted && table.is_deleted(row)) return;
     const bool aside = !encoder.is_composite() && keys.has_null(row);
     (aside ? out.null : out.keyed).push_back(static_cast<Row>(row));
-  }
+  });
   return out;
 }
 
@@ -53,7 +55,7 @@ number_array with_nulls(std::vector<Row> keyed, const std::vector<Row>& null) {
 template <class Word, class Row>
 ordered_keys order_words(const encoded_keys& keys, split_rows<Row> rows, bool unique, const device& host) {
   std::vector<Word> words(rows.keyed.size());
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<Word>(keys.words[rows.keyed[i]]);
+  for_each_row(words.size(), [&](std::size_t i) { words[i] = static_cast<Word>(keys.words[rows.keyed[i]]); });
   words = sort_by_word(std::move(words), rows.keyed, host, 0, 8 * sizeof(Word));
   for (std::size_t i = 1; unique && i < words.size(); ++i) {
     if (words[i] == words[i - 1] && !keys.has_null(rows.keyed[i])) throw key_is_there{rows.keyed[i]};
@@ -76,16 +78,23 @@ std::uint64_t leading_word(std::string_view key) {
 template <class Row>
 void sort_by_bytes(const encoded_keys& keys, std::vector<Row>& rows, const device& host) {
   std::vector<std::uint64_t> words(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) words[i] = leading_word(keys.bytes[rows[i]]);
+  for_each_row(rows.size(), [&](std::size_t i) { words[i] = leading_word(keys.bytes[rows[i]]); });
   words = sort_by_word(std::move(words), rows, host, 0, 64);
+  const auto before = [&](Row a, Row b) {
+    const int order = keys.bytes[a].compare(keys.bytes[b]);
+    return order != 0 ? order < 0 : a < b;
+  };
+  std::size_t next_check = 0;
   for (std::size_t from = 0, to = 0; from < rows.size(); from = to) {
+    if (from >= next_check) {
+      check_stop();
+      next_check = from + rows_between_checks;
+    }
     while (to < rows.size() && words[to] == words[from]) ++to;
     if (to - from < 2) continue;
-    std::sort(rows.begin() + static_cast<std::ptrdiff_t>(from), rows.begin() + static_cast<std::ptrdiff_t>(to),
-              [&](Row a, Row b) {
-                const int order = keys.bytes[a].compare(keys.bytes[b]);
-                return order != 0 ? order < 0 : a < b;
-              });
+    const auto first = rows.begin() + static_cast<std::ptrdiff_t>(from);
+    const auto last = rows.begin() + static_cast<std::ptrdiff_t>(to);
+    parallel_sort(first, last, last - first, before);
   }
 }
 
@@ -94,15 +103,15 @@ ordered_keys order_bytes(const encoded_keys& keys, split_rows<Row> rows, bool un
   sort_by_bytes(keys, rows.keyed, host);
   auto own = std::make_shared<range_batch::byte_ends>();
   std::vector<Row> starts;
-  for (std::size_t i = 0; i < rows.keyed.size(); ++i) {
+  for_each_row(rows.keyed.size(), [&](std::size_t i) {
     const std::string_view key = keys.bytes[rows.keyed[i]];
     if (i != 0 && key == keys.bytes[rows.keyed[i - 1]]) {
       if (unique && !keys.has_null(rows.keyed[i])) throw key_is_there{rows.keyed[i]};
-      continue;
+      return;
     }
     own->add(key);
     starts.push_back(static_cast<Row>(i));
-  }
+  });
   ordered_keys out;
   if (starts.size() != rows.keyed.size()) {
     starts.push_back(static_cast<Row>(rows.keyed.size()));

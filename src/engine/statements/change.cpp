@@ -12,6 +12,7 @@
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/statements/session.hpp"
+#include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {
@@ -103,7 +104,7 @@ void session::change(const table_entry& entry, std::shared_ptr<const table_versi
   prepared.reserve(entry.indexes.size());
   for (const auto& index : entry.indexes) prepared.push_back(index->prepare(changed->version, erased, inserted));
   keep(changed.get(), {}, true, timings);
-  // From here on nothing can fail.
+  const stop_scope to_the_end(nullptr);  // from here on nothing can fail
   for (std::size_t i = 0; i < prepared.size(); ++i) entry.indexes[i]->commit(std::move(prepared[i]));
   tables_.put(std::move(changed));
 }

@@ -46,7 +46,8 @@ std::shared_ptr<const table_entry> session::entry_of(const ast::table_name& name
   return entry;
 }
 
-query_result session::run(const ast::statement& statement, const progress& tell) {
+query_result session::run(const ast::statement& statement, const progress& tell, const stop_question& stop) {
+  const stop_scope scope(&stop);
   struct visitor {
     session& self;
     const progress& tell;

@@ -30,7 +30,7 @@ class session {
   ~session();
 
   /// Throws `located_error`, or `error`.
-  query_result run(const ast::statement& statement, const progress& tell);
+  query_result run(const ast::statement& statement, const progress& tell, const stop_question& stop);
   /// Writes indexes that changes have left behind in the folder. Tables are always up to date there.
   void save_indexes();
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/stop.hpp"
 #include "engine/store/catalog_file.hpp"
 #include "engine/store/folder.hpp"
 #include "engine/store/load.hpp"
@@ -53,6 +54,7 @@ class state_writer {
   table_record write(const saved_table& table) {
     table_record record{table.name, table.about, table.rows->columns(), {}, std::nullopt, {}};
     for (const auto& segment : table.rows->segments()) {
+      check_stop();
       record.segments.push_back(file_for(known_.segments, now_.segments, segment.get(), stored_kind::rows,
                                          [&](const auto& path) { return write_segment(layer_, path, *segment); }));
     }

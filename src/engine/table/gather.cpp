@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/stop.hpp"
 #include "engine/table/arrow_result.hpp"
 
 namespace espalier::engine {
@@ -114,6 +115,7 @@ buffer_ptr gather_fixed(const arrow::ChunkedArray& from, std::span<const row_pla
 }  // namespace
 
 std::shared_ptr<arrow::Array> gathered(const arrow::ChunkedArray& from, std::span<const row_place> places) {
+  check_stop();
   buffer_ptr valid = from.null_count() != 0 ? gather_bits(from, places, 0) : nullptr;
   if (from.type()->id() == arrow::Type::STRING) return gather_strings(from, places, std::move(valid));
   auto data = arrow::ArrayData::Make(from.type(), static_cast<std::int64_t>(places.size()),
