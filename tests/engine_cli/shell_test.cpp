@@ -286,6 +286,8 @@ TEST_F(query_cli, shell_passes_over_nothing_that_was_typed) {
   shell.until(" a      | integer");
   shell.type("\\d SMALL\n");
   shell.until(" b      | date");
+  shell.type("\\d smal\n");
+  shell.until("There is no table 'smal'; did you mean 'small'?");
   shell.type("SELECT nothing; SELECT 1; SELECT 2;\n");
   shell.until("The 2 statements after it were not run.");
   shell.type("\\format csv\n\\timing\n");

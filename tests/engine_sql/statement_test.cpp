@@ -55,6 +55,19 @@ TEST(EngineStatement, ErrorPointsToThePlace) {
   }
 }
 
+TEST(EngineStatement, AMistypedNameIsAnsweredWithTheNearest) {
+  auto db = cpu_database();
+  db.run_script("CREATE TABLE orders (id integer, day date); CREATE INDEX orders_by_day ON orders (day)");
+  for (const std::string sql : {"INSERT INTO order_ VALUES (1)", "UPDATE oders SET id = 1", "DELETE FROM \"Orders\"",
+                                "CREATE INDEX i ON ordesr (id)", "ANALYZE orderz", "DROP TABLE ordrs"}) {
+    EXPECT_NE(problem(db, sql).find("; did you mean 'orders'?"), std::string::npos) << problem(db, sql);
+  }
+  EXPECT_EQ(problem(db, "DROP INDEX order_by_day"), "There is no index 'order_by_day'; did you mean 'orders_by_day'?");
+  EXPECT_EQ(problem(db, "DROP INDEX something"), "There is no index 'something'.");
+  EXPECT_EQ(problem(db, "DROP TABLE something"), "There is no table 'something'.");
+  EXPECT_EQ(problem(db, "DROP TABLE IF EXISTS something"), "");
+}
+
 // The parser walks such trees by recursion, and a shell that crashes loses its tables.
 TEST(EngineStatement, AVeryLongChainIsRefusedOrAnswered) {
   auto db = cpu_database();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/catalog.hpp"
+#include "engine/sql/hints.hpp"
 #include "espalier/core/error.hpp"
 
 namespace espalier::cli {
@@ -52,7 +53,7 @@ std::shared_ptr<arrow::Field> number_field(const std::string& name) { return arr
 
 std::shared_ptr<const engine::table_entry> table_called(const engine::database& db, const std::string& name) {
   auto entry = db.tables().find(name);
-  if (!entry) throw error(fmt::format("There is no table '{}'.", name));
+  if (!entry) throw error(engine::no_such_table(name, db.tables()));
   return entry;
 }
 

@@ -81,6 +81,22 @@ std::string no_such_table(std::string_view name, const catalog& tables) {
   return fmt::format("There is no table '{}'{}", name, hint.empty() ? "." : hint);
 }
 
+std::string no_such_index(std::string_view name, const catalog& tables) {
+  std::vector<std::string> names;
+  for (const auto& entry : tables.all()) {
+    for (const auto& index : entry->indexes) names.push_back(index->spec().name);
+  }
+  const auto hint = did_you_mean(name, names);
+  return fmt::format("There is no index '{}'{}", name, hint.empty() ? "." : hint);
+}
+
+std::string no_such_column(std::string_view name, const table_version& table) {
+  std::vector<std::string> names;
+  for (const auto& column : table.columns()) names.push_back(column.name);
+  const auto hint = did_you_mean(name, names);
+  return fmt::format("The table has no column '{}'{}", name, hint.empty() ? "." : hint);
+}
+
 std::string syntax_hint(std::string_view text, int position) {
   if (position < 0 || static_cast<std::size_t>(position) >= text.size()) return {};
   const auto before = text.substr(0, static_cast<std::size_t>(position));

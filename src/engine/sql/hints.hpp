@@ -16,6 +16,12 @@ namespace espalier::engine {
 /// The sentence for a table that is not there: the nearest one, or how a file of that name is read.
 [[nodiscard]] std::string no_such_table(std::string_view name, const catalog& tables);
 
+/// The sentence for an index that is not there.
+[[nodiscard]] std::string no_such_index(std::string_view name, const catalog& tables);
+
+/// The sentence for a column that a table does not have.
+[[nodiscard]] std::string no_such_column(std::string_view name, const table_version& table);
+
 /// What to write instead, behind a syntax error at that byte of the text; empty where nothing is known.
 [[nodiscard]] std::string syntax_hint(std::string_view text, int position);
 

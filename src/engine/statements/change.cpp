@@ -11,6 +11,7 @@
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/sql/hints.hpp"
 #include "engine/statements/session.hpp"
 #include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
@@ -26,7 +27,7 @@ std::vector<std::size_t> target_columns(const table_version& table, const std::v
   std::vector<std::size_t> out;
   for (const auto& name : names) {
     const auto place = table.column_index(name);
-    if (place == table.columns().size()) refuse(position, fmt::format("The table has no column '{}'.", name));
+    if (place == table.columns().size()) refuse(position, no_such_column(name, table));
     if (std::find(out.begin(), out.end(), place) != out.end()) {
       refuse(position, fmt::format("The column '{}' is named twice.", name));
     }

@@ -11,6 +11,7 @@
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/file_options.hpp"
+#include "engine/sql/hints.hpp"
 #include "engine/statements/session.hpp"
 #include "engine/table/read_into.hpp"
 #include "engine/table/write.hpp"
@@ -55,7 +56,7 @@ query_result session::run_copy(const ast::copy& copy, const progress& tell) {
     const auto& all = entry->version->columns();
     for (const auto& name : copy.columns) {
       const auto place = entry->version->column_index(name);
-      if (place == all.size()) refuse(copy.table.position, fmt::format("The table has no column '{}'.", name));
+      if (place == all.size()) refuse(copy.table.position, no_such_column(name, *entry->version));
       columns.push_back(all[place]);
     }
     if (copy.columns.empty()) columns = all;

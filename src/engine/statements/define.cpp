@@ -6,6 +6,7 @@
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/sql/hints.hpp"
 #include "engine/statements/session.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 
 std::size_t column_place(const table_version& table, const std::string& name, int position) {
   const auto place = table.column_index(name);
-  if (place == table.columns().size()) refuse(position, fmt::format("The table has no column '{}'.", name));
+  if (place == table.columns().size()) refuse(position, no_such_column(name, table));
   return place;
 }
 
@@ -172,8 +173,7 @@ query_result session::run_drop(const ast::drop& drop) {
   for (const auto& name : drop.names) {
     const bool found = drop.index ? tables_.table_of_index(name) != nullptr : tables_.find(name) != nullptr;
     if (found) names.push_back(name);
-    if (!found && !drop.if_exists)
-      refuse(-1, fmt::format("There is no {} '{}'.", drop.index ? "index" : "table", name));
+    if (!found && !drop.if_exists) refuse(-1, drop.index ? no_such_index(name, tables_) : no_such_table(name, tables_));
   }
   if (!drop.index) {
     keep(nullptr, names, false, out.timings);

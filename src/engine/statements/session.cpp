@@ -1,12 +1,12 @@
 #include "engine/statements/session.hpp"
 
 #include <arrow/compute/initialize.h>
-#include <fmt/format.h>
 
 #include <chrono>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/sql/hints.hpp"
 #include "engine/store/store.hpp"
 
 namespace espalier::engine {
@@ -42,7 +42,7 @@ planner_options session::planning() const {
 
 std::shared_ptr<const table_entry> session::entry_of(const ast::table_name& name) const {
   auto entry = tables_.find(name.name);
-  if (!entry) refuse(name.position, fmt::format("There is no table '{}'.", name.name));
+  if (!entry) refuse(name.position, no_such_table(name.name, tables_));
   return entry;
 }
 

@@ -187,6 +187,32 @@ SELECT ts + interval '1 month' * 1e300 FROM t;
 SELECT * FROM trade;
 -- refused: There is no table 'TRADES'; did you mean 'trades'?
 SELECT * FROM "TRADES";
+-- refused: There is no table 'trade'; did you mean 'trades'?
+INSERT INTO trade VALUES (1);
+-- refused: There is no table 'trade'; did you mean 'trades'?
+UPDATE trade SET sym = 'a';
+-- refused: There is no table 'trade'; did you mean 'trades'?
+DELETE FROM trade WHERE sym = 'a';
+-- refused: There is no table 'trade'; did you mean 'trades'?
+COPY trade FROM 'nothing.csv';
+-- refused: There is no table 'trade'; did you mean 'trades'?
+COPY trade TO 'nothing.csv';
+-- refused: There is no table 'trade'; did you mean 'trades'?
+CREATE INDEX nothing ON trade (sym);
+-- refused: There is no table 'trade'; did you mean 'trades'?
+ANALYZE trade;
+-- refused: There is no table 'trade'; did you mean 'trades'?
+DROP TABLE trade;
+-- refused: There is no table 'TRADES'; did you mean 'trades'?
+DROP TABLE "TRADES";
+-- refused: The table has no column 'sycm'; did you mean 'sym'?
+INSERT INTO trades (sycm) VALUES ('a');
+-- refused: The table has no column 'sycm'; did you mean 'sym'?
+UPDATE trades SET sycm = 'a';
+-- refused: The table has no column 'sycm'; did you mean 'sym'?
+CREATE INDEX nothing ON trades (sycm);
+-- refused: The table has no column 'sycm'; did you mean 'sym'?
+COPY trades (sycm) FROM 'nothing.csv';
 -- refused: There is no column 'sycm' here; did you mean 'sym'?
 SELECT sycm FROM trades;
 -- refused: There is no column 'trades.sym' here; did you mean 'o.sym'?
