@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "blink_tree/combine.hpp"
+#include "blink_tree/estimate.hpp"
 #include "blink_tree/key_by_key.hpp"
 #include "blink_tree/merge.hpp"
 #include "blink_tree/plan.hpp"
@@ -205,6 +206,32 @@ class blink_index_on final : public blink_index {
       ranges{tree_, context}.count_ranges(low.data(), high.data(), n, options, static_cast<std::uint64_t*>(out.data()));
       out.deliver(context);
     }, true);
+  }
+  [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
+    const execution now{tree_.where.default_stream(), true};
+    range_sample<Word> sample;
+    if constexpr (!Context::on_gpu) {
+      read(now, leaves_now(), [&](Context&) {
+        const scalar_kind kind = tree_.elements.key;
+        const auto word = [&](const void* key) { return encode_bits(kind, load_bits<Word>(kind, key, 0)); };
+        sample = range_sample<Word>::of({tree_.listed.highs.data(), tree_.listed.highs.size()}, word(lo), word(hi));
+      });
+    }
+    if (sample.lo.empty()) {
+      std::uint64_t counted = 0;
+      count(lo, hi, 1, {}, &counted, now);
+      return counted;
+    }
+    const std::size_t n = sample.lo.size();
+    std::vector<std::byte> keys(2 * n * key_bytes());
+    for (std::size_t i = 0; i < n; ++i) {
+      decode_key<Word>{tree_.elements.key, sample.lo.data(), keys.data()}(i);
+      decode_key<Word>{tree_.elements.key, sample.hi.data(), keys.data() + n * key_bytes()}(i);
+    }
+    std::vector<std::uint64_t> counts(n);
+    count(keys.data(), keys.data() + n * key_bytes(), n, {interval::closed, most_leaves_of_a_line * N}, counts.data(),
+          now);
+    return sample.total(counts);
   }
   [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
                                     const execution& ex) const override {

@@ -35,6 +35,8 @@ class host_side {
                     std::uint8_t* found) const = 0;
   virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
                      std::uint64_t* counts) const = 0;
+  /// Of a closed range.
+  [[nodiscard]] virtual std::uint64_t estimate(const void* lo, const void* hi) const = 0;
   /// As static_index::rows. rows_from() is there where lines() is.
   virtual void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
                     void* out_values, std::uint64_t* counts) const = 0;

@@ -42,6 +42,12 @@ class implicit_side final : public host_side {
              std::uint64_t* counts) const override {
     tree_->count(lo, hi, n, options, counts, now());
   }
+  /// Exact: it has ranks.
+  [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
+    std::uint64_t counted = 0;
+    count(lo, hi, 1, {}, &counted);
+    return counted;
+  }
   void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
             void* out_values, std::uint64_t* counts) const override {
     tree_->rows(lo, hi, n, options, out_keys, out_values, counts, now());

@@ -121,6 +121,10 @@ class hybrid_tree_index final : public hybrid_index {
     const auto lock = together();
     if (n != 0) side_->count(lo, hi, n, options, counts);
   }
+  [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
+    const auto lock = together();
+    return side_->estimate(lo, hi);
+  }
   [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n,
                                     const range_options& options) const override {
     const auto lock = together();

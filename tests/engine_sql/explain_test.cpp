@@ -1,7 +1,11 @@
 // Which access path the planner takes, as EXPLAIN tells it.
+#include <arrow/scalar.h>
+#include <arrow/table.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
 
 #include "engine/database.hpp"
@@ -58,6 +62,41 @@ TEST_F(EngineExplain, AScanNamesTheIndexesThatAreDearer) {
   EXPECT_EQ(plan("SELECT * FROM t WHERE p > 1").find("Not Used"), std::string::npos);
   const auto json = nlohmann::json::parse(plan("(FORMAT json) SELECT * FROM t WHERE id > 10"));
   EXPECT_NE(json.dump().find("\"Not Used\":\"t_id: 99989 of 100000 rows"), std::string::npos) << json.dump(2);
+}
+
+// Rows that the planner expects of the only index range of a statement: those of the scan, or of the index left aside.
+double expected_rows(const std::string& plan) {
+  std::smatch found;
+  const std::regex used("Index.*rows=([0-9]+)"), dearer("Not Used: [a-z_]+: ([0-9]+) of");
+  const bool any = std::regex_search(plan, found, dearer) || std::regex_search(plan, found, used);
+  EXPECT_TRUE(any) << plan;
+  return any ? std::stod(found[1]) : -1;
+}
+
+TEST_F(EngineExplain, LongRangesAreEstimatedWhateverTheKindOfTheIndex) {
+  db_.execute("CREATE TABLE fours AS SELECT id / 4 * 4 AS id, p FROM t");
+  const auto expect_near = [&](const std::string& table, const std::string& kind, int lo, int hi) {
+    const auto sql = fmt::format("FROM {} WHERE id BETWEEN {} AND {}", table, lo, hi);
+    const auto rows = (*db_.execute("SELECT count(p) " + sql).rows->column(0)->GetScalar(0))->ToString();
+    EXPECT_NEAR(expected_rows(plan("SELECT * " + sql)), std::stod(rows), 0.2 * std::stod(rows)) << kind << " " << sql;
+  };
+  for (const std::string kind : {"static", "blink", "radix", "hybrid"}) {
+    db_.run_script("DROP INDEX t_id; CREATE UNIQUE INDEX t_id ON t USING " + kind + " (id);" +
+                   "CREATE INDEX fours_id ON fours USING " + kind + " (id);");
+    for (const std::string table : {"t", "fours"}) {
+      for (const int length : {100, 2000, 3000, 12000, 40000, 90000}) {
+        expect_near(table, kind, 5000, 5000 + length);
+        expect_near(table, kind, 99999 - length, 200000);
+      }
+    }
+    db_.execute("DROP INDEX fours_id");
+  }
+  for (const std::string kind : {"static", "blink", "radix", "hybrid"}) {  // half of the rows gone, others new
+    db_.run_script(
+        "DROP INDEX t_id; CREATE INDEX t_id ON t USING " + kind + " (id);" +
+        "UPDATE t SET id = id + 1 WHERE id < 60000 AND p = 3; DELETE FROM t WHERE id < 50000 AND q % 3 = 1;");
+    for (const int length : {2000, 12000, 40000, 90000}) expect_near("t", kind, 5000, 5000 + length);
+  }
 }
 
 TEST_F(EngineExplain, ConjunctionsIntersectIndexes) {

@@ -75,6 +75,8 @@ class blink_index {
                     std::uint8_t* found, const execution& ex) const = 0;
   virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
                      const execution& ex) const = 0;
+  /// Of the closed range, ends in host memory (blink_tree::estimate_count).
+  [[nodiscard]] virtual std::uint64_t estimate(const void* lo, const void* hi) const = 0;
   /// Waits for the total in any case; on a CPU for everything.
   [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
                                             const execution& ex) const = 0;

@@ -88,6 +88,8 @@ class hybrid_tree {
     detail::require_equal("count answers", lo.size(), counts.size());
     index_->count(lo.data(), hi.data(), lo.size(), options, counts.data());
   }
+  /// About how many elements are in [lo, hi]: exact in the implicit layout, else as blink_tree::estimate_count.
+  [[nodiscard]] std::uint64_t estimate_count(const Key& lo, const Key& hi) const { return index_->estimate(&lo, &hi); }
   /// All elements of every range, exact and compact, in host memory.
   [[nodiscard]] range_result<Key, Value> range(keys_in lo, keys_in hi, const range_options& options = {}) const {
     detail::require_equal("upper ends of ranges", lo.size(), hi.size());

@@ -29,6 +29,8 @@ class hybrid_index {
                     std::uint8_t* found) const = 0;
   virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
                      std::uint64_t* counts) const = 0;
+  /// Of the closed range (hybrid_tree::estimate_count).
+  [[nodiscard]] virtual std::uint64_t estimate(const void* lo, const void* hi) const = 0;
   [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n,
                                             const range_options& options) const = 0;
   /// As static_index::rows, in host memory.

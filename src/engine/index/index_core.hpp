@@ -35,6 +35,8 @@ class index_core {
   [[nodiscard]] virtual bool has_ranks() const = 0;
 
   [[nodiscard]] virtual std::vector<std::uint64_t> counts(const range_batch& ranges) const = 0;
+  /// The same, where walking the range would be dear about so many.
+  [[nodiscard]] virtual std::vector<std::uint64_t> estimates(const range_batch& ranges) const { return counts(ranges); }
   [[nodiscard]] virtual row_lists rows(const range_batch& ranges, const row_options& options) const = 0;
   /// Can it tell the keys of a range without the rows, and without reading far more than that?
   [[nodiscard]] virtual bool gives_keys(const row_options& options) const = 0;

@@ -66,6 +66,7 @@ class map_core final : public index_core {
   index_kind kind() const override { return Side::kind; }
   bool has_ranks() const override { return false; }
   std::vector<std::uint64_t> counts(const range_batch& ranges) const override;
+  std::vector<std::uint64_t> estimates(const range_batch& ranges) const override;
   row_lists rows(const range_batch& ranges, const row_options& options) const override;
   bool gives_keys(const row_options& options) const override {
     return options.order == key_order::ascending || options.limit == no_limit;

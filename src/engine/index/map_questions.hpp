@@ -173,6 +173,33 @@ std::vector<std::uint64_t> map_core<Side, Word>::counts(const range_batch& range
   return out;
 }
 
+/// Exact for ranges of few keys. Of longer ones the tree estimates the keys, and each stands for as many rows as keys
+/// have on the average.
+template <class Side, class Word>
+std::vector<std::uint64_t> map_core<Side, Word>::estimates(const range_batch& ranges) const {
+  require_whole();
+  constexpr std::uint64_t few = 2048;
+  const value_lists first = values_up(ranges, few);
+  const std::uint64_t keyed = size_ - null_rows();
+  double rows_of_a_key = 0;  // not known yet
+  std::vector<std::uint64_t> out(ranges.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = takes_nulls(ranges.mark_of(i)) ? null_rows() : 0;
+    if (first.offsets[i + 1] - first.offsets[i] < few) {
+      for (auto v = first.offsets[i]; v < first.offsets[i + 1]; ++v) out[i] += lists_.rows(first.values[v]).size();
+      continue;
+    }
+    if (rows_of_a_key == 0) {
+      const auto keys = lists_.any() ? tree_.estimate_count(0, std::numeric_limits<Word>::max()) : keyed;
+      rows_of_a_key = static_cast<double>(keyed) / static_cast<double>(keys);
+    }
+    const auto r = ends(ranges, i);
+    const double rows = static_cast<double>(tree_.estimate_count(r->lo, r->hi)) * rows_of_a_key;
+    out[i] += std::clamp<std::uint64_t>(static_cast<std::uint64_t>(rows), few, keyed);
+  }
+  return out;
+}
+
 template <class Side, class Word>
 row_lists map_core<Side, Word>::rows(const range_batch& ranges, const row_options& options) const {
   require_whole();

@@ -74,6 +74,10 @@ std::vector<std::uint64_t> table_index::counts(const range_batch& ranges) const 
   return parts_->asked(ranges).counts(ranges);
 }
 
+std::vector<std::uint64_t> table_index::estimates(const range_batch& ranges) const {
+  return parts_->asked(ranges).estimates(ranges);
+}
+
 row_lists table_index::rows(const range_batch& ranges, const row_options& options) const {
   return parts_->asked(ranges).rows(ranges, options);
 }

@@ -230,15 +230,9 @@ double rows_in(const index_range& range, const planner_options& options) {
   values.parameters = options.parameters;
   try {
     const auto ranges = range.index->ranges(shape_of(range, values));
-    if (range.index->has_ranks()) {
-      double rows = 0;
-      for (const auto count : range.index->counts(ranges)) rows += static_cast<double>(count);
-      return rows;
-    }
-    // Without ranks counting means walking: a look at the first rows tells short ranges from long ones.
-    constexpr std::uint64_t look = 2048;
-    const auto found = static_cast<double>(range.index->rows(ranges, {.limit = look}).rows.size());
-    return found < static_cast<double>(look) ? found : std::max(found, total / 8);
+    double rows = 0;
+    for (const auto count : range.index->estimates(ranges)) rows += static_cast<double>(count);
+    return rows;
   } catch (const located_error&) {
     return total;  // an expression that fails: let it fail when the statement runs
   }
