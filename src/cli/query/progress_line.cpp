@@ -18,9 +18,7 @@ progress_line::progress_line()
     : watch_(second_interrupt::ends_the_program),
       started_(std::chrono::steady_clock::now()),
       shown_(started_),
-      on_terminal_(::isatty(STDERR_FILENO) != 0) {
-  forget_interrupt();
-}
+      on_terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 progress_line::~progress_line() {
   if (visible_) std::fputs("\r\033[K", stderr);

@@ -11,7 +11,8 @@
 
 namespace espalier::cli {
 
-/// While it lives, Ctrl-C stops what is given its reporter or its question, and a second Ctrl-C ends the program.
+/// While it lives, Ctrl-C stops what is given its reporter or its question, and a second Ctrl-C ends the program. One
+/// that came before and that nobody has forgotten counts, too: between two statements of a script nothing is lost.
 class progress_line {
  public:
   progress_line();
