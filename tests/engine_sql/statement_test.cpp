@@ -1,10 +1,14 @@
 // What a statement promises besides its answer: errors with a place, and nothing changed where one is thrown.
 #include <arrow/array.h>
+#include <arrow/array/util.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
+#include <arrow/type.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/catalog.hpp"
@@ -53,6 +57,50 @@ TEST(EngineStatement, ErrorPointsToThePlace) {
     EXPECT_NE(e.excerpt().find("       ^"), std::string::npos);
     EXPECT_EQ(e.sentence(), "There is no column 'zzz' here.");
   }
+}
+
+TEST(EngineStatement, HasOneMomentInUtc) {
+  auto db = cpu_database();
+  const auto microseconds = [] {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::floor<std::chrono::microseconds>(now).count();
+  };
+  const auto told = [&](const std::string& sql) {
+    const auto value = *db.execute(sql).rows->column(0)->GetScalar(0);
+    EXPECT_TRUE(value->type->Equals(*arrow::timestamp(arrow::TimeUnit::MICRO))) << value->type->ToString();
+    return static_cast<const arrow::TimestampScalar&>(*value).value;
+  };
+  for (const std::string word : {"now()", "current_timestamp", "LOCALTIMESTAMP"}) {
+    const auto before = microseconds();
+    const auto value = told("SELECT " + word);
+    EXPECT_LE(before, value) << word;
+    EXPECT_LE(value, microseconds()) << word;
+  }
+  EXPECT_EQ(number(db,
+                   "SELECT count(*) FROM (VALUES (1), (2)) AS v WHERE now() = current_timestamp AND "
+                   "localtimestamp = (SELECT now()) AND current_date = now()::date AND current_date <= now()"),
+            2);
+  db.execute("CREATE TABLE seen (id integer, at timestamp, day date)");
+  db.execute("CREATE INDEX seen_at ON seen (at)");
+  db.execute("INSERT INTO seen SELECT a.x, now(), current_date FROM (VALUES (1), (2), (3)) AS a (x)");
+  EXPECT_EQ(number(db, "SELECT count(DISTINCT at) FROM seen"), 1);
+  db.execute("UPDATE seen SET at = now() WHERE id = 2");
+  EXPECT_EQ(number(db, "SELECT count(*) FROM seen WHERE at > now() - interval '1 hour' AND at <= now()"), 3);
+  EXPECT_EQ(number(db, "SELECT count(*) FROM seen WHERE at > now()"), 0);
+  EXPECT_EQ(db.execute("SELECT now(), current_date").rows->ColumnNames(),
+            (std::vector<std::string>{"now", "current_date"}));
+}
+
+// A prepared statement is asked at another moment each time.
+TEST(EngineStatement, APreparedStatementHasAMomentForEachExecution) {
+  auto db = cpu_database();
+  db.run_script("CREATE TABLE t (at timestamp); INSERT INTO t VALUES (now() + interval '50 milliseconds')");
+  auto asked = db.prepare("SELECT count(*) FROM t WHERE at < now() AND $1 = 1");
+  const auto one = arrow::Table::Make(arrow::schema({arrow::field("a", arrow::int64())}),
+                                      {arrow::MakeArrayFromScalar(arrow::Int64Scalar(1), 1).ValueOrDie()});
+  const auto count = [&] { return (*asked.execute(*one).rows->column(1)->GetScalar(0))->ToString(); };
+  for (int i = 0; i < 1000 && count() == "0"; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(count(), "1");
 }
 
 TEST(EngineStatement, AMistypedNameIsAnsweredWithTheNearest) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <chrono>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/sql/binder.hpp"
@@ -293,10 +294,27 @@ bound_ptr binder::aggregate(const ast::expression& e, const scope& names) {
   return out;
 }
 
+binder::binder(const catalog& tables, const progress& tell)
+    : tables_(tables),
+      tell_(tell),
+      now_(std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()).time_since_epoch().count()) {
+}
+
+bound_ptr binder::moment(const ast::expression& e, const column_type& type) const {
+  if (!e.args.empty()) refuse(e.position, fmt::format("{} takes no arguments.", e.text));
+  const std::chrono::microseconds since_1970(now_);
+  if (type.id == type_id::timestamp)
+    return make_literal(std::make_shared<arrow::TimestampScalar>(since_1970.count(), arrow_type(type)), type,
+                        e.position);
+  const auto days = std::chrono::floor<std::chrono::days>(since_1970).count();
+  return make_literal(std::make_shared<arrow::Date32Scalar>(static_cast<std::int32_t>(days)), type, e.position);
+}
+
 bound_ptr binder::call(const ast::expression& e, const scope& names) {
   if (is_aggregate_function(e.text)) return aggregate(e, names);
   if (e.flag || e.number)
     refuse(e.position, fmt::format("{} is no aggregate and takes neither DISTINCT nor *.", e.text));
+  if (const auto type = moment_type(e.text)) return moment(e, *type);
   if (!is_scalar_function(e.text)) {
     const auto hint = did_you_mean(e.text, function_names());
     refuse(e.position, fmt::format("The function {} is not supported{}", e.text, hint.empty() ? "." : hint));

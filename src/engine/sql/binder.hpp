@@ -33,7 +33,7 @@ struct scope {
 
 class binder {
  public:
-  binder(const catalog& tables, const progress& tell) : tables_(tables), tell_(tell) {}
+  binder(const catalog& tables, const progress& tell);
 
   /// The outputs are the columns of the answer, in order.
   [[nodiscard]] plan_ptr query(const ast::select& select, const scope* outer = nullptr);
@@ -67,6 +67,7 @@ class binder {
   bound_ptr subquery(const ast::expression& e, const scope& names);
   bound_ptr call(const ast::expression& e, const scope& names);
   bound_ptr aggregate(const ast::expression& e, const scope& names);
+  bound_ptr moment(const ast::expression& e, const column_type& type) const;
   bound_ptr like(const ast::expression& e, const scope& names);
   bound_ptr boolean(const ast::expression& e, const scope& names);
   std::vector<bound_ptr> arguments(const ast::expression& e, const scope& names);
@@ -104,6 +105,7 @@ class binder {
   const progress& tell_;
   column_id next_column_ = 1;
   int parameters_ = 0;
+  std::int64_t now_;  ///< microseconds since 1970, UTC: one moment for the whole statement
   std::vector<const ast::common_table*> common_tables_;  ///< visible ones, the innermost last
 };
 

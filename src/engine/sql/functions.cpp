@@ -100,6 +100,12 @@ bool is_aggregate_function(std::string_view name) {
   return contains(names, name);
 }
 
+std::optional<column_type> moment_type(std::string_view name) {
+  if (name == "current_date") return column_type{type_id::date};
+  if (name == "now" || name == "current_timestamp" || name == "localtimestamp") return timestamp_type;
+  return std::nullopt;
+}
+
 bool is_scalar_function(std::string_view name) {
   if (contains(number_functions, name)) return true;
   if (name == "extract" || name == "date_part" || name == "date_trunc" || name == "date_bin" || name == "mod") {
@@ -109,8 +115,8 @@ bool is_scalar_function(std::string_view name) {
 }
 
 std::vector<std::string> function_names() {
-  std::vector<std::string> out{"count",   "sum",       "min",        "max",      "avg",
-                               "extract", "date_part", "date_trunc", "date_bin", "mod"};
+  std::vector<std::string> out{"count",     "sum",        "min",      "max", "avg", "extract",
+                               "date_part", "date_trunc", "date_bin", "mod", "now"};
   out.insert(out.end(), number_functions.begin(), number_functions.end());
   for (const auto& f : fixed_functions()) {
     if (f.name != "concat_texts") out.emplace_back(f.name);

@@ -17,6 +17,8 @@ struct function_signature {
 };
 
 [[nodiscard]] bool is_aggregate_function(std::string_view name);
+/// Of now() and the words that stand for a moment; nothing for other names.
+[[nodiscard]] std::optional<column_type> moment_type(std::string_view name);
 [[nodiscard]] bool is_scalar_function(std::string_view name);
 [[nodiscard]] std::vector<std::string> function_names();  ///< of both kinds
 /// Throws `located_error` where the function does not take such arguments. `first_text`: the constant that is the first

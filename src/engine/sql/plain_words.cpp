@@ -40,7 +40,7 @@ constexpr refusal refusals[] = {
     {"ClusterStmt", "CLUSTER", "it is not needed either"},
     {"RefreshMatViewStmt", "REFRESH MATERIALIZED VIEW", ""},
     // expressions
-    {"SQLValueFunction", "CURRENT_DATE, CURRENT_TIMESTAMP or a word like them", "write the value as a constant"},
+    {"SQLValueFunction", "CURRENT_TIME, CURRENT_USER or a word like them", "write the value as a constant"},
     {"A_ArrayExpr", "ARRAY", ""},
     {"RowExpr", "A row as a value", "compare its columns one by one"},
     {"A_Indirection", "A subscript or field access", ""},

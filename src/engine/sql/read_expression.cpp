@@ -188,6 +188,26 @@ expression_ptr tree_reader::call(node_reader& reader) {
   return out;
 }
 
+// Calls without parentheses, such as CURRENT_DATE.
+expression_ptr tree_reader::word_for_a_moment(node_reader& reader) {
+  const std::string which = reader.text("op");
+  auto out = make(expression_kind::call, reader.position());
+  if (which == "SVFOP_CURRENT_DATE") {
+    out->text = "current_date";
+  } else if (which.starts_with("SVFOP_CURRENT_TIMESTAMP")) {
+    out->text = "current_timestamp";
+  } else if (which.starts_with("SVFOP_LOCALTIMESTAMP")) {
+    out->text = "localtimestamp";
+  } else {
+    refuse(out->position, refusal_of("SQLValueFunction"));
+  }
+  if (which.ends_with("_N")) {
+    refuse(out->position, "A number of digits behind a word for the present moment is not supported; use date_trunc.");
+  }
+  reader.drop({"type", "typmod"});
+  return out;
+}
+
 expression_ptr tree_reader::sublink(node_reader& reader) {
   const int at = reader.position();
   const std::string kind = reader.text("subLinkType");
@@ -298,6 +318,7 @@ expression_ptr tree_reader::simple(node_reader& reader) {
     if (out->position < 0) out->position = out->type.position;
     return out;
   }
+  if (kind == "SQLValueFunction") return word_for_a_moment(reader);
   if (kind == "SetToDefault") return make(expression_kind::use_default, at);
   refuse(at, refusal_of(kind));
 }

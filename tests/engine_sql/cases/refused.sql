@@ -241,8 +241,16 @@ SELECT * FROM read_csv('a.csv', null => 'NA');
 SHOW TABLES;
 -- refused: GRANT or REVOKE is not supported
 GRANT SELECT ON t TO somebody;
--- refused: CURRENT_TIMESTAMP or a word like them is not supported; write the value as a constant
-SELECT current_date;
+-- refused: CURRENT_TIME, CURRENT_USER or a word like them is not supported; write the value as a constant
+SELECT current_user;
+-- refused: CURRENT_TIME, CURRENT_USER or a word like them is not supported; write the value as a constant
+SELECT localtime;
+-- refused: is not supported; use date_trunc
+SELECT current_timestamp(3);
+-- refused: now takes no arguments
+SELECT now(1);
+-- refused: neither DISTINCT nor *
+SELECT now(*);
 -- refused: ALL with a subquery is not supported; compare with its max or min
 SELECT 1 FROM t WHERE a > ALL (SELECT a FROM t);
 -- refused: MATERIALIZED is not supported; leave it out
