@@ -30,7 +30,9 @@ void verify_indexes(const query_options& options, engine::verify_report& report)
     for (const auto& index : table->indexes) {
       const std::string problem = index->validate();
       if (problem.empty()) continue;
-      report.problems.push_back(fmt::format("Index '{}' of table '{}': {}", index->spec().name, table->name, problem));
+      report.problems.push_back(
+          fmt::format("The index '{}' of the table '{}' is wrong ({}): drop it and create it again.",
+                      index->spec().name, table->name, problem));
     }
   }
 }

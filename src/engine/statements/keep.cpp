@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/statements/session.hpp"
+#include "engine/store/load.hpp"
 #include "engine/store/store.hpp"
 
 namespace espalier::engine {
@@ -82,7 +83,7 @@ std::shared_ptr<table_index> session::loaded_or_built(const loaded_table& table,
     }
   }
   if (!problem.empty()) {
-    if (!options_.rebuild_damaged_indexes) throw error(problem + ".");
+    if (!options_.rebuild_damaged_indexes) throw error(will_be_built_anew(problem, index.name, table.name));
     warnings_.push_back(fmt::format("{}: the index '{}' was built anew from the rows of the table '{}'.", problem,
                                     index.name, table.name));
   }

@@ -32,6 +32,8 @@ table_version::pointer load_rows(const std::filesystem::path& folder, const tabl
   }
 }
 
+namespace {
+
 loaded_index load_index(const std::filesystem::path& folder, const index_record& index) {
   loaded_index loaded{index.name, index.spec, nullptr};
   if (index.file) {
@@ -44,7 +46,7 @@ loaded_index load_index(const std::filesystem::path& folder, const index_record&
   return loaded;
 }
 
-namespace {
+}  // namespace
 
 loaded_index load_index_or_note(const std::filesystem::path& folder, const index_record& index) {
   loaded_index noted{index.name, index.spec, nullptr};
@@ -60,7 +62,10 @@ loaded_index load_index_or_note(const std::filesystem::path& folder, const index
   return noted;
 }
 
-}  // namespace
+std::string will_be_built_anew(std::string_view problem, std::string_view index, std::string_view table) {
+  return fmt::format("{}: the next command that uses the database builds the index '{}' of the table '{}' anew.",
+                     problem, index, table);
+}
 
 loaded_table load_table(const std::filesystem::path& folder, const table_record& table, row_check check,
                         const progress& tell) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/progress.hpp"
@@ -13,7 +15,10 @@ namespace espalier::engine {
 /// The rows of one table. Segments are read on all cores.
 [[nodiscard]] table_version::pointer load_rows(const std::filesystem::path& folder, const table_record& table,
                                                row_check check, const progress& tell);
-[[nodiscard]] loaded_index load_index(const std::filesystem::path& folder, const index_record& index);
+/// A file that is missing or damaged is the `problem` of the index.
+[[nodiscard]] loaded_index load_index_or_note(const std::filesystem::path& folder, const index_record& index);
+/// What such a problem means for the index: a sentence for somebody who only looks.
+[[nodiscard]] std::string will_be_built_anew(std::string_view problem, std::string_view index, std::string_view table);
 /// Throws where rows cannot be read; indexes that cannot be have a `problem`.
 [[nodiscard]] loaded_table load_table(const std::filesystem::path& folder, const table_record& table, row_check check,
                                       const progress& tell);

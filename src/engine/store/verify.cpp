@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "engine/stop.hpp"
 #include "engine/store/catalog_file.hpp"
 #include "engine/store/folder.hpp"
 #include "engine/store/load.hpp"
@@ -17,6 +18,8 @@ bool noted(verify_report& report, const Look& look) {
   try {
     look();
     return true;
+  } catch (const statement_stopped&) {
+    throw;
   } catch (const std::exception& e) {
     report.problems.emplace_back(e.what());
     return false;
@@ -26,8 +29,16 @@ bool noted(verify_report& report, const Look& look) {
 void verify_index(const std::filesystem::path& folder, const loaded_table& table, const index_record& record,
                   const index_check& check, verify_report& report) {
   noted(report, [&] {
-    const auto index = load_index(folder, record);
-    if (index.sections) index.sections->check_all();
+    auto index = load_index_or_note(folder, record);
+    try {
+      if (index.sections) index.sections->check_all();
+    } catch (const damaged_file& e) {
+      index.problem = e.finding();
+    }
+    if (!index.problem.empty()) {
+      report.problems.push_back(will_be_built_anew(index.problem, record.name, table.name));
+      return;
+    }
     const std::string problem = check && table.rows ? check(table, index) : std::string();
     if (!problem.empty()) {
       report.problems.push_back(fmt::format("Index '{}' of table '{}': {}", record.name, table.name, problem));
