@@ -17,7 +17,9 @@
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/cast.hpp"
 #include "engine/exec/kernels.hpp"
+#include "engine/exec/passing_rows.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/table/gather.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -140,15 +142,13 @@ relation without_columns(const relation& rows, const std::set<column_id>& droppe
 
 // The rows for which the mask is true, with the columns that are wanted from here on.
 void keep_passing(batch& rows, const std::shared_ptr<arrow::Array>& mask, const std::set<column_id>& wanted) {
-  const std::int64_t kept = static_cast<const arrow::BooleanArray&>(*mask).true_count();
+  const passing_rows passing(static_cast<const arrow::BooleanArray&>(*mask));
   batch out;
-  out.rows = kept;
+  out.rows = static_cast<std::int64_t>(passing.size());
   for (std::size_t i = 0; i < rows.ids.size(); ++i) {
     if (!wanted.contains(rows.ids[i])) continue;
     out.ids.push_back(rows.ids[i]);
-    const compute::FilterOptions options(compute::FilterOptions::DROP);
-    out.columns.push_back(kept == rows.rows ? rows.columns[i]
-                                            : value_of(compute::Filter(rows.columns[i], mask, options)).make_array());
+    out.columns.push_back(out.rows == rows.rows ? rows.columns[i] : gathered(rows.columns[i], passing.numbers()));
   }
   rows = std::move(out);
 }
