@@ -29,6 +29,14 @@ void refuse_odd_columns(const loaded_node& n) {
       fmt::format("{} has columns of types that cannot be used: {}; the others can be selected by name.", n.what, odd));
 }
 
+std::vector<std::int64_t> sorted_by(const sort_node& n, const relation& keys) {
+  std::vector<sort_column> columns;
+  for (std::size_t i = 0; i < n.keys.size(); ++i) {
+    columns.push_back({ordered_codes(*keys.columns[i]), n.keys[i].descending, n.keys[i].nulls_first});
+  }
+  return sorted_rows(columns, static_cast<std::size_t>(keys.rows), n.limit);
+}
+
 }  // namespace
 
 relation executor::loaded(const loaded_node& n) {
@@ -91,20 +99,23 @@ relation executor::distinct(distinct_node& n) {
 }
 
 relation executor::sort(sort_node& n) {
-  auto input = node(*n.inputs[0]);
+  const auto input = node(*n.inputs[0]);
+  relation keys;
+  keys.rows = input.rows;
+  for (std::size_t i = 0; i < n.keys.size(); ++i) {
+    keys.add(static_cast<column_id>(i), values_.column(n.keys[i].value, input));
+  }
   const auto rows = static_cast<std::uint64_t>(input.rows);
   constexpr std::uint64_t worth_choosing = 1 << 12;  // fewer rows are sorted sooner than chosen
   constexpr std::uint64_t most_of_a_batch = batch_rows / 8;
-  if (n.limit > 0 && n.limit < std::min(rows / 64, most_of_a_batch) && rows >= worth_choosing) {
-    const auto& key = n.keys[0];
-    const auto first = values_.column(key.value, input);
-    input = take_rows(input, top_row_candidates(*first, key.descending, key.nulls_first, n.limit));
-  }
-  std::vector<sort_column> keys;
-  for (const auto& key : n.keys) {
-    keys.push_back({ordered_codes(*values_.column(key.value, input)), key.descending, key.nulls_first});
-  }
-  return take_rows(input, sorted_rows(keys, static_cast<std::size_t>(input.rows), n.limit));
+  const bool chosen = n.limit > 0 && n.limit < std::min(rows / 64, most_of_a_batch) && rows >= worth_choosing;
+  if (!chosen) return take_rows(input, sorted_by(n, keys));
+  const auto& first = n.keys[0];
+  const auto candidates =
+      top_row_candidates(*keys.columns[0], {first.descending, first.nulls_first, n.keys.size() == 1, n.limit});
+  auto best = sorted_by(n, take_rows(keys, candidates));
+  for (auto& row : best) row = candidates[static_cast<std::size_t>(row)];
+  return take_rows(input, best);
 }
 
 std::uint64_t executor::row_count(const bound_ptr& e, const char* clause) const {

@@ -3,7 +3,6 @@
 #include "engine/exec/passing_rows.hpp"
 
 #include <arrow/array.h>
-#include <arrow/util/endian.h>
 
 #include <algorithm>
 #include <bit>
@@ -20,7 +19,7 @@ std::uint64_t mask_word(const std::uint8_t* bitmap, std::int64_t begin, std::int
   const std::int64_t bytes = (begin + count + 7) / 8 - begin / 8;  // at most 9
   std::uint64_t word = 0;
   std::memcpy(&word, bitmap + begin / 8, static_cast<std::size_t>(std::min<std::int64_t>(bytes, 8)));
-  word = arrow::bit_util::FromLittleEndian(word) >> shift;
+  word >>= shift;
   if (bytes > 8) word |= std::uint64_t{bitmap[begin / 8 + 8]} << (64 - shift);
   return word & wanted;
 }

@@ -71,7 +71,8 @@ std::shared_ptr<arrow::ChunkedArray> take_column(const std::shared_ptr<arrow::Ch
   if (rows.empty()) return chunked(values->Slice(0, 0));
   for_each_batch(static_cast<std::int64_t>(rows.size()), [&](std::size_t i, std::int64_t begin, std::int64_t count) {
     const auto piece = rows.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
-    pieces[i] = value_of(arrow::compute::Take(*values, *row_numbers(piece, with_nulls), options));
+    if (!with_nulls) pieces[i] = gathered(values, piece);
+    if (!pieces[i]) pieces[i] = value_of(arrow::compute::Take(*values, *row_numbers(piece, with_nulls), options));
   });
   return std::make_shared<arrow::ChunkedArray>(std::move(pieces), values->type());
 }

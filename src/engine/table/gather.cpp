@@ -8,7 +8,6 @@
 #include <arrow/chunked_array.h>
 #include <arrow/type.h>
 #include <arrow/util/bit_util.h>
-#include <arrow/util/endian.h>
 
 #include <algorithm>
 #include <array>
@@ -71,7 +70,6 @@ buffer_ptr gather_bits(chunk_span from, std::span<const Place> places, std::size
     for (std::size_t i = 0; i < part.size(); ++i) {
       word |= sources[chunk_of(part[i])].at(offset_of(part[i])) << i;
     }
-    word = arrow::bit_util::ToLittleEndian(word);
     std::memcpy(out + w * 8, &word, 8);
   }
   return bits;
