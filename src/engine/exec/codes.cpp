@@ -177,6 +177,12 @@ bool is_string(const arrow::ChunkedArray& column) { return column.type()->id() =
 
 }  // namespace
 
+std::vector<const code_column*> pointers_to(const std::vector<code_column>& columns) {
+  std::vector<const code_column*> out;
+  for (const auto& column : columns) out.push_back(&column);
+  return out;
+}
+
 code_column ordered_codes(const arrow::ChunkedArray& column) {
   if (!is_string(column)) return fixed_codes(column);
   text_table table;

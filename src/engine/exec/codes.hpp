@@ -28,6 +28,8 @@ struct code_column {
   [[nodiscard]] bool is_null(std::size_t row) const { return !nulls.empty() && nulls[row] != 0; }
 };
 
+[[nodiscard]] std::vector<const code_column*> pointers_to(const std::vector<code_column>& columns);
+
 /// The word of a number, as codec<T> has it, with -0.0 as 0.0. Floats without comparing floats, so that loops over
 /// arrays of them become vector code.
 template <class T>

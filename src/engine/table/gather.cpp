@@ -7,7 +7,6 @@
 #include <arrow/buffer.h>
 #include <arrow/chunked_array.h>
 #include <arrow/type.h>
-#include <arrow/util/bit_util.h>
 
 #include <algorithm>
 #include <array>
