@@ -9,8 +9,6 @@
 #include "engine/exec/aggregate.hpp"
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/executor.hpp"
-#include "engine/exec/sort.hpp"
-#include "engine/exec/top_rows.hpp"
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
@@ -27,14 +25,6 @@ void refuse_odd_columns(const loaded_node& n) {
   if (odd.empty()) return;
   throw error(
       fmt::format("{} has columns of types that cannot be used: {}; the others can be selected by name.", n.what, odd));
-}
-
-std::vector<std::int64_t> sorted_by(const sort_node& n, const relation& keys) {
-  std::vector<sort_column> columns;
-  for (std::size_t i = 0; i < n.keys.size(); ++i) {
-    columns.push_back({ordered_codes(*keys.columns[i]), n.keys[i].descending, n.keys[i].nulls_first});
-  }
-  return sorted_rows(columns, static_cast<std::size_t>(keys.rows), n.limit);
 }
 
 }  // namespace
@@ -60,8 +50,9 @@ relation executor::values(const values_node& n) {
 
 relation executor::filter(filter_node& n) { return values_.filter(n.conditions, node(*n.inputs[0])); }
 
-relation executor::project(project_node& n) {
-  const auto input = node(*n.inputs[0]);
+relation executor::project(project_node& n) { return projected(n, node(*n.inputs[0])); }
+
+relation executor::projected(const project_node& n, const relation& input) const {
   relation out;
   out.rows = input.rows;
   for (std::size_t i = 0; i < n.expressions.size(); ++i) {
@@ -96,26 +87,6 @@ relation executor::distinct(distinct_node& n) {
   std::vector<code_column> codes;
   for (const auto& column : input.columns) codes.push_back(group_codes(*column));
   return take_rows(input, grouped(codes, static_cast<std::size_t>(input.rows)).first_row);
-}
-
-relation executor::sort(sort_node& n) {
-  const auto input = node(*n.inputs[0]);
-  relation keys;
-  keys.rows = input.rows;
-  for (std::size_t i = 0; i < n.keys.size(); ++i) {
-    keys.add(static_cast<column_id>(i), values_.column(n.keys[i].value, input));
-  }
-  const auto rows = static_cast<std::uint64_t>(input.rows);
-  constexpr std::uint64_t worth_choosing = 1 << 12;  // fewer rows are sorted sooner than chosen
-  constexpr std::uint64_t most_of_a_batch = batch_rows / 8;
-  const bool chosen = n.limit > 0 && n.limit < std::min(rows / 64, most_of_a_batch) && rows >= worth_choosing;
-  if (!chosen) return take_rows(input, sorted_by(n, keys));
-  const auto& first = n.keys[0];
-  const auto candidates =
-      top_row_candidates(*keys.columns[0], {first.descending, first.nulls_first, n.keys.size() == 1, n.limit});
-  auto best = sorted_by(n, take_rows(keys, candidates));
-  for (auto& row : best) row = candidates[static_cast<std::size_t>(row)];
-  return take_rows(input, best);
 }
 
 std::uint64_t executor::row_count(const bound_ptr& e, const char* clause) const {

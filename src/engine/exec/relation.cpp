@@ -105,6 +105,11 @@ void relation::add(column_id id, std::shared_ptr<arrow::ChunkedArray> column) {
 
 const std::shared_ptr<arrow::ChunkedArray>& relation::column(column_id id) const { return column_of(ids, columns, id); }
 
+void batch::add(column_id id, std::shared_ptr<arrow::Array> column) {
+  ids.push_back(id);
+  columns.push_back(std::move(column));
+}
+
 const std::shared_ptr<arrow::Array>& batch::column(column_id id) const { return column_of(ids, columns, id); }
 
 batch slice(const relation& from, std::int64_t begin, std::int64_t count, const std::set<column_id>& wanted) {
