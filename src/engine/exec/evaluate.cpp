@@ -168,7 +168,7 @@ relation joined_pieces(const relation& like, const std::vector<batch>& pieces) {
   return out;
 }
 
-std::shared_ptr<arrow::Array> row_numbers(std::int64_t begin, std::int64_t count) {
+std::shared_ptr<arrow::Array> numbered_rows(std::int64_t begin, std::int64_t count) {
   auto buffer = std::shared_ptr<arrow::Buffer>(value_of(arrow::AllocateBuffer(count * 8)));
   auto* const numbers = reinterpret_cast<std::int64_t*>(buffer->mutable_data());
   std::iota(numbers, numbers + count, begin);
@@ -351,7 +351,7 @@ relation evaluation::filter(const std::vector<bound_ptr>& conditions, const rela
                             const std::set<column_id>& dropped, std::optional<column_id> numbers) const {
   auto like = without_columns(rows, dropped);
   if (conditions.empty() || rows.rows == 0) {
-    if (numbers) like.add(*numbers, chunked(row_numbers(0, rows.rows)));
+    if (numbers) like.add(*numbers, chunked(numbered_rows(0, rows.rows)));
     return like;
   }
   const auto steps = taken_together(conditions);
@@ -371,7 +371,7 @@ relation evaluation::filter(const std::vector<bound_ptr>& conditions, const rela
   std::vector<batch> pieces(batch_count(rows.rows));
   for_each_batch(rows.rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
     batch now = slice(rows, begin, count, wanted[0]);
-    if (numbers) now.add(*numbers, row_numbers(begin, count));
+    if (numbers) now.add(*numbers, numbered_rows(begin, count));
     for (std::size_t step = 0; step < steps.size() && now.rows > 0; ++step) {
       keep_passing(now, array(steps[step], now), wanted[step + 1]);
     }

@@ -9,7 +9,7 @@
 
 namespace espalier::engine {
 
-std::size_t piece_count(std::size_t rows) {
+std::size_t core_pieces(std::size_t rows) {
   constexpr std::size_t fewest_rows_of_a_piece = std::size_t{1} << 16;
   return std::clamp<std::size_t>(rows / fewest_rows_of_a_piece, 1, parallel_width());
 }
@@ -35,7 +35,7 @@ bool rarely_equal(const packed_keys& keys) {
 }
 
 parted_rows::parted_rows(const packed_keys& keys, std::size_t parts) : parts_(parts), begin_(parts + 1, 0) {
-  const std::size_t pieces = piece_count(keys.rows());
+  const std::size_t pieces = core_pieces(keys.rows());
   std::vector<std::vector<std::size_t>> next(pieces, std::vector<std::size_t>(parts_, 0));
   const auto each = [&](std::size_t piece, const auto& body) {
     const auto [begin, end] = span_of(piece, pieces, keys.rows());

@@ -14,7 +14,7 @@ struct row_span {
   std::size_t begin, end;
 };
 /// Pieces of many rows for all cores, and the rows of one of them.
-[[nodiscard]] std::size_t piece_count(std::size_t rows);
+[[nodiscard]] std::size_t core_pieces(std::size_t rows);
 [[nodiscard]] row_span span_of(std::size_t piece, std::size_t pieces, std::size_t rows);
 
 /// A power of two.

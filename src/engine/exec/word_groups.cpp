@@ -71,7 +71,7 @@ bool word_groups::group_in_order(const packed_keys& keys) {
 bool word_groups::group_by_array(const packed_keys& keys) {
   const std::size_t rows = keys.rows();
   if (keys.codes == 0 || keys.codes > widest_array || keys.codes > 4 * rows + 64) return false;
-  const std::size_t pieces = std::max<std::size_t>(1, std::min(piece_count(rows), rows / keys.codes));
+  const std::size_t pieces = std::max<std::size_t>(1, std::min(core_pieces(rows), rows / keys.codes));
   std::vector<std::vector<std::uint32_t>> first(pieces);
   parallel_for(pieces, [&](std::size_t i) {
     first[i].assign(keys.codes, no_group);
@@ -98,7 +98,7 @@ bool word_groups::group_by_array(const packed_keys& keys) {
 
 void word_groups::group_by_hash(const packed_keys& keys) {
   const std::size_t rows = keys.rows();
-  const std::size_t count = piece_count(rows);
+  const std::size_t count = core_pieces(rows);
   const std::size_t parts = std::bit_ceil(count);
   std::vector<piece> pieces(count);
   constexpr std::size_t block = 32;

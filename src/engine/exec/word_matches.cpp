@@ -90,7 +90,7 @@ bool close_together(const packed_keys& keys) {
 
 // Lists by word: pieces of the rows are counted, then put in their places, all pieces at once.
 std::vector<row_list> lists_of_words(const packed_keys& keys, list_room& room) {
-  const std::size_t pieces = std::clamp<std::size_t>(keys.rows() / (keys.codes + 1), 1, piece_count(keys.rows()));
+  const std::size_t pieces = std::clamp<std::size_t>(keys.rows() / (keys.codes + 1), 1, core_pieces(keys.rows()));
   std::vector<std::vector<std::uint32_t>> next(pieces, std::vector<std::uint32_t>(keys.codes, 0));
   const auto each_row = [&](std::size_t piece, const auto& body) {
     const auto [begin, end] = span_of(piece, pieces, keys.rows());
