@@ -84,7 +84,7 @@ void coarse_decimal_words(const arrow::Array& chunk, std::int64_t begin, std::in
 // The first eight bytes: texts in order have these in order, or equal.
 std::uint64_t text_word(std::string_view text) {
   unsigned char bytes[8] = {};
-  std::memcpy(bytes, text.data(), std::min<std::size_t>(text.size(), sizeof bytes));
+  if (!text.empty()) std::memcpy(bytes, text.data(), std::min<std::size_t>(text.size(), sizeof bytes));
   std::uint64_t word = 0;
   for (const auto byte : bytes) word = word << 8 | byte;
   return word;
