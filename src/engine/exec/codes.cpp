@@ -6,6 +6,7 @@
 #include <arrow/util/decimal.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "engine/exec/relation.hpp"
@@ -49,57 +50,88 @@ void for_each_piece(const arrow::ChunkedArray& column, const Body& body) {
 }
 
 template <class Array>
-void number_words(const arrow::Array& chunk, std::uint64_t* out) {
-  const auto* values = static_cast<const Array&>(chunk).raw_values();
-  for (std::int64_t i = 0; i < chunk.length(); ++i) out[i] = ordered_word(values[i]);
+void number_words(const arrow::Array& chunk, std::int64_t begin, std::int64_t count, std::uint64_t* out) {
+  const auto* values = static_cast<const Array&>(chunk).raw_values() + begin;
+  for (std::int64_t i = 0; i < count; ++i) out[i] = ordered_word(values[i]);
 }
 
-void boolean_words(const arrow::Array& chunk, std::uint64_t* out) {
+void boolean_words(const arrow::Array& chunk, std::int64_t begin, std::int64_t count, std::uint64_t* out) {
   const auto& values = static_cast<const arrow::BooleanArray&>(chunk);
-  for (std::int64_t i = 0; i < chunk.length(); ++i) out[i] = values.Value(i) ? 1 : 0;
+  for (std::int64_t i = 0; i < count; ++i) out[i] = values.Value(begin + i) ? 1 : 0;
 }
+
+constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
 
 void decimal_words(const arrow::Array& chunk, std::uint64_t* low, std::uint64_t* high) {
   const auto& values = static_cast<const arrow::Decimal128Array&>(chunk);
   for (std::int64_t i = 0; i < chunk.length(); ++i) {
     const arrow::Decimal128 value(values.GetValue(i));
     low[i] = value.low_bits();
-    high[i] = static_cast<std::uint64_t>(value.high_bits()) ^ (std::uint64_t{1} << 63);
+    high[i] = static_cast<std::uint64_t>(value.high_bits()) ^ sign_bit;
   }
 }
 
-bool fixed_words(const arrow::Array& chunk, std::uint64_t* out) {
+// Decimals as words of 64 bits; those beyond are all equal to the last.
+void coarse_decimal_words(const arrow::Array& chunk, std::int64_t begin, std::int64_t count, std::uint64_t* out) {
+  const auto& values = static_cast<const arrow::Decimal128Array&>(chunk);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const arrow::Decimal128 value(values.GetValue(begin + i));
+    const std::int64_t sign = static_cast<std::int64_t>(value.low_bits()) < 0 ? -1 : 0;
+    const std::uint64_t beyond = value.high_bits() < 0 ? 0 : ~std::uint64_t{0};
+    out[i] = value.high_bits() == sign ? value.low_bits() ^ sign_bit : beyond;
+  }
+}
+
+// The first eight bytes: texts in order have these in order, or equal.
+std::uint64_t text_word(std::string_view text) {
+  unsigned char bytes[8] = {};
+  if (!text.empty()) std::memcpy(bytes, text.data(), std::min<std::size_t>(text.size(), sizeof bytes));
+  std::uint64_t word = 0;
+  for (const auto byte : bytes) word = word << 8 | byte;
+  return word;
+}
+
+void text_words(const arrow::Array& chunk, std::int64_t begin, std::int64_t count, std::uint64_t* out) {
+  const auto& strings = static_cast<const arrow::StringArray&>(chunk);
+  for (std::int64_t i = 0; i < count; ++i) out[i] = text_word(strings.GetView(begin + i));
+}
+
+bool fixed_words(const arrow::Array& chunk, std::int64_t begin, std::int64_t count, std::uint64_t* out) {
   switch (chunk.type_id()) {
     case arrow::Type::BOOL:
-      boolean_words(chunk, out);
+      boolean_words(chunk, begin, count, out);
       return true;
     case arrow::Type::INT8:
-      number_words<arrow::Int8Array>(chunk, out);
+      number_words<arrow::Int8Array>(chunk, begin, count, out);
       return true;
     case arrow::Type::INT16:
-      number_words<arrow::Int16Array>(chunk, out);
+      number_words<arrow::Int16Array>(chunk, begin, count, out);
       return true;
     case arrow::Type::INT32:
-      number_words<arrow::Int32Array>(chunk, out);
+      number_words<arrow::Int32Array>(chunk, begin, count, out);
       return true;
     case arrow::Type::DATE32:
-      number_words<arrow::Date32Array>(chunk, out);
+      number_words<arrow::Date32Array>(chunk, begin, count, out);
       return true;
     case arrow::Type::INT64:
-      number_words<arrow::Int64Array>(chunk, out);
+      number_words<arrow::Int64Array>(chunk, begin, count, out);
       return true;
     case arrow::Type::TIMESTAMP:
-      number_words<arrow::TimestampArray>(chunk, out);
+      number_words<arrow::TimestampArray>(chunk, begin, count, out);
       return true;
     case arrow::Type::FLOAT:
-      number_words<arrow::FloatArray>(chunk, out);
+      number_words<arrow::FloatArray>(chunk, begin, count, out);
       return true;
     case arrow::Type::DOUBLE:
-      number_words<arrow::DoubleArray>(chunk, out);
+      number_words<arrow::DoubleArray>(chunk, begin, count, out);
       return true;
     default:
       return false;
   }
+}
+
+[[noreturn]] void refuse_type(const arrow::DataType& type) {
+  refuse(-1, "The engine cannot order values of the type " + type.ToString() + ".");
 }
 
 code_column fixed_codes(const arrow::ChunkedArray& column) {
@@ -107,8 +139,8 @@ code_column fixed_codes(const arrow::ChunkedArray& column) {
   for_each_piece(column, [&](std::size_t, const arrow::Array& chunk, std::size_t row) {
     if (!out.high.empty()) {
       decimal_words(chunk, out.words.data() + row, out.high.data() + row);
-    } else if (!fixed_words(chunk, out.words.data() + row)) {
-      refuse(-1, "The engine cannot order values of the type " + column.type()->ToString() + ".");
+    } else if (!fixed_words(chunk, 0, chunk.length(), out.words.data() + row)) {
+      refuse_type(*column.type());
     }
     mark_nulls(chunk, row, out);
   });
@@ -147,6 +179,12 @@ bool is_string(const arrow::ChunkedArray& column) { return column.type()->id() =
 
 }  // namespace
 
+std::vector<const code_column*> pointers_to(const std::vector<code_column>& columns) {
+  std::vector<const code_column*> out;
+  for (const auto& column : columns) out.push_back(&column);
+  return out;
+}
+
 code_column ordered_codes(const arrow::ChunkedArray& column) {
   if (!is_string(column)) return fixed_codes(column);
   text_table table;
@@ -163,6 +201,20 @@ code_column ordered_codes(const arrow::ChunkedArray& column) {
     }
   });
   return out;
+}
+
+void coarse_words(const arrow::Array& chunk, std::int64_t begin, std::int64_t count, std::uint64_t* out) {
+  if (chunk.type_id() == arrow::Type::STRING) {
+    text_words(chunk, begin, count, out);
+  } else if (chunk.type_id() == arrow::Type::DECIMAL128) {
+    coarse_decimal_words(chunk, begin, count, out);
+  } else if (!fixed_words(chunk, begin, count, out)) {
+    refuse_type(*chunk.type());
+  }
+}
+
+bool coarse_words_are_exact(const arrow::DataType& type) {
+  return type.id() != arrow::Type::STRING && type.id() != arrow::Type::DECIMAL128;
 }
 
 code_column group_codes(const arrow::ChunkedArray& column) {

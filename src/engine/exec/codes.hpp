@@ -7,7 +7,9 @@
 
 #include <arrow/type_fwd.h>
 
+#include <bit>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <type_traits>
 #include <vector>
@@ -26,17 +28,33 @@ struct code_column {
   [[nodiscard]] bool is_null(std::size_t row) const { return !nulls.empty() && nulls[row] != 0; }
 };
 
-/// The word of a number.
+[[nodiscard]] std::vector<const code_column*> pointers_to(const std::vector<code_column>& columns);
+
+/// The word of a number, as codec<T> has it, with -0.0 as 0.0. Floats without comparing floats, so that loops over
+/// arrays of them become vector code.
 template <class T>
 [[nodiscard]] std::uint64_t ordered_word(T value) {
   if constexpr (std::is_floating_point_v<T>) {
-    if (value == 0) value = 0;  // -0.0 as 0.0
+    using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    constexpr word sign = word{1} << (sizeof(T) * 8 - 1);
+    constexpr auto infinity = std::bit_cast<word>(std::numeric_limits<T>::infinity());
+    auto bits = std::bit_cast<word>(value);
+    const auto magnitude = static_cast<word>(bits << 1);
+    bits =
+        magnitude > static_cast<word>(infinity << 1) ? std::bit_cast<word>(std::numeric_limits<T>::quiet_NaN()) : bits;
+    bits = magnitude == 0 ? 0 : bits;
+    return static_cast<word>(bits ^ (static_cast<word>(word{0} - (bits >> (sizeof(T) * 8 - 1))) | sign));
+  } else {
+    return codec<T>::encode(value);
   }
-  return codec<T>::encode(value);
 }
 
 /// In the order of the values. NULLs have word 0.
 [[nodiscard]] code_column ordered_codes(const arrow::ChunkedArray& column);
+/// One word for each of `count` values from `begin` on, in the order of the values; different values may have equal
+/// words unless words of the type are exact. What NULLs have is any word.
+void coarse_words(const arrow::Array& chunk, std::int64_t begin, std::int64_t count, std::uint64_t* out);
+[[nodiscard]] bool coarse_words_are_exact(const arrow::DataType& type);
 /// For equality only, within the column: strings are numbered as they come.
 [[nodiscard]] code_column group_codes(const arrow::ChunkedArray& column);
 

@@ -3,6 +3,7 @@
 #include <arrow/array.h>
 #include <arrow/array/concatenate.h>
 #include <arrow/array/util.h>
+#include <arrow/buffer.h>
 #include <arrow/builder.h>
 #include <arrow/chunked_array.h>
 #include <arrow/compute/api_scalar.h>
@@ -17,7 +18,9 @@
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/cast.hpp"
 #include "engine/exec/kernels.hpp"
+#include "engine/exec/passing_rows.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/table/gather.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -140,15 +143,13 @@ relation without_columns(const relation& rows, const std::set<column_id>& droppe
 
 // The rows for which the mask is true, with the columns that are wanted from here on.
 void keep_passing(batch& rows, const std::shared_ptr<arrow::Array>& mask, const std::set<column_id>& wanted) {
-  const std::int64_t kept = static_cast<const arrow::BooleanArray&>(*mask).true_count();
+  const passing_rows passing(static_cast<const arrow::BooleanArray&>(*mask));
   batch out;
-  out.rows = kept;
+  out.rows = static_cast<std::int64_t>(passing.size());
   for (std::size_t i = 0; i < rows.ids.size(); ++i) {
     if (!wanted.contains(rows.ids[i])) continue;
     out.ids.push_back(rows.ids[i]);
-    const compute::FilterOptions options(compute::FilterOptions::DROP);
-    out.columns.push_back(kept == rows.rows ? rows.columns[i]
-                                            : value_of(compute::Filter(rows.columns[i], mask, options)).make_array());
+    out.columns.push_back(out.rows == rows.rows ? rows.columns[i] : gathered(rows.columns[i], passing.numbers()));
   }
   rows = std::move(out);
 }
@@ -165,6 +166,13 @@ relation joined_pieces(const relation& like, const std::vector<batch>& pieces) {
     out.add(like.ids[c], std::make_shared<arrow::ChunkedArray>(std::move(chunks), like.columns[c]->type()));
   }
   return out;
+}
+
+std::shared_ptr<arrow::Array> numbered_rows(std::int64_t begin, std::int64_t count) {
+  auto buffer = std::shared_ptr<arrow::Buffer>(value_of(arrow::AllocateBuffer(count * 8)));
+  auto* const numbers = reinterpret_cast<std::int64_t*>(buffer->mutable_data());
+  std::iota(numbers, numbers + count, begin);
+  return std::make_shared<arrow::Int64Array>(count, std::move(buffer));
 }
 
 std::shared_ptr<arrow::Array> int64_array(const std::vector<std::int64_t>& values) {
@@ -340,13 +348,21 @@ std::shared_ptr<arrow::ChunkedArray> evaluation::column(const bound_ptr& e, cons
 }
 
 relation evaluation::filter(const std::vector<bound_ptr>& conditions, const relation& rows,
-                            const std::set<column_id>& dropped) const {
-  if (conditions.empty() || rows.rows == 0) return without_columns(rows, dropped);
+                            const std::set<column_id>& dropped, std::optional<column_id> numbers) const {
+  auto like = without_columns(rows, dropped);
+  if (conditions.empty() || rows.rows == 0) {
+    if (numbers) like.add(*numbers, chunked(numbered_rows(0, rows.rows)));
+    return like;
+  }
   const auto steps = taken_together(conditions);
   // What is still wanted behind each step: the answer's columns, and those of later steps.
   std::vector<std::set<column_id>> wanted(steps.size() + 1);
   for (const auto id : rows.ids) {
     if (!dropped.contains(id)) wanted.back().insert(id);
+  }
+  if (numbers) {
+    wanted.back().insert(*numbers);
+    like.add(*numbers, std::make_shared<arrow::ChunkedArray>(arrow::ArrayVector{}, arrow::int64()));
   }
   for (std::size_t i = steps.size(); i-- > 0;) {
     wanted[i] = wanted[i + 1];
@@ -355,12 +371,13 @@ relation evaluation::filter(const std::vector<bound_ptr>& conditions, const rela
   std::vector<batch> pieces(batch_count(rows.rows));
   for_each_batch(rows.rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
     batch now = slice(rows, begin, count, wanted[0]);
+    if (numbers) now.add(*numbers, numbered_rows(begin, count));
     for (std::size_t step = 0; step < steps.size() && now.rows > 0; ++step) {
       keep_passing(now, array(steps[step], now), wanted[step + 1]);
     }
     pieces[i] = std::move(now);
   });
-  return joined_pieces(without_columns(rows, dropped), pieces);
+  return joined_pieces(like, pieces);
 }
 
 }  // namespace espalier::engine

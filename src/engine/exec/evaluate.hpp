@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/exec/relation.hpp"
@@ -28,9 +29,11 @@ struct evaluation {
   /// A column for each row of a relation, batch by batch on several threads.
   [[nodiscard]] std::shared_ptr<arrow::ChunkedArray> column(const bound_ptr& e, const relation& rows) const;
   /// The rows for which all conditions are true, checked one after the other: a later one sees only rows that passed.
-  /// Columns of `dropped` are read by the conditions and not handed on.
+  /// Columns of `dropped` are read by the conditions and not handed on. `numbers`: a column with the rows' numbers in
+  /// `rows` is added.
   [[nodiscard]] relation filter(const std::vector<bound_ptr>& conditions, const relation& rows,
-                                const std::set<column_id>& dropped = {}) const;
+                                const std::set<column_id>& dropped = {},
+                                std::optional<column_id> numbers = std::nullopt) const;
 
  private:
   [[nodiscard]] arrow::Datum datum(const bound_ptr& e, const batch& rows) const;

@@ -1,6 +1,7 @@
 // executor.hpp - runs a plan, operator by operator, each over all of its input.
 //
-// scan.cpp, join.cpp, as_of_join.cpp and operators.cpp hold the operators, one function for each kind of node.
+// scan.cpp, order_by.cpp, join.cpp, as_of_join.cpp and operators.cpp hold the operators, one function for each kind of
+// node.
 #pragma once
 
 #include "engine/exec/evaluate.hpp"
@@ -41,12 +42,17 @@ class executor {
   relation values(const values_node& n);
   relation filter(filter_node& n);
   relation project(project_node& n);
+  [[nodiscard]] relation projected(const project_node& n, const relation& input) const;
   relation aggregate(aggregate_node& n);
   relation distinct(distinct_node& n);
-  relation sort(sort_node& n);
   relation limit(limit_node& n);
   relation unite(union_node& n);
   std::uint64_t row_count(const bound_ptr& e, const char* clause) const;
+
+  // order_by.cpp
+  relation sort(sort_node& n);
+  [[nodiscard]] std::vector<std::int64_t> first_rows(const sort_node& n, const relation& keys) const;
+  relation top_of_scan(sort_node& n, scan_node& scan, project_node* project);
 
   // join.cpp
   relation join(join_node& n);

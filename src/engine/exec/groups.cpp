@@ -95,16 +95,6 @@ row_groups refined_with(code_table& table, const row_groups& before, const code_
   return out;
 }
 
-void check_rows(std::size_t rows) {
-  if (rows >= no_group) refuse(-1, "Groups and joins take at most 4 billion rows.");
-}
-
-std::vector<const code_column*> pointers_to(const std::vector<code_column>& columns) {
-  std::vector<const code_column*> out;
-  for (const auto& column : columns) out.push_back(&column);
-  return out;
-}
-
 // Groups as codes; rows of no group are NULL.
 code_column as_codes(const row_groups& groups) {
   code_column out;
@@ -120,6 +110,10 @@ code_column as_codes(const row_groups& groups) {
 
 }  // namespace
 
+void check_row_numbers(std::size_t rows) {
+  if (rows >= no_group) refuse(-1, "Groups and joins take at most 4 billion rows.");
+}
+
 row_groups one_group(std::size_t rows) {
   row_groups out;
   if (rows > 0) out.first_row.push_back(0);
@@ -128,7 +122,7 @@ row_groups one_group(std::size_t rows) {
 
 row_groups refined(const row_groups& before, const code_column& codes, bool skip_nulls) {
   const std::size_t rows = codes.words.size();
-  check_rows(rows);
+  check_row_numbers(rows);
   // A NULL among the codes of `before` is no group, so either both columns skip NULLs or there is one column only.
   if (skip_nulls || before.of_row.empty()) {
     const auto groups = as_codes(before);
@@ -143,7 +137,7 @@ row_groups refined(const row_groups& before, const code_column& codes, bool skip
 }
 
 row_groups grouped(const std::vector<code_column>& keys, std::size_t rows) {
-  check_rows(rows);
+  check_row_numbers(rows);
   if (keys.empty()) return one_group(rows);
   const auto columns = pointers_to(keys);
   if (const auto packer = key_packer::plan(columns, rows, true)) {
@@ -166,7 +160,7 @@ struct key_table::parts {
 key_table::key_table(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& build)
     : parts_(std::make_unique<parts>()) {
   const auto rows = static_cast<std::size_t>(build.at(0)->length());
-  check_rows(rows);
+  check_row_numbers(rows);
   parts_->coders.resize(build.size());
   std::vector<code_column> codes;
   for (std::size_t i = 0; i < build.size(); ++i) codes.push_back(parts_->coders[i].first(build[i]));

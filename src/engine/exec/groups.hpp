@@ -21,6 +21,8 @@ struct row_groups {
   [[nodiscard]] std::uint32_t group(std::size_t row) const { return of_row.empty() ? 0 : of_row[row]; }
 };
 
+/// Row numbers here have 32 bits; throws where they do not suffice.
+void check_row_numbers(std::size_t rows);
 /// Groups by one more column: rows are together if they were and have the same code. NULL is a value of its own, or,
 /// where `skip_nulls`, rows with it are in no group.
 [[nodiscard]] row_groups refined(const row_groups& before, const code_column& codes, bool skip_nulls);

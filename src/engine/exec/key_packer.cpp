@@ -67,14 +67,25 @@ extent extent_of(const code_column& column, std::size_t rows) {
 
 std::optional<key_packer> key_packer::plan(const std::vector<const code_column*>& columns, std::size_t rows,
                                            bool null_is_a_key) {
+  return plan_all(columns, std::vector<key_direction>(columns.size()), rows, null_is_a_key);
+}
+
+std::optional<key_packer> key_packer::plan_order(const std::vector<const code_column*>& columns,
+                                                 std::span<const key_direction> directions, std::size_t rows) {
+  return plan_all(columns, directions, rows, true);
+}
+
+std::optional<key_packer> key_packer::plan_all(const std::vector<const code_column*>& columns,
+                                               std::span<const key_direction> directions, std::size_t rows,
+                                               bool null_is_a_key) {
   key_packer out;
-  out.null_is_a_key_ = null_is_a_key;
+  out.directed_ = std::any_of(directions.begin(), directions.end(), [](const auto& d) { return d.descending; });
   unsigned bits = 0;
   std::uint64_t codes = 1;
   for (std::size_t i = columns.size(); i-- > 0;) {
     const auto of = extent_of(*columns[i], rows);
     if (!of.folds) return std::nullopt;
-    field f{of.least, of.most - of.least, of.any_null && null_is_a_key, !columns[i]->high.empty(), bits};
+    field f{of.least, of.most - of.least, of.any_null && null_is_a_key, !columns[i]->high.empty(), bits, directions[i]};
     if (f.has_null && f.span == std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
     const std::uint64_t last = f.span + (f.has_null ? 1 : 0);
     bits += static_cast<unsigned>(std::bit_width(last));
@@ -89,12 +100,12 @@ std::optional<key_packer> key_packer::plan(const std::vector<const code_column*>
 void key_packer::add_words(const field& f, const code_column& column, std::size_t begin, std::size_t end,
                            packed_keys& out) const {
   for (std::size_t row = begin; row < end; ++row) {
-    std::uint64_t code = f.span + 1;
+    std::uint64_t code = f.null_code();
     bool known = f.has_null;
     if (!column.is_null(row)) {
       const std::uint64_t word = f.folded ? folded_word(column.words[row]) : column.words[row];
-      code = word - f.base;
-      known = word >= f.base && code <= f.span && (!f.folded || folds(column.high[row], column.words[row]));
+      code = f.code(word);
+      known = word >= f.base && word - f.base <= f.span && (!f.folded || folds(column.high[row], column.words[row]));
     }
     if (known) {
       out.own[row] |= f.shift < 64 ? code << f.shift : 0;
@@ -105,7 +116,8 @@ void key_packer::add_words(const field& f, const code_column& column, std::size_
 }
 
 packed_keys key_packer::pack(const std::vector<const code_column*>& columns, std::size_t rows) const {
-  if (columns.size() != 1 || !columns[0]->nulls.empty() || !columns[0]->high.empty()) return pack_others(columns, rows);
+  const bool plain = columns.size() == 1 && columns[0]->nulls.empty() && columns[0]->high.empty();
+  if (!plain || directed_) return pack_others(columns, rows);
   packed_keys out;
   out.codes = codes_;
   out.words = columns[0]->words;

@@ -25,13 +25,23 @@ struct packed_keys {
   [[nodiscard]] bool has(std::size_t row) const { return without.empty() || without[row] == 0; }
 };
 
+struct key_direction {
+  bool descending = false;
+  bool nulls_first = false;
+};
+
 class key_packer {
  public:
   /// For these columns, which have `rows` rows. `null_is_a_key`: else rows with a NULL have no key. None if the values
   /// take more than 64 bits.
   [[nodiscard]] static std::optional<key_packer> plan(const std::vector<const code_column*>& columns, std::size_t rows,
                                                       bool null_is_a_key);
-  /// Keys of the columns that the plan is for; they have to outlive the answer.
+  /// Words in the order of rows that are ordered by the columns, one after the other.
+  [[nodiscard]] static std::optional<key_packer> plan_order(const std::vector<const code_column*>& columns,
+                                                            std::span<const key_direction> directions,
+                                                            std::size_t rows);
+  /// Keys of the columns that the plan is for, which have to outlive the answer. Also of others that are compared with
+  /// them by whoever bears words beyond those of the plan.
   [[nodiscard]] packed_keys pack(const std::vector<const code_column*>& columns, std::size_t rows) const;
   /// Keys of other columns that are compared with them: values beyond those of the plan have no key.
   [[nodiscard]] packed_keys pack_others(const std::vector<const code_column*>& columns, std::size_t rows) const;
@@ -39,15 +49,25 @@ class key_packer {
  private:
   struct field {
     std::uint64_t base = 0;
-    std::uint64_t span = 0;  ///< the greatest code without NULL's
-    bool has_null = false;   ///< whose code is span + 1
+    std::uint64_t span = 0;  ///< from the least word to the greatest
+    bool has_null = false;   ///< whose code is before or behind all others
     bool folded = false;     ///< two words that are one number of 64 bits
     unsigned shift = 0;
+    key_direction direction;
+
+    [[nodiscard]] std::uint64_t null_code() const { return direction.nulls_first ? 0 : span + 1; }
+    [[nodiscard]] std::uint64_t code(std::uint64_t word) const {
+      const std::uint64_t up = word - base;
+      return (direction.descending ? span - up : up) + (has_null && direction.nulls_first ? 1 : 0);
+    }
   };
+  [[nodiscard]] static std::optional<key_packer> plan_all(const std::vector<const code_column*>& columns,
+                                                          std::span<const key_direction> directions, std::size_t rows,
+                                                          bool null_is_a_key);
   void add_words(const field& f, const code_column& column, std::size_t begin, std::size_t end, packed_keys& out) const;
 
   std::vector<field> fields_;
-  bool null_is_a_key_ = true;
+  bool directed_ = false;  ///< some column is descending
   std::uint64_t codes_ = 0;
 };
 

@@ -9,8 +9,6 @@
 #include "engine/exec/aggregate.hpp"
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/executor.hpp"
-#include "engine/exec/sort.hpp"
-#include "engine/exec/top_rows.hpp"
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
@@ -52,8 +50,9 @@ relation executor::values(const values_node& n) {
 
 relation executor::filter(filter_node& n) { return values_.filter(n.conditions, node(*n.inputs[0])); }
 
-relation executor::project(project_node& n) {
-  const auto input = node(*n.inputs[0]);
+relation executor::project(project_node& n) { return projected(n, node(*n.inputs[0])); }
+
+relation executor::projected(const project_node& n, const relation& input) const {
   relation out;
   out.rows = input.rows;
   for (std::size_t i = 0; i < n.expressions.size(); ++i) {
@@ -88,23 +87,6 @@ relation executor::distinct(distinct_node& n) {
   std::vector<code_column> codes;
   for (const auto& column : input.columns) codes.push_back(group_codes(*column));
   return take_rows(input, grouped(codes, static_cast<std::size_t>(input.rows)).first_row);
-}
-
-relation executor::sort(sort_node& n) {
-  auto input = node(*n.inputs[0]);
-  const auto rows = static_cast<std::uint64_t>(input.rows);
-  constexpr std::uint64_t worth_choosing = 1 << 12;  // fewer rows are sorted sooner than chosen
-  constexpr std::uint64_t most_of_a_batch = batch_rows / 8;
-  if (n.limit > 0 && n.limit < std::min(rows / 64, most_of_a_batch) && rows >= worth_choosing) {
-    const auto& key = n.keys[0];
-    const auto first = values_.column(key.value, input);
-    input = take_rows(input, top_row_candidates(*first, key.descending, key.nulls_first, n.limit));
-  }
-  std::vector<sort_column> keys;
-  for (const auto& key : n.keys) {
-    keys.push_back({ordered_codes(*values_.column(key.value, input)), key.descending, key.nulls_first});
-  }
-  return take_rows(input, sorted_rows(keys, static_cast<std::size_t>(input.rows), n.limit));
 }
 
 std::uint64_t executor::row_count(const bound_ptr& e, const char* clause) const {

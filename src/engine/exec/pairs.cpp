@@ -4,7 +4,12 @@
 #include <arrow/chunked_array.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
+#include <span>
 
+#include "engine/exec/key_packer.hpp"
+#include "engine/exec/word_matches.hpp"
 #include "engine/stop.hpp"
 
 namespace espalier::engine {
@@ -31,6 +36,84 @@ std::vector<std::int64_t> rows_where(const std::vector<std::uint8_t>& seen, std:
     if (seen[i] == wanted) out.push_back(static_cast<std::int64_t>(i));
   });
   return out;
+}
+
+// Rows of the side that is looked up, ascending, and those of the side that the table is made of.
+struct side_pairs {
+  std::vector<std::int64_t> probe, built;
+};
+
+// Asks whether to stop once for so many rows and pairs together.
+class pair_check {
+ public:
+  void operator()(std::size_t rows_and_pairs) {
+    if (rows_and_pairs < next_) return;
+    check_stop();
+    next_ = rows_and_pairs + rows_between_checks;
+  }
+
+ private:
+  std::size_t next_ = 0;
+};
+
+side_pairs pairs_of_groups(const grouped_rows& lists, const std::vector<std::uint32_t>& group_of) {
+  side_pairs out;
+  pair_check check;
+  for (std::size_t row = 0; row < group_of.size(); ++row) {
+    check(row + out.probe.size());
+    if (group_of[row] == no_group) continue;
+    for (auto i = lists.offsets[group_of[row]]; i < lists.offsets[group_of[row] + 1]; ++i) {
+      out.probe.push_back(static_cast<std::int64_t>(row));
+      out.built.push_back(lists.rows[i]);
+    }
+  }
+  return out;
+}
+
+side_pairs pairs_of_matches(const row_matches& matches) {
+  const auto rows = static_cast<std::int64_t>(matches.of_row.size());
+  const auto lists = [&](std::int64_t begin, std::int64_t count) {
+    return std::span(matches.of_row).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
+  };
+  std::vector<std::size_t> offsets(batch_count(rows) + 1, 0);
+  for_each_batch(rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
+    for (const auto& list : lists(begin, count)) offsets[i + 1] += list.count;
+  });
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  side_pairs out;
+  out.probe.resize(offsets.back());
+  out.built.resize(offsets.back());
+  for_each_batch(rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
+    std::size_t to = offsets[i];
+    pair_check check;
+    for (const auto& list : lists(begin, count)) {
+      check(to);
+      std::fill_n(out.probe.begin() + static_cast<std::ptrdiff_t>(to), list.count, begin);
+      if (list.count == 1) {
+        out.built[to] = list.at;
+      } else {
+        std::copy_n(matches.rows.begin() + list.at, list.count, out.built.begin() + static_cast<std::ptrdiff_t>(to));
+      }
+      to += list.count;
+      ++begin;
+    }
+  });
+  return out;
+}
+
+// None where keys take more than a word.
+std::optional<side_pairs> pairs_by_word(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& build,
+                                        const std::vector<std::shared_ptr<arrow::ChunkedArray>>& probe) {
+  const auto build_rows = static_cast<std::size_t>(build[0]->length());
+  const auto probe_rows = static_cast<std::size_t>(probe[0]->length());
+  std::vector<equality_coder> coders(build.size());
+  std::vector<code_column> build_codes, probe_codes;
+  for (std::size_t i = 0; i < build.size(); ++i) build_codes.push_back(coders[i].first(build[i]));
+  const auto packer = key_packer::plan(pointers_to(build_codes), build_rows, false);
+  if (!packer) return std::nullopt;
+  for (std::size_t i = 0; i < probe.size(); ++i) probe_codes.push_back(coders[i].second(probe[i]));
+  return pairs_of_matches(matched_rows(packer->pack(pointers_to(build_codes), build_rows),
+                                       packer->pack(pointers_to(probe_codes), probe_rows)));
 }
 
 }  // namespace
@@ -91,32 +174,18 @@ relation finish_join(join_type type, const std::vector<output_column>& outputs, 
 
 row_pairs equal_pairs(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& left,
                       const std::vector<std::shared_ptr<arrow::ChunkedArray>>& right, bool build_left) {
-  const key_table table(build_left ? left : right);
-  const auto lists = rows_by_group(table.groups());
-  const auto group_of = table.find(build_left ? right : left);
-  std::size_t total = 0;
-  for_each_row(group_of.size(), [&](std::size_t row) {
-    const auto group = group_of[row];
-    if (group != no_group) total += lists.offsets[group + 1] - lists.offsets[group];
-  });
-  row_pairs out;
-  auto& probe = build_left ? out.right : out.left;
-  auto& built = build_left ? out.left : out.right;
-  probe.reserve(total);
-  built.reserve(total);
-  std::size_t next_check = 0;
-  for (std::size_t row = 0; row < group_of.size(); ++row) {
-    if (row + probe.size() >= next_check) {
-      check_stop();
-      next_check = row + probe.size() + rows_between_checks;
-    }
-    if (group_of[row] == no_group) continue;
-    for (auto i = lists.offsets[group_of[row]]; i < lists.offsets[group_of[row] + 1]; ++i) {
-      probe.push_back(static_cast<std::int64_t>(row));
-      built.push_back(lists.rows[i]);
-    }
+  const auto& build = build_left ? left : right;
+  const auto& probe = build_left ? right : left;
+  check_row_numbers(static_cast<std::size_t>(build.at(0)->length()));
+  check_row_numbers(static_cast<std::size_t>(probe.at(0)->length()));
+  if (auto pairs = pairs_by_word(build, probe)) {
+    return build_left ? row_pairs{std::move(pairs->built), std::move(pairs->probe)}
+                      : row_pairs{std::move(pairs->probe), std::move(pairs->built)};
   }
-  return out;
+  const key_table table(build);
+  auto pairs = pairs_of_groups(rows_by_group(table.groups()), table.find(probe));
+  return build_left ? row_pairs{std::move(pairs.built), std::move(pairs.probe)}
+                    : row_pairs{std::move(pairs.probe), std::move(pairs.built)};
 }
 
 }  // namespace espalier::engine

@@ -72,12 +72,23 @@ std::shared_ptr<arrow::ChunkedArray> take_column(const std::shared_ptr<arrow::Ch
   if (rows.empty()) return chunked(values->Slice(0, 0));
   for_each_batch(static_cast<std::int64_t>(rows.size()), [&](std::size_t i, std::int64_t begin, std::int64_t count) {
     const auto piece = rows.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
-    pieces[i] = value_of(arrow::compute::Take(*values, *row_numbers(piece, with_nulls), options));
+    if (!with_nulls) pieces[i] = gathered(values, piece);
+    if (!pieces[i]) pieces[i] = value_of(arrow::compute::Take(*values, *row_numbers(piece, with_nulls), options));
   });
   return std::make_shared<arrow::ChunkedArray>(std::move(pieces), values->type());
 }
 
+// All rows as they are: sorted ones, and those of a join in which each meets one.
+bool is_every_row(const relation& from, std::span<const std::int64_t> rows) {
+  if (static_cast<std::int64_t>(rows.size()) != from.rows) return false;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] != static_cast<std::int64_t>(i)) return false;
+  }
+  return true;
+}
+
 relation take_all(const relation& from, std::span<const std::int64_t> rows, bool with_nulls) {
+  if (is_every_row(from, rows)) return from;
   relation out;
   out.rows = static_cast<std::int64_t>(rows.size());
   for (std::size_t i = 0; i < from.ids.size(); ++i) {
@@ -94,6 +105,11 @@ void relation::add(column_id id, std::shared_ptr<arrow::ChunkedArray> column) {
 }
 
 const std::shared_ptr<arrow::ChunkedArray>& relation::column(column_id id) const { return column_of(ids, columns, id); }
+
+void batch::add(column_id id, std::shared_ptr<arrow::Array> column) {
+  ids.push_back(id);
+  columns.push_back(std::move(column));
+}
 
 const std::shared_ptr<arrow::Array>& batch::column(column_id id) const { return column_of(ids, columns, id); }
 

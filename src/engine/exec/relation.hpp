@@ -29,6 +29,7 @@ struct batch {
   std::vector<column_id> ids;
   std::vector<std::shared_ptr<arrow::Array>> columns;
 
+  void add(column_id id, std::shared_ptr<arrow::Array> column);
   [[nodiscard]] const std::shared_ptr<arrow::Array>& column(column_id id) const;
 };
 

@@ -39,12 +39,6 @@ std::set<column_id> read_for_conditions(const scan_node& n) {
   return out;
 }
 
-std::vector<std::uint64_t> all_row_ids(std::uint64_t rows) {
-  std::vector<std::uint64_t> out(rows);
-  std::iota(out.begin(), out.end(), 0);
-  return out;
-}
-
 }  // namespace
 
 relation executor::scan(scan_node& n) {
@@ -57,7 +51,6 @@ relation executor::full_scan(scan_node& n) {
   relation input;
   input.rows = static_cast<std::int64_t>(table.rows());
   for (std::size_t i = 0; i < n.columns.size(); ++i) input.add(n.outputs[i].id, table.data(n.columns[i]));
-  if (n.with_row_ids) input.add(n.outputs.back().id, row_id_column(all_row_ids(table.rows())));
   std::vector<bound_ptr> conditions;
   auto dropped = read_for_conditions(n);
   dropped.insert(live_column);
@@ -67,7 +60,7 @@ relation executor::full_scan(scan_node& n) {
   }
   conditions.insert(conditions.end(), n.conditions.begin(), n.conditions.end());
   n.statistics.bytes += bytes_of(input);
-  return values_.filter(conditions, input, dropped);
+  return values_.filter(conditions, input, dropped, n.with_row_ids ? std::optional(n.outputs.back().id) : std::nullopt);
 }
 
 relation executor::fetched(scan_node& n, const std::vector<std::uint64_t>& rows) {

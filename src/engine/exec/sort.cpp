@@ -1,9 +1,11 @@
 #include "engine/exec/sort.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <limits>
 #include <numeric>
 
+#include "engine/exec/key_packer.hpp"
+#include "engine/exec/word_order.hpp"
 #include "engine/parallel_sort.hpp"
 
 namespace espalier::engine {
@@ -22,30 +24,9 @@ int compared(const sort_column& key, std::size_t a, std::size_t b) {
   return key.codes.words[a] < key.codes.words[b] ? -sign : sign;
 }
 
-struct word_and_row {
-  std::uint64_t word;
-  std::int64_t row;
-  bool operator<(const word_and_row& other) const { return word != other.word ? word < other.word : row < other.row; }
-};
-
-// One key of one word without NULLs: the words travel with their rows.
-std::vector<std::int64_t> sorted_by_word(const sort_column& key, std::size_t rows, std::size_t wanted) {
-  std::vector<word_and_row> order(rows);
-  const std::uint64_t flip = key.descending ? ~std::uint64_t{0} : 0;
-  for_each_row(rows, [&](std::size_t i) { order[i] = {key.codes.words[i] ^ flip, static_cast<std::int64_t>(i)}; });
-  parallel_sort(order.begin(), order.end(), static_cast<std::ptrdiff_t>(wanted), std::less<>());
-  std::vector<std::int64_t> out(wanted);
-  for_each_row(wanted, [&](std::size_t i) { out[i] = order[i].row; });
-  return out;
-}
-
-}  // namespace
-
-std::vector<std::int64_t> sorted_rows(const std::vector<sort_column>& keys, std::size_t rows, std::uint64_t limit) {
-  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(limit, rows));
-  if (keys.size() == 1 && keys[0].codes.high.empty() && keys[0].codes.nulls.empty()) {
-    return sorted_by_word(keys[0], rows, wanted);
-  }
+// By comparing rows, where words do not say it all or few rows are wanted.
+std::vector<std::int64_t> sorted_by_comparing(const std::vector<sort_column>& keys, std::size_t rows,
+                                              std::size_t wanted) {
   std::vector<std::int64_t> order(rows);
   std::iota(order.begin(), order.end(), 0);
   const auto before = [&](std::int64_t a, std::int64_t b) {
@@ -56,6 +37,27 @@ std::vector<std::int64_t> sorted_rows(const std::vector<sort_column>& keys, std:
     return a < b;
   };
   parallel_sort(order.begin(), order.end(), static_cast<std::ptrdiff_t>(wanted), before);
+  order.resize(wanted);
+  return order;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> sorted_rows(const std::vector<sort_column>& keys, std::size_t rows, std::uint64_t limit) {
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(limit, rows));
+  constexpr std::size_t worth_packing = 64;
+  const bool numbered = rows >= worth_packing && rows <= std::numeric_limits<std::uint32_t>::max();
+  constexpr std::size_t few_wanted = 64;  // of which choosing them is faster
+  if (!numbered || wanted < rows / few_wanted) return sorted_by_comparing(keys, rows, wanted);
+  std::vector<const code_column*> columns;
+  std::vector<key_direction> directions;
+  for (const auto& key : keys) {
+    columns.push_back(&key.codes);
+    directions.push_back({key.descending, key.nulls_first});
+  }
+  const auto packer = key_packer::plan_order(columns, directions, rows);
+  if (!packer) return sorted_by_comparing(keys, rows, wanted);
+  auto order = rows_in_word_order(packer->pack(columns, rows).words);
   order.resize(wanted);
   return order;
 }

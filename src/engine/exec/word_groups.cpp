@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <memory>
-#include <utility>
 
+#include "engine/exec/parted_rows.hpp"
 #include "engine/exec/relation.hpp"
 #include "engine/parallel.hpp"
 #include "engine/stop.hpp"
@@ -12,20 +11,8 @@
 namespace espalier::engine {
 namespace {
 
-constexpr std::size_t fewest_rows_of_a_piece = std::size_t{1} << 16;
 constexpr std::uint64_t widest_array = std::uint64_t{1} << 22;
-
-struct row_span {
-  std::size_t begin, end;
-};
-
-row_span span_of(std::size_t piece, std::size_t pieces, std::size_t rows) {
-  return {rows * piece / pieces, rows * (piece + 1) / pieces};
-}
-
-std::size_t piece_count(std::size_t rows) {
-  return std::clamp<std::size_t>(rows / fewest_rows_of_a_piece, 1, parallel_width());
-}
+constexpr std::size_t rows_of_a_part = std::size_t{1} << 15;  // whose table has 1 MB
 
 // Numbers of rows that begin a group: how many of them come before.
 class first_rows {
@@ -48,69 +35,6 @@ class first_rows {
   std::vector<std::uint64_t> bits_;
   std::vector<std::uint32_t> before_;
 };
-
-std::size_t part_of(std::uint64_t hash, std::size_t parts) { return (hash >> 32) & (parts - 1); }
-
-// Rows that have a key, with their words, by part of the hash; rows of a part ascend.
-class parted_rows {
- public:
-  explicit parted_rows(const packed_keys& keys)
-      : parts_(std::clamp<std::size_t>(std::bit_ceil(keys.rows() / rows_of_a_part + 1), 1, 1024)),
-        begin_(parts_ + 1, 0) {
-    const std::size_t pieces = piece_count(keys.rows());
-    std::vector<std::vector<std::size_t>> next(pieces, std::vector<std::size_t>(parts_, 0));
-    const auto each = [&](std::size_t piece, const auto& body) {
-      const auto [begin, end] = span_of(piece, pieces, keys.rows());
-      for_each_row(begin, end, [&](std::size_t row) {
-        if (keys.has(row)) body(row, next[piece][part_of(word_table::hash(keys.word(row)), parts_)]);
-      });
-    };
-    parallel_for(pieces, [&](std::size_t i) { each(i, [](std::size_t, std::size_t& count) { ++count; }); });
-    std::size_t total = 0;
-    for (std::size_t part = 0; part < parts_; ++part) {
-      begin_[part] = total;
-      for (auto& of_piece : next) total += std::exchange(of_piece[part], total);
-    }
-    begin_[parts_] = total;
-    words_ = std::make_unique_for_overwrite<std::uint64_t[]>(total);
-    ids_ = std::make_unique_for_overwrite<std::uint32_t[]>(total);
-    parallel_for(pieces, [&](std::size_t i) {
-      each(i, [&](std::size_t row, std::size_t& at) {
-        words_[at] = keys.word(row);
-        ids_[at++] = static_cast<std::uint32_t>(row);
-      });
-    });
-  }
-
-  [[nodiscard]] std::size_t parts() const { return parts_; }
-  [[nodiscard]] std::span<const std::uint64_t> words(std::size_t part) const {
-    return {words_.get() + begin_[part], begin_[part + 1] - begin_[part]};
-  }
-  [[nodiscard]] std::span<const std::uint32_t> ids(std::size_t part) const {
-    return {ids_.get() + begin_[part], begin_[part + 1] - begin_[part]};
-  }
-
- private:
-  static constexpr std::size_t rows_of_a_part = std::size_t{1} << 15;  // whose table has 1 MB
-
-  std::size_t parts_;
-  std::vector<std::size_t> begin_;
-  std::unique_ptr<std::uint64_t[]> words_;
-  std::unique_ptr<std::uint32_t[]> ids_;
-};
-
-// Has a sample of many rows more than a quarter as many different words?
-bool rarely_equal(const packed_keys& keys) {
-  constexpr std::size_t sample = 4096;
-  if (keys.rows() < 16 * sample) return false;
-  word_table table(sample);
-  const std::size_t step = keys.rows() / sample;
-  for (std::size_t i = 0; i < sample; ++i) {
-    const std::uint64_t word = keys.word(i * step);
-    table.add(word, word_table::hash(word));
-  }
-  return table.size() > sample / 4;
-}
 
 }  // namespace
 
@@ -148,7 +72,7 @@ bool word_groups::group_in_order(const packed_keys& keys) {
 bool word_groups::group_by_array(const packed_keys& keys) {
   const std::size_t rows = keys.rows();
   if (keys.codes == 0 || keys.codes > widest_array || keys.codes > 4 * rows + 64) return false;
-  const std::size_t pieces = std::max<std::size_t>(1, std::min(piece_count(rows), rows / keys.codes));
+  const std::size_t pieces = std::max<std::size_t>(1, std::min(core_pieces(rows), rows / keys.codes));
   std::vector<std::vector<std::uint32_t>> first(pieces);
   parallel_for(pieces, [&](std::size_t i) {
     first[i].assign(keys.codes, no_group);
@@ -175,7 +99,7 @@ bool word_groups::group_by_array(const packed_keys& keys) {
 
 void word_groups::group_by_hash(const packed_keys& keys) {
   const std::size_t rows = keys.rows();
-  const std::size_t count = piece_count(rows);
+  const std::size_t count = core_pieces(rows);
   const std::size_t parts = std::bit_ceil(count);
   std::vector<piece> pieces(count);
   constexpr std::size_t block = 32;
@@ -259,7 +183,7 @@ void word_groups::number_groups(const std::vector<std::vector<std::uint32_t>>& f
 }
 
 void word_groups::group_by_parts(const packed_keys& keys) {
-  const parted_rows rows(keys);
+  const parted_rows rows(keys, parts_for(keys.rows(), rows_of_a_part));
   parts_.resize(rows.parts());
   std::vector<std::vector<std::uint32_t>> first(rows.parts());
   parallel_for(rows.parts(), [&](std::size_t part) {

@@ -3,12 +3,14 @@
 #include "engine/table/gather.hpp"
 
 #include <arrow/array.h>
+#include <arrow/array/util.h>
 #include <arrow/buffer.h>
 #include <arrow/chunked_array.h>
 #include <arrow/type.h>
-#include <arrow/util/bit_util.h>
 
+#include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -26,49 +28,77 @@ buffer_ptr new_buffer(std::int64_t bytes) {
   return value_of(arrow::AllocateBuffer(bytes), "There is not enough memory for an answer");
 }
 
-// Bits of each place in the bitmap at `buffer` of its chunk; a chunk without one has all bits set.
-buffer_ptr gather_bits(const arrow::ChunkedArray& from, std::span<const row_place> places, std::size_t buffer) {
-  const auto rows = static_cast<std::int64_t>(places.size());
-  auto bits = new_buffer(arrow::bit_util::BytesForBits(rows));
-  std::memset(bits->mutable_data(), 0, static_cast<std::size_t>(bits->size()));
-  std::vector<std::pair<const std::uint8_t*, std::int64_t>> sources;
-  for (const auto& chunk : from.chunks()) {
+using chunk_span = std::span<const std::shared_ptr<arrow::Array>>;
+
+std::size_t chunk_of(const row_place& place) { return place.chunk; }
+std::size_t offset_of(const row_place& place) { return place.offset; }
+
+// A place that is a number is a row of the only chunk.
+template <std::integral Row>
+std::size_t chunk_of(Row) {
+  return 0;
+}
+template <std::integral Row>
+std::size_t offset_of(Row row) {
+  return static_cast<std::size_t>(row);
+}
+
+struct bit_source {
+  const std::uint8_t* bits;  ///< null: all bits are set
+  std::int64_t offset;
+
+  [[nodiscard]] std::uint64_t at(std::size_t place) const {
+    const auto bit = offset + static_cast<std::int64_t>(place);
+    return bits == nullptr ? 1 : static_cast<std::uint64_t>(bits[bit / 8] >> (bit % 8)) & 1;
+  }
+};
+
+// Bits of each place in the bitmap at `buffer` of its chunk.
+template <class Place>
+buffer_ptr gather_bits(chunk_span from, std::span<const Place> places, std::size_t buffer) {
+  const std::size_t words = (places.size() + 63) / 64;
+  auto bits = new_buffer(static_cast<std::int64_t>(words * 8));
+  std::vector<bit_source> sources;
+  for (const auto& chunk : from) {
     const auto& data = *chunk->data();
-    sources.emplace_back(data.buffers[buffer] ? data.buffers[buffer]->data() : nullptr, data.offset);
+    sources.push_back({data.buffers[buffer] ? data.buffers[buffer]->data() : nullptr, data.offset});
   }
   std::uint8_t* const out = bits->mutable_data();
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const auto [chunk_bits, offset] = sources[places[static_cast<std::size_t>(i)].chunk];
-    const auto at = offset + static_cast<std::int64_t>(places[static_cast<std::size_t>(i)].offset);
-    const bool set = chunk_bits == nullptr || arrow::bit_util::GetBit(chunk_bits, at);
-    out[i / 8] = static_cast<std::uint8_t>(out[i / 8] | (static_cast<unsigned>(set) << (i % 8)));
+  for (std::size_t w = 0; w < words; ++w) {
+    const auto part = places.subspan(w * 64, std::min<std::size_t>(64, places.size() - w * 64));
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      word |= sources[chunk_of(part[i])].at(offset_of(part[i])) << i;
+    }
+    std::memcpy(out + w * 8, &word, 8);
   }
   return bits;
 }
 
-template <class Value>
-buffer_ptr gather_values(const arrow::ChunkedArray& from, std::span<const row_place> places) {
+template <class Value, class Place>
+buffer_ptr gather_values(chunk_span from, std::span<const Place> places) {
   std::vector<const Value*> sources;
-  for (const auto& chunk : from.chunks()) sources.push_back(chunk->data()->GetValues<Value>(1));
+  for (const auto& chunk : from) sources.push_back(chunk->data()->GetValues<Value>(1));
   auto buffer = new_buffer(static_cast<std::int64_t>(places.size() * sizeof(Value)));
   auto* const out = reinterpret_cast<Value*>(buffer->mutable_data());
   if (sources.size() == 1) {
     const Value* const source = sources.front();
-    for (std::size_t i = 0; i < places.size(); ++i) out[i] = source[places[i].offset];
+    for (std::size_t i = 0; i < places.size(); ++i) out[i] = source[offset_of(places[i])];
   } else {
-    for (std::size_t i = 0; i < places.size(); ++i) out[i] = sources[places[i].chunk][places[i].offset];
+    for (std::size_t i = 0; i < places.size(); ++i) out[i] = sources[chunk_of(places[i])][offset_of(places[i])];
   }
   return buffer;
 }
 
-std::shared_ptr<arrow::Array> gather_strings(const arrow::ChunkedArray& from, std::span<const row_place> places,
-                                             buffer_ptr valid) {
-  struct source {
-    const std::int32_t* offsets;
-    const char* characters;
-  };
-  std::vector<source> sources;
-  for (const auto& chunk : from.chunks()) {
+struct text_source {
+  const std::int32_t* offsets;
+  const char* characters;
+};
+
+template <class Place>
+std::shared_ptr<arrow::Array> gather_strings(chunk_span from, std::span<const Place> places, buffer_ptr valid) {
+  std::vector<text_source> sources;
+  for (const auto& chunk : from) {
     const auto& strings = static_cast<const arrow::StringArray&>(*chunk);
     const auto& characters = strings.value_data();
     sources.push_back(
@@ -79,7 +109,7 @@ std::shared_ptr<arrow::Array> gather_strings(const arrow::ChunkedArray& from, st
   std::int64_t total = 0;
   ends[0] = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto* const begin = sources[places[i].chunk].offsets + places[i].offset;
+    const auto* const begin = sources[chunk_of(places[i])].offsets + offset_of(places[i]);
     total += begin[1] - begin[0];
     if (total > std::numeric_limits<std::int32_t>::max()) return nullptr;
     ends[i + 1] = static_cast<std::int32_t>(total);
@@ -87,16 +117,17 @@ std::shared_ptr<arrow::Array> gather_strings(const arrow::ChunkedArray& from, st
   auto characters = new_buffer(total);
   auto* const out = characters->mutable_data();
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto& [begins, text] = sources[places[i].chunk];
+    const auto& [begins, text] = sources[chunk_of(places[i])];
     const auto length = static_cast<std::size_t>(ends[i + 1] - ends[i]);
-    if (length != 0) std::memcpy(out + ends[i], text + begins[places[i].offset], length);
+    if (length != 0) std::memcpy(out + ends[i], text + begins[offset_of(places[i])], length);
   }
   return std::make_shared<arrow::StringArray>(static_cast<std::int64_t>(places.size()), std::move(offsets),
                                               std::move(characters), std::move(valid));
 }
 
-buffer_ptr gather_fixed(const arrow::ChunkedArray& from, std::span<const row_place> places) {
-  switch (from.type()->bit_width()) {
+template <class Place>
+buffer_ptr gather_fixed(chunk_span from, std::span<const Place> places) {
+  switch (from[0]->type()->bit_width()) {
     case 1:
       return gather_bits(from, places, 1);
     case 8:
@@ -112,15 +143,30 @@ buffer_ptr gather_fixed(const arrow::ChunkedArray& from, std::span<const row_pla
   }
 }
 
+template <class Place>
+std::shared_ptr<arrow::Array> gather_all(chunk_span from, std::span<const Place> places) {
+  const bool nulls = std::any_of(from.begin(), from.end(), [](const auto& chunk) { return chunk->null_count() != 0; });
+  buffer_ptr valid = nulls ? gather_bits(from, places, 0) : nullptr;
+  const auto& type = from[0]->type();
+  if (type->id() == arrow::Type::STRING) return gather_strings(from, places, std::move(valid));
+  return arrow::MakeArray(arrow::ArrayData::Make(type, static_cast<std::int64_t>(places.size()),
+                                                 {std::move(valid), gather_fixed(from, places)}));
+}
+
 }  // namespace
 
 std::shared_ptr<arrow::Array> gathered(const arrow::ChunkedArray& from, std::span<const row_place> places) {
   check_stop();
-  buffer_ptr valid = from.null_count() != 0 ? gather_bits(from, places, 0) : nullptr;
-  if (from.type()->id() == arrow::Type::STRING) return gather_strings(from, places, std::move(valid));
-  auto data = arrow::ArrayData::Make(from.type(), static_cast<std::int64_t>(places.size()),
-                                     {std::move(valid), gather_fixed(from, places)});
-  return arrow::MakeArray(data);
+  if (places.empty()) return value_of(arrow::MakeEmptyArray(from.type()), "There is not enough memory for an answer");
+  return gather_all(from.chunks(), places);
+}
+
+std::shared_ptr<arrow::Array> gathered(const std::shared_ptr<arrow::Array>& from, std::span<const std::uint32_t> rows) {
+  return gather_all({&from, 1}, rows);
+}
+
+std::shared_ptr<arrow::Array> gathered(const std::shared_ptr<arrow::Array>& from, std::span<const std::int64_t> rows) {
+  return gather_all({&from, 1}, rows);
 }
 
 }  // namespace espalier::engine

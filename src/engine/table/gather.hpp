@@ -19,5 +19,10 @@ struct row_place {
 /// and the caller asks for fewer rows.
 [[nodiscard]] std::shared_ptr<arrow::Array> gathered(const arrow::ChunkedArray& from,
                                                      std::span<const row_place> places);
+/// The same of one array, by row number.
+[[nodiscard]] std::shared_ptr<arrow::Array> gathered(const std::shared_ptr<arrow::Array>& from,
+                                                     std::span<const std::uint32_t> rows);
+[[nodiscard]] std::shared_ptr<arrow::Array> gathered(const std::shared_ptr<arrow::Array>& from,
+                                                     std::span<const std::int64_t> rows);
 
 }  // namespace espalier::engine
