@@ -78,7 +78,7 @@ class trace_run {
     trace_.final = tree_->state();
     trace_.left_out = fmt::format(
         "Recorded apart from the timed runs, {}: a tree of {} keys of {}, at most {} keys of each operation{}.",
-        work_.about, into_empty_ ? 0 : work_.keys.size(), what_.keys.front(), most_traced_operations,
+        work_.about, into_empty_ ? 0 : work_.keys.size(), what_.keys.front(), most_operations(),
         skipped_.empty() ? "" : "; not recorded: " + with_commas(skipped_));
     return std::move(trace_);
   }
@@ -100,10 +100,14 @@ class trace_run {
         what_.threads.front() == 0 ? std::thread::hardware_concurrency() : what_.threads.front();
     return static_cast<unsigned>(std::clamp<std::uint64_t>(asked, 1, 8));
   }
+  /// Fewer if fewer queries were asked for.
+  [[nodiscard]] std::uint64_t most_operations() const {
+    return what_.queries.empty() ? most_traced_operations : std::min(what_.queries.front(), most_traced_operations);
+  }
   void run(operation op, trace_op as) {
     const bool fresh = op == operation::insert || op == operation::find_after_insert;
     const keys_span all = fresh ? work_.fresh : work_.incoming;
-    const keys_span keys = all.first(std::min<std::size_t>(all.size(), most_traced_operations));
+    const keys_span keys = all.first(std::min<std::size_t>(all.size(), most_operations()));
     if (as != trace_op::range) {
       call({as, keys, 0, workers_});
       return;

@@ -130,6 +130,11 @@ TEST_F(bench_trace, of_a_tree_that_begins_empty) {
   expect_whole(trace, {trace_op::insert, trace_op::find});
 }
 
+TEST_F(bench_trace, has_no_more_operations_than_queries_were_asked_for) {
+  (void)bench("--peers none --queries 20 --threads 1 --index blink --keys 64 --ops insert --trace " + file_.string());
+  EXPECT_EQ(told_operations(explorer::read_trace_file(file_.string())).count[trace_op::insert], 20u);
+}
+
 TEST_F(bench_trace, refusals_say_what_can_be_recorded_and_leave_no_file) {
   const std::string end = " --keys 1000 --trace " + file_.string();
   expect_refused("bench --index radix --distribution urls" + end, "uniform or sequential");

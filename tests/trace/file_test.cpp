@@ -47,6 +47,24 @@ TEST(TraceFile, ReadsWhatWasWritten) {
   }
 }
 
+/// docs/traces/ was recorded on an H200 and its host.
+TEST(TraceFile, TracesOfARealGpuAreReplayed) {
+  const std::pair<const char*, const char*> recorded[] = {
+      {"h200-link", "gpu"}, {"h200-couple", "gpu"}, {"xeon-link", "cpu"}};
+  for (const auto& [name, device] : recorded) {
+    std::ifstream file(ESPALIER_SOURCE_DIR "/docs/traces/" + std::string(name) + ".trace");
+    ASSERT_TRUE(file) << name;
+    const recorded_trace trace = explorer::read_trace(file, {});
+    EXPECT_EQ(trace.header.device, device);
+    EXPECT_EQ(trace.lost, 0u);
+    trace_replay replay(trace);
+    while (replay.position() < trace.events.size()) replay.step();
+    EXPECT_TRUE(replay.state() == trace.final) << name;
+    while (replay.position() > 0) replay.step_back();
+    EXPECT_TRUE(replay.state() == trace.start) << name;
+  }
+}
+
 TEST(TraceFile, TheExampleInTheDocumentIsATrace) {
   std::ifstream document(ESPALIER_SOURCE_DIR "/docs/trace-format.md");
   ASSERT_TRUE(document);
