@@ -85,8 +85,8 @@ class part_table {
 };
 
 bool close_together(const packed_keys& keys) {
-  constexpr std::uint64_t widest_array = std::uint64_t{1} << 18;
-  return keys.codes != 0 && keys.codes <= widest_array && keys.codes <= 4 * keys.rows() + 64;
+  constexpr std::uint64_t widest_join_array = std::uint64_t{1} << 18;
+  return keys.codes != 0 && keys.codes <= widest_join_array && keys.codes <= 4 * keys.rows() + 64;
 }
 
 // Lists by word: pieces of the rows are counted, then put in their places, all pieces at once.
