@@ -14,7 +14,7 @@
 namespace espalier::test {
 namespace {
 
-using tree_type = blink_tree<std::uint64_t, std::uint64_t>;
+using failing_tree = blink_tree<std::uint64_t, std::uint64_t>;
 using model_type = map_model<std::uint64_t, std::uint64_t>;
 using words = array<std::uint64_t>;
 using mask = array<std::uint8_t>;
@@ -34,20 +34,20 @@ class BlinkTreeOutOfMemory : public testing::TestWithParam<const setting*> {
     more_values_ = any_values<std::uint64_t>(more_.size(), 500000);
   }
 
-  [[nodiscard]] tree_type build() const { return tree_type::build(keys_.span(), values_.span(), {}, *where_); }
+  [[nodiscard]] failing_tree build() const { return failing_tree::build(keys_.span(), values_.span(), {}, *where_); }
   void drain() const { where_->default_stream().synchronize(); }
 
   /// What a call does to a fresh tree, told to the model by what it left in `done`.
   struct call {
     const char* name;
-    std::function<void(tree_type&, mask&)> on_tree;
+    std::function<void(failing_tree&, mask&)> on_tree;
     std::function<void(model_type&, const mask&, bool threw)> on_model;
     std::function<bool(std::uint64_t)> may_differ = [](std::uint64_t) { return false; };
-    std::function<void(tree_type&)> prepare = [](tree_type&) {};  ///< with all the memory it wants
+    std::function<void(failing_tree&)> prepare = [](failing_tree&) {};  ///< with all the memory it wants
   };
 
-  /// Fails each allocation of the call in turn (under sanitizers every fourth), each time on a new tree. Gives how often it
-  /// threw.
+  /// Fails each allocation of the call in turn (under sanitizers every fourth), each time on a new tree. Gives how
+  /// often it threw.
   std::size_t sweep(const call& c) {
     std::size_t failures = 0;
     for (std::size_t k = 1; k < endless; k += less_work) {
@@ -55,7 +55,7 @@ class BlinkTreeOutOfMemory : public testing::TestWithParam<const setting*> {
       const std::size_t before = pool_->live_bytes();
       bool reached = false;
       {
-        tree_type tree = build();
+        failing_tree tree = build();
         c.prepare(tree);
         drain();
         mask done(more_.size());
@@ -86,7 +86,7 @@ class BlinkTreeOutOfMemory : public testing::TestWithParam<const setting*> {
     return failures;
   }
 
-  static void expect_content(const tree_type& tree, const model_type& model,
+  static void expect_content(const failing_tree& tree, const model_type& model,
                              const std::function<bool(std::uint64_t)>& may_differ) {
     const validation v = tree.validate();
     ASSERT_TRUE(v.ok) << v.problem;
@@ -106,7 +106,7 @@ class BlinkTreeOutOfMemory : public testing::TestWithParam<const setting*> {
     }
   }
   /// The failure is over: the tree takes writes on both paths.
-  void expect_usable(tree_type& tree) const {
+  void expect_usable(failing_tree& tree) const {
     for (const write_path path : {write_path::per_key, write_path::bulk}) {
       tree.insert_or_assign(more_.span(), more_values_.span(), {}, {batch_semantics::concurrent, path});
       const validation v = tree.validate();
@@ -123,7 +123,7 @@ class BlinkTreeOutOfMemory : public testing::TestWithParam<const setting*> {
     const write_options options{batch_semantics::concurrent, path};
     call c;
     c.name = name;
-    c.on_tree = [this, op, options](tree_type& tree, mask& done) {
+    c.on_tree = [this, op, options](failing_tree& tree, mask& done) {
       if (op == write_op::insert) tree.insert(more_.span(), more_values_.span(), done.span(), options);
       if (op == write_op::insert_or_assign) {
         tree.insert_or_assign(more_.span(), more_values_.span(), done.span(), options);
@@ -152,7 +152,7 @@ class BlinkTreeOutOfMemory : public testing::TestWithParam<const setting*> {
 };
 
 TEST_P(BlinkTreeOutOfMemory, BuildLeavesNothingBehind) {
-  const tree_type other = build();
+  const failing_tree other = build();
   // On a GPU the first range leaves something in the tree for the next ones.
   expect_content(other, model_type(keys_, values_), [](std::uint64_t) { return false; });
   drain();
@@ -179,7 +179,7 @@ TEST_P(BlinkTreeOutOfMemory, AnEmptyTreeThatCannotBeMadeThrows) {
   for (std::size_t k = 1; k < endless; ++k) {
     pool_->fail_at(k);
     try {
-      static_cast<void>(tree_type(*where_));
+      static_cast<void>(failing_tree(*where_));
     } catch (const out_of_memory&) {
     }
     const bool reached = pool_->requests() >= k;
@@ -217,7 +217,7 @@ TEST_P(BlinkTreeOutOfMemory, MixedBatchesTellHowFarTheyGot) {
     words answers(more_.size());
     call c;
     c.name = path == write_path::bulk ? "ordered apply in bulk" : "ordered apply per key";
-    c.on_tree = [&](tree_type& tree, mask& done) {
+    c.on_tree = [&](failing_tree& tree, mask& done) {
       tree.apply(ops.span(), more_.span(), more_values_.span(), answers.span(), done.span(),
                  {batch_semantics::ordered, path});
     };
@@ -233,14 +233,14 @@ TEST_P(BlinkTreeOutOfMemory, MixedBatchesTellHowFarTheyGot) {
 
 TEST_P(BlinkTreeOutOfMemory, MaintainAndRoomForARefLeaveTheElements) {
   const auto nothing = [](model_type&, const mask&, bool) {};
-  sweep({"maintain", [](tree_type& tree, mask&) { tree.maintain(); }, nothing});
-  sweep({"room for a ref", [](tree_type& tree, mask&) { static_cast<void>(tree.ref(20000)); }, nothing});
+  sweep({"maintain", [](failing_tree& tree, mask&) { tree.maintain(); }, nothing});
+  sweep({"room for a ref", [](failing_tree& tree, mask&) { static_cast<void>(tree.ref(20000)); }, nothing});
   call c;
   c.name = "maintain after erasing";
-  c.prepare = [this](tree_type& tree) {
+  c.prepare = [this](failing_tree& tree) {
     tree.erase(keys_.span().first(2500), {}, {batch_semantics::concurrent, write_path::per_key});
   };
-  c.on_tree = [](tree_type& tree, mask&) { tree.maintain(); };
+  c.on_tree = [](failing_tree& tree, mask&) { tree.maintain(); };
   c.on_model = [this](model_type& model, const mask&, bool) {
     for (std::size_t i = 0; i < 2500; ++i) model.apply(blink_op::erase, keys_[i]);
   };
@@ -249,23 +249,23 @@ TEST_P(BlinkTreeOutOfMemory, MaintainAndRoomForARefLeaveTheElements) {
 
 TEST_P(BlinkTreeOutOfMemory, QueriesAndSnapshotsLeaveTheTreeAsItWas) {
   const auto nothing = [](model_type&, const mask&, bool) {};
-  EXPECT_GT(sweep({"snapshot", [](tree_type& tree, mask&) { static_cast<void>(tree.snapshot()); }, nothing}), 0u);
+  EXPECT_GT(sweep({"snapshot", [](failing_tree& tree, mask&) { static_cast<void>(tree.snapshot()); }, nothing}), 0u);
   const std::span<const std::uint64_t> lo = more_.span().first(150), hi = more_.span().subspan(150, 150);
   words counts(150), out_keys(150), out_values(150);
   array<uint128> sums(150);
   mask found(150);
-  sweep({"find", [&](tree_type& tree, mask&) { tree.find(lo, out_values.span(), found.span()); }, nothing});
+  sweep({"find", [&](failing_tree& tree, mask&) { tree.find(lo, out_values.span(), found.span()); }, nothing});
   sweep({"successor",
-         [&](tree_type& tree, mask&) { tree.successor(lo, out_keys.span(), out_values.span(), found.span()); },
+         [&](failing_tree& tree, mask&) { tree.successor(lo, out_keys.span(), out_values.span(), found.span()); },
          nothing});
-  sweep({"count", [&](tree_type& tree, mask&) { tree.count(lo, hi, counts.span()); }, nothing});
-  sweep({"range", [&](tree_type& tree, mask&) { static_cast<void>(tree.range(lo, hi)); }, nothing});
-  sweep({"sum", [&](tree_type& tree, mask&) { tree.sum(lo, hi, sums.span()); }, nothing});
+  sweep({"count", [&](failing_tree& tree, mask&) { tree.count(lo, hi, counts.span()); }, nothing});
+  sweep({"range", [&](failing_tree& tree, mask&) { static_cast<void>(tree.range(lo, hi)); }, nothing});
+  sweep({"sum", [&](failing_tree& tree, mask&) { tree.sum(lo, hi, sums.span()); }, nothing});
 }
 
 TEST_P(BlinkTreeOutOfMemory, ATreeGivesAllItsMemoryBack) {
   {
-    tree_type tree = build();
+    failing_tree tree = build();
     tree.insert(more_.span(), more_values_.span());
     tree.erase(keys_.span());
     tree.maintain();

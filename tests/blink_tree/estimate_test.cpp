@@ -53,10 +53,10 @@ class BlinkTreeEstimate : public testing::TestWithParam<const setting*> {
  protected:
   template <class Policy>
   static void expect_all_near() {
-    using tree_type = blink_tree<std::uint64_t, std::uint64_t, Policy>;
+    using estimated_tree = blink_tree<std::uint64_t, std::uint64_t, Policy>;
     constexpr std::uint64_t n = 100'000, step = 16;
     const key_list keys = multiples(n, step);
-    tree_type tree = tree_type::build(keys, keys, {}, GetParam()->where);
+    estimated_tree tree = estimated_tree::build(keys, keys, {}, GetParam()->where);
     expect_near(tree, n * step, 0.02);
     // New keys everywhere, one by one: leaves split, and a lane falls behind them.
     key_list more = multiples(n / 10, 10 * step, 3);

@@ -9,7 +9,7 @@
 namespace espalier::test {
 namespace {
 
-using subject_type = blink_subject<std::uint64_t, std::uint64_t>;
+using ordered_subject = blink_subject<std::uint64_t, std::uint64_t>;
 
 struct batch {
   array<blink_op> ops;
@@ -35,7 +35,7 @@ class BlinkTreeBatch : public testing::TestWithParam<const setting*> {
   static void apply_batches(std::size_t n, std::size_t distinct, const std::vector<blink_op>& kinds,
                             batch_semantics semantics) {
     for (const write_path path : all_paths) {
-      subject_type s(*GetParam());
+      ordered_subject s(*GetParam());
       for (std::uint64_t seed = 0; seed < 5; ++seed) {
         SCOPED_TRACE(std::to_string(n) + " operations on " + std::to_string(distinct) + " keys, seed " +
                      std::to_string(seed));
@@ -62,7 +62,8 @@ TEST_P(BlinkTreeBatch, SmallOrderedFindsSeeTheWritesBeforeThem) {
 
 TEST_P(BlinkTreeBatch, LargeOrderedMixturesAreExact) {
   apply_batches(30000, 3000, {find, insert, assign, update, erase}, batch_semantics::ordered);
-  apply_batches(60000, 3, {find, insert, assign, update, erase}, batch_semantics::ordered);  // runs longer than a thread's part
+  apply_batches(60000, 3, {find, insert, assign, update, erase},
+                batch_semantics::ordered);  // runs longer than a thread's part
 }
 
 TEST_P(BlinkTreeBatch, SmallTheLastOfEqualWritesWins) {
@@ -104,7 +105,7 @@ TEST_P(BlinkTreeBatch, SmallConcurrentMixturesAreLinearizable) {
 
 TEST_P(BlinkTreeBatch, SmallConcurrentInsertsOfOneKeyHaveOneWinner) {
   for (const write_path path : all_paths) {
-    subject_type s(*GetParam());
+    ordered_subject s(*GetParam());
     array<std::uint64_t> keys(700);
     for (std::uint64_t& key : keys) key = 5;
     for (const write_op op : {write_op::insert, write_op::erase, write_op::insert_or_assign, write_op::update}) {

@@ -1,5 +1,5 @@
-// rows_test.cpp - range_rows and range for so many queries that each team of a GPU has several, beside writers, and what is
-// refused.
+// rows_test.cpp - range_rows and range for so many queries that each team of a GPU has several, beside writers, and
+// what is refused.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,25 +12,25 @@
 namespace espalier::test {
 namespace {
 
-using tree_type = blink_tree<std::uint32_t, std::uint32_t>;
+using rows_tree = blink_tree<std::uint32_t, std::uint32_t>;
 
 class BlinkTreeRows : public testing::TestWithParam<const setting*> {
  protected:
   /// Keys 3 i with values 3 i + 1.
-  static tree_type make_tree(std::size_t n) {
+  static rows_tree make_tree(std::size_t n) {
     std::vector<std::uint32_t> keys(n), values(n);
     for (std::uint32_t i = 0; i < n; ++i) {
       keys[i] = 3 * i;
       values[i] = 3 * i + 1;
     }
-    return tree_type::build(keys, values, {}, GetParam()->where);
+    return rows_tree::build(keys, values, {}, GetParam()->where);
   }
 };
 
 // From 2^18 queries on a tile takes as many as it has lanes; the last one has fewer.
 TEST_P(BlinkTreeRows, LargeBatchesFillEveryRow) {
   constexpr std::uint32_t n = 5000, queries = (1u << 18) + 13, row = 9;
-  const tree_type tree = make_tree(n);
+  const rows_tree tree = make_tree(n);
   random_words random(7);
   std::vector<std::uint32_t> lo(queries), hi(queries);
   for (std::uint32_t i = 0; i < queries; ++i) {
@@ -62,7 +62,7 @@ TEST_P(BlinkTreeRows, LargeBatchesFillEveryRow) {
 }
 
 TEST_P(BlinkTreeRows, SmallBatchesWhileARefIsLentFollowLinks) {
-  tree_type tree = make_tree(4000);
+  rows_tree tree = make_tree(4000);
   static_cast<void>(tree.ref(10));
   const std::vector<std::uint32_t> lo{0, 2999, 11900}, hi{100, 3100, 99999};
   std::vector<std::uint32_t> keys(3 * 50), values(3 * 50);
@@ -75,7 +75,7 @@ TEST_P(BlinkTreeRows, SmallBatchesWhileARefIsLentFollowLinks) {
 }
 
 TEST_P(BlinkTreeRows, WhatDoesNotFitIsRefused) {
-  const tree_type tree = make_tree(100);
+  const rows_tree tree = make_tree(100);
   const std::vector<std::uint32_t> two{1, 2}, one{1};
   std::vector<std::uint32_t> keys(6), values(6), few(5);
   std::vector<std::uint64_t> counts(2), count(1);
@@ -92,7 +92,7 @@ TEST_P(BlinkTreeRows, WhatDoesNotFitIsRefused) {
 
 // Rows are taken while others write: what is there all the time is in every row, once and in order.
 TEST_P(BlinkTreeRows, SmallRowsBesideAWriterHaveWhatStays) {
-  tree_type tree = make_tree(2000);
+  rows_tree tree = make_tree(2000);
   std::vector<std::uint32_t> coming;
   for (std::uint32_t i = 0; i < 2000; ++i) coming.push_back(3 * i + 1);
   std::atomic<bool> over = false;
@@ -136,7 +136,7 @@ TEST_P(BlinkTreeOps, SmallBatchesWithACodeThatIsNoOperationChangeNothing) {
   for (const batch_semantics semantics : all_semantics) {
     for (const write_path path : all_paths) {
       const std::vector<std::uint32_t> nine{9}, ninety{90};
-      auto tree = tree_type::build(nine, ninety, {}, GetParam()->where);
+      auto tree = rows_tree::build(nine, ninety, {}, GetParam()->where);
       const std::vector<blink_op> ops{blink_op::insert, static_cast<blink_op>(77)};
       const std::vector<std::uint32_t> keys{4, 9}, values{40, 91};
       std::vector<std::uint32_t> out(2);
@@ -152,14 +152,14 @@ TEST_P(BlinkTreeOps, SmallBatchesWithACodeThatIsNoOperationChangeNothing) {
 TEST_P(BlinkTreeOps, SmallBatchesOfWritesWithoutValuesChangeNothing) {
   const std::vector<std::uint32_t> nine{9}, ninety{90};
   for (const blink_op op : {blink_op::insert, blink_op::insert_or_assign, blink_op::update}) {
-    auto tree = tree_type::build(nine, ninety, {}, GetParam()->where);
+    auto tree = rows_tree::build(nine, ninety, {}, GetParam()->where);
     const std::vector<blink_op> ops{blink_op::erase, op};
     const std::vector<std::uint32_t> keys{9, 9};
     std::vector<std::uint8_t> done(2);
     EXPECT_THROW(tree.apply(ops, keys, {}, {}, done), error);
     EXPECT_EQ(tree.size(), 1u);
   }
-  auto tree = tree_type::build(nine, ninety, {}, GetParam()->where);
+  auto tree = rows_tree::build(nine, ninety, {}, GetParam()->where);
   const std::vector<blink_op> ops{blink_op::find, blink_op::erase};
   const std::vector<std::uint32_t> keys{8, 9};
   std::vector<std::uint8_t> done(2);

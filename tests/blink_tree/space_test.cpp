@@ -6,13 +6,15 @@
 namespace espalier::test {
 namespace {
 
-using subject_type = blink_subject<std::uint32_t, std::uint32_t>;
+using space_subject = blink_subject<std::uint32_t, std::uint32_t>;
 
 class BlinkTreeSpace : public testing::TestWithParam<const setting*> {
  protected:
   /// What a tree that is built of the same elements takes.
   static std::size_t bytes_of_new(const array<std::uint32_t>& keys, const array<std::uint32_t>& values) {
-    return blink_tree<std::uint32_t, std::uint32_t>::build(keys.span(), values.span(), {}, GetParam()->where).stats().bytes;
+    return blink_tree<std::uint32_t, std::uint32_t>::build(keys.span(), values.span(), {}, GetParam()->where)
+        .stats()
+        .bytes;
   }
   /// Each round brings `n` keys and takes away those of the round before. However long this goes on, the tree takes at
   /// most twice what the two rounds take that it holds at times.
@@ -57,7 +59,8 @@ TEST_P(BlinkTreeSpace, LargeNumbersOfSmallRoundsTakeNoMoreSpace) {
     for (std::size_t i = 0; i < each; ++i) {
       const std::size_t at = (round * each + i) % n;
       leaving[i] = here[at];
-      here[at] = coming[i] = static_cast<std::uint32_t>(random.below(1u << 28)) * 16 + static_cast<std::uint32_t>(i % 16);
+      here[at] = coming[i] =
+          static_cast<std::uint32_t>(random.below(1u << 28)) * 16 + static_cast<std::uint32_t>(i % 16);
     }
     tree.insert(coming.span(), few.span());
     tree.erase(leaving.span());
@@ -75,7 +78,7 @@ TEST_P(BlinkTreeSpace, SmallStretchesThatAreErasedLeaveNoEmptyLeaves) {
   for (const write_path path : all_paths) {
     for (const std::size_t from : {0u, 20000u, 54000u}) {
       SCOPED_TRACE(std::string(espalier::to_string(path)) + " from " + std::to_string(from));
-      subject_type s(*GetParam(), distinct(make_keys<std::uint32_t>(family::uniform, 60000)));
+      space_subject s(*GetParam(), distinct(make_keys<std::uint32_t>(family::uniform, 60000)));
       const array<std::uint32_t> keys = s.model().keys();
       const std::size_t before = s.tree().stats().leaves, n = keys.size() / 10;
       array<std::uint32_t> leaving(n);
@@ -117,7 +120,7 @@ TEST_P(BlinkTreeSpace, SmallErasedSpaceIsUsedAgain) {
 TEST_P(BlinkTreeSpace, SmallErasingMostKeysMergesLeaves) {
   for (const write_path path : all_paths) {
     SCOPED_TRACE(espalier::to_string(path));
-    subject_type s(*GetParam(), distinct(make_keys<std::uint32_t>(family::uniform, 8000)), blink_options{1.0});
+    space_subject s(*GetParam(), distinct(make_keys<std::uint32_t>(family::uniform, 8000)), blink_options{1.0});
     const std::size_t before = s.tree().stats().leaves;
     const array<std::uint32_t> keys = s.model().keys();
     std::vector<std::uint32_t> leaving;
@@ -132,7 +135,7 @@ TEST_P(BlinkTreeSpace, SmallErasingMostKeysMergesLeaves) {
 }
 
 TEST_P(BlinkTreeSpace, SmallClearGivesSpaceForTheNextElements) {
-  subject_type s(*GetParam());
+  space_subject s(*GetParam());
   const array<std::uint32_t> keys = make_keys<std::uint32_t>(family::uniform, 5000);
   std::size_t first = 0;
   for (unsigned round = 0; round < 20; ++round) {
@@ -146,7 +149,7 @@ TEST_P(BlinkTreeSpace, SmallClearGivesSpaceForTheNextElements) {
 
 // Queries on a tree that has grown since may pay for new upper levels, but only once.
 TEST_P(BlinkTreeSpace, SmallQueriesMakeTheUpperLevelsAnewAtMostOnce) {
-  subject_type s(*GetParam(), distinct(make_keys<std::uint32_t>(family::uniform, 20000)));
+  space_subject s(*GetParam(), distinct(make_keys<std::uint32_t>(family::uniform, 20000)));
   s.insert(distinct(make_keys<std::uint32_t>(family::gaussian, 6000)),
            {batch_semantics::concurrent, write_path::per_key});
   const array<std::uint32_t> keys = s.model().keys();
