@@ -54,7 +54,7 @@ struct operator_case {
   const char* name;
   std::string sql;      // with the operator
   std::string without;  // the same inputs without it
-  std::uint64_t least;  // more questions that the operator asks
+  std::uint64_t more;   // more questions that the operator asks
 };
 
 class StoppedStatements : public ::testing::Test {
@@ -87,9 +87,9 @@ TEST_F(StoppedStatements, EveryOperatorAsksAsItGoes) {
        "ORDER BY t.at DESC LIMIT 1) b ON true",
        two, 8},
   };
-  for (const auto& [name, sql, without, least] : cases) {
+  for (const auto& [name, sql, without, more] : cases) {
     const std::uint64_t all = questions_of(db_, sql);
-    EXPECT_GE(all, questions_of(db_, without) + least) << name;
+    EXPECT_GE(all, questions_of(db_, without) + more) << name;
     for (const std::uint64_t k : {std::uint64_t{1}, all / 2, all}) {
       counted_stop stop(k);
       EXPECT_THROW(db_.execute(sql, {}, stop.question()), statement_stopped) << name << ", question " << k;
