@@ -117,6 +117,14 @@ TEST(SortedRows, ofSeveralKeysThatFitOneWordAndThatDoNot) {
   expect_sorted({narrow, wide}, {arrow::int32(), arrow::int64()});
 }
 
+TEST(SortedRows, byTextsOfWhichManyAreDifferent) {
+  const auto text = random_key(20'000, 8'000, true, 10);
+  const auto narrow = random_key(20'000, 7, true, 11);
+  expect_sorted({text, narrow}, {arrow::utf8(), arrow::int32()});
+  expect_sorted({narrow, text}, {arrow::int32(), arrow::utf8()});
+  expect_sorted({random_key(20'000, 50, true, 12), text}, {arrow::utf8(), arrow::utf8()});
+}
+
 TEST(SortedRows, keepTheLeastAndTheGreatestWordApartFromNull) {
   plain_key extremes = random_key(1000, 50, true, 5);
   extremes.values[10] = std::numeric_limits<std::int64_t>::max();

@@ -73,6 +73,7 @@ TEST_F(StoppedStatements, EveryOperatorAsksAsItGoes) {
       {"filter", "SELECT id FROM t WHERE k % 3 = 1", "SELECT id FROM t", 2},
       {"sort", "SELECT id FROM t ORDER BY k", "SELECT id, k FROM t", 32},
       {"sort by two keys", "SELECT id FROM t ORDER BY k % 10, s", "SELECT id, k % 10, s FROM t", 32},
+      {"sort by a text", "SELECT id FROM t ORDER BY s", "SELECT id, s FROM t", 32},
       {"a part of a sort", "SELECT id FROM t ORDER BY k LIMIT 30000", "SELECT id, k FROM t", 8},
       {"few groups", "SELECT k % 1000, sum(id) FROM t GROUP BY 1", "SELECT k % 1000, id FROM t", 8},
       {"many groups", "SELECT k, count(*) FROM t GROUP BY k", "SELECT k FROM t", 6},

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "engine/exec/relation.hpp"
+#include "engine/exec/text_order.hpp"
 #include "engine/parallel_sort.hpp"
 #include "engine/sql/error.hpp"
 
@@ -175,6 +176,14 @@ code_column text_codes(const arrow::ChunkedArray& column, text_table& all) {
   return out;
 }
 
+code_column sorted_text_codes(const arrow::ChunkedArray& column) {
+  code_column out;
+  out.words = ranks_of_texts(column);
+  if (column.null_count() > 0) out.nulls.resize(out.words.size(), 0);
+  for_each_piece(column, [&](std::size_t, const arrow::Array& chunk, std::size_t row) { mark_nulls(chunk, row, out); });
+  return out;
+}
+
 bool is_string(const arrow::ChunkedArray& column) { return column.type()->id() == arrow::Type::STRING; }
 
 }  // namespace
@@ -187,6 +196,7 @@ std::vector<const code_column*> pointers_to(const std::vector<code_column>& colu
 
 code_column ordered_codes(const arrow::ChunkedArray& column) {
   if (!is_string(column)) return fixed_codes(column);
+  if (!has_few_texts(column)) return sorted_text_codes(column);
   text_table table;
   auto out = text_codes(column, table);
   const auto& distinct = table.texts();

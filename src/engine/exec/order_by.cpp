@@ -8,6 +8,7 @@
 #include "engine/catalog.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/sort.hpp"
+#include "engine/exec/text_order.hpp"
 #include "engine/exec/top_rows.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -19,6 +20,12 @@ constexpr std::uint64_t most_of_a_batch = batch_rows / 8;
 constexpr column_id row_id_output = std::numeric_limits<column_id>::max();
 
 std::vector<std::int64_t> sorted_by(const sort_node& n, const relation& keys) {
+  const auto& first = *keys.columns[0];
+  if (n.keys.size() == 1 && first.type()->id() == arrow::Type::STRING && !has_few_texts(first)) {
+    auto order = rows_in_text_order(first, {n.keys[0].descending, n.keys[0].nulls_first});
+    order.resize(static_cast<std::size_t>(std::min<std::uint64_t>(n.limit, order.size())));
+    return order;
+  }
   std::vector<sort_column> columns;
   for (std::size_t i = 0; i < n.keys.size(); ++i) {
     columns.push_back({ordered_codes(*keys.columns[i]), n.keys[i].descending, n.keys[i].nulls_first});

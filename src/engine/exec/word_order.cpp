@@ -58,6 +58,8 @@ word_extent extent_of(std::span<const std::uint64_t> words) {
 
 // Rows whose prefixes are equal, in their order so far.
 void sort_run(std::span<const std::uint64_t> words, std::span<std::uint32_t> rows) {
+  const auto is_first = [&](std::uint32_t row) { return words[row] == words[rows[0]]; };
+  if (std::all_of(rows.begin(), rows.end(), is_first)) return;  // few different words
   constexpr std::size_t worth_radix = std::size_t{1} << 12;
   if (rows.size() < worth_radix) {
     std::sort(rows.begin(), rows.end(),
@@ -91,7 +93,7 @@ void sort_runs(std::span<const std::uint64_t> words, std::span<const std::uint32
 
 }  // namespace
 
-std::vector<std::int64_t> rows_in_word_order(std::span<const std::uint64_t> words) {
+std::vector<std::int64_t> rows_in_word_order(std::span<const std::uint64_t> words, std::span<std::uint8_t> starts) {
   const std::size_t n = words.size();
   const auto [least, most] = extent_of(words);
   const auto bits = n == 0 ? 0U : static_cast<unsigned>(std::bit_width(most - least));
@@ -105,6 +107,15 @@ std::vector<std::int64_t> rows_in_word_order(std::span<const std::uint64_t> word
   });
   sort_by_word(prefixes, rows, n);
   if (shift > 0) sort_runs(words, {prefixes.first.get(), n}, {rows.first.get(), n});
+  if (!starts.empty()) {
+    const auto same = [&](std::size_t i) {
+      return prefixes.first[i] == prefixes.first[i - 1] &&
+             (shift == 0 || words[rows.first[i]] == words[rows.first[i - 1]]);
+    };
+    parallel_pieces(n, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = std::max<std::size_t>(begin, 1); i < end; ++i) starts[i] = same(i) ? 0 : 1;
+    });
+  }
   std::vector<std::int64_t> out(n);
   parallel_pieces(n, [&](std::size_t begin, std::size_t end) {
     std::copy(rows.first.get() + begin, rows.first.get() + end, out.begin() + static_cast<std::ptrdiff_t>(begin));

@@ -91,3 +91,11 @@ VALUES (3, 'c'), (1, 'a'), (2, NULL) ORDER BY 1;
 SELECT * FROM (VALUES (3, 'c'), (1, 'a')) AS v(x, y) ORDER BY x;
 SELECT count(*) FROM (SELECT id FROM t LIMIT 17) AS x;
 SELECT count(*) FROM (SELECT a FROM t ORDER BY a LIMIT 50 OFFSET 10) AS x;
+-- ordered
+SELECT id, 'all begin with this ' || c || ', ' || id AS text FROM t WHERE c IS NOT NULL ORDER BY text;
+-- ordered
+SELECT id, 'all begin with this ' || c || ', ' || id AS text FROM t WHERE c IS NOT NULL ORDER BY text DESC LIMIT 300;
+-- ordered
+SELECT id, s || b AS text FROM t ORDER BY text DESC NULLS FIRST, id DESC;
+-- ordered
+SELECT id, a, s || c AS text FROM t ORDER BY a NULLS LAST, text NULLS FIRST, id;

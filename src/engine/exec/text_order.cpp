@@ -1,0 +1,108 @@
+#include "engine/exec/text_order.hpp"
+
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+
+#include "engine/exec/relation.hpp"
+#include "engine/exec/text_sorter.hpp"
+#include "engine/exec/text_table.hpp"
+#include "engine/stop.hpp"
+
+namespace espalier::engine {
+namespace {
+
+// Texts by row, which are views of the column.
+std::vector<std::string_view> views_of(const arrow::ChunkedArray& column) {
+  std::vector<std::string_view> out(static_cast<std::size_t>(column.length()));
+  for_each_batch(column.length(), [&](std::size_t, std::int64_t begin, std::int64_t count) {
+    auto row = static_cast<std::size_t>(begin);
+    const auto piece = column.Slice(begin, count);
+    for (const auto& chunk : piece->chunks()) {
+      const auto& strings = static_cast<const arrow::StringArray&>(*chunk);
+      for (std::int64_t i = 0; i < strings.length(); ++i) out[row++] = strings.GetView(i);
+    }
+  });
+  return out;
+}
+
+struct parted_by_null {
+  std::vector<std::int64_t> texts, nulls;
+};
+
+parted_by_null parted(const arrow::ChunkedArray& column) {
+  parted_by_null out;
+  out.texts.reserve(static_cast<std::size_t>(column.length() - column.null_count()));
+  out.nulls.reserve(static_cast<std::size_t>(column.null_count()));
+  std::int64_t start = 0;
+  for (const auto& chunk : column.chunks()) {
+    const bool any_null = chunk->null_count() > 0;
+    for_each_row(static_cast<std::size_t>(chunk->length()), [&](std::size_t i) {
+      const auto at = static_cast<std::int64_t>(i);
+      (any_null && chunk->IsNull(at) ? out.nulls : out.texts).push_back(start + at);
+    });
+    start += chunk->length();
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> rows_in_text_order(const arrow::ChunkedArray& column, key_direction direction) {
+  auto rows = parted(column);
+  const auto views = views_of(column);
+  std::vector<std::uint8_t> starts(rows.texts.size());
+  text_sorter(views, direction.descending).sort(rows.texts, starts);
+  auto& out = rows.texts;
+  out.insert(direction.nulls_first ? out.begin() : out.end(), rows.nulls.begin(), rows.nulls.end());
+  return std::move(out);
+}
+
+std::vector<std::uint64_t> ranks_of_texts(const arrow::ChunkedArray& column) {
+  auto order = parted(column).texts;
+  std::vector<std::uint8_t> starts(order.size());
+  const auto views = views_of(column);
+  text_sorter(views, false).sort(order, starts);
+  const auto n = static_cast<std::int64_t>(order.size());
+  std::vector<std::uint64_t> before(batch_count(n) + 1);  // different texts up to a batch
+  for_each_batch(n, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
+    before[i + 1] = static_cast<std::uint64_t>(std::count(starts.begin() + begin, starts.begin() + begin + count, 1));
+  });
+  std::partial_sum(before.begin(), before.end(), before.begin());
+  std::vector<std::uint64_t> out(static_cast<std::size_t>(column.length()));
+  for_each_batch(n, [&](std::size_t batch, std::int64_t begin, std::int64_t count) {
+    std::uint64_t different = before[batch];
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(begin + count); ++i) {
+      different += starts[i];
+      out[static_cast<std::size_t>(order[i])] = different - 1;
+    }
+  });
+  return out;
+}
+
+// The share of texts met once among some rows is how likely the next row has one that was not met at all. Measured with
+// 2^22 rows, a hash table is faster up to about 10,000 different texts, however long they are.
+bool has_few_texts(const arrow::ChunkedArray& column) {
+  const std::int64_t step = std::max<std::int64_t>(16, column.length() >> 14) | 1;  // rows often alternate
+  text_table met;
+  std::vector<std::uint32_t> times;
+  std::size_t looked_at = 0;
+  std::int64_t start = 0, row = 0;
+  for (const auto& chunk : column.chunks()) {
+    const auto& strings = static_cast<const arrow::StringArray&>(*chunk);
+    for (; row < start + chunk->length(); row += step) {
+      if (strings.IsNull(row - start)) continue;
+      const std::size_t number = met.add(strings.GetView(row - start));
+      if (number == times.size()) times.push_back(0);
+      ++times[number];
+      ++looked_at;
+    }
+    start += chunk->length();
+  }
+  return static_cast<std::size_t>(std::count(times.begin(), times.end(), 1)) * 4 < looked_at;
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,211 @@
+#include "engine/exec/text_sorter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <vector>
+
+#include "engine/exec/word_order.hpp"
+#include "engine/parallel.hpp"
+#include "engine/parallel_sort.hpp"
+
+namespace espalier::engine {
+namespace {
+
+constexpr std::size_t most_characters = 16;                    // of a word
+constexpr std::size_t worth_a_level = 24;                      // fewer rows are compared
+constexpr std::size_t worth_radix = std::size_t{1} << 12;      // fewer words are compared
+constexpr std::size_t rows_of_a_piece = std::size_t{1} << 14;  // that one thread looks through for runs
+constexpr unsigned most_levels = 256;  // each is a call within a call, so that deeper texts are compared
+
+struct run {
+  std::size_t begin, end;
+};
+
+// Runs of rows with equal words, more than one each, for which `goes_on` says that they are not in order yet.
+template <class GoesOn>
+void collect_runs(std::span<const std::uint8_t> starts, std::size_t begin, std::size_t end, const GoesOn& goes_on,
+                  std::vector<run>& out) {
+  std::size_t first = begin;
+  while (first < end && starts[first] == 0) ++first;  // of a run that begins before
+  while (first < end) {
+    std::size_t last = first + 1;
+    while (last < starts.size() && starts[last] == 0) ++last;
+    if (last - first > 1 && goes_on(first)) out.push_back({first, last});
+    first = last;
+  }
+}
+
+}  // namespace
+
+// How the characters from `depth` on become words.
+struct text_sorter::level {
+  std::size_t depth = 0;
+  std::size_t characters = 0;  // 0: all texts end here
+  unsigned bits = 0;           // of a character
+  bool ends_all = false;       // no text goes on behind these characters
+  std::uint64_t flip = 0;
+  std::array<std::uint16_t, 256> codes{};
+
+  [[nodiscard]] std::uint64_t word(std::string_view text) const {
+    const std::size_t held = std::min(characters, text.size() - depth);
+    const char* const bytes = text.data() + depth;
+    std::uint64_t out = 0;
+    for (std::size_t i = 0; i < held; ++i) out = out << bits | codes[static_cast<unsigned char>(bytes[i])];
+    return (out << (bits * (characters - held) % 64)) ^ flip;  // by 64 bits only where `out` is 0
+  }
+  [[nodiscard]] bool holds_an_end(std::uint64_t word) const {
+    return ((word ^ flip) & ((std::uint64_t{1} << bits) - 1)) == 0;
+  }
+};
+
+void text_sorter::sort(std::span<std::int64_t> rows, std::span<std::uint8_t> starts) const {
+  if (rows.empty()) return;
+  starts[0] = 1;
+  sort_from(rows, starts, 0, most_levels);
+}
+
+// Texts of rows that were sorted lie anywhere, and are asked for some rows before they are needed.
+void text_sorter::prefetch(std::span<const std::int64_t> rows, std::size_t i, std::size_t depth) const {
+  constexpr std::size_t view_ahead = 32, text_ahead = 16;
+  if (i + view_ahead >= rows.size()) return;
+  __builtin_prefetch(&texts_[static_cast<std::size_t>(rows[i + view_ahead])]);
+  __builtin_prefetch(text(rows[i + text_ahead]).data() + depth);
+}
+
+// The first of `starts` is set by whoever found these rows.
+void text_sorter::sort_from(std::span<std::int64_t> rows, std::span<std::uint8_t> starts, std::size_t depth,
+                            unsigned levels) const {
+  const bool numbered = rows.size() <= std::numeric_limits<std::uint32_t>::max();
+  if (rows.size() < worth_a_level || levels == 0 || !numbered) return sort_by_comparing(rows, starts, depth);
+  const auto at = level_of(rows, common_depth(rows, depth));
+  if (at.characters == 0) return;
+  if (rows.size() < worth_radix) return sort_few(at, rows, starts, levels);
+  sort_many(at, rows, starts, levels);
+}
+
+void text_sorter::sort_by_comparing(std::span<std::int64_t> rows, std::span<std::uint8_t> starts,
+                                    std::size_t depth) const {
+  const auto rest = [&](std::int64_t row) {
+    const auto whole = text(row);
+    return std::string_view(whole.data() + depth, whole.size() - depth);
+  };
+  parallel_sort(rows.begin(), rows.end(), std::ssize(rows), [&](std::int64_t a, std::int64_t b) {
+    const int which = rest(a).compare(rest(b));
+    return which != 0 ? (which < 0) != descending_ : a < b;
+  });
+  for_each_row(1, rows.size(), [&](std::size_t i) { starts[i] = rest(rows[i]) != rest(rows[i - 1]) ? 1 : 0; });
+}
+
+void text_sorter::sort_few(const level& at, std::span<std::int64_t> rows, std::span<std::uint8_t> starts,
+                           unsigned levels) const {
+  struct worded_row {
+    std::uint64_t word;
+    std::int64_t row;
+  };
+  std::vector<worded_row> order(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) order[i] = {at.word(text(rows[i])), rows[i]};
+  std::sort(order.begin(), order.end(), [](const worded_row& a, const worded_row& b) {
+    return a.word != b.word ? a.word < b.word : a.row < b.row;
+  });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i] = order[i].row;
+    if (i > 0) starts[i] = order[i].word != order[i - 1].word ? 1 : 0;
+  }
+  if (at.ends_all) return;
+  std::vector<run> runs;
+  collect_runs(
+      starts, 0, rows.size(), [&](std::size_t i) { return !at.holds_an_end(order[i].word); }, runs);
+  for (const auto [begin, end] : runs) {
+    sort_from(rows.subspan(begin, end - begin), starts.subspan(begin, end - begin), at.depth + at.characters,
+              levels - 1);
+  }
+}
+
+void text_sorter::sort_many(const level& at, std::span<std::int64_t> rows, std::span<std::uint8_t> starts,
+                            unsigned levels) const {
+  const std::size_t n = rows.size();
+  std::vector<std::uint64_t> words(n);
+  parallel_pieces(n, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) words[i] = at.word(text(rows[i]));
+  });
+  auto order = rows_in_word_order(words, starts);
+  // All runs are known before any is sorted: from then on `starts` changes within them.
+  std::vector<std::vector<run>> runs(at.ends_all ? 0 : (n + rows_of_a_piece - 1) / rows_of_a_piece);
+  parallel_for(runs.size(), [&](std::size_t i) {
+    const auto goes_on = [&](std::size_t k) { return !at.holds_an_end(words[static_cast<std::size_t>(order[k])]); };
+    collect_runs(starts, i * rows_of_a_piece, std::min(n, (i + 1) * rows_of_a_piece), goes_on, runs[i]);
+  });
+  parallel_pieces(n, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) order[i] = rows[static_cast<std::size_t>(order[i])];
+  });
+  std::copy(order.begin(), order.end(), rows.begin());
+  words = {};
+  order = {};
+  parallel_for(runs.size(), [&](std::size_t i) {
+    for (const auto [begin, end] : runs[i]) {
+      sort_from(rows.subspan(begin, end - begin), starts.subspan(begin, end - begin), at.depth + at.characters,
+                levels - 1);
+    }
+  });
+}
+
+text_sorter::level text_sorter::level_of(std::span<const std::int64_t> rows, std::size_t depth) const {
+  std::array<std::uint8_t, 256> used{};
+  std::size_t longest = 0;
+  std::mutex together;
+  parallel_pieces(rows.size(), [&](std::size_t begin, std::size_t end) {
+    std::array<std::uint8_t, 256> met{};
+    std::size_t most = 0;
+    for (const auto row : rows.subspan(begin, end - begin)) {
+      const auto from = text(row);
+      const std::size_t length = from.size() - depth;
+      most = std::max(most, length);
+      const char* const bytes = from.data() + depth;
+      for (std::size_t i = 0; i < std::min(length, most_characters); ++i) met[static_cast<unsigned char>(bytes[i])] = 1;
+    }
+    const std::lock_guard lock(together);
+    longest = std::max(longest, most);
+    for (std::size_t byte = 0; byte < met.size(); ++byte) used[byte] |= met[byte];
+  });
+  level out;
+  out.depth = depth;
+  std::uint16_t codes = 0;
+  for (std::size_t byte = 0; byte < used.size(); ++byte) {
+    if (used[byte] != 0) out.codes[byte] = ++codes;
+  }
+  if (codes == 0) return out;
+  out.bits = static_cast<unsigned>(std::bit_width(codes));
+  out.characters = std::min({longest, most_characters, std::size_t{64} / out.bits});
+  out.ends_all = longest <= out.characters;
+  const auto word_bits = out.bits * out.characters;
+  if (descending_) out.flip = ~std::uint64_t{0} >> (64 - word_bits);
+  return out;
+}
+
+// Up to where these texts are equal.
+std::size_t text_sorter::common_depth(std::span<const std::int64_t> rows, std::size_t depth) const {
+  const auto first = text(rows[0]);
+  std::atomic<std::size_t> shared{first.size()};
+  parallel_pieces(rows.size(), [&](std::size_t begin, std::size_t end) {
+    std::size_t mine = shared.load(std::memory_order_relaxed);
+    for (std::size_t i = begin; i < end && mine > depth; ++i) {
+      prefetch(rows, i, depth);
+      const auto other = text(rows[i]);
+      if (other.size() >= mine && std::memcmp(other.data() + depth, first.data() + depth, mine - depth) == 0) continue;
+      const char* const last = other.data() + std::min(mine, other.size());
+      const auto parts = std::mismatch(other.data() + depth, last, first.data() + depth).first;
+      mine = static_cast<std::size_t>(parts - other.data());
+    }
+    std::size_t seen = shared.load(std::memory_order_relaxed);
+    while (mine < seen && !shared.compare_exchange_weak(seen, mine, std::memory_order_relaxed)) {
+    }
+  });
+  return shared.load();
+}
+
+}  // namespace espalier::engine
