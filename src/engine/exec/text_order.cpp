@@ -35,6 +35,13 @@ struct parted_by_null {
 
 parted_by_null parted(const arrow::ChunkedArray& column) {
   parted_by_null out;
+  if (column.null_count() == 0) {
+    out.texts.resize(static_cast<std::size_t>(column.length()));
+    for_each_batch(column.length(), [&](std::size_t, std::int64_t begin, std::int64_t count) {
+      std::iota(out.texts.begin() + begin, out.texts.begin() + begin + count, begin);
+    });
+    return out;
+  }
   out.texts.reserve(static_cast<std::size_t>(column.length() - column.null_count()));
   out.nulls.reserve(static_cast<std::size_t>(column.null_count()));
   std::int64_t start = 0;

@@ -20,7 +20,7 @@ constexpr std::size_t most_characters = 16;                    // of a word
 constexpr std::size_t worth_a_level = 24;                      // fewer rows are compared
 constexpr std::size_t worth_radix = std::size_t{1} << 12;      // fewer words are compared
 constexpr std::size_t rows_of_a_piece = std::size_t{1} << 14;  // that one thread looks through for runs
-constexpr unsigned most_levels = 256;  // each is a call within a call, so that deeper texts are compared
+constexpr unsigned most_levels = 64;  // each is a call within a call, so that deeper texts are compared
 
 struct run {
   std::size_t begin, end;
@@ -69,10 +69,11 @@ void text_sorter::sort(std::span<std::int64_t> rows, std::span<std::uint8_t> sta
   sort_from(rows, starts, 0, most_levels);
 }
 
-// Texts of rows that were sorted lie anywhere, and are asked for some rows before they are needed.
+// Texts of rows that were sorted lie far apart, and are asked for some rows before they are needed. Where rows lie side
+// by side, as at first, the hardware does that.
 void text_sorter::prefetch(std::span<const std::int64_t> rows, std::size_t i, std::size_t depth) const {
-  constexpr std::size_t view_ahead = 32, text_ahead = 16;
-  if (i + view_ahead >= rows.size()) return;
+  constexpr int view_ahead = 32, text_ahead = 16;
+  if (i + view_ahead >= rows.size() || rows[i + view_ahead] - rows[i] < std::int64_t{2 * view_ahead}) return;
   __builtin_prefetch(&texts_[static_cast<std::size_t>(rows[i + view_ahead])]);
   __builtin_prefetch(text(rows[i + text_ahead]).data() + depth);
 }
@@ -131,7 +132,10 @@ void text_sorter::sort_many(const level& at, std::span<std::int64_t> rows, std::
   const std::size_t n = rows.size();
   std::vector<std::uint64_t> words(n);
   parallel_pieces(n, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) words[i] = at.word(text(rows[i]));
+    for (std::size_t i = begin; i < end; ++i) {
+      prefetch(rows, i, at.depth);
+      words[i] = at.word(text(rows[i]));
+    }
   });
   auto order = rows_in_word_order(words, starts);
   // All runs are known before any is sorted: from then on `starts` changes within them.
@@ -143,7 +147,9 @@ void text_sorter::sort_many(const level& at, std::span<std::int64_t> rows, std::
   parallel_pieces(n, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) order[i] = rows[static_cast<std::size_t>(order[i])];
   });
-  std::copy(order.begin(), order.end(), rows.begin());
+  parallel_pieces(n, [&](std::size_t begin, std::size_t end) {
+    std::copy_n(order.data() + begin, end - begin, rows.data() + begin);
+  });
   words = {};
   order = {};
   parallel_for(runs.size(), [&](std::size_t i) {
@@ -161,12 +167,11 @@ text_sorter::level text_sorter::level_of(std::span<const std::int64_t> rows, std
   parallel_pieces(rows.size(), [&](std::size_t begin, std::size_t end) {
     std::array<std::uint8_t, 256> met{};
     std::size_t most = 0;
-    for (const auto row : rows.subspan(begin, end - begin)) {
-      const auto from = text(row);
-      const std::size_t length = from.size() - depth;
-      most = std::max(most, length);
-      const char* const bytes = from.data() + depth;
-      for (std::size_t i = 0; i < std::min(length, most_characters); ++i) met[static_cast<unsigned char>(bytes[i])] = 1;
+    for (std::size_t i = begin; i < end; ++i) {
+      prefetch(rows, i, depth);
+      const auto rest = text(rows[i]).substr(depth);
+      most = std::max(most, rest.size());
+      for (const char byte : rest.substr(0, most_characters)) met[static_cast<unsigned char>(byte)] = 1;
     }
     const std::lock_guard lock(together);
     longest = std::max(longest, most);
