@@ -29,12 +29,12 @@ std::vector<std::string_view> views_of(const arrow::ChunkedArray& column) {
   return out;
 }
 
-struct parted_by_null {
+struct texts_and_nulls {
   std::vector<std::int64_t> texts, nulls;
 };
 
-parted_by_null parted(const arrow::ChunkedArray& column) {
-  parted_by_null out;
+texts_and_nulls parted_texts(const arrow::ChunkedArray& column) {
+  texts_and_nulls out;
   if (column.null_count() == 0) {
     out.texts.resize(static_cast<std::size_t>(column.length()));
     for_each_batch(column.length(), [&](std::size_t, std::int64_t begin, std::int64_t count) {
@@ -59,7 +59,7 @@ parted_by_null parted(const arrow::ChunkedArray& column) {
 }  // namespace
 
 std::vector<std::int64_t> rows_in_text_order(const arrow::ChunkedArray& column, key_direction direction) {
-  auto rows = parted(column);
+  auto rows = parted_texts(column);
   const auto views = views_of(column);
   std::vector<std::uint8_t> starts(rows.texts.size());
   text_sorter(views, direction.descending).sort(rows.texts, starts);
@@ -69,7 +69,7 @@ std::vector<std::int64_t> rows_in_text_order(const arrow::ChunkedArray& column, 
 }
 
 std::vector<std::uint64_t> ranks_of_texts(const arrow::ChunkedArray& column) {
-  auto order = parted(column).texts;
+  auto order = parted_texts(column).texts;
   std::vector<std::uint8_t> starts(order.size());
   const auto views = views_of(column);
   text_sorter(views, false).sort(order, starts);

@@ -16,20 +16,20 @@
 namespace espalier::engine {
 namespace {
 
-constexpr std::size_t most_characters = 16;                    // of a word
-constexpr std::size_t worth_a_level = 24;                      // fewer rows are compared
-constexpr std::size_t worth_radix = std::size_t{1} << 12;      // fewer words are compared
-constexpr std::size_t rows_of_a_piece = std::size_t{1} << 14;  // that one thread looks through for runs
+constexpr std::size_t most_characters = 16;                           // of a word
+constexpr std::size_t worth_a_level = 24;                             // fewer rows are compared
+constexpr std::size_t worth_sorting_by_radix = std::size_t{1} << 12;  // fewer words are compared
+constexpr std::size_t rows_of_a_piece = std::size_t{1} << 14;         // that one thread looks through for runs
 constexpr unsigned most_levels = 64;  // each is a call within a call, so that deeper texts are compared
 
-struct run {
+struct text_run {
   std::size_t begin, end;
 };
 
 // Runs of rows with equal words, more than one each, for which `goes_on` says that they are not in order yet.
 template <class GoesOn>
 void collect_runs(std::span<const std::uint8_t> starts, std::size_t begin, std::size_t end, const GoesOn& goes_on,
-                  std::vector<run>& out) {
+                  std::vector<text_run>& out) {
   std::size_t first = begin;
   while (first < end && starts[first] == 0) ++first;  // of a run that begins before
   while (first < end) {
@@ -85,7 +85,7 @@ void text_sorter::sort_from(std::span<std::int64_t> rows, std::span<std::uint8_t
   if (rows.size() < worth_a_level || levels == 0 || !numbered) return sort_by_comparing(rows, starts, depth);
   const auto at = level_of(rows, common_depth(rows, depth));
   if (at.characters == 0) return;
-  if (rows.size() < worth_radix) return sort_few(at, rows, starts, levels);
+  if (rows.size() < worth_sorting_by_radix) return sort_few(at, rows, starts, levels);
   sort_many(at, rows, starts, levels);
 }
 
@@ -118,7 +118,7 @@ void text_sorter::sort_few(const level& at, std::span<std::int64_t> rows, std::s
     if (i > 0) starts[i] = order[i].word != order[i - 1].word ? 1 : 0;
   }
   if (at.ends_all) return;
-  std::vector<run> runs;
+  std::vector<text_run> runs;
   collect_runs(
       starts, 0, rows.size(), [&](std::size_t i) { return !at.holds_an_end(order[i].word); }, runs);
   for (const auto [begin, end] : runs) {
@@ -139,7 +139,7 @@ void text_sorter::sort_many(const level& at, std::span<std::int64_t> rows, std::
   });
   auto order = rows_in_word_order(words, starts);
   // All runs are known before any is sorted: from then on `starts` changes within them.
-  std::vector<std::vector<run>> runs(at.ends_all ? 0 : (n + rows_of_a_piece - 1) / rows_of_a_piece);
+  std::vector<std::vector<text_run>> runs(at.ends_all ? 0 : (n + rows_of_a_piece - 1) / rows_of_a_piece);
   parallel_for(runs.size(), [&](std::size_t i) {
     const auto goes_on = [&](std::size_t k) { return !at.holds_an_end(words[static_cast<std::size_t>(order[k])]); };
     collect_runs(starts, i * rows_of_a_piece, std::min(n, (i + 1) * rows_of_a_piece), goes_on, runs[i]);
