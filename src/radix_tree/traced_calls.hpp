@@ -128,7 +128,10 @@ class traced_caller {
     const std::size_t bytes = elements_.value_bytes;
     const auto all = host<std::byte>(values, n * bytes);
     std::vector<std::byte> some;
-    for (const std::uint32_t i : which) some.insert(some.end(), all.begin() + i * bytes, all.begin() + (i + 1) * bytes);
+    for (const std::uint32_t i : which) {
+      const std::byte* const value = all.data() + i * bytes;
+      some.insert(some.end(), value, value + bytes);
+    }
     raw_buffer to(context_.where(), some.size(), context_.order());
     if (!some.empty()) context_.copy(to.data(), some.data(), some.size());
     if constexpr (Context::on_gpu) context_.order().synchronize();
