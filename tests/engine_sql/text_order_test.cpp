@@ -15,6 +15,7 @@
 #include "engine/exec/sort.hpp"
 #include "engine/exec/text_order.hpp"
 #include "engine/stop.hpp"
+#include "support/less_work.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -159,7 +160,7 @@ TEST(TextOrder, ofManyRowsInLongRuns) {
   std::mt19937_64 random(4);
   for (const std::uint64_t endings : {1, 5, 40'000}) {
     optional_texts texts;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(2 * batch_rows + 77); ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(2 * batch_rows + 77) / test::less_work; ++i) {
       const auto& beginning = beginnings[random() % beginnings.size()];
       texts.emplace_back(beginning + "and then the number " + std::to_string(random() % endings));
     }
