@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "engine/store/catalog_file.hpp"
 #include "engine/store/store.hpp"
 #include "engine_store/sample_states.hpp"
 #include "support/engine_rows.hpp"
@@ -73,6 +74,21 @@ std::string index_problem(const std::filesystem::path& folder) {
 }
 
 bool is_index(const std::string& file) { return file.starts_with("index-"); }
+
+// As the fuzzer found: a number that no counter holds was converted, not refused.
+TEST(DamagedCatalog, NumbersThatAreNoCountersAreRefused) {
+  const auto refused = [](const std::string& generation) {
+    try {
+      (void)parse_catalog_contents(R"({"generation":)" + generation + R"(,"next_file":3,"tables":[]})", "catalog");
+      return false;
+    } catch (const espalier::error&) {
+      return true;
+    }
+  };
+  EXPECT_FALSE(refused("2"));
+  for (const std::string number : {"-2", "2.5", "1e3", "33333333333333333333333333", "true", "\"2\"", "null", "[2]"})
+    EXPECT_TRUE(refused(number)) << number;
+}
 
 TEST(StoreDamage, AnyChangeOfAnyFileIsRefusedOrOfAnIndexNoted) {
   const scratch_folder scratch;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -65,10 +66,16 @@ bool is_plain_name(std::string_view name) {
   });
 }
 
+// JSON has numbers that no counter holds, which the library would convert all the same.
+std::uint64_t count_from(const json& number, std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
+  if (!number.is_number_unsigned() || number.get<std::uint64_t>() > most)
+    throw error("a number is not one of a catalog");
+  return number.get<std::uint64_t>();
+}
+
 file_record file_from(const json& described) {
-  file_record file{described.at("file").get<std::string>(), described.at("bytes").get<std::uint64_t>(),
-                   from_hexadecimal(described.at("checksum").get<std::string>()),
-                   described.at("rows").get<std::uint64_t>()};
+  file_record file{described.at("file").get<std::string>(), count_from(described.at("bytes")),
+                   from_hexadecimal(described.at("checksum").get<std::string>()), count_from(described.at("rows"))};
   if (!is_plain_name(file.name)) throw error("a file has an impossible name");
   return file;
 }
@@ -82,7 +89,9 @@ column column_from(const json& described) {
   const auto name = described.at("type").get<std::string>();
   std::vector<int> modifiers;
   if (name == "numeric") {
-    modifiers = {described.at("precision").get<int>(), described.at("scale").get<int>()};
+    constexpr std::uint64_t most_digits = 1000;
+    modifiers = {static_cast<int>(count_from(described.at("precision"), most_digits)),
+                 static_cast<int>(count_from(described.at("scale"), most_digits))};
   }
   const auto type = type_from_sql(name, modifiers);
   if (!type) throw error("a column has an unknown type");
@@ -139,8 +148,8 @@ catalog_record parse_catalog_contents(std::string_view text, const std::filesyst
   try {
     const json contents = json::parse(text);
     catalog_record catalog;
-    catalog.generation = contents.at("generation").get<std::uint64_t>();
-    catalog.next_file = contents.at("next_file").get<std::uint64_t>();
+    catalog.generation = count_from(contents.at("generation"));
+    catalog.next_file = count_from(contents.at("next_file"));
     for (const auto& table : contents.at("tables")) catalog.tables.push_back(table_from(table));
     require_distinct(catalog);
     return catalog;
