@@ -15,7 +15,7 @@ namespace {
 
 class EngineExplain : public testing::Test {
  protected:
-  EngineExplain() : db_(options()) {
+  EngineExplain() : db_({.dir = {}, .where = device::cpu()}) {
     db_.run_script(
         "CREATE TABLE d (x integer);"
         "INSERT INTO d VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9);"
@@ -28,12 +28,6 @@ class EngineExplain : public testing::Test {
         "CREATE INDEX t_v ON t (v);"
         "CREATE INDEX t_w ON t (w);"
         "CREATE INDEX t_s ON t (s);");
-  }
-
-  static database_options options() {
-    database_options out;
-    out.where = device::cpu();
-    return out;
   }
 
   std::string plan(const std::string& sql) { return db_.execute("EXPLAIN " + sql).plan; }

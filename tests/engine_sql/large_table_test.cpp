@@ -15,7 +15,7 @@ namespace {
 // 200,000 rows: id, k with ties and NULLs, x that is mostly different, a text, a decimal.
 class LargeTable : public ::testing::Test {
  protected:
-  LargeTable() : db_(options()) {
+  LargeTable() : db_({.dir = {}, .where = device::cpu()}) {
     db_.execute("CREATE TABLE digits AS SELECT * FROM (VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) v(d)");
     db_.execute(
         "CREATE TABLE ids AS SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d + 100000 * g.d AS id "
@@ -26,11 +26,6 @@ class LargeTable : public ::testing::Test {
         "((id % 777)::numeric(20, 2) / 4)::numeric(20, 2) AS n FROM ids");
   }
 
-  static database_options options() {
-    database_options out;
-    out.where = device::cpu();
-    return out;
-  }
   std::shared_ptr<arrow::Table> rows(const std::string& sql) { return db_.execute(sql).rows; }
   void expect_same(const std::string& one, const std::string& other) {
     const auto left = rows(one), right = rows(other);
