@@ -107,6 +107,16 @@ struct node_reader {
     return low * chunk;
   }
 
+  /// How many keys are below x.
+  template <class Look>
+  static ESPALIER_INLINE unsigned slot(Team team, node_at<Shape> node, const Look& v, word x) {
+    if constexpr (Shape::in_one_piece) {
+      return team.template count_from<front>(v, below<word>{x});
+    } else {
+      const unsigned first = chunk_of(node.keys(), x);
+      return first + team.count(Reads::template view<chunk>(team, node.keys() + first), below<word>{x});
+    }
+  }
   struct place {
     unsigned slot;  ///< how many keys are below x
     bool equal;     ///< the key there is x, if that slot is in use

@@ -85,6 +85,37 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     return find_from(team, t, descent::leaf(team, t, x), x, out);
   }
 
+  /// The same for n keys at once: on a CPU the reads of one need not wait for those of the one before. ahead(j) is called
+  /// between them, answer(j, found, value) afterwards.
+  template <unsigned Most, class Ahead, class Answer>
+  static ESPALIER_INLINE void find_each(Team team, const view& t, const node_id* start, const Word* x, unsigned n,
+                                        Ahead ahead, Answer answer) {
+    std::uint32_t version[Most];
+    bool seen[Most], found[Most];
+    value v[Most];
+    for (unsigned j = 0; j < n; ++j) version[j] = Reads::latch::glance(t.leaf(start[j]).version());
+    fence_acquire();
+    for (unsigned j = 0; j < n; ++j) {
+      ahead(j);
+      const auto node = t.leaf(start[j]);
+      const auto what = reader::look(team, node);
+      const auto head = reader::head(team, node, what);
+      const unsigned slot = reader::slot(team, node, what, x[j]);
+      const unsigned at = slot < shape::slots ? slot : 0;
+      seen[j] = (version[j] & 1) == 0 && !head.dead && x[j] <= head.high;
+      found[j] = slot < head.count && Reads::one(node.keys() + at) == x[j];
+      v[j] = Reads::one(node.values() + at);
+    }
+    fence_acquire();
+    for (unsigned j = 0; j < n; ++j) {
+      if (!seen[j] || Reads::latch::glance(t.leaf(start[j]).version()) != version[j]) {
+        v[j] = value{};
+        found[j] = find_from(team, t, start[j], x[j], v[j]);
+      }
+      answer(j, found[j], found[j] ? v[j] : value{});
+    }
+  }
+
   // ---- one element at or beyond a key ------------------------------------------------------------------------
   struct element {
     Word key{};

@@ -17,8 +17,10 @@ template <class Team, class Reads, class Writing, class Word, unsigned V, unsign
 struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     : blink_range_runner<Team, Reads, blink_view<Word, V, N>> {
   using base = blink_range_runner<Team, Reads, blink_view<Word, V, N>>;
+  using base::ask_ahead;
   using base::batch;
   using base::batch_size;
+  using base::prefetch_most_of;
   using base::run;
   using base::start;
   using base::word_at;
@@ -32,21 +34,53 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
   using writer = typename Writing::template writer<Team, view>;
 
   // ---- reads -------------------------------------------------------------------------------------------------
+  static ESPALIER_INLINE starts starts_of(Team team, const blink_find_job<view>& job, std::size_t i, unsigned n) {
+    return start(
+        team, job.tree, n, [&](unsigned j) { return word_at(job.tree, job.keys, i + j); },
+        job.lines == nullptr ? nullptr : job.lines + i);
+  }
+  static ESPALIER_INLINE void answer(Team team, const blink_find_job<view>& job, std::size_t i, bool found,
+                                     const value& v) {
+    team.once([&] {
+      if (V != 0 && job.values != nullptr) io::template store_value<V>(job.tree.value_bytes, job.values, i, v);
+      if (job.found != nullptr) store_once(job.found + i, std::uint8_t{found});
+    });
+  }
   static ESPALIER_INLINE void run(Team team, const blink_find_job<view>& job, std::size_t first, std::size_t last) {
-    const view& t = job.tree;
-    for (std::size_t i = first; i < last; i += batch) {
-      const unsigned n = batch_size(i, last);
-      const starts s = start(
-          team, t, n, [&](unsigned j) { return word_at(t, job.keys, i + j); },
-          job.lines == nullptr ? nullptr : job.lines + i);
-      for (unsigned j = 0; j < n; ++j) {
-        value v{};
-        const bool found = reader::find_from(team, t, s.id_of(team, j), s.key_of(team, j), v);
-        team.once([&] {
-          if (V != 0 && job.values != nullptr) io::template store_value<V>(t.value_bytes, job.values, i + j, v);
-          if (job.found != nullptr) store_once(job.found + i + j, std::uint8_t{found});
-        });
+    if constexpr (Team::batch > 1 && !is_traced<Team>) {
+      find_ahead(team, job, first, last);
+    } else {
+      for (std::size_t i = first; i < last; i += batch) {
+        const unsigned n = batch_size(i, last);
+        const starts s = starts_of(team, job, i, n);
+        for (unsigned j = 0; j < n; ++j) {
+          value v{};
+          const bool found = reader::find_from(team, job.tree, s.id_of(team, j), s.key_of(team, j), v);
+          answer(team, job, i + j, found, v);
+        }
       }
+    }
+  }
+  /// A CPU thread has the leaves of the next batch on their way while it looks into those of this one.
+  static ESPALIER_INLINE void find_ahead(Team team, const blink_find_job<view>& job, std::size_t first,
+                                         std::size_t last) {
+    const view& t = job.tree;
+    const auto size_at = [&](std::size_t i) { return i < last ? batch_size(i, last) : 0; };
+    unsigned now = 0, n = size_at(first);
+    starts s[2];
+    s[0] = starts_of(team, job, first, n);
+    for (unsigned j = 0; j < n; ++j) prefetch_most_of(team, t, s[0].id[j]);
+    for (std::size_t i = first; i < last; i += batch, now ^= 1) {
+      const unsigned more = size_at(i + batch);
+      starts& next = s[now ^ 1];
+      if (more != 0) next = starts_of(team, job, i + batch, more);
+      const auto ahead = [&](unsigned j) {
+        if (j < more) prefetch_most_of(team, t, next.id[j]);
+      };
+      reader::template find_each<batch>(
+          team, t, s[now].id, s[now].key, n, ahead,
+          [&](unsigned j, bool found, const value& v) { answer(team, job, i + j, found, v); });
+      n = more;
     }
   }
 
@@ -133,7 +167,10 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
       const auto number = [&](unsigned j) -> std::size_t { return job.order == nullptr ? i + j : job.order[i + j]; };
       const starts s =
           start(team, job.tree, n, [&](unsigned j) { return word_at(job.tree, job.keys, number(j)); });
-      for (unsigned j = 0; j < n; ++j) body(number(j), s.id_of(team, j), s.key_of(team, j));
+      for (unsigned j = 0; j < n; ++j) {
+        ask_ahead(team, job.tree, s, n, j);
+        body(number(j), s.id_of(team, j), s.key_of(team, j));
+      }
     }
   }
   static ESPALIER_INLINE void run(Team team, const blink_write_job<view>& job, std::size_t first, std::size_t last) {
@@ -150,21 +187,38 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
 
   /// In `done`: this element and what follows it in its run are still to do.
   static constexpr std::uint8_t refused_mark = 2;
-  /// All elements with the key of position i of the sorted batch, in batch order, if i is the first of them. The rest of a
-  /// run waits with the one that found no room.
+  /// All elements with the key x of position i of the sorted batch, in batch order, if i is the first of them. The rest of
+  /// a run waits with the one that found no room. start() gives the leaf.
+  template <class Start>
+  static ESPALIER_INLINE void run_of_equals(Team team, const blink_ordered_job<view>& job, std::size_t i, Word x,
+                                            Start start) {
+    const view& t = job.tree;
+    if (i != 0 && word_at(t, job.keys, job.order[i - 1]) == x) return;
+    const node_id id = start();
+    bool room = true;
+    for (std::size_t k = i; k < job.size && word_at(t, job.keys, job.order[k]) == x; ++k) {
+      const std::size_t e = job.order[k];
+      if (job.resumed && job.done[e] != refused_mark) continue;
+      if (room) room = element_called(team, job, e, id, x);
+      if (!room) team.once([&] { job.done[e] = refused_mark; });
+      team.sync();
+    }
+  }
   static ESPALIER_INLINE void run(Team team, const blink_ordered_job<view>& job, std::size_t first, std::size_t last) {
     const view& t = job.tree;
-    for (std::size_t i = first; i < last; ++i) {
-      const Word x = word_at(t, job.keys, job.order[i]);
-      if (i != 0 && word_at(t, job.keys, job.order[i - 1]) == x) continue;
-      const node_id id = descent::leaf(team, t, x);
-      bool room = true;
-      for (std::size_t k = i; k < job.size && word_at(t, job.keys, job.order[k]) == x; ++k) {
-        const std::size_t e = job.order[k];
-        if (job.resumed && job.done[e] != refused_mark) continue;
-        if (room) room = element_called(team, job, e, id, x);
-        if (!room) team.once([&] { job.done[e] = refused_mark; });
-        team.sync();
+    if constexpr (Team::batch > 1) {
+      for (std::size_t i = first; i < last; i += batch) {
+        const unsigned n = batch_size(i, last);
+        const starts s = start(team, t, n, [&](unsigned j) { return word_at(t, job.keys, job.order[i + j]); });
+        for (unsigned j = 0; j < n; ++j) {
+          ask_ahead(team, t, s, n, j);
+          run_of_equals(team, job, i + j, s.key[j], [&] { return s.id[j]; });
+        }
+      }
+    } else {
+      for (std::size_t i = first; i < last; ++i) {
+        const Word x = word_at(t, job.keys, job.order[i]);
+        run_of_equals(team, job, i, x, [&] { return descent::leaf(team, t, x); });
       }
     }
   }

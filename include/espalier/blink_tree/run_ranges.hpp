@@ -15,6 +15,7 @@ struct blink_range_runner;
 template <class Team, class Reads, class Word, unsigned V, unsigned N>
 struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<Team, Reads, blink_view<Word, V, N>> {
   using base = blink_starter<Team, Reads, blink_view<Word, V, N>>;
+  using base::ask_ahead;
   using base::batch;
   using base::batch_size;
   using base::enter;
@@ -92,6 +93,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
       };
       for (unsigned j = 0; j < ranges_ahead; ++j) ask_for(j);
       for (unsigned j = 0; j < n; ++j) {
+        ask_ahead(team, t, s, n, j);
         ask_for(j + ranges_ahead);
         Word lo, hi;
         const bool some = closed(job, i + j, lo, hi);

@@ -52,23 +52,17 @@ struct blink_starter<Team, Reads, blink_view<Word, V, N>> {
       for (unsigned b = 64; b < shape::values_at + (shape::merged - 1) * V; b += 64) team.prefetch(p + b);
     }
   }
-  /// From lines to leaves.
+  /// From lines to leaves, which nobody has asked for yet.
   static ESPALIER_INLINE void enter(Team team, const view& t, starts& s, unsigned n) {
     if (t.lane_leaves != nullptr) {
       for (unsigned j = 0; j < n; ++j) team.prefetch(t.lane_leaves + s.line[j]);
     }
-    for (unsigned j = 0; j < n; ++j) {
-      s.id[j] = descent::leaf_of_line(t, s.line[j]);
-      prefetch_most_of(team, t, s.id[j]);
-    }
+    for (unsigned j = 0; j < n; ++j) s.id[j] = descent::leaf_of_line(t, s.line[j]);
   }
   static ESPALIER_INLINE void land(Team team, const view& t, starts& s, unsigned n) {
     if constexpr (Team::batch > 1) {
       if (t.lane.size == 0) {
-        for (unsigned j = 0; j < n; ++j) {
-          s.id[j] = descent::by_nodes(team, t, s.key[j], 0).id;
-          prefetch_most_of(team, t, s.id[j]);
-        }
+        for (unsigned j = 0; j < n; ++j) s.id[j] = descent::by_nodes(team, t, s.key[j], 0).id;
         return;
       }
       Word x[batch];
@@ -100,6 +94,19 @@ struct blink_starter<Team, Reads, blink_view<Word, V, N>> {
   }
   static ESPALIER_INLINE unsigned batch_size(std::size_t first, std::size_t last) {
     return last - first < batch ? static_cast<unsigned>(last - first) : batch;
+  }
+  /// Before element j of n: a CPU thread asks for the leaf of one that comes a little later. All at once, many of them did
+  /// not come: 94 ns per update of 2^22 keys of u64, not 75 (Neoverse V1).
+  static ESPALIER_INLINE void ask_ahead([[maybe_unused]] Team team, [[maybe_unused]] const view& t,
+                                        [[maybe_unused]] const starts& s, [[maybe_unused]] unsigned n,
+                                        [[maybe_unused]] unsigned j) {
+    if constexpr (Team::batch > 1) {
+      constexpr unsigned ahead = 8;
+      if (j == 0) {
+        for (unsigned k = 0; k < ahead && k < n; ++k) prefetch_most_of(team, t, s.id[k]);
+      }
+      if (j + ahead < n) prefetch_most_of(team, t, s.id[j + ahead]);
+    }
   }
   static ESPALIER_INLINE Word word_at(const view& t, const void* keys, std::size_t i) {
     return encode_bits(t.key, load_bits<Word>(t.key, keys, i));

@@ -33,6 +33,10 @@ struct version_latch {
     team.sync();  // what was read under the latch was read before it is free
     team.once([=] { shared_word{word}.store_after_reads(before); });
   }
+  /// Of one node of several: all of them, a fence, their reads, a fence, then all of them again. Odd: a writer has it.
+  [[nodiscard]] static ESPALIER_INLINE std::uint32_t glance(std::uint32_t* word) {
+    return shared_word{word}.load_relaxed();
+  }
   /// Waits until no writer has the node.
   template <class Team>
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t read_begin(Team team, std::uint32_t* word) {
@@ -67,6 +71,7 @@ struct no_latch {
   static ESPALIER_INLINE void release_unchanged(Team team, std::uint32_t*, std::uint32_t) {
     team.sync();
   }
+  [[nodiscard]] static ESPALIER_INLINE std::uint32_t glance(std::uint32_t*) { return 0; }
   template <class Team>
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t read_begin(Team, std::uint32_t*) {
     return 0;
