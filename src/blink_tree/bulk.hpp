@@ -21,6 +21,7 @@
 #include "espalier/blink_tree/descend.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/static_tree/run.hpp"
+#include "static_tree/memory_ahead.hpp"
 
 namespace espalier::detail {
 
@@ -82,6 +83,11 @@ struct bulk_batch {
   }
   [[nodiscard]] ESPALIER_INLINE bool assigns() const {
     return shape::value_bytes != 0 && (op == write_op::insert_or_assign || op == write_op::update);
+  }
+  /// Of a leaf into which elements fall, that many bytes.
+  [[nodiscard]] memory_ahead leaf_ahead(std::uint64_t j, unsigned bytes) const {
+    if (cuts[j] == cuts[j + 1]) return {};
+    return {tree.leaf(id_of(j)).p, bytes};
   }
   struct verdict {
     bool moves;  ///< it changes what keys there are

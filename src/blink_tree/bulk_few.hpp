@@ -18,6 +18,7 @@ struct judge_leaf {
   using batch = bulk_batch<View>;
   batch b;
   std::uint32_t* many;  ///< becomes 1 if this way cannot be gone
+  [[nodiscard]] memory_ahead looks_at(std::size_t j) const { return b.leaf_ahead(j, batch::shape::values_at); }
   ESPALIER_HD void operator()(std::size_t j) const {
     using reader = node_reader<Team, stable_reads, typename batch::shape>;
     const std::uint32_t begin = b.cuts[j], end = b.cuts[j + 1];
@@ -52,6 +53,7 @@ struct change_leaf {
   using word = typename batch::word;
   using value = typename batch::value;
   batch b;
+  [[nodiscard]] memory_ahead looks_at(std::size_t j) const { return b.leaf_ahead(j, shape::bytes); }
 
   template <class Team>
   ESPALIER_INLINE void operator()(Team team, std::size_t j) const {
@@ -147,6 +149,7 @@ struct split_leaf {
   using word = typename batch::word;
   using value = typename batch::value;
   batch b;
+  [[nodiscard]] memory_ahead looks_at(std::size_t i) const { return b.leaf_ahead(b.splits[i], shape::bytes); }
 
   template <class Team>
   ESPALIER_INLINE void operator()(Team team, std::size_t i) const {

@@ -43,10 +43,19 @@ class blink_cpu_context : public cpu_context {
   }
   template <class Body>
   void for_each_leaf(std::size_t n, const Body& body) {
-    for_each(n, [&body](std::size_t i) { body(scalar_team{}, i); });
+    for_each(n, by_one_thread<Body>{body});
   }
 
  private:
+  template <class Body>
+  struct by_one_thread {
+    const Body& body;
+    void operator()(std::size_t i) const { body(scalar_team{}, i); }
+    [[nodiscard]] memory_ahead looks_at(std::size_t i) const requires requires { body.looks_at(i); } {
+      return body.looks_at(i);
+    }
+  };
+
   template <class Reads, class Writing, class Job>
   void launch_on(const Job& job, std::size_t n, bool alone) {
     using view = decltype(job.tree);

@@ -162,8 +162,13 @@ class builder {
       throw error("build: more elements than a static tree can number; split the data over several trees.");
     tree.headers = room(groups * sizeof(group_header<Word>));
     auto first = context_.send(words_), last = context_.send(words_ + n - 1);
-    context_.for_each(groups * 32,
-                      write_header_byte<Word, ValueBytes>{words_, static_cast<std::uint8_t*>(tree.headers.data()), n});
+    if constexpr (Context::on_gpu) {
+      context_.for_each(
+          groups * 32, write_header_byte<Word, ValueBytes>{words_, static_cast<std::uint8_t*>(tree.headers.data()), n});
+    } else {
+      context_.for_each(
+          groups, write_header<Word, ValueBytes>{words_, static_cast<group_header<Word>*>(tree.headers.data()), n});
+    }
     tree.view.headers = static_cast<const group_header<Word>*>(tree.headers.data());
     tree.view.groups = static_cast<std::uint32_t>(groups);
     tree.view.first = first.get();

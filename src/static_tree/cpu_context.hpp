@@ -8,6 +8,7 @@
 #include "espalier/device/cpu.hpp"
 #include "espalier/static_tree/index.hpp"
 #include "static_tree/cpu_kernels.hpp"
+#include "static_tree/memory_ahead.hpp"
 #include "static_tree/sort_copy.hpp"
 
 namespace espalier::detail {
@@ -22,9 +23,18 @@ class cpu_context {
   [[nodiscard]] const device& where() const { return backend_.where(); }
   [[nodiscard]] const stream& order() const { return order_; }
 
+  /// A body may say more of itself: body(first, last) does neighbours together, as one thread does them best;
+  /// body.looks_at(i) is memory far away that body(i) will read, and is asked for a few bodies before.
   template <class Body>
   void for_each(std::size_t n, const Body& body) {
-    backend_.for_each(n, body);
+    if constexpr (requires { body(n, n); }) {
+      backend_.for_each_chunk(n, grain, [&body](std::size_t first, std::size_t last) { body(first, last); });
+    } else if constexpr (requires { body.looks_at(n); }) {
+      backend_.for_each_chunk(n, grain,
+                              [&body](std::size_t first, std::size_t last) { look_ahead(body, first, last); });
+    } else {
+      backend_.for_each(n, body);
+    }
   }
   template <class Word>
   [[nodiscard]] bool sort_pairs(Word* keys, Word* keys_alt, void* values, void* values_alt, unsigned value_bytes,
@@ -120,6 +130,23 @@ class cpu_context {
   }
 
  private:
+  static constexpr std::size_t grain = 1024;
+
+  template <class Body>
+  static void look_ahead(const Body& body, std::size_t first, std::size_t last) {
+    constexpr unsigned most = 8;  // more at once, and some do not come (blink_tree/start.hpp)
+    unsigned on_their_way = 0;
+    for (std::size_t i = first, next = first; i < last; ++i) {
+      for (; on_their_way < most && next < last; ++next) {
+        const memory_ahead m = body.looks_at(next);
+        for (unsigned b = 0; b < m.bytes; b += 64) __builtin_prefetch(static_cast<const std::byte*>(m.begin) + b);
+        on_their_way += m.bytes != 0 ? 1 : 0;
+      }
+      on_their_way -= body.looks_at(i).bytes != 0 ? 1 : 0;
+      body(i);
+    }
+  }
+
   cpu_backend backend_;
   stream order_;
 };

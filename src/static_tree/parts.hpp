@@ -127,6 +127,27 @@ struct write_header_byte {
   }
 };
 
+/// The same for a whole header: on a CPU.
+template <class Word, unsigned ValueBytes>
+struct write_header {
+  using shape = tree_shape<Word, ValueBytes>;
+  const Word* words;
+  group_header<Word>* headers;
+  std::size_t n;
+  void operator()(std::size_t group) const {
+    const std::size_t first = group * shape::keys_per_group;
+    group_header<Word>& h = headers[group];
+    h.base = words[group == 0 ? 0 : first - 1];
+    const Word width = group_high<Word, ValueBytes>(words, n, group) - h.base;
+    const auto bits = static_cast<unsigned>(std::bit_width(width));
+    h.shift = static_cast<std::uint8_t>(bits > 8 ? bits - 8 : 0);
+    for (unsigned line = 0; line < shape::lines_per_group; ++line) {
+      const std::size_t begin = first + std::size_t{line} * shape::keys_per_line, end = begin + shape::keys_per_line;
+      h.separators[line] = begin < n ? truncate(words[(end < n ? end : n) - 1], h.base, h.shift) : std::uint8_t{255};
+    }
+  }
+};
+
 // ---- the top table -------------------------------------------------------------------------------------------
 
 /// A table over [base, high] with about `cells` cells; its offset is set by the caller.
@@ -159,9 +180,9 @@ struct cell_rule {
     bool is_crowded;
   };
 
-  /// First group whose last key is not below `key`.
-  ESPALIER_INLINE std::uint32_t first_group(Word key) const {
-    std::uint32_t low = 0, high = groups;
+  /// First group whose last key is not below `key`; none before `low` is.
+  ESPALIER_INLINE std::uint32_t first_group(Word key, std::uint32_t low = 0) const {
+    std::uint32_t high = groups;
     while (low < high) {
       const std::uint32_t middle = low + (high - low) / 2;
       if (group_high<Word, ValueBytes>(words, n, middle) < key) {
@@ -171,6 +192,12 @@ struct cell_rule {
       }
     }
     return low;
+  }
+  ESPALIER_INLINE std::uint32_t first_group_near(Word key, std::uint32_t low) const {
+    for (unsigned steps = 0; steps < 8; ++steps, ++low) {
+      if (low == groups || group_high<Word, ValueBytes>(words, n, low) >= key) return low;
+    }
+    return first_group(key, low);
   }
   ESPALIER_INLINE const subtable<Word>& table_of(std::size_t cell) const {
     std::uint64_t low = 0, high = table_count;
@@ -184,14 +211,21 @@ struct cell_rule {
     }
     return tables[low];
   }
-  ESPALIER_INLINE content operator()(std::size_t cell) const {
+  ESPALIER_INLINE content operator()(std::size_t cell) const { return content_of(cell, nullptr); }
+  /// That of the cell before helps: their groups are neighbours, if they are of one table.
+  ESPALIER_INLINE content content_of(std::size_t cell, const content* before) const {
     const subtable<Word>& s = table_of(cell);
     const auto local = static_cast<std::uint32_t>(cell - (s.offset - level_offset));
     const Word key = static_cast<Word>(s.base + (static_cast<Word>(local) << s.shift));
     const Word next = local < s.last ? static_cast<Word>(key + (Word{1} << s.shift)) : static_cast<Word>(s.high + 1);
     content c;
-    c.group = first_group(key);
-    c.end = next == 0 ? groups : first_group(next);
+    if (before != nullptr && key > s.base) {  // not its first cell, nor one beyond the largest key
+      c.group = before->end;
+      c.end = next == 0 ? groups : first_group_near(next, c.group);
+    } else {
+      c.group = first_group(key);
+      c.end = next == 0 ? groups : first_group(next);
+    }
     c.is_crowded = c.end > c.group + crowded && s.shift > 0;
     return c;
   }
@@ -221,8 +255,19 @@ struct write_cell {
   std::uint32_t* cells;  ///< of this level
   std::uint64_t* flags;  ///< 1 where a sub-table is needed
   std::uint64_t* rooms;  ///< cells of that sub-table
-  ESPALIER_HD void operator()(std::size_t i) const {
-    const auto c = rule(i);
+  ESPALIER_HD void operator()(std::size_t i) const { write(i, rule(i)); }
+  /// One after the other, on a CPU: no cell searches all groups.
+  void operator()(std::size_t first, std::size_t last) const {
+    auto c = rule(first);
+    for (std::size_t i = first;;) {
+      write(i, c);
+      if (++i == last) return;
+      c = rule.content_of(i, &c);
+    }
+  }
+
+ private:
+  ESPALIER_INLINE void write(std::size_t i, const typename cell_rule<Word, ValueBytes>::content& c) const {
     cells[i] = c.group < rule.groups ? c.group : rule.groups - 1;
     flags[i] = c.is_crowded ? 1 : 0;
     rooms[i] = c.is_crowded ? rule.room_of(rule.child(c)) : 0;

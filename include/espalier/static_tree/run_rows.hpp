@@ -43,14 +43,18 @@ struct rows_runner {
       b.x[j] = b.past[j] ? t.last : search::clamp(t, sought);
     }
     Runner::find_lines(team, job, i, b.x, b.n, b.line);
-    if constexpr (batch > 1) {
-      const std::uint64_t end = (t.size + search::slots - 1) / search::slots;
-      const std::uint64_t wanted = (job.limit + 2 * search::slots - 2) / search::slots;
-      const std::uint64_t lines = wanted < most_row_lines ? wanted : most_row_lines;
-      for (unsigned j = 0; j < b.n; ++j) {
-        for (std::uint64_t l = b.line[j] + 1; l < b.line[j] + lines && l < end; ++l) search::prefetch_line(team, t, l);
-      }
-    }
+  }
+  /// Lines behind the first one of row j.
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void prefetch_row(Team team, const rows_job<Word, V>& job, const row_batch<Word>& b,
+                                           unsigned j) {
+    using search = searcher<Team, Word, V>;
+    if (j >= b.n || job.tree.size == 0) return;
+    const std::uint64_t end = (job.tree.size + search::slots - 1) / search::slots;
+    const std::uint64_t wanted = (job.limit + 2 * search::slots - 2) / search::slots;
+    const std::uint64_t lines = wanted < most_row_lines ? wanted : most_row_lines;
+    for (std::uint64_t l = b.line[j] + 1; l < b.line[j] + lines && l < end; ++l)
+      search::prefetch_line(team, job.tree, l);
   }
 
   template <class Word, unsigned V>
@@ -64,13 +68,18 @@ struct rows_runner {
         if (job.counts != nullptr) job.counts[i] = count;
       }
     } else {
-      // Lines of a batch are asked for before the one in front of it is copied.
+      // Lines of a batch are asked for while the one in front of it is copied, row by row: of many at once a core forgets
+      // some.
       row_batch<Word> batches[2];
       begin_rows(team, job, first, last, batches[0]);
+      for (unsigned j = 0; j < batches[0].n; ++j) prefetch_row(team, job, batches[0], j);
       for (unsigned half = 0; first < last; half ^= 1) {
-        const row_batch<Word>& b = batches[half];
+        const row_batch<Word>&b = batches[half], &next = batches[half ^ 1];
         begin_rows(team, job, first + b.n, last, batches[half ^ 1]);
-        for (unsigned j = 0; j < b.n; ++j) write_row(team, job, b, j, first + j);
+        for (unsigned j = 0; j < b.n; ++j) {
+          prefetch_row(team, job, next, j);
+          write_row(team, job, b, j, first + j);
+        }
         first += b.n;
       }
       team.end_streams();
