@@ -42,9 +42,13 @@ struct rows_runner {
       b.past[j] = sought < b.lo[j] || sought > t.last;
       b.x[j] = b.past[j] ? t.last : search::clamp(t, sought);
     }
-    Runner::find_lines(team, job, i, b.x, b.n, b.line);
+    if (batch > 1 && job.lines != nullptr) {
+      for (unsigned j = 0; j < b.n; ++j) b.line[j] = job.lines[i + j];
+    } else {
+      Runner::find_lines(team, job, i, b.x, b.n, b.line);
+    }
   }
-  /// Lines behind the first one of row j.
+  /// Lines of row j: those behind its first one, if a descent has asked for that already.
   template <class Word, unsigned V>
   static ESPALIER_INLINE void prefetch_row(Team team, const rows_job<Word, V>& job, const row_batch<Word>& b,
                                            unsigned j) {
@@ -53,7 +57,7 @@ struct rows_runner {
     const std::uint64_t end = (job.tree.size + search::slots - 1) / search::slots;
     const std::uint64_t wanted = (job.limit + 2 * search::slots - 2) / search::slots;
     const std::uint64_t lines = wanted < most_row_lines ? wanted : most_row_lines;
-    for (std::uint64_t l = b.line[j] + 1; l < b.line[j] + lines && l < end; ++l)
+    for (std::uint64_t l = b.line[j] + (job.lines != nullptr ? 0 : 1); l < b.line[j] + lines && l < end; ++l)
       search::prefetch_line(team, job.tree, l);
   }
 
