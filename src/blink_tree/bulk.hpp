@@ -177,37 +177,31 @@ struct bulk_batch {
 /// For j in [0, leaves].
 template <class View>
 struct cut_batch {
+  using word = typename bulk_batch<View>::word;
   bulk_batch<View> b;
   ESPALIER_HD void operator()(std::size_t j) const { b.cuts[j] = static_cast<std::uint32_t>(cut(j, 0)); }
-  /// Which is not before `from`.
-  [[nodiscard]] ESPALIER_HD std::uint64_t cut(std::size_t j, std::uint64_t from) const {
-    using word = typename bulk_batch<View>::word;
-    if (j == 0 || j == b.leaves) return j == 0 ? 0 : b.n;  // only the last leaf has the largest word as high key
-    return first_not_below(b.words, from, b.n, static_cast<word>(b.highs[j - 1] + 1));
-  }
-};
-/// The same for a block of leaves one after the other: on a CPU. Cuts of neighbours are near each other, and a search of
-/// the whole batch for each leaf was most of what a small batch cost a large tree.
-template <class View>
-struct cut_batch_by_blocks {
-  static constexpr std::size_t block = 64;
-  cut_batch<View> one;
-  void operator()(std::size_t number) const {
-    using word = typename bulk_batch<View>::word;
-    const auto& b = one.b;
-    const std::size_t first = number * block, last = first + block <= b.leaves ? first + block : b.leaves + 1;
-    std::uint64_t cut = one.cut(first, 0);
-    b.cuts[first] = static_cast<std::uint32_t>(cut);
+  /// One leaf after the other, on a CPU: cuts of neighbours are near each other, and a search of the whole batch for each
+  /// leaf was most of what a small batch cost a large tree.
+  void operator()(std::size_t first, std::size_t last) const {
+    std::uint64_t at = cut(first, 0);
+    b.cuts[first] = static_cast<std::uint32_t>(at);
     for (std::size_t j = first + 1; j < last; ++j) {
       constexpr unsigned near = 16;
       unsigned steps = 0;
       if (j != b.leaves) {
         const word low = static_cast<word>(b.highs[j - 1] + 1);
-        while (steps < near && cut < b.n && b.words[cut] < low) ++cut, ++steps;
+        while (steps < near && at < b.n && b.words[at] < low) ++at, ++steps;
       }
-      if (steps == near || j == b.leaves) cut = one.cut(j, cut);
-      b.cuts[j] = static_cast<std::uint32_t>(cut);
+      if (steps == near || j == b.leaves) at = cut(j, at);
+      b.cuts[j] = static_cast<std::uint32_t>(at);
     }
+  }
+
+ private:
+  /// Which is not before `from`.
+  [[nodiscard]] ESPALIER_HD std::uint64_t cut(std::size_t j, std::uint64_t from) const {
+    if (j == 0 || j == b.leaves) return j == 0 ? 0 : b.n;  // only the last leaf has the largest word as high key
+    return first_not_below(b.words, from, b.n, static_cast<word>(b.highs[j - 1] + 1));
   }
 };
 

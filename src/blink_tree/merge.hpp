@@ -66,12 +66,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     b.cuts = cuts.data();
     b.new_nodes = new_nodes.data();
     b.per_node = N * 3 / 4;
-    if constexpr (Context::on_gpu) {
-      context.for_each(live + 1, cut_batch<view_type>{b});
-    } else {
-      using blocks = cut_batch_by_blocks<view_type>;
-      context.for_each((live + blocks::block) / blocks::block, blocks{{b}});
-    }
+    context.for_each(live + 1, cut_batch<view_type>{b});
     context.zero(new_nodes.data() + live, 8);
     if (!merge_few(b)) merge_many(b);
     tree.order_now(context);

@@ -104,6 +104,18 @@ void cpu_queue::stop() {
   changed_.notify_all();
 }
 
+std::shared_ptr<const mark_state> cpu_stream::mark() {
+  auto passed = std::make_shared<std::promise<void>>();
+  auto mark = std::make_shared<cpu_mark>(passed->get_future().share());
+  enqueue([passed] { passed->set_value(); });
+  return mark;
+}
+
+// Marks are of the past, so streams never wait for each other in a circle.
+void cpu_stream::wait_for(const mark_state& mark) {
+  enqueue([reached = static_cast<const cpu_mark&>(mark).reached()] { reached.wait(); });
+}
+
 void cpu_stream::enqueue(std::function<void()> work) {
   {
     const std::lock_guard lock(start_);

@@ -16,6 +16,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -55,6 +56,16 @@ class cpu_queue {
   bool stopping_ = false;
 };
 
+class cpu_mark final : public mark_state {
+ public:
+  explicit cpu_mark(std::shared_future<void> reached) : reached_(std::move(reached)) {}
+  [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cpu; }
+  [[nodiscard]] const std::shared_future<void>& reached() const { return reached_; }
+
+ private:
+  std::shared_future<void> reached_;
+};
+
 class cpu_stream final : public stream_state {
  public:
   cpu_stream() : queue_(std::make_shared<cpu_queue>()) {}
@@ -63,6 +74,8 @@ class cpu_stream final : public stream_state {
   [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cpu; }
   void synchronize() override { queue_->synchronize(); }
   [[nodiscard]] bool is_done() const override { return idle(); }
+  [[nodiscard]] std::shared_ptr<const mark_state> mark() override;
+  void wait_for(const mark_state& mark) override;
   [[nodiscard]] void* native() const noexcept override { return nullptr; }
 
   void enqueue(std::function<void()> work);

@@ -40,6 +40,16 @@ device_guard::~device_guard() {
   if (switched_) (void)cudaSetDevice(previous_);
 }
 
+cuda_mark::cuda_mark(int ordinal, cudaStream_t of) {
+  const device_guard guard(ordinal);
+  check_cuda(cudaEventCreateWithFlags(&native_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  if (const cudaError_t status = cudaEventRecord(native_, of); status != cudaSuccess) {
+    (void)cudaEventDestroy(native_);
+    check_cuda(status, "cudaEventRecord");
+  }
+}
+cuda_mark::~cuda_mark() { (void)cudaEventDestroy(native_); }  // who waits for it still does
+
 cuda_stream::~cuda_stream() {
   if (owned_) (void)cudaStreamDestroy(native_);  // returns at once; queued work still ends
 }
@@ -54,6 +64,13 @@ bool cuda_stream::is_done() const {
   const cudaError_t status = cudaStreamQuery(native_);
   if (status != cudaSuccess) (void)cudaGetLastError();
   return status != cudaErrorNotReady;
+}
+
+std::shared_ptr<const mark_state> cuda_stream::mark() { return std::make_shared<cuda_mark>(ordinal_, native_); }
+
+void cuda_stream::wait_for(const mark_state& mark) {
+  const device_guard guard(ordinal_);
+  check_cuda(cudaStreamWaitEvent(native_, static_cast<const cuda_mark&>(mark).native(), 0), "cudaStreamWaitEvent");
 }
 
 namespace {

@@ -13,6 +13,17 @@
 
 namespace espalier::detail {
 
+class cuda_mark final : public mark_state {
+ public:
+  cuda_mark(int ordinal, cudaStream_t of);
+  ~cuda_mark() override;
+  [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cuda; }
+  [[nodiscard]] cudaEvent_t native() const noexcept { return native_; }
+
+ private:
+  cudaEvent_t native_ = nullptr;
+};
+
 class cuda_stream final : public stream_state {
  public:
   cuda_stream(int ordinal, cudaStream_t native, bool owned) : ordinal_(ordinal), native_(native), owned_(owned) {}
@@ -20,6 +31,8 @@ class cuda_stream final : public stream_state {
   [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cuda; }
   void synchronize() override;
   [[nodiscard]] bool is_done() const override;
+  [[nodiscard]] std::shared_ptr<const mark_state> mark() override;
+  void wait_for(const mark_state& mark) override;
   [[nodiscard]] void* native() const noexcept override { return native_; }
 
  private:

@@ -32,6 +32,16 @@ void stream::synchronize() const {
 
 bool stream::is_done() const { return state_ == nullptr || state_->is_done(); }
 
+stream_mark stream::mark() const { return state_ == nullptr ? stream_mark() : stream_mark(state_->mark()); }
+
+void stream::wait_for(const stream_mark& mark) const {
+  if (mark.state() == nullptr) return;
+  if (state_ == nullptr) throw error("wait_for: say which stream is to wait; this one is empty.");
+  if (mark.state()->kind() != state_->kind())
+    throw error("wait_for: the mark is of a stream of another kind of device.");
+  state_->wait_for(*mark.state());
+}
+
 void* stream::native() const { return state_ == nullptr ? nullptr : state_->native(); }
 
 device device::cpu(unsigned threads) { return device(detail::make_cpu_device(threads)); }

@@ -16,6 +16,12 @@
 
 namespace espalier::detail {
 
+class mark_state {
+ public:
+  virtual ~mark_state() = default;
+  [[nodiscard]] virtual device_kind kind() const noexcept = 0;
+};
+
 class stream_state {
  public:
   stream_state() = default;
@@ -27,6 +33,9 @@ class stream_state {
   /// Waits for the work enqueued so far; throws the first error it met, once.
   virtual void synchronize() = 0;
   [[nodiscard]] virtual bool is_done() const = 0;
+  [[nodiscard]] virtual std::shared_ptr<const mark_state> mark() = 0;
+  /// Of a stream of the same kind of device.
+  virtual void wait_for(const mark_state& mark) = 0;
   [[nodiscard]] virtual void* native() const noexcept = 0;
 };
 

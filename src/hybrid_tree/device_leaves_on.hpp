@@ -168,7 +168,7 @@ class device_leaves_on final : public device_leaves {
     at.key_passage.up(host_, at.keys.data(), w.keys, w.n * key_bytes(), w.copies);
     levels.walk(at.keys.data(), nullptr, w.n, at.lines[0].data(), at.order);
     const auto staged = static_cast<std::uint32_t>(cache_.places + s * part_);
-    where_.enqueue(at.order, [this, &at, n = w.n, now, staged] { answer(at, n, now, staged); });
+    read_in_turn(at, [this, &at, n = w.n, now, staged] { answer(at, n, now, staged); });
     at.row_key_passage.down(nullptr, nullptr, 0, w.copies);
     at.found_passage.down(w.found, at.found.data(), w.n, w.copies);
     at.value_passage.down(w.values, at.values.data(), w.n * tree_.value_bytes, w.copies);
@@ -192,7 +192,7 @@ class device_leaves_on final : public device_leaves {
     job.out_keys = rows.keys == nullptr ? nullptr : at.row_keys.data();
     job.out_values = rows.values == nullptr ? nullptr : at.row_values.data();
     job.counts = at.counts.data();
-    where_.enqueue(at.order, [this, &at, job, n, s] { list(at, job, n, s); });
+    read_in_turn(at, [this, &at, job, n, s] { list(at, job, n, s); });
     at.found_passage.down(rows.counts, at.counts.data(), n * 8, copies);
     at.value_passage.down(rows.values, at.row_values.data(), places * value_bytes, copies);
     at.row_key_passage.down(rows.keys, at.row_keys.data(), places * key_bytes(), copies);
@@ -252,6 +252,14 @@ class device_leaves_on final : public device_leaves {
   };
 
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(tree_.key); }
+  /// One window after the other: two that read leaves at once would have their answers ready at once, too, so that the bus
+  /// is never busy both ways.
+  template <class Work>
+  void read_in_turn(const slot& at, Work work) {
+    at.order.wait_for(read_);
+    where_.enqueue(at.order, std::move(work));
+    read_ = at.order.mark();
+  }
   /// Small blocks of memory share their pages with others, which must not be mapped: the device reads a copy.
   void make_readable(const device& pinned, std::size_t bytes) {
     constexpr std::size_t alone_in_pages = std::size_t{1} << 21;  // cpu_pool.cpp
@@ -316,6 +324,7 @@ class device_leaves_on final : public device_leaves {
   raw_buffer small_;
   leaf_cache cache_;
   std::uint32_t now_ = 0;
+  stream_mark read_;  ///< by the window that was started last
   buffer<std::uint64_t> words_;
   raw_buffer copies_;  ///< those of the cache, then those of each slot
   std::vector<slot> slots_;

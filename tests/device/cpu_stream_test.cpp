@@ -53,6 +53,49 @@ TEST_F(cpu_stream_test, streams_do_not_wait_for_each_other) {
   s.synchronize();
 }
 
+TEST_F(cpu_stream_test, a_stream_waits_for_a_mark_and_not_for_what_comes_behind_it) {
+  const stream s = closed();
+  const stream other = where_.make_stream();
+  std::atomic<int> step = 0;
+  int seen = -1;
+  where_.enqueue(s, [&] { step = 1; });
+  const stream_mark mark = s.mark();
+  std::promise<void> second_gate;
+  where_.enqueue(s, [&] { second_gate.get_future().wait(); });
+  other.wait_for(mark);
+  where_.enqueue(other, [&] { seen = step; });
+  EXPECT_FALSE(other.is_done());
+  open();
+  other.synchronize();
+  EXPECT_EQ(seen, 1);
+  EXPECT_FALSE(s.is_done());
+  second_gate.set_value();
+  s.synchronize();
+}
+
+TEST_F(cpu_stream_test, marks_of_nothing_are_not_waited_for) {
+  const stream s = where_.make_stream();
+  s.wait_for(stream_mark());
+  s.wait_for(stream().mark());
+  EXPECT_TRUE(s.is_done());
+  const stream_mark passed = s.mark();
+  s.synchronize();
+  s.wait_for(passed);  // one of its own
+  s.synchronize();
+  EXPECT_THROW(stream().wait_for(passed), error);
+}
+
+TEST_F(cpu_stream_test, a_mark_behind_work_that_fails_is_reached) {
+  const stream s = where_.make_stream(), other = where_.make_stream();
+  where_.enqueue(s, [] { throw error("first"); });
+  other.wait_for(s.mark());
+  bool done = false;
+  where_.enqueue(other, [&] { done = true; });
+  other.synchronize();
+  EXPECT_TRUE(done);
+  EXPECT_THROW(s.synchronize(), error);
+}
+
 TEST_F(cpu_stream_test, the_first_error_surfaces_at_synchronize_once_and_later_work_runs) {
   const stream s = where_.make_stream();
   bool later = false;

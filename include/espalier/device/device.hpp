@@ -32,7 +32,19 @@ enum class device_kind { cpu, cuda };
 namespace detail {
 class device_state;
 class stream_state;
+class mark_state;
 }  // namespace detail
+
+/// A point in the order of a stream, for other streams to wait for.
+class stream_mark {
+ public:
+  stream_mark() = default;  ///< nothing to wait for
+  explicit stream_mark(std::shared_ptr<const detail::mark_state> state) : state_(std::move(state)) {}
+  [[nodiscard]] const std::shared_ptr<const detail::mark_state>& state() const noexcept { return state_; }
+
+ private:
+  std::shared_ptr<const detail::mark_state> state_;
+};
 
 /// Work in order. Copies of a stream are the same stream. Thread-safe.
 class stream {
@@ -44,6 +56,11 @@ class stream {
   void synchronize() const;
   /// Has all of that been done, or failed? Does not wait and does not throw; synchronize() tells of errors.
   [[nodiscard]] bool is_done() const;
+  /// Behind all work that is enqueued now. Of an empty stream: nothing to wait for.
+  [[nodiscard]] stream_mark mark() const;
+  /// What is enqueued from now on begins when the work before that mark has ended. The mark is of a stream of the same kind
+  /// of device. Returns at once.
+  void wait_for(const stream_mark& mark) const;
   /// cudaStream_t of a GPU stream, null on a CPU.
   [[nodiscard]] void* native() const;
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
