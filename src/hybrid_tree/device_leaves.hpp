@@ -21,7 +21,8 @@ namespace espalier::detail {
 
 class device_leaves {
  public:
-  static constexpr unsigned slots = leaf_cache::in_flight;
+  /// One window that reads leaves, one whose answers come down, and one that waits for its turn while the host is busy.
+  static constexpr unsigned slots = 3;
 
   virtual ~device_leaves() = default;
   [[nodiscard]] virtual std::size_t bytes() const = 0;        ///< of the device's memory

@@ -252,8 +252,8 @@ class device_leaves_on final : public device_leaves {
   };
 
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(tree_.key); }
-  /// One window after the other: two that read leaves at once would have their answers ready at once, too, so that the bus
-  /// is never busy both ways.
+  /// One window after the other: two that read leaves at once would have their answers ready at once, too, so that the
+  /// bus is never busy both ways.
   template <class Work>
   void read_in_turn(const slot& at, Work work) {
     at.order.wait_for(read_);

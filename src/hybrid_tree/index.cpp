@@ -441,10 +441,12 @@ class hybrid_tree_index final : public hybrid_index {
   void in_lanes(hybrid_placement p, const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
     const load_balance b = how.balance.value_or(balance_);
     const std::size_t window = c.window(), bucket = bucket_of(c.n);
+    const unsigned ahead = buckets_ahead(how.buckets);
     lane with_leaves(
-        device_leaves::slots, [&](std::size_t left) { return window_of(p, window, c.n, left); }, c.start);
+        std::min(1 + ahead, device_leaves::slots), [&](std::size_t left) { return window_of(p, window, c.n, left); },
+        c.start);
     lane without(
-        p == hybrid_placement::both ? bucket_walker::slots - 1 : 0, [&](std::size_t) { return bucket; },
+        p == hybrid_placement::both ? std::max(1u, ahead) : 0, [&](std::size_t) { return bucket; },
         [&](unsigned slot, const query_span& s) { begin_bucket(b, c, s, slot, how.copies); });
     run_lanes(
         c.n, with_leaves, without, [&](unsigned slot) { return leaves_->is_done(slot); },

@@ -1,15 +1,13 @@
 // leaf_cache.hpp - which lines of the host's leaves have a copy in the device's memory, and where.
 //
 // Each line has one place where its copy may lie. A word per place says whose copy it is and which bucket used it last;
-// it changes by compare-and-exchange alone, so whoever fails to change it does without the cache. Buckets have numbers;
-// bucket b starts when bucket b - in_flight has ended, so that those up to b - in_flight are over, and the kernels of
-// the others may run at any time.
+// it changes by compare-and-exchange alone, so whoever fails to change it does without the cache. Buckets have numbers,
+// and one asks for places, makes copies and looks at them after the one before it has done all that.
 //
 // Invariants:
-// (1) A place is given to another line by bucket b only if its last user is at or before b - patience: that one is
-// over.
-//     A use is in the word before the copy is looked at, so nobody looks at a copy that is replaced.
-// (2) A copy that a bucket has put there (`fresh`) is used by a later one only if that bucket is over: it is whole.
+// (1) A place is given to another line by bucket b only if its last user is at or before b - patience, which is not b
+//     itself: nobody looks at a copy that is replaced.
+// (2) A copy that is there was made by an earlier bucket, or by an earlier part of this one: it is whole.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +19,13 @@
 namespace espalier::detail {
 
 struct leaf_cache {
-  static constexpr unsigned in_flight = 2;
   /// Lines that were used in one of so many buckets keep their place. Not tuned.
   static constexpr std::uint32_t patience = 32;
   static constexpr std::uint32_t last_bucket = 0x7fffffff;  ///< then all words are cleared
   static constexpr std::uint32_t no_place = 0xffffffff;
-  static_assert(patience > in_flight);
+  static_assert(patience > 0);
 
-  std::uint64_t* words = nullptr;  ///< line + 1, or 0 (32 bits); bucket (31 bits); fresh
+  std::uint64_t* words = nullptr;  ///< line + 1, or 0 (32 bits); bucket (31 bits)
   std::uint32_t places = 0;
 
   struct claim {
@@ -44,17 +41,10 @@ struct leaf_cache {
     const shared_word word{words + place};
     std::uint64_t seen = word.load_relaxed();
     const auto owner = static_cast<std::uint32_t>(seen);
-    const std::uint32_t used = static_cast<std::uint32_t>(seen >> 32) & last_bucket;
-    const bool fresh = seen >> 63 != 0;
-    if (owner == line + 1) {
-      if (fresh && used + in_flight > now) return {};
-      const std::uint32_t latest = used > now ? used : now;
-      if (!word.exchange(seen, std::uint64_t{latest} << 32 | owner)) return {};
-      return {place, false};
-    }
-    if (owner != 0 && used + patience > now) return {};
-    if (!word.exchange(seen, std::uint64_t{1} << 63 | std::uint64_t{now} << 32 | (line + 1))) return {};
-    return {place, true};
+    const auto used = static_cast<std::uint32_t>(seen >> 32);
+    if (owner != line + 1 && owner != 0 && used + patience > now) return {};
+    if (!word.exchange(seen, std::uint64_t{now} << 32 | (line + 1))) return {};
+    return {place, owner != line + 1};
   }
 };
 

@@ -18,6 +18,11 @@ struct pipeline_times {
   double waited = 0, worked = 0;
 };
 
+/// That the device has beside the one which the host waits for or finishes, at most.
+[[nodiscard]] constexpr unsigned buckets_ahead(bucket_handling how) {
+  return how == bucket_handling::sequential ? 0 : how == bucket_handling::pipelined ? 1 : 2;
+}
+
 /// start(bucket, slot), wait(slot), finish(bucket, slot) for all of `buckets`. If one throws, `finished` says how many
 /// buckets were finished.
 template <class Start, class Wait, class Finish>
@@ -28,7 +33,7 @@ pipeline_times run_pipeline(bucket_handling how, std::size_t buckets, unsigned s
     return std::chrono::duration<double>(to - from).count();
   };
   const auto slot_of = [slots](std::size_t b) { return static_cast<unsigned>(b % slots); };
-  const std::size_t ahead = how == bucket_handling::sequential ? 0 : how == bucket_handling::pipelined ? 1 : 2;
+  const unsigned ahead = buckets_ahead(how);
   pipeline_times times;
   std::size_t started = 0;
   const auto start_until = [&](std::size_t end) {

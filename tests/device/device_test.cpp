@@ -70,6 +70,13 @@ TEST(device_handle, a_stream_of_another_kind_of_device_is_an_error) {
   EXPECT_THROW(all[1].fill(&byte, 0, 1, all[0].default_stream()), error);
 }
 
+TEST(device_handle, a_mark_of_another_kind_of_device_is_an_error) {
+  const auto all = device::all();
+  if (all.size() < 2) GTEST_SKIP() << "no GPU";
+  EXPECT_THROW(all[0].default_stream().wait_for(all[1].default_stream().mark()), error);
+  EXPECT_THROW(all[1].default_stream().wait_for(all[0].default_stream().mark()), error);
+}
+
 TEST(device_handle, an_empty_stream_cannot_be_waited_for) { EXPECT_THROW(stream().synchronize(), error); }
 
 TEST(device_handle, a_cpu_has_no_native_streams) {
@@ -80,8 +87,8 @@ TEST(device_handle, a_cpu_has_no_native_streams) {
 TEST(device_memory, copies_come_back_and_blocks_are_aligned) {
   on_every_device([](const device& d) {
     const std::uintptr_t alignment = d.kind() == device_kind::cpu ? 64 : 256;
-    for (const std::size_t n : {std::size_t{1}, std::size_t{63}, std::size_t{4097}, std::size_t{1} << 21,
-                                (std::size_t{5} << 20) + 3}) {
+    for (const std::size_t n :
+         {std::size_t{1}, std::size_t{63}, std::size_t{4097}, std::size_t{1} << 21, (std::size_t{5} << 20) + 3}) {
       const auto host = bytes_of_length(n);
       const auto a = to_device(d, std::span(host));
       const buffer<unsigned char> b(d, n);
@@ -156,6 +163,25 @@ TEST(device_streams, copies_on_one_stream_are_in_order) {
       EXPECT_EQ(b.to_vector(), expected);
       s.synchronize();
     }
+  });
+}
+
+TEST(device_streams, a_stream_that_waits_for_a_mark_sees_what_was_done_before_it) {
+  on_every_device([](const device& d) {
+    const stream first = d.make_stream(), second = d.make_stream();
+    const std::size_t n = std::size_t{1} << 26;
+    const buffer<unsigned char> a(d, n, first);
+    const buffer<unsigned char> b(d, n, second);
+    d.fill(b.data(), 0, n, second);
+    second.synchronize();
+    for (int value = 1; value <= 16; ++value)
+      d.fill(a.data(), static_cast<unsigned char>(value), n, first);  // which takes a while
+    stream_mark mark = first.mark();
+    second.wait_for(mark);
+    mark = {};  // who waits still does
+    d.copy(b.data(), a.data(), n, second);
+    second.synchronize();
+    EXPECT_EQ(b.to_vector(), std::vector<unsigned char>(n, 16));
   });
 }
 
