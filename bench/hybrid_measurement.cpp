@@ -179,13 +179,20 @@ std::vector<row> hybrid_measurement::measure_build() {
 
 // ---- questions -------------------------------------------------------------------------------------------------
 
+/// Of all answers. Rows are in host memory, where there may be more room than a GPU has: they, what is expected and
+/// what is compared take up to 128 bytes per element.
+std::uint64_t hybrid_measurement::most_elements(operation op) const {
+  return op == operation::range_rows ? std::max<std::uint64_t>(most_range_elements, host_.memory().free / 128)
+                                     : most_range_elements;
+}
+
 hybrid_measurement::question hybrid_measurement::make_question(operation op, std::uint64_t queries,
                                                                std::optional<request_order> requests) const {
   question q{op, requests, {}, {}, {}, {}};
   if (takes_ranges(op)) {
     const std::uint64_t length = what_.range_length.value_or(hybrid_range_length);
-    q.ranges =
-        lists_ranges(op) ? make_fitting_ranges(data_.tree, queries, length) : make_ranges(data_.tree, queries, length);
+    q.ranges = lists_ranges(op) ? make_fitting_ranges(data_.tree, queries, length, most_elements(op))
+                                : make_ranges(data_.tree, queries, length);
     if (q.ranges.size() < queries) {
       q.notes.push_back(
           fmt::format("range: {} of {} queries, so that the answers fit into memory", q.ranges.size(), queries));

@@ -107,11 +107,11 @@ range_set draw_ranges(const workload& data, std::size_t n, std::uint64_t length)
 }
 
 /// Queries whose answers fit; repeated keys can make ranges far longer than asked for.
-std::size_t fitting_queries(const range_set& ranges) {
+std::size_t fitting_queries(const range_set& ranges, std::uint64_t most) {
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     total += ranges.last[i] - ranges.first[i];
-    if (total > most_range_elements) return std::max<std::size_t>(i, 1);
+    if (total > most) return std::max<std::size_t>(i, 1);
   }
   return ranges.size();
 }
@@ -142,10 +142,10 @@ range_set make_ranges(const workload& data, std::size_t n, std::uint64_t length)
   return with_type(data.spec.key, [&]<class Key>() { return draw_ranges<Key>(data, n, length); });
 }
 
-range_set make_fitting_ranges(const workload& data, std::size_t n, std::uint64_t length) {
-  const std::uint64_t most = std::max<std::uint64_t>(most_range_elements / std::max<std::uint64_t>(length, 1), 1);
-  range_set ranges = make_ranges(data, std::min<std::uint64_t>(n, most), length);
-  const std::size_t fit = fitting_queries(ranges);
+range_set make_fitting_ranges(const workload& data, std::size_t n, std::uint64_t length, std::uint64_t most) {
+  const std::uint64_t queries = std::max<std::uint64_t>(most / std::max<std::uint64_t>(length, 1), 1);
+  range_set ranges = make_ranges(data, std::min<std::uint64_t>(n, queries), length);
+  const std::size_t fit = fitting_queries(ranges, most);
   return fit < ranges.size() ? make_ranges(data, fit, length) : std::move(ranges);
 }
 

@@ -57,11 +57,12 @@ struct workload {
 /// end of the index).
 [[nodiscard]] range_set make_ranges(const workload& data, std::size_t n, std::uint64_t length);
 
-/// The same, but fewer where the elements of all ranges together would be more than most_range_elements.
-[[nodiscard]] range_set make_fitting_ranges(const workload& data, std::size_t n, std::uint64_t length);
-
 /// Elements that all answers of one `range` row may hold: 2 GiB of the widest pairs.
 inline constexpr std::uint64_t most_range_elements = std::uint64_t{1} << 27;
+
+/// The same, but fewer where the elements of all ranges together would be more than `most`.
+[[nodiscard]] range_set make_fitting_ranges(const workload& data, std::size_t n, std::uint64_t length,
+                                            std::uint64_t most = most_range_elements);
 
 /// The key as text.
 [[nodiscard]] std::string text_of(const column& values, std::size_t i);

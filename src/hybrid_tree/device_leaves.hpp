@@ -23,6 +23,7 @@ class device_leaves {
  public:
   /// One window that reads leaves, one whose answers come down, and one that waits for its turn while the host is busy.
   static constexpr unsigned slots = 3;
+  static_assert(slots <= leaf_cache::patience);
 
   virtual ~device_leaves() = default;
   [[nodiscard]] virtual std::size_t bytes() const = 0;        ///< of the device's memory

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "espalier/core/error.hpp"
@@ -127,6 +128,7 @@ template <class Context, class Word, unsigned V>
 class device_leaves_on final : public device_leaves {
   using view = tree_view<Word, V>;
   static constexpr std::size_t line_bytes = view::shape::line_bytes;
+  static constexpr unsigned pieces = line_bytes / sizeof(line_piece);
   static constexpr std::size_t place_bytes = line_bytes + sizeof(std::uint64_t);
   static constexpr std::uint64_t most_row_lines =
       64;  ///< that are fetched together for one row; others are read in place
@@ -168,7 +170,10 @@ class device_leaves_on final : public device_leaves {
     at.key_passage.up(host_, at.keys.data(), w.keys, w.n * key_bytes(), w.copies);
     levels.walk(at.keys.data(), nullptr, w.n, at.lines[0].data(), at.order);
     const auto staged = static_cast<std::uint32_t>(cache_.places + s * part_);
-    read_in_turn(at, [this, &at, n = w.n, now, staged] { answer(at, n, now, staged); });
+    read_in_turn(
+        at, w.n, part_,
+        [this, &at, now, staged](std::size_t first, std::size_t n) { fetch(at, first, n, now, staged); },
+        [this, &at](std::size_t first, std::size_t n) { answer(at, first, n); });
     at.row_key_passage.down(nullptr, nullptr, 0, w.copies);
     at.found_passage.down(w.found, at.found.data(), w.n, w.copies);
     at.value_passage.down(w.values, at.values.data(), w.n * tree_.value_bytes, w.copies);
@@ -192,7 +197,10 @@ class device_leaves_on final : public device_leaves {
     job.out_keys = rows.keys == nullptr ? nullptr : at.row_keys.data();
     job.out_values = rows.values == nullptr ? nullptr : at.row_values.data();
     job.counts = at.counts.data();
-    read_in_turn(at, [this, &at, job, n, s] { list(at, job, n, s); });
+    const row_parts parts = parts_of(job.limit, s);
+    read_in_turn(
+        at, n, parts.rows, [this, &at, parts](std::size_t first, std::size_t part) { fetch(at, first, part, parts); },
+        [this, &at, parts, job](std::size_t first, std::size_t part) { list(at, first, part, parts, job); });
     at.found_passage.down(rows.counts, at.counts.data(), n * 8, copies);
     at.value_passage.down(rows.values, at.row_values.data(), places * value_bytes, copies);
     at.row_key_passage.down(rows.keys, at.row_keys.data(), places * key_bytes(), copies);
@@ -246,19 +254,37 @@ class device_leaves_on final : public device_leaves {
     buffer<std::uint8_t> found;
     buffer<std::uint32_t> places;
     buffer<std::uint32_t> lines[2], numbers[2];  ///< two of each: a sort goes from one to the other
+    bool ordered = false;                        ///< which of the two has them in order
+    bool is_well = false;                        ///< no step of the window has failed
     std::size_t row_room = 0, row_places = 0;    ///< what follows is for rows
     raw_buffer hi, row_keys, row_values;
     buffer<std::uint64_t> counts, placed;
   };
 
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(tree_.key); }
-  /// One window after the other: two that read leaves at once would have their answers ready at once, too, so that the
-  /// bus is never busy both ways.
-  template <class Work>
-  void read_in_turn(const slot& at, Work work) {
+  /// Elements [0, n) of a window, `step` at a time: fetch(first, n) reads leaves, use(first, n) makes answers of them.
+  /// Windows read one after the other: two that read at once would have their answers ready at once, too, so that the
+  /// bus is never busy both ways. What one does before and after it reads, another one may do meanwhile.
+  template <class Fetch, class Use>
+  void read_in_turn(slot& at, std::size_t n, std::size_t step, const Fetch& fetch, const Use& use) {
+    at.is_well = true;
+    next(at, [this, &at, n] { order_by_line(at, n); });
     at.order.wait_for(read_);
-    where_.enqueue(at.order, std::move(work));
-    read_ = at.order.mark();
+    for (std::size_t first = 0; first < n; first += step) {
+      const std::size_t part = std::min(step, n - first);
+      next(at, [=] { fetch(first, part); });
+      if (first + part == n) read_ = at.order.mark();
+      next(at, [=] { use(first, part); });
+    }
+  }
+  /// Nothing, if a step of the window before this one has failed: finish() will tell.
+  template <class Step>
+  void next(slot& at, const Step& step) const {
+    where_.enqueue(at.order, [&at, step] {
+      if (!std::exchange(at.is_well, false)) return;
+      step();
+      at.is_well = true;
+    });
   }
   /// Small blocks of memory share their pages with others, which must not be mapped: the device reads a copy.
   void make_readable(const device& pinned, std::size_t bytes) {
@@ -277,44 +303,61 @@ class device_leaves_on final : public device_leaves {
     where_.default_stream().synchronize();
     now_ = leaf_cache::patience;
   }
-  /// Which of the two pairs of arrays has lines and numbers then.
-  [[nodiscard]] bool order_by_line(Context& context, const slot& at, std::size_t n) const {
+  void order_by_line(slot& at, std::size_t n) const {
+    Context context(where_, at.order);
     context.for_each(n, number_elements{at.numbers[0].data()});
-    return context.sort_pairs(at.lines[0].data(), at.lines[1].data(), at.numbers[0].data(), at.numbers[1].data(), 4, n);
+    at.ordered =
+        context.sort_pairs(at.lines[0].data(), at.lines[1].data(), at.numbers[0].data(), at.numbers[1].data(), 4, n);
   }
-  void list(const slot& at, const rows_job<Word, V>& job, std::size_t n, unsigned s) const {
+
+  /// Of a window of finds.
+  [[nodiscard]] static ordered_bucket bucket_of(const slot& at, std::size_t first) {
+    return {at.lines[at.ordered].data() + first, at.numbers[at.ordered].data() + first, at.places.data()};
+  }
+  void fetch(const slot& at, std::size_t first, std::size_t n, std::uint32_t now, std::uint32_t staged) const {
     Context context(where_, at.order);
-    const bool other = order_by_line(context, at, n);
-    constexpr unsigned pieces = line_bytes / sizeof(line_piece), per_line = view::shape::keys_per_line;
-    const std::uint64_t lines = (tree_.size + per_line - 1) / per_line;
-    const std::uint64_t most = std::min<std::uint64_t>((job.limit + 2 * per_line - 2) / per_line, most_row_lines);
-    const std::size_t step = std::max<std::size_t>(1, part_ / most);
-    auto* const copies = static_cast<std::byte*>(copies_.data()) + (cache_.places + s * part_) * line_bytes;
-    for (std::size_t first = 0; first < n; first += step) {
-      const std::size_t part = std::min(step, n - first);
-      const row_lines of{at.lines[other].data() + first, at.placed.data(), std::min<std::uint64_t>(most, part_), lines};
-      context.for_each(part, count_row_lines{of, at.placed.data()});
-      context.exclusive_scan(at.placed.data(), at.placed.data(), part);
-      context.for_each(part * of.most * pieces,
-                       fetch_row_lines<line_piece, pieces>{of, reinterpret_cast<const line_piece*>(tree_.lines),
-                                                           reinterpret_cast<line_piece*>(copies)});
-      context.for_each(part, list_rows<Word, V>{job, of, at.numbers[other].data() + first, copies});
-    }
+    context.for_each(n, place_lines{bucket_of(at, first), cache_, now, staged});
+    context.for_each(n * pieces,
+                     fetch_lines<pieces>{bucket_of(at, first), host_lines(), static_cast<line_piece*>(copies_.data())});
   }
-  void answer(const slot& at, std::size_t n, std::uint32_t now, std::uint32_t staged) const {
+  void answer(const slot& at, std::size_t first, std::size_t n) const {
     Context context(where_, at.order);
-    const bool other = order_by_line(context, at, n);
-    constexpr unsigned pieces = line_bytes / sizeof(line_piece);
-    for (std::size_t first = 0; first < n; first += part_) {
-      const std::size_t part = std::min(part_, n - first);
-      const ordered_bucket bucket{at.lines[other].data() + first, at.numbers[other].data() + first, at.places.data()};
-      context.for_each(part, place_lines{bucket, cache_, now, staged});
-      context.for_each(part * pieces, fetch_lines<pieces>{bucket, reinterpret_cast<const line_piece*>(tree_.lines),
-                                                          static_cast<line_piece*>(copies_.data())});
-      context.for_each(part, find_in_copies<Word, V>{tree_, bucket, static_cast<const std::byte*>(copies_.data()),
-                                                     at.keys.data(), at.values.data(), at.found.data()});
-    }
+    context.for_each(n,
+                     find_in_copies<Word, V>{tree_, bucket_of(at, first), static_cast<const std::byte*>(copies_.data()),
+                                             at.keys.data(), at.values.data(), at.found.data()});
   }
+
+  /// Of a window of rows.
+  struct row_parts {
+    std::uint64_t most;  ///< lines for one row that are fetched with those of others
+    std::size_t rows;    ///< whose lines are fetched together
+    std::byte* copies;
+  };
+  [[nodiscard]] row_parts parts_of(std::uint64_t limit, unsigned s) const {
+    constexpr unsigned per_line = view::shape::keys_per_line;
+    const std::uint64_t most = std::min<std::uint64_t>({(limit + 2 * per_line - 2) / per_line, most_row_lines, part_});
+    return {most, static_cast<std::size_t>(part_ / most),
+            static_cast<std::byte*>(copies_.data()) + (cache_.places + s * part_) * line_bytes};
+  }
+  [[nodiscard]] row_lines lines_of(const slot& at, std::size_t first, const row_parts& parts) const {
+    constexpr unsigned per_line = view::shape::keys_per_line;
+    return {at.lines[at.ordered].data() + first, at.placed.data(), parts.most, (tree_.size + per_line - 1) / per_line};
+  }
+  void fetch(const slot& at, std::size_t first, std::size_t n, const row_parts& parts) const {
+    Context context(where_, at.order);
+    const row_lines of = lines_of(at, first, parts);
+    context.for_each(n, count_row_lines{of, at.placed.data()});
+    context.exclusive_scan(at.placed.data(), at.placed.data(), n);
+    context.for_each(n * of.most * pieces, fetch_row_lines<line_piece, pieces>{
+                                               of, host_lines(), reinterpret_cast<line_piece*>(parts.copies)});
+  }
+  void list(const slot& at, std::size_t first, std::size_t n, const row_parts& parts,
+            const rows_job<Word, V>& job) const {
+    Context context(where_, at.order);
+    context.for_each(
+        n, list_rows<Word, V>{job, lines_of(at, first, parts), at.numbers[at.ordered].data() + first, parts.copies});
+  }
+  [[nodiscard]] const line_piece* host_lines() const { return reinterpret_cast<const line_piece*>(tree_.lines); }
 
   device where_;
   cpu_backend host_;

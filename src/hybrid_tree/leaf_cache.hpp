@@ -2,11 +2,13 @@
 //
 // Each line has one place where its copy may lie. A word per place says whose copy it is and which bucket used it last;
 // it changes by compare-and-exchange alone, so whoever fails to change it does without the cache. Buckets have numbers,
-// and one asks for places, makes copies and looks at them after the one before it has done all that.
+// and one asks for places and makes copies after those before it have made theirs; up to device_leaves::slots of them
+// look at copies at any time.
 //
 // Invariants:
-// (1) A place is given to another line by bucket b only if its last user is at or before b - patience, which is not b
-//     itself: nobody looks at a copy that is replaced.
+// (1) A place is given to another line by bucket b only if its last user is at or before b - patience: that one is
+// over,
+//     so nobody looks at a copy that is replaced.
 // (2) A copy that is there was made by an earlier bucket, or by an earlier part of this one: it is whole.
 #pragma once
 
@@ -23,7 +25,6 @@ struct leaf_cache {
   static constexpr std::uint32_t patience = 32;
   static constexpr std::uint32_t last_bucket = 0x7fffffff;  ///< then all words are cleared
   static constexpr std::uint32_t no_place = 0xffffffff;
-  static_assert(patience > 0);
 
   std::uint64_t* words = nullptr;  ///< line + 1, or 0 (32 bits); bucket (31 bits)
   std::uint32_t places = 0;
