@@ -24,6 +24,8 @@ class device_leaves {
   /// One window that reads leaves, one whose answers come down, and one that waits for its turn while the host is busy.
   static constexpr unsigned slots = 3;
   static_assert(slots <= leaf_cache::patience);
+  /// For copies of lines: one that is filled, and two that are used or wait for it.
+  static constexpr unsigned areas = 3;
 
   virtual ~device_leaves() = default;
   [[nodiscard]] virtual std::size_t bytes() const = 0;        ///< of the device's memory

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
-#include <utility>
-#include <vector>
+#include <deque>
+#include <exception>
 
 #include "espalier/core/error.hpp"
 #include "espalier/device/buffer.hpp"
@@ -66,6 +67,7 @@ struct alignas(16) line_piece {
 /// One step per 16 bytes, so that neighbouring threads read one line together.
 template <unsigned pieces>  // of a line
 struct fetch_lines {
+  static constexpr std::size_t most_at_once = bus_readers;
   ordered_bucket bucket;
   const line_piece* leaves;
   line_piece* copies;
@@ -136,22 +138,26 @@ class device_leaves_on final : public device_leaves {
  public:
   device_leaves_on(const device& where, const device& host, const static_index& tree, std::size_t part,
                    std::size_t cache)
-      : where_(where), host_(host), tree_(*static_cast<const view*>(tree.view())), part_(part) {
+      : where_(where),
+        host_(host),
+        tree_(*static_cast<const view*>(tree.view())),
+        part_(part),
+        reading_(where.make_stream()) {
     const std::uint64_t lines = (tree_.size + view::shape::keys_per_line - 1) / view::shape::keys_per_line;
     make_readable(where.with_pool(where.host_pool()), lines * line_bytes);
-    const std::uint64_t most = ordered_bucket::to_fetch - 1 - slots * part_;  // numbers of places have 31 bits
+    const std::uint64_t most = ordered_bucket::to_fetch - 1 - areas * part_;  // numbers of places have 31 bits
     cache_.places = static_cast<std::uint32_t>(std::min({cache / place_bytes, lines, most}));
     const stream order = where.default_stream();
     words_ = buffer<std::uint64_t>(where, cache_.places, order);
     cache_.words = words_.data();
-    copies_ = raw_buffer(where, (cache_.places + slots * part_) * line_bytes, order);
+    copies_ = raw_buffer(where, (cache_.places + areas * part_) * line_bytes, order);
     forget();
     for (unsigned s = 0; s < slots; ++s) slots_.emplace_back(where);
     order.synchronize();
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    std::size_t sum = cache_bytes() + slots * part_ * line_bytes;
+    std::size_t sum = cache_bytes() + areas * part_ * line_bytes;
     for (const slot& s : slots_) {
       sum += s.room * window_bytes_per_query({tree_.key, tree_.value, tree_.value_bytes}) + s.row_bytes();
     }
@@ -169,11 +175,9 @@ class device_leaves_on final : public device_leaves {
     const std::uint32_t now = now_++;
     at.key_passage.up(host_, at.keys.data(), w.keys, w.n * key_bytes(), w.copies);
     levels.walk(at.keys.data(), nullptr, w.n, at.lines[0].data(), at.order);
-    const auto staged = static_cast<std::uint32_t>(cache_.places + s * part_);
     read_in_turn(
-        at, w.n, part_,
-        [this, &at, now, staged](std::size_t first, std::size_t n) { fetch(at, first, n, now, staged); },
-        [this, &at](std::size_t first, std::size_t n) { answer(at, first, n); });
+        at, w.n, part_, [this, &at, now](const part_of_window& p) { fetch(at, p, now); },
+        [this, &at](const part_of_window& p) { answer(at, p); });
     at.row_key_passage.down(nullptr, nullptr, 0, w.copies);
     at.found_passage.down(w.found, at.found.data(), w.n, w.copies);
     at.value_passage.down(w.values, at.values.data(), w.n * tree_.value_bytes, w.copies);
@@ -197,10 +201,11 @@ class device_leaves_on final : public device_leaves {
     job.out_keys = rows.keys == nullptr ? nullptr : at.row_keys.data();
     job.out_values = rows.values == nullptr ? nullptr : at.row_values.data();
     job.counts = at.counts.data();
-    const row_parts parts = parts_of(job.limit, s);
+    const std::uint64_t most = most_lines_of_a_row(job.limit);
     read_in_turn(
-        at, n, parts.rows, [this, &at, parts](std::size_t first, std::size_t part) { fetch(at, first, part, parts); },
-        [this, &at, parts, job](std::size_t first, std::size_t part) { list(at, first, part, parts, job); });
+        at, n, static_cast<std::size_t>(part_ / most),
+        [this, &at, most](const part_of_window& p) { fetch_rows(at, p, most); },
+        [this, &at, most, job](const part_of_window& p) { list(at, p, most, job); });
     at.found_passage.down(rows.counts, at.counts.data(), n * 8, copies);
     at.value_passage.down(rows.values, at.row_values.data(), places * value_bytes, copies);
     at.row_key_passage.down(rows.keys, at.row_keys.data(), places * key_bytes(), copies);
@@ -209,9 +214,13 @@ class device_leaves_on final : public device_leaves {
   void finish(unsigned s) override {
     const slot& at = slots_[s];
     at.order.synchronize();
+    if (at.has_failed) std::rethrow_exception(at.failure);
     for (const passage* p : {&at.found_passage, &at.value_passage, &at.row_key_passage}) p->arrive(host_);
   }
-  void abandon() noexcept override { let_end(slots_); }
+  void abandon() noexcept override {
+    let_end(reading_);
+    let_end(slots_);
+  }
 
  private:
   struct slot {
@@ -255,35 +264,48 @@ class device_leaves_on final : public device_leaves {
     buffer<std::uint32_t> places;
     buffer<std::uint32_t> lines[2], numbers[2];  ///< two of each: a sort goes from one to the other
     bool ordered = false;                        ///< which of the two has them in order
-    bool is_well = false;                        ///< no step of the window has failed
-    std::size_t row_room = 0, row_places = 0;    ///< what follows is for rows
+    std::atomic<bool> has_failed = false;        ///< a step of the window, for this reason
+    std::exception_ptr failure;
+    std::size_t row_room = 0, row_places = 0;  ///< what follows is for rows
     raw_buffer hi, row_keys, row_values;
     buffer<std::uint64_t> counts, placed;
   };
 
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(tree_.key); }
-  /// Elements [0, n) of a window, `step` at a time: fetch(first, n) reads leaves, use(first, n) makes answers of them.
-  /// Windows read one after the other: two that read at once would have their answers ready at once, too, so that the
-  /// bus is never busy both ways. What one does before and after it reads, another one may do meanwhile.
+  /// Elements [first, first + n) of a window, with memory for copies of lines.
+  struct part_of_window {
+    std::size_t first, n;
+    unsigned area;
+  };
+  /// Elements [0, n) of a window, `step` at a time: fetch(part) reads leaves, use(part) makes answers of them.
+  /// All windows read in one stream, one after the other and without a pause: two that read at once would have their
+  /// answers ready at once, too, so that the bus is never busy both ways. What else there is to do they do meanwhile.
   template <class Fetch, class Use>
   void read_in_turn(slot& at, std::size_t n, std::size_t step, const Fetch& fetch, const Use& use) {
-    at.is_well = true;
-    next(at, [this, &at, n] { order_by_line(at, n); });
-    at.order.wait_for(read_);
+    at.has_failed = false;
+    next(at, at.order, [this, &at, n] { order_by_line(at, n); });
+    reading_.wait_for(at.order.mark());
     for (std::size_t first = 0; first < n; first += step) {
-      const std::size_t part = std::min(step, n - first);
-      next(at, [=] { fetch(first, part); });
-      if (first + part == n) read_ = at.order.mark();
-      next(at, [=] { use(first, part); });
+      const part_of_window part{first, std::min(step, n - first), area_};
+      stream_mark& used = used_[area_];
+      area_ = (area_ + 1) % areas;
+      reading_.wait_for(used);
+      next(at, reading_, [=] { fetch(part); });
+      at.order.wait_for(reading_.mark());
+      next(at, at.order, [=] { use(part); });
+      used = at.order.mark();
     }
   }
-  /// Nothing, if a step of the window before this one has failed: finish() will tell.
+  /// Nothing, if another step of the window has failed: finish() will tell.
   template <class Step>
-  void next(slot& at, const Step& step) const {
-    where_.enqueue(at.order, [&at, step] {
-      if (!std::exchange(at.is_well, false)) return;
-      step();
-      at.is_well = true;
+  void next(slot& at, const stream& order, const Step& step) const {
+    where_.enqueue(order, [&at, step] {
+      if (at.has_failed) return;
+      try {
+        step();
+      } catch (...) {
+        if (!at.has_failed.exchange(true)) at.failure = std::current_exception();
+      }
     });
   }
   /// Small blocks of memory share their pages with others, which must not be mapped: the device reads a copy.
@@ -310,52 +332,52 @@ class device_leaves_on final : public device_leaves {
         context.sort_pairs(at.lines[0].data(), at.lines[1].data(), at.numbers[0].data(), at.numbers[1].data(), 4, n);
   }
 
-  /// Of a window of finds.
-  [[nodiscard]] static ordered_bucket bucket_of(const slot& at, std::size_t first) {
-    return {at.lines[at.ordered].data() + first, at.numbers[at.ordered].data() + first, at.places.data()};
+  // ---- finds ----------------------------------------------------------------------------------------------
+  [[nodiscard]] static ordered_bucket bucket_of(const slot& at, const part_of_window& p) {
+    return {at.lines[at.ordered].data() + p.first, at.numbers[at.ordered].data() + p.first, at.places.data() + p.first};
   }
-  void fetch(const slot& at, std::size_t first, std::size_t n, std::uint32_t now, std::uint32_t staged) const {
-    Context context(where_, at.order);
-    context.for_each(n, place_lines{bucket_of(at, first), cache_, now, staged});
-    context.for_each(n * pieces,
-                     fetch_lines<pieces>{bucket_of(at, first), host_lines(), static_cast<line_piece*>(copies_.data())});
+  void fetch(const slot& at, const part_of_window& p, std::uint32_t now) const {
+    Context context(where_, reading_);
+    const ordered_bucket bucket = bucket_of(at, p);
+    context.for_each(p.n, place_lines{bucket, cache_, now, static_cast<std::uint32_t>(first_place(p))});
+    context.for_each(p.n * pieces, fetch_lines<pieces>{bucket, host_lines(), static_cast<line_piece*>(copies_.data())});
   }
-  void answer(const slot& at, std::size_t first, std::size_t n) const {
+  void answer(const slot& at, const part_of_window& p) const {
     Context context(where_, at.order);
-    context.for_each(n,
-                     find_in_copies<Word, V>{tree_, bucket_of(at, first), static_cast<const std::byte*>(copies_.data()),
+    context.for_each(p.n,
+                     find_in_copies<Word, V>{tree_, bucket_of(at, p), static_cast<const std::byte*>(copies_.data()),
                                              at.keys.data(), at.values.data(), at.found.data()});
   }
 
-  /// Of a window of rows.
-  struct row_parts {
-    std::uint64_t most;  ///< lines for one row that are fetched with those of others
-    std::size_t rows;    ///< whose lines are fetched together
-    std::byte* copies;
-  };
-  [[nodiscard]] row_parts parts_of(std::uint64_t limit, unsigned s) const {
+  // ---- rows -----------------------------------------------------------------------------------------------
+  [[nodiscard]] std::uint64_t most_lines_of_a_row(std::uint64_t limit) const {
     constexpr unsigned per_line = view::shape::keys_per_line;
-    const std::uint64_t most = std::min<std::uint64_t>({(limit + 2 * per_line - 2) / per_line, most_row_lines, part_});
-    return {most, static_cast<std::size_t>(part_ / most),
-            static_cast<std::byte*>(copies_.data()) + (cache_.places + s * part_) * line_bytes};
+    return std::min<std::uint64_t>({(limit + 2 * per_line - 2) / per_line, most_row_lines, part_});
   }
-  [[nodiscard]] row_lines lines_of(const slot& at, std::size_t first, const row_parts& parts) const {
+  [[nodiscard]] row_lines lines_of(const slot& at, const part_of_window& p, std::uint64_t most) const {
     constexpr unsigned per_line = view::shape::keys_per_line;
-    return {at.lines[at.ordered].data() + first, at.placed.data(), parts.most, (tree_.size + per_line - 1) / per_line};
+    return {at.lines[at.ordered].data() + p.first, at.placed.data() + p.first, most,
+            (tree_.size + per_line - 1) / per_line};
   }
-  void fetch(const slot& at, std::size_t first, std::size_t n, const row_parts& parts) const {
-    Context context(where_, at.order);
-    const row_lines of = lines_of(at, first, parts);
-    context.for_each(n, count_row_lines{of, at.placed.data()});
-    context.exclusive_scan(at.placed.data(), at.placed.data(), n);
-    context.for_each(n * of.most * pieces, fetch_row_lines<line_piece, pieces>{
-                                               of, host_lines(), reinterpret_cast<line_piece*>(parts.copies)});
+  void fetch_rows(const slot& at, const part_of_window& p, std::uint64_t most) const {
+    Context context(where_, reading_);
+    const row_lines of = lines_of(at, p, most);
+    std::uint64_t* const placed = at.placed.data() + p.first;
+    context.for_each(p.n, count_row_lines{of, placed});
+    context.exclusive_scan(placed, placed, p.n);
+    context.for_each(p.n * most * pieces,
+                     fetch_row_lines<line_piece, pieces>{of, host_lines(), reinterpret_cast<line_piece*>(copies(p))});
   }
-  void list(const slot& at, std::size_t first, std::size_t n, const row_parts& parts,
-            const rows_job<Word, V>& job) const {
+  void list(const slot& at, const part_of_window& p, std::uint64_t most, const rows_job<Word, V>& job) const {
     Context context(where_, at.order);
     context.for_each(
-        n, list_rows<Word, V>{job, lines_of(at, first, parts), at.numbers[at.ordered].data() + first, parts.copies});
+        p.n, list_rows<Word, V>{job, lines_of(at, p, most), at.numbers[at.ordered].data() + p.first, copies(p)});
+  }
+
+  /// Of the area's copies, behind those of the cache.
+  [[nodiscard]] std::size_t first_place(const part_of_window& p) const { return cache_.places + p.area * part_; }
+  [[nodiscard]] std::byte* copies(const part_of_window& p) const {
+    return static_cast<std::byte*>(copies_.data()) + first_place(p) * line_bytes;
   }
   [[nodiscard]] const line_piece* host_lines() const { return reinterpret_cast<const line_piece*>(tree_.lines); }
 
@@ -367,10 +389,12 @@ class device_leaves_on final : public device_leaves {
   raw_buffer small_;
   leaf_cache cache_;
   std::uint32_t now_ = 0;
-  stream_mark read_;  ///< by the window that was started last
+  stream reading_;           ///< the one that reads leaves
+  unsigned area_ = 0;        ///< of the next part
+  stream_mark used_[areas];  ///< when the copies of each area were
   buffer<std::uint64_t> words_;
-  raw_buffer copies_;  ///< those of the cache, then those of each slot
-  std::vector<slot> slots_;
+  raw_buffer copies_;  ///< those of the cache, then those of each area
+  std::deque<slot> slots_;
 };
 
 template <class Context, class Word>

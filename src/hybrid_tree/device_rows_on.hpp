@@ -11,6 +11,10 @@
 
 namespace espalier::detail {
 
+/// Threads of a GPU that read host memory at once. These are enough to keep the bus busy; with twice as many, copies
+/// down get less than half of it, with more a tenth (docs/design/hybrid-tree.md, what the hardware allows).
+inline constexpr std::size_t bus_readers = 96 * 256;
+
 /// Lines of a part of a window.
 struct row_lines {
   const std::uint32_t* first;   ///< of each element, ascending
@@ -40,6 +44,7 @@ struct count_row_lines {
 /// One step per piece of each line that an element may need.
 template <class Piece, unsigned pieces>
 struct fetch_row_lines {
+  static constexpr std::size_t most_at_once = bus_readers;
   row_lines of;
   const Piece* leaves;
   Piece* copies;

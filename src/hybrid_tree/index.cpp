@@ -453,10 +453,10 @@ class hybrid_tree_index final : public hybrid_index {
         [&](unsigned slot, const query_span&) { leaves_->finish(slot); },
         [&](unsigned slot, const query_span& s) { finish_bucket(b, c, s, slot); }, rest);
   }
-  /// Of n queries, `left` are not taken yet. The host must find some to do beside the device, and at the end both
-  /// should be ready at about the same time.
+  /// Of n queries, `left` are not taken yet. The host must find some to do beside the device, so that the first windows
+  /// together are less than half of them, and at the end both should be ready at about the same time.
   [[nodiscard]] std::size_t window_of(hybrid_placement p, std::size_t most, std::size_t n, std::size_t left) const {
-    const std::size_t wanted = (p == hybrid_placement::both ? left : n) / 4;
+    const std::size_t wanted = p == hybrid_placement::both ? left / (2 * device_leaves::slots) : n / 4;
     return std::clamp(wanted, std::min(options_.bucket, most), most);
   }
   /// It reads and writes the caller's memory.

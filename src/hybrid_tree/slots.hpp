@@ -66,15 +66,16 @@ class passage {
   std::size_t bytes_ = 0;
 };
 
-/// After an error, which is known already: what is enqueued for these slots comes to an end, well or not.
+/// After an error, which is known already: what is enqueued comes to an end, well or not.
+inline void let_end(const stream& order) noexcept {
+  try {
+    order.synchronize();
+  } catch (...) {
+  }
+}
 template <class Slots>
 void let_end(const Slots& slots) noexcept {
-  for (const auto& at : slots) {
-    try {
-      at.order.synchronize();
-    } catch (...) {
-    }
-  }
+  for (const auto& at : slots) let_end(at.order);
 }
 
 }  // namespace espalier::detail

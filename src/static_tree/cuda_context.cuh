@@ -46,9 +46,14 @@ class cuda_context {
   [[nodiscard]] const device& where() const { return where_; }
   [[nodiscard]] const stream& order() const { return order_; }
 
+  /// A body may say more of itself: Body::most_at_once of its steps run side by side.
   template <class Body>
   void for_each(std::size_t n, const Body& body) {
-    backend_.for_each(order_, n, body);
+    if constexpr (requires { Body::most_at_once; }) {
+      backend_.for_each(order_, n, body, Body::most_at_once);
+    } else {
+      backend_.for_each(order_, n, body);
+    }
   }
   template <class Word>
   [[nodiscard]] bool sort_pairs(Word* keys, Word* keys_alt, void* values, void* values_alt, unsigned value_bytes,

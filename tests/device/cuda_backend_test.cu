@@ -50,6 +50,11 @@ TEST_F(cuda_backend_test, for_each_visits_every_index_once_on_any_stream) {
         std::vector<std::uint64_t> expected(n);
         for (std::size_t i = 0; i < n; ++i) expected[i] = 3 * i;
         EXPECT_EQ(out.to_vector(), expected);
+        for (const std::size_t most : {std::size_t{0}, std::size_t{1000}, n + 1}) {
+          d.fill(out.data(), 0, out.bytes(), s);
+          backend.for_each(s, n, add_index{out.data()}, most);
+          EXPECT_EQ(out.to_vector(), expected) << "at most " << most << " at once";
+        }
       }
     }
   }
@@ -105,7 +110,8 @@ TEST_F(cuda_backend_test, sort_pairs_from_leaves_its_input_and_sorts_stably) {
     }
     const auto k = to_device(d, std::span(keys)), sorted_k = buffer<std::uint64_t>(d, n);
     const auto v = to_device(d, std::span(values)), sorted_v = buffer<std::uint32_t>(d, n);
-    cuda_backend(d).sort_pairs_from(d.default_stream(), k.data(), sorted_k.data(), v.data(), sorted_v.data(), 4, n, 0, 64);
+    cuda_backend(d).sort_pairs_from(d.default_stream(), k.data(), sorted_k.data(), v.data(), sorted_v.data(), 4, n, 0,
+                                    64);
     EXPECT_EQ(k.to_vector(), keys);
     EXPECT_EQ(v.to_vector(), values);
     std::stable_sort(values.begin(), values.end(), [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });

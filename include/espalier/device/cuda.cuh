@@ -67,12 +67,13 @@ class cuda_backend {
     return s ? static_cast<cudaStream_t>(s.native()) : cudaStreamLegacy;
   }
 
-  /// body(i) for each i in [0, n), one GPU thread each. Body is copied to the GPU and called there.
+  /// body(i) for each i in [0, n), one GPU thread each, or fewer threads that go on to the next one: at most
+  /// most_at_once. Body is copied to the GPU and called there.
   template <class Body>
-  void for_each(const stream& s, std::size_t n, Body body) const {
+  void for_each(const stream& s, std::size_t n, Body body, std::size_t most_at_once = ~std::size_t{0}) const {
     if (n == 0) return;
     const detail::device_guard guard(ordinal_);
-    constexpr std::size_t most_blocks = 0x7fffffff;
+    const std::size_t most_blocks = std::clamp<std::size_t>(most_at_once / block_threads, 1, 0x7fffffff);
     const std::size_t blocks = std::min(most_blocks, (n - 1) / block_threads + 1);
     detail::for_each_kernel<<<static_cast<unsigned>(blocks), block_threads, 0, native(s)>>>(n, body);
     detail::check_cuda(cudaGetLastError(), "for_each");

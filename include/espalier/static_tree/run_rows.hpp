@@ -50,12 +50,17 @@ struct rows_runner {
   }
   /// Lines of row j: those behind its first one, if a descent has asked for that already.
   template <class Word, unsigned V>
+  [[nodiscard]] static ESPALIER_INLINE std::uint64_t lines_wanted(const rows_job<Word, V>& job) {
+    constexpr unsigned slots = tree_shape<Word, V>::keys_per_line;
+    return (job.limit + 2 * slots - 2) / slots;
+  }
+  template <class Word, unsigned V>
   static ESPALIER_INLINE void prefetch_row(Team team, const rows_job<Word, V>& job, const row_batch<Word>& b,
                                            unsigned j) {
     using search = searcher<Team, Word, V>;
     if (j >= b.n || job.tree.size == 0) return;
     const std::uint64_t end = (job.tree.size + search::slots - 1) / search::slots;
-    const std::uint64_t wanted = (job.limit + 2 * search::slots - 2) / search::slots;
+    const std::uint64_t wanted = lines_wanted(job);
     const std::uint64_t lines = wanted < most_row_lines ? wanted : most_row_lines;
     for (std::uint64_t l = b.line[j] + (job.lines != nullptr ? 0 : 1); l < b.line[j] + lines && l < end; ++l)
       search::prefetch_line(team, job.tree, l);
@@ -72,17 +77,22 @@ struct rows_runner {
         if (job.counts != nullptr) job.counts[i] = count;
       }
     } else {
-      // Lines of a batch are asked for while the one in front of it is copied, row by row: of many at once a core forgets
-      // some.
+      // Lines of a batch are asked for while the one in front of it is copied, row by row: of many at once a core
+      // forgets some.
       row_batch<Word> batches[2];
+      const bool whole = takes_whole_lines(job);
       begin_rows(team, job, first, last, batches[0]);
       for (unsigned j = 0; j < batches[0].n; ++j) prefetch_row(team, job, batches[0], j);
       for (unsigned half = 0; first < last; half ^= 1) {
         const row_batch<Word>&b = batches[half], &next = batches[half ^ 1];
         begin_rows(team, job, first + b.n, last, batches[half ^ 1]);
-        for (unsigned j = 0; j < b.n; ++j) {
-          prefetch_row(team, job, next, j);
-          write_row(team, job, b, j, first + j);
+        if (whole) {
+          for (unsigned j = 0; j < b.n; j += together) write_rows(team, job, b, next, j, first + j);
+        } else {
+          for (unsigned j = 0; j < b.n; ++j) {
+            prefetch_row(team, job, next, j);
+            write_row(team, job, b, j, first + j);
+          }
         }
         first += b.n;
       }
@@ -121,6 +131,84 @@ struct rows_runner {
     }
     if (job.counts != nullptr) job.counts[i] = count;
   }
+  // ---- rows of whole lines ----------------------------------------------------------------------------------
+  // A short row is in two or three lines, and where it begins in the first one is anybody's guess, so that a processor
+  // guesses wrong at every step of a loop over what each line has of it. Here all lines that it may be in are copied
+  // whole, and the row is where its first element is. Rows are written some steps after their lines were copied: to
+  // read what was just written in other pieces makes a processor wait.
+  static constexpr unsigned together = 8;
+  static constexpr std::size_t most_copied_bytes = 512;  ///< of one row
+
+  template <class Word, unsigned V>
+  struct row_copy {
+    using raw = typename value_raw<V>::type;
+    static constexpr std::size_t places = most_copied_bytes / sizeof(Word);
+    Word keys[places];
+    raw values[V == 0 ? 1 : most_copied_bytes / sizeof(raw)];
+    unsigned slot;
+    bool is_whole;  ///< has all elements that the limit allows
+    bool is_here;
+  };
+  template <class Word, unsigned V>
+  [[nodiscard]] static ESPALIER_INLINE bool takes_whole_lines(const rows_job<Word, V>& job) {
+    const auto& t = job.tree;
+    return (t.key == scalar_kind::u32 || t.key == scalar_kind::u64) && (V == 0 || t.value_bytes == V) &&
+           job.limit != 0 && job.limit < most_copied_bytes &&
+           lines_wanted(job) * tree_shape<Word, V>::line_bytes <= most_copied_bytes;
+  }
+  /// Rows from j on of b; meanwhile lines of the same rows of the next batch are asked for.
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void write_rows(Team team, const rows_job<Word, V>& job, const row_batch<Word>& b,
+                                         const row_batch<Word>& next, unsigned j, std::size_t i) {
+    row_copy<Word, V> copies[together];
+    const unsigned n = b.n - j < together ? b.n - j : together;
+    for (unsigned k = 0; k < n; ++k) {
+      prefetch_row(team, job, next, j + k);
+      copy_lines(team, job, b, j + k, copies[k]);
+    }
+    for (unsigned k = 0; k < n; ++k) {
+      if (copies[k].is_here && copies[k].is_whole) {
+        if (job.counts != nullptr) job.counts[i + k] = job.limit;
+        put_whole(team, job.out_keys, copies[k].keys + copies[k].slot, i + k, job.limit);
+        if constexpr (V != 0) put_whole(team, job.out_values, copies[k].values + copies[k].slot, i + k, job.limit);
+      } else {
+        write_row(team, job, b, j + k, i + k);
+      }
+    }
+  }
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void copy_lines(Team team, const rows_job<Word, V>& job, const row_batch<Word>& b, unsigned j,
+                                         row_copy<Word, V>& to) {
+    using search = searcher<Team, Word, V>;
+    const auto& t = job.tree;
+    const bool below = job.ends == interval::right_open || job.ends == interval::open;
+    const std::uint64_t line = b.line[j], lines = lines_wanted(job);
+    to.is_here = t.size != 0 && !b.past[j] && !(below && b.hi[j] == 0) && (line + lines) * search::slots <= t.size;
+    if (!to.is_here) return;
+    const unsigned slot = team.template rank<0>(search::keys(team, t, line), b.x[j]);
+    to.is_here = slot < search::slots;  // else separators could not tell
+    if (!to.is_here) return;
+    const Word most = static_cast<Word>(b.hi[j] - (below ? 1 : 0));
+    const std::uint64_t end = slot + job.limit - 1;
+    to.slot = slot;
+    to.is_whole = !(most < t.line_keys(line + end / search::slots)[end % search::slots]);
+    for (std::uint64_t l = 0; l < lines; ++l) {
+      memcpy(to.keys + l * search::slots, t.line_keys(line + l), search::slots * sizeof(Word));
+      if constexpr (V != 0) memcpy(to.values + l * search::slots, t.line_values(line + l), search::slots * V);
+    }
+  }
+  template <class X>
+  static ESPALIER_INLINE void put_whole(Team team, void* out, const X* row, std::size_t i, std::uint64_t limit) {
+    if (out == nullptr) return;
+    const std::size_t bytes = limit * sizeof(X);
+    std::byte* const to = static_cast<std::byte*>(out) + i * bytes;
+    if (streams(out, bytes)) {
+      team.stream(to, row, bytes);
+    } else {
+      memcpy(to, row, bytes);
+    }
+  }
+
   static ESPALIER_INLINE void put_row(Team team, std::byte* to, const std::byte* row, std::size_t bytes, bool whole) {
     if (whole) {
       team.stream(to, row, bytes);
