@@ -84,10 +84,15 @@ struct rows_runner {
       begin_rows(team, job, first, last, batches[0]);
       for (unsigned j = 0; j < batches[0].n; ++j) prefetch_row(team, job, batches[0], j);
       for (unsigned half = 0; first < last; half ^= 1) {
-        const row_batch<Word>&b = batches[half], &next = batches[half ^ 1];
+        row_batch<Word>& b = batches[half];
+        const row_batch<Word>& next = batches[half ^ 1];
         begin_rows(team, job, first + b.n, last, batches[half ^ 1]);
         if (whole) {
-          for (unsigned j = 0; j < b.n; j += together) write_rows(team, job, b, next, j, first + j);
+          settle_lines(team, job, b, 0);
+          for (unsigned j = 0; j < b.n; j += together) {
+            settle_lines(team, job, b, j + together);
+            write_rows(team, job, b, next, j, first + j);
+          }
         } else {
           for (unsigned j = 0; j < b.n; ++j) {
             prefetch_row(team, job, next, j);
@@ -155,6 +160,18 @@ struct rows_runner {
     return (t.key == scalar_kind::u32 || t.key == scalar_kind::u64) && (V == 0 || t.value_bytes == V) &&
            job.limit != 0 && job.limit < most_copied_bytes &&
            lines_wanted(job) * tree_shape<Word, V>::line_bytes <= most_copied_bytes;
+  }
+  /// Lines that others have walked to (rows_from) may be too far to the left, nearly always by one: those of the rows
+  /// from j on are put right, and what is then missing is asked for.
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void settle_lines(Team team, const rows_job<Word, V>& job, row_batch<Word>& b, unsigned j) {
+    using search = searcher<Team, Word, V>;
+    if (job.lines == nullptr || job.tree.size == 0) return;
+    for (unsigned k = j; k < b.n && k < j + together; ++k) {
+      if (!(job.tree.line_keys(b.line[k])[search::slots - 1] < b.x[k])) continue;
+      ++b.line[k];
+      search::prefetch_line(team, job.tree, b.line[k] + lines_wanted(job) - 1);
+    }
   }
   /// Rows from j on of b; meanwhile lines of the same rows of the next batch are asked for.
   template <class Word, unsigned V>
