@@ -150,9 +150,9 @@ struct rows_runner {
     static constexpr std::size_t places = most_copied_bytes / sizeof(Word);
     Word keys[places];
     raw values[V == 0 ? 1 : most_copied_bytes / sizeof(raw)];
-    unsigned slot;
-    bool is_whole;  ///< has all elements that the limit allows
-    bool is_here;
+    bool is_here;    ///< else the rest means nothing
+    unsigned slot;   ///< of the first element
+    unsigned count;  ///< of elements that are in the range; what is behind them may be written as well
   };
   template <class Word, unsigned V>
   [[nodiscard]] static ESPALIER_INLINE bool takes_whole_lines(const rows_job<Word, V>& job) {
@@ -183,13 +183,20 @@ struct rows_runner {
       prefetch_row(team, job, next, j + k);
       copy_lines(team, job, b, j + k, copies[k]);
     }
+    // Neighbours share lines of the output, which go to memory at once if they are written without a pause.
     for (unsigned k = 0; k < n; ++k) {
-      if (copies[k].is_here && copies[k].is_whole) {
-        if (job.counts != nullptr) job.counts[i + k] = job.limit;
-        put_whole(team, job.out_keys, copies[k].keys + copies[k].slot, i + k, job.limit);
-        if constexpr (V != 0) put_whole(team, job.out_values, copies[k].values + copies[k].slot, i + k, job.limit);
-      } else {
+      if (copies[k].is_here) put_whole(team, job.out_keys, copies[k].keys + copies[k].slot, i + k, job.limit);
+    }
+    if constexpr (V != 0) {
+      for (unsigned k = 0; k < n; ++k) {
+        if (copies[k].is_here) put_whole(team, job.out_values, copies[k].values + copies[k].slot, i + k, job.limit);
+      }
+    }
+    for (unsigned k = 0; k < n; ++k) {
+      if (!copies[k].is_here) {
         write_row(team, job, b, j + k, i + k);
+      } else if (job.counts != nullptr) {
+        job.counts[i + k] = copies[k].count;
       }
     }
   }
@@ -200,15 +207,20 @@ struct rows_runner {
     const auto& t = job.tree;
     const bool below = job.ends == interval::right_open || job.ends == interval::open;
     const std::uint64_t line = b.line[j], lines = lines_wanted(job);
-    to.is_here = t.size != 0 && !b.past[j] && !(below && b.hi[j] == 0) && (line + lines) * search::slots <= t.size;
-    if (!to.is_here) return;
-    const unsigned slot = team.template rank<0>(search::keys(team, t, line), b.x[j]);
-    to.is_here = slot < search::slots;  // else separators could not tell
-    if (!to.is_here) return;
+    to.is_here = false;
+    if (t.size == 0 || b.past[j] || (below && b.hi[j] == 0) || (line + lines) * search::slots > t.size) return;
+    to.slot = team.template rank<0>(search::keys(team, t, line), b.x[j]);
+    if (to.slot == search::slots) return;  // separators could not tell
+    to.is_here = true;
     const Word most = static_cast<Word>(b.hi[j] - (below ? 1 : 0));
-    const std::uint64_t end = slot + job.limit - 1;
-    to.slot = slot;
-    to.is_whole = !(most < t.line_keys(line + end / search::slots)[end % search::slots]);
+    const std::uint64_t end = to.slot + job.limit - 1;
+    to.count = static_cast<unsigned>(job.limit);
+    if (most < t.line_keys(line + end / search::slots)[end % search::slots]) {
+      unsigned up_to = 0;
+      for (std::uint64_t l = 0; l < lines; ++l)
+        up_to += team.count(search::keys(team, t, line + l), not_above<Word>{most});
+      to.count = up_to < to.slot ? 0 : up_to - to.slot;
+    }
     for (std::uint64_t l = 0; l < lines; ++l) {
       memcpy(to.keys + l * search::slots, t.line_keys(line + l), search::slots * sizeof(Word));
       if constexpr (V != 0) memcpy(to.values + l * search::slots, t.line_values(line + l), search::slots * V);
