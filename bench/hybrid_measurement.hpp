@@ -80,8 +80,8 @@ class hybrid_measurement {
   [[nodiscard]] bool is_pinned() const {
     return where_.kind() == device_kind::cuda && what_.hybrid.memory == host_memory_kind::pinned;
   }
-  /// Memory of a caller.
   [[nodiscard]] std::uint64_t most_elements(operation op) const;
+  /// Memory of a caller.
   [[nodiscard]] host_memory copy_of(const column& c) const;
   /// Seconds of one call, after one whose answers were right.
   [[nodiscard]] double time_question(const question& q, const hybrid_query& how) const;

@@ -233,6 +233,7 @@ class device_leaves_on final : public device_leaves {
           row_key_passage(where, order) {}
     void make_room(const device& where, std::size_t n, unsigned key_bytes, unsigned value_bytes) {
       room = 0;
+      for (raw_buffer* const b : {&keys, &values}) *b = raw_buffer();  // before there is more
       keys = raw_buffer(where, n * key_bytes, order);
       values = raw_buffer(where, n * value_bytes, order);
       found = buffer<std::uint8_t>(where, n, order);
@@ -245,6 +246,8 @@ class device_leaves_on final : public device_leaves {
     void make_row_room(const device& where, std::size_t n, std::size_t elements, unsigned key_bytes,
                        unsigned value_bytes) {
       row_room = row_places = 0;
+      for (raw_buffer* const b : {&hi, &row_keys, &row_values}) *b = raw_buffer();  // before there is more
+      for (buffer<std::uint64_t>* const b : {&counts, &placed}) *b = buffer<std::uint64_t>();
       hi = raw_buffer(where, n * key_bytes, order);
       counts = buffer<std::uint64_t>(where, n, order);
       placed = buffer<std::uint64_t>(where, n, order);

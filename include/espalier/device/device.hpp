@@ -58,8 +58,9 @@ class stream {
   [[nodiscard]] bool is_done() const;
   /// Behind all work that is enqueued now. Of an empty stream: nothing to wait for.
   [[nodiscard]] stream_mark mark() const;
-  /// What is enqueued from now on begins when the work before that mark has ended. The mark is of a stream of the same kind
-  /// of device. Returns at once.
+  /// What is enqueued from now on begins when the work before that mark has ended. The mark is of a stream of the same
+  /// kind of device. Returns at once. Work that is enqueued must not itself wait for a stream that may wait for a mark
+  /// behind it.
   void wait_for(const stream_mark& mark) const;
   /// cudaStream_t of a GPU stream, null on a CPU.
   [[nodiscard]] void* native() const;

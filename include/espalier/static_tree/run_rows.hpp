@@ -48,12 +48,13 @@ struct rows_runner {
       Runner::find_lines(team, job, i, b.x, b.n, b.line);
     }
   }
-  /// Lines of row j: those behind its first one, if a descent has asked for that already.
+  /// That a row may be in.
   template <class Word, unsigned V>
   [[nodiscard]] static ESPALIER_INLINE std::uint64_t lines_wanted(const rows_job<Word, V>& job) {
     constexpr unsigned slots = tree_shape<Word, V>::keys_per_line;
     return (job.limit + 2 * slots - 2) / slots;
   }
+  /// Lines of row j: those behind its first one, if a descent has asked for that already.
   template <class Word, unsigned V>
   static ESPALIER_INLINE void prefetch_row(Team team, const rows_job<Word, V>& job, const row_batch<Word>& b,
                                            unsigned j) {
@@ -143,6 +144,7 @@ struct rows_runner {
   // read what was just written in other pieces makes a processor wait.
   static constexpr unsigned together = 8;
   static constexpr std::size_t most_copied_bytes = 512;  ///< of one row
+  static constexpr std::uint64_t few_lines = 4;          ///< that are copied even if the row is nearly empty
 
   template <class Word, unsigned V>
   struct row_copy {
@@ -206,12 +208,12 @@ struct rows_runner {
     using search = searcher<Team, Word, V>;
     const auto& t = job.tree;
     const bool below = job.ends == interval::right_open || job.ends == interval::open;
-    const std::uint64_t line = b.line[j], lines = lines_wanted(job);
     to.is_here = false;
-    if (t.size == 0 || b.past[j] || (below && b.hi[j] == 0) || (line + lines) * search::slots > t.size) return;
+    if (t.size == 0 || b.past[j] || (below && b.hi[j] == 0)) return;
+    const std::uint64_t line = b.line[j], lines = lines_wanted(job);
+    if ((line + lines) * search::slots > t.size) return;
     to.slot = team.template rank<0>(search::keys(team, t, line), b.x[j]);
     if (to.slot == search::slots) return;  // separators could not tell
-    to.is_here = true;
     const Word most = static_cast<Word>(b.hi[j] - (below ? 1 : 0));
     const std::uint64_t end = to.slot + job.limit - 1;
     to.count = static_cast<unsigned>(job.limit);
@@ -220,7 +222,9 @@ struct rows_runner {
       for (std::uint64_t l = 0; l < lines; ++l)
         up_to += team.count(search::keys(team, t, line + l), not_above<Word>{most});
       to.count = up_to < to.slot ? 0 : up_to - to.slot;
+      if (lines > few_lines && to.count < job.limit / 2) return;  // most of it would be copied for nothing
     }
+    to.is_here = true;
     for (std::uint64_t l = 0; l < lines; ++l) {
       memcpy(to.keys + l * search::slots, t.line_keys(line + l), search::slots * sizeof(Word));
       if constexpr (V != 0) memcpy(to.values + l * search::slots, t.line_values(line + l), search::slots * V);
