@@ -208,7 +208,7 @@ void add_hybrid_options(CLI::App& c, bench::raw_options& o) {
                "hybrid: of these, bytes for copies of leaves where the device reads them (placements device-alone and "
                "both); default: a quarter of what a GPU has left");
   c.add_option("--window", o.window,
-               "hybrid: queries at most that the device orders before it reads leaves itself; default: 2^24");
+               "hybrid: queries at most that the device orders before it reads leaves itself; default: 2^26");
   c.add_option("--host-memory", o.host_memory,
                "hybrid: of queries and answers beside a GPU, " + bench::choices(bench::host_memory_names) +
                    "; default: pinned, which the GPU copies without the CPU");

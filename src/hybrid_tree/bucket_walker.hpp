@@ -1,8 +1,10 @@
 // bucket_walker.hpp - buckets of queries on their way to the device and back.
 //
 // Each slot has a stream and buffers of its own: keys go up, the inner levels are walked, line numbers come back, in
-// stream order. start() returns at once; wait() sleeps until the slot's lines are there. A slot is used by one bucket
-// at a time.
+// stream order. What walks writes line numbers (and reads groups) straight in pinned host memory: a copy would wait
+// for its turn behind those of whole windows, and the host for the copy. (The caller's keys are copied: that only their
+// first byte is pinned is all we know.) start() returns at once; wait() sleeps until the slot's lines are there. A slot
+// is used by one bucket at a time.
 #pragma once
 
 #include <cstddef>
@@ -25,18 +27,15 @@ class bucket_walker {
     const device pinned = where.with_pool(where.host_pool());
     for (unsigned s = 0; s < slots; ++s) {
       const stream order = where.make_stream();
-      slots_.push_back({where, order, passage(where, order), raw_buffer(where, bucket * key_bytes, order),
-                        buffer<std::uint32_t>(where, bucket, order), buffer<std::uint32_t>(pinned, bucket, order),
-                        buffer<std::uint32_t>(where, bucket, order), buffer<std::uint32_t>(pinned, bucket, order)});
+      slots_.push_back({order, passage(where, order), raw_buffer(where, bucket * key_bytes, order),
+                        buffer<std::uint32_t>(pinned, bucket, order), buffer<std::uint32_t>(pinned, bucket, order)});
     }
   }
   /// Of the device's memory.
-  [[nodiscard]] static std::size_t bytes(unsigned key_bytes, std::size_t bucket) {
-    return slots * bucket * (key_bytes + 8);
-  }
+  [[nodiscard]] static std::size_t bytes(unsigned key_bytes, std::size_t bucket) { return slots * bucket * key_bytes; }
 
   /// Groups of the queries [plain, plain + grouped) of the slot's next bucket, to be written before start().
-  [[nodiscard]] std::uint32_t* groups(unsigned s) const { return slots_[s].host_groups.data(); }
+  [[nodiscard]] std::uint32_t* groups(unsigned s) const { return slots_[s].groups.data(); }
 
   /// The first `plain` keys are walked from the table on, the next `grouped` ones from their groups on. `keys` must
   /// stay until wait().
@@ -48,27 +47,26 @@ class bucket_walker {
     at.on_their_way.up(host_, at.keys.data(), keys, bytes, copies);
     levels.walk(at.keys.data(), nullptr, plain, at.lines.data(), at.order);
     if (grouped != 0) {
-      at.where.copy(at.groups.data(), at.host_groups.data(), grouped * 4, at.order);
       levels.walk(static_cast<const char*>(at.keys.data()) + plain * key_bytes_, at.groups.data(), grouped,
                   at.lines.data() + plain, at.order);
     }
-    at.where.copy(at.host_lines.data(), at.lines.data(), n * 4, at.order);
   }
+  /// Then wait() does not.
+  [[nodiscard]] bool is_done(unsigned s) const { return slots_[s].order.is_done(); }
   /// Throws what the device met.
   [[nodiscard]] const std::uint32_t* wait(unsigned s) const {
     slots_[s].order.synchronize();
-    return slots_[s].host_lines.data();
+    return slots_[s].lines.data();
   }
   /// After an error: nothing of ours is in use any more.
   void abandon() const noexcept { let_end(slots_); }
 
  private:
   struct slot {
-    device where;
     stream order;
     passage on_their_way;
     raw_buffer keys;
-    buffer<std::uint32_t> groups, host_groups, lines, host_lines;
+    buffer<std::uint32_t> groups, lines;  ///< the host's
   };
   cpu_backend host_;
   unsigned key_bytes_;

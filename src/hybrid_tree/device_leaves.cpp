@@ -27,7 +27,7 @@ std::size_t window_bytes(element_type elements, std::size_t window) {
   const std::size_t word = bytes_of(elements.key) <= 4 ? 4 : 8, per_line = 32 / word;
   const std::size_t line = 32 + per_line * value_slot(elements.value_bytes);
   return device_leaves::slots * window * window_bytes_per_query(elements) +
-         device_leaves::areas * std::min(window, largest_part) * line;
+         device_leaves::areas * std::min(window, largest_part) * (line + 4);  // and where a line of rows is
 }
 
 std::size_t row_window_bytes(element_type elements, std::uint64_t limit) {

@@ -20,9 +20,6 @@ namespace espalier::detail {
 /// Elements of a part of a window, in the order of their lines. The window is worked off in parts, so that copies of
 /// lines take little memory; a line that two parts ask for is fetched by both.
 struct ordered_bucket {
-  /// In `places`: the copy has to be made first.
-  static constexpr std::uint32_t to_fetch = 0x80000000u;
-
   const std::uint32_t* lines;  ///< ascending
   const std::uint32_t* order;  ///< where in the window each one is
   std::uint32_t* places;       ///< of a line's copy, at the first element with that line
@@ -52,11 +49,7 @@ struct place_lines {
   std::uint32_t staged;  ///< first place that is this bucket's alone
   ESPALIER_HD void operator()(std::size_t i) const {
     if (!bucket.is_first(i)) return;
-    const leaf_cache::claim c = cache.place_of(bucket.lines[i], now);
-    bucket.places[i] = c.place == leaf_cache::no_place
-                           ? (staged + static_cast<std::uint32_t>(i)) | ordered_bucket::to_fetch
-                       : c.is_empty ? c.place | ordered_bucket::to_fetch
-                                    : c.place;
+    bucket.places[i] = cache.place_or(staged + static_cast<std::uint32_t>(i), bucket.lines[i], now);
   }
 };
 
@@ -75,8 +68,8 @@ struct fetch_lines {
     const std::size_t i = t / pieces, piece = t % pieces;
     if (!bucket.is_first(i)) return;
     const std::uint32_t place = bucket.places[i];
-    if ((place & ordered_bucket::to_fetch) == 0) return;
-    copies[std::size_t{place & ~ordered_bucket::to_fetch} * pieces + piece] =
+    if ((place & leaf_cache::to_fetch) == 0) return;
+    copies[std::size_t{place & ~leaf_cache::to_fetch} * pieces + piece] =
         leaves[std::size_t{bucket.lines[i]} * pieces + piece];
   }
 };
@@ -96,7 +89,7 @@ struct find_in_copies {
   ESPALIER_HD void operator()(std::size_t i) const {
     const std::size_t element = bucket.order[i];
     const Word key = encode_bits(tree.key, load_bits<Word>(tree.key, keys, element));
-    const std::size_t place = bucket.places[bucket.first_with(i)] & ~ordered_bucket::to_fetch;
+    const std::size_t place = bucket.places[bucket.first_with(i)] & ~leaf_cache::to_fetch;
     const std::byte* line = copies + place * view::shape::line_bytes;
     const std::uint64_t lines = (tree.size + per_line - 1) / per_line;
     unsigned at = per_line;
@@ -141,12 +134,13 @@ class device_leaves_on final : public device_leaves {
       : where_(where),
         host_(host),
         tree_(*static_cast<const view*>(tree.view())),
+        lines_((tree_.size + view::shape::keys_per_line - 1) / view::shape::keys_per_line),
         part_(part),
         reading_(where.make_stream()) {
-    const std::uint64_t lines = (tree_.size + view::shape::keys_per_line - 1) / view::shape::keys_per_line;
-    make_readable(where.with_pool(where.host_pool()), lines * line_bytes);
-    const std::uint64_t most = ordered_bucket::to_fetch - 1 - areas * part_;  // numbers of places have 31 bits
-    cache_.places = static_cast<std::uint32_t>(std::min({cache / place_bytes, lines, most}));
+    make_readable(where.with_pool(where.host_pool()), lines_ * line_bytes);
+    const std::uint64_t most = leaf_cache::to_fetch - 1 - areas * part_;  // numbers of places have 31 bits
+    cache_.places = static_cast<std::uint32_t>(std::min({cache / place_bytes, lines_, most}));
+    cache_.holds_all = cache_.places == lines_;
     const stream order = where.default_stream();
     words_ = buffer<std::uint64_t>(where, cache_.places, order);
     cache_.words = words_.data();
@@ -157,7 +151,7 @@ class device_leaves_on final : public device_leaves {
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    std::size_t sum = cache_bytes() + areas * part_ * line_bytes;
+    std::size_t sum = cache_bytes() + areas * part_ * line_bytes + row_line_places_.bytes();
     for (const slot& s : slots_) {
       sum += s.room * window_bytes_per_query({tree_.key, tree_.value, tree_.value_bytes}) + s.row_bytes();
     }
@@ -168,16 +162,16 @@ class device_leaves_on final : public device_leaves {
   void start(unsigned s, const inner_levels& levels, const window& w) override {
     slot& at = slots_[s];
     if (at.room < w.n) at.make_room(where_, w.n, key_bytes(), tree_.value_bytes);
-    if (now_ == leaf_cache::last_bucket) {
-      for (const slot& other : slots_) other.order.synchronize();
-      forget();
-    }
-    const std::uint32_t now = now_++;
+    const std::uint32_t now = next_number();
     at.key_passage.up(host_, at.keys.data(), w.keys, w.n * key_bytes(), w.copies);
     levels.walk(at.keys.data(), nullptr, w.n, at.lines[0].data(), at.order);
+    order_by_line(at, w.n);
+    reading_.wait_for(at.order.mark());
+    const auto part = [n = w.n, this](const turn& t) { return part_of(n, part_, t); };
     read_in_turn(
-        at, w.n, part_, [this, &at, now](const part_of_window& p) { fetch(at, p, now); },
-        [this, &at](const part_of_window& p) { answer(at, p); });
+        at, parts_of(w.n, part_),
+        [&](const turn& t) { next(at, reading_, [this, &at, now, p = part(t)] { fetch(at, p, now); }); },
+        [&](const turn& t) { next(at, at.order, [this, &at, p = part(t)] { answer(at, p); }); });
     at.row_key_passage.down(nullptr, nullptr, 0, w.copies);
     at.found_passage.down(w.found, at.found.data(), w.n, w.copies);
     at.value_passage.down(w.values, at.values.data(), w.n * tree_.value_bytes, w.copies);
@@ -201,15 +195,22 @@ class device_leaves_on final : public device_leaves {
     job.out_keys = rows.keys == nullptr ? nullptr : at.row_keys.data();
     job.out_values = rows.values == nullptr ? nullptr : at.row_values.data();
     job.counts = at.counts.data();
+    order_by_line(at, n);
     const std::uint64_t most = most_lines_of_a_row(job.limit);
-    read_in_turn(
-        at, n, static_cast<std::size_t>(part_ / most),
-        [this, &at, most](const part_of_window& p) { fetch_rows(at, p, most); },
-        [this, &at, most, job](const part_of_window& p) { list(at, p, most, job); });
+    wants_all_lines(n, job.limit) ? list_by_chunk(at, job, n, most) : list_by_line(at, job, n, most);
     at.found_passage.down(rows.counts, at.counts.data(), n * 8, copies);
     at.value_passage.down(rows.values, at.row_values.data(), places * value_bytes, copies);
     at.row_key_passage.down(rows.keys, at.row_keys.data(), places * key_bytes(), copies);
   }
+  /// Half of those that have no place in the cache, or more. (A row of so many lines that they take half of an area
+  /// cannot be listed from a chunk.)
+  [[nodiscard]] bool wants_all_lines(std::size_t n, std::uint64_t limit) const override {
+    const std::uint64_t most = most_lines_of_a_row(limit);
+    const double read =
+        static_cast<double>(n * most) * (1 - static_cast<double>(cache_.places) / static_cast<double>(lines_));
+    return read >= 0.75 * static_cast<double>(lines_) && most <= part_ / 2;
+  }
+  [[nodiscard]] bool holds_all_lines() const override { return cache_.holds_all; }
   [[nodiscard]] bool is_done(unsigned s) const override { return slots_[s].order.is_done(); }
   void finish(unsigned s) override {
     const slot& at = slots_[s];
@@ -257,7 +258,7 @@ class device_leaves_on final : public device_leaves {
       row_places = elements;
     }
     [[nodiscard]] std::size_t row_bytes() const {
-      return hi.bytes() + counts.bytes() + placed.bytes() + row_keys.bytes() + row_values.bytes();
+      return hi.bytes() + counts.bytes() + placed.bytes() + cuts.bytes() + row_keys.bytes() + row_values.bytes();
     }
     stream order;
     passage key_passage, value_passage, found_passage, hi_passage, row_key_passage;
@@ -272,32 +273,39 @@ class device_leaves_on final : public device_leaves {
     std::size_t row_room = 0, row_places = 0;  ///< what follows is for rows
     raw_buffer hi, row_keys, row_values;
     buffer<std::uint64_t> counts, placed;
+    buffer<std::uint32_t> cuts;  ///< where elements of each chunk of lines begin
   };
 
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(tree_.key); }
-  /// Elements [first, first + n) of a window, with memory for copies of lines.
+  /// One of the steps in which a window reads leaves, and memory for copies of lines.
+  struct turn {
+    std::size_t step;
+    unsigned area;
+  };
+  /// fetch(turn) enqueues what reads leaves, use(turn) what makes answers of them.
+  /// All windows read in one stream, one after the other and without a pause: two that read at once would have their
+  /// answers ready at once, too, so that the bus is never busy both ways. What else there is to do they do meanwhile.
+  template <class Fetch, class Use>
+  void read_in_turn(slot& at, std::size_t steps, const Fetch& fetch, const Use& use) {
+    for (std::size_t step = 0; step < steps; ++step) {
+      const turn now{step, area_};
+      stream_mark& used = used_[area_];
+      area_ = (area_ + 1) % areas;
+      reading_.wait_for(used);
+      fetch(now);
+      at.order.wait_for(reading_.mark());
+      use(now);
+      used = at.order.mark();
+    }
+  }
+  /// Elements [first, first + n) of a window.
   struct part_of_window {
     std::size_t first, n;
     unsigned area;
   };
-  /// Elements [0, n) of a window, `step` at a time: fetch(part) reads leaves, use(part) makes answers of them.
-  /// All windows read in one stream, one after the other and without a pause: two that read at once would have their
-  /// answers ready at once, too, so that the bus is never busy both ways. What else there is to do they do meanwhile.
-  template <class Fetch, class Use>
-  void read_in_turn(slot& at, std::size_t n, std::size_t step, const Fetch& fetch, const Use& use) {
-    at.has_failed = false;
-    next(at, at.order, [this, &at, n] { order_by_line(at, n); });
-    reading_.wait_for(at.order.mark());
-    for (std::size_t first = 0; first < n; first += step) {
-      const part_of_window part{first, std::min(step, n - first), area_};
-      stream_mark& used = used_[area_];
-      area_ = (area_ + 1) % areas;
-      reading_.wait_for(used);
-      next(at, reading_, [=] { fetch(part); });
-      at.order.wait_for(reading_.mark());
-      next(at, at.order, [=] { use(part); });
-      used = at.order.mark();
-    }
+  [[nodiscard]] static std::size_t parts_of(std::size_t n, std::size_t size) { return (n + size - 1) / size; }
+  [[nodiscard]] static part_of_window part_of(std::size_t n, std::size_t size, const turn& t) {
+    return {t.step * size, std::min(size, n - t.step * size), t.area};
   }
   /// Nothing, if another step of the window has failed: finish() will tell.
   template <class Step>
@@ -328,11 +336,23 @@ class device_leaves_on final : public device_leaves {
     where_.default_stream().synchronize();
     now_ = leaf_cache::patience;
   }
+  /// Of a window that asks for places.
+  [[nodiscard]] std::uint32_t next_number() {
+    if (now_ == leaf_cache::last_bucket) {
+      for (const slot& other : slots_) other.order.synchronize();
+      forget();
+    }
+    return now_++;
+  }
+  /// The first step of a window.
   void order_by_line(slot& at, std::size_t n) const {
-    Context context(where_, at.order);
-    context.for_each(n, number_elements{at.numbers[0].data()});
-    at.ordered =
-        context.sort_pairs(at.lines[0].data(), at.lines[1].data(), at.numbers[0].data(), at.numbers[1].data(), 4, n);
+    at.has_failed = false;
+    next(at, at.order, [this, &at, n] {
+      Context context(where_, at.order);
+      context.for_each(n, number_elements{at.numbers[0].data()});
+      at.ordered =
+          context.sort_pairs(at.lines[0].data(), at.lines[1].data(), at.numbers[0].data(), at.numbers[1].data(), 4, n);
+    });
   }
 
   // ---- finds ----------------------------------------------------------------------------------------------
@@ -342,7 +362,7 @@ class device_leaves_on final : public device_leaves {
   void fetch(const slot& at, const part_of_window& p, std::uint32_t now) const {
     Context context(where_, reading_);
     const ordered_bucket bucket = bucket_of(at, p);
-    context.for_each(p.n, place_lines{bucket, cache_, now, static_cast<std::uint32_t>(first_place(p))});
+    context.for_each(p.n, place_lines{bucket, cache_, now, static_cast<std::uint32_t>(first_place(p.area))});
     context.for_each(p.n * pieces, fetch_lines<pieces>{bucket, host_lines(), static_cast<line_piece*>(copies_.data())});
   }
   void answer(const slot& at, const part_of_window& p) const {
@@ -358,38 +378,79 @@ class device_leaves_on final : public device_leaves {
     return std::min<std::uint64_t>({(limit + 2 * per_line - 2) / per_line, most_row_lines, part_});
   }
   [[nodiscard]] row_lines lines_of(const slot& at, const part_of_window& p, std::uint64_t most) const {
-    constexpr unsigned per_line = view::shape::keys_per_line;
-    return {at.lines[at.ordered].data() + p.first, at.placed.data() + p.first, most,
-            (tree_.size + per_line - 1) / per_line};
+    return {at.lines[at.ordered].data() + p.first, at.placed.data() + p.first, row_line_places_.data() + p.area * part_,
+            most, lines_};
   }
-  void fetch_rows(const slot& at, const part_of_window& p, std::uint64_t most) const {
+  void list_by_line(slot& at, const rows_job<Word, V>& job, std::size_t n, std::uint64_t most) {
+    if (row_line_places_.size() == 0) row_line_places_ = buffer<std::uint32_t>(where_, areas * part_, reading_);
+    const std::uint32_t now = next_number();
+    reading_.wait_for(at.order.mark());
+    const auto size = static_cast<std::size_t>(part_ / most);
+    const auto part = [=](const turn& t) { return part_of(n, size, t); };
+    read_in_turn(
+        at, parts_of(n, size),
+        [&](const turn& t) { next(at, reading_, [=, this, &at, p = part(t)] { fetch_rows(at, p, most, now); }); },
+        [&](const turn& t) { next(at, at.order, [=, this, &at, p = part(t)] { list(at, p, most, job); }); });
+  }
+  void fetch_rows(const slot& at, const part_of_window& p, std::uint64_t most, std::uint32_t now) const {
     Context context(where_, reading_);
     const row_lines of = lines_of(at, p, most);
     std::uint64_t* const placed = at.placed.data() + p.first;
     context.for_each(p.n, count_row_lines{of, placed});
     context.exclusive_scan(placed, placed, p.n);
+    context.for_each(p.n * most, place_row_lines{of, cache_, now, static_cast<std::uint32_t>(first_place(p.area))});
     context.for_each(p.n * most * pieces,
-                     fetch_row_lines<line_piece, pieces>{of, host_lines(), reinterpret_cast<line_piece*>(copies(p))});
+                     fetch_row_lines<line_piece, pieces>{of, host_lines(), static_cast<line_piece*>(copies_.data())});
   }
   void list(const slot& at, const part_of_window& p, std::uint64_t most, const rows_job<Word, V>& job) const {
     Context context(where_, at.order);
-    context.for_each(
-        p.n, list_rows<Word, V>{job, lines_of(at, p, most), at.numbers[at.ordered].data() + p.first, copies(p)});
+    context.for_each(p.n,
+                     list_rows<Word, V, row_lines>{job, lines_of(at, p, most), at.numbers[at.ordered].data() + p.first,
+                                                   static_cast<const std::byte*>(copies_.data())});
+  }
+
+  // ---- rows of a window that wants most lines ---------------------------------------------------------------
+  void list_by_chunk(slot& at, const rows_job<Word, V>& job, std::size_t n, std::uint64_t most) {
+    const std::uint64_t chunk = part_ - (most - 1);
+    const auto chunks = static_cast<std::size_t>((lines_ + chunk - 1) / chunk);
+    if (at.cuts.size() < chunks + 1) at.cuts = buffer<std::uint32_t>(where_, chunks + 1, at.order);
+    next(at, at.order, [this, &at, n, chunk, chunks] {
+      Context context(where_, at.order);
+      context.for_each(chunks + 1, cut_into_chunks{at.lines[at.ordered].data(), n, chunk, at.cuts.data()});
+    });
+    read_in_turn(
+        at, chunks,
+        [&](const turn& t) {
+          const std::uint64_t begin = t.step * chunk, end = std::min(begin + part_, lines_);
+          where_.copy(copies(t.area), tree_.lines + begin * line_bytes, (end - begin) * line_bytes, reading_);
+        },
+        [&](const turn& t) {
+          next(at, at.order, [this, &at, job, n, t, chunk, most] {
+            Context context(where_, at.order);
+            const line_chunk of{at.lines[at.ordered].data(), t.step * chunk, most, lines_};
+            const std::size_t steps = std::min(n, std::size_t{1} << 18);
+            context.for_each(
+                steps, list_chunk<Word, V>{
+                           {job, of, at.numbers[at.ordered].data(), copies(t.area)}, at.cuts.data() + t.step, steps});
+          });
+        });
   }
 
   /// Of the area's copies, behind those of the cache.
-  [[nodiscard]] std::size_t first_place(const part_of_window& p) const { return cache_.places + p.area * part_; }
-  [[nodiscard]] std::byte* copies(const part_of_window& p) const {
-    return static_cast<std::byte*>(copies_.data()) + first_place(p) * line_bytes;
+  [[nodiscard]] std::size_t first_place(unsigned area) const { return cache_.places + area * part_; }
+  [[nodiscard]] std::byte* copies(unsigned area) const {
+    return static_cast<std::byte*>(copies_.data()) + first_place(area) * line_bytes;
   }
   [[nodiscard]] const line_piece* host_lines() const { return reinterpret_cast<const line_piece*>(tree_.lines); }
 
   device where_;
   cpu_backend host_;
   view tree_;
-  std::size_t part_;  ///< elements of a window whose lines are fetched together
+  std::uint64_t lines_;  ///< of the tree
+  std::size_t part_;     ///< elements of a window whose lines are fetched together
   std::shared_ptr<const void> mapped_;
   raw_buffer small_;
+  buffer<std::uint32_t> row_line_places_;  ///< of each line of a part of rows; for each area
   leaf_cache cache_;
   std::uint32_t now_ = 0;
   stream reading_;           ///< the one that reads leaves

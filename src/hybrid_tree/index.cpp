@@ -18,10 +18,10 @@
 #include "hybrid_tree/device_leaves.hpp"
 #include "hybrid_tree/host_side.hpp"
 #include "hybrid_tree/inner_levels.hpp"
-#include "hybrid_tree/lanes.hpp"
 #include "hybrid_tree/pages.hpp"
 #include "hybrid_tree/pipeline.hpp"
 #include "hybrid_tree/placement_choice.hpp"
+#include "hybrid_tree/windows.hpp"
 
 namespace espalier {
 
@@ -165,11 +165,11 @@ class hybrid_tree_index final : public hybrid_index {
                           }),
                           timed([&] { finish_bucket(b, question, sample, 0); })};
     });
-    // Twice each, since memory is touched for the first time.
+    // Three times each: memory is touched for the first time, and the two that work side by side find their shares.
     choice_ = placement_choice(placements());
     for (const hybrid_placement p : placements()) {
       double seconds = 0;
-      for (unsigned turn = 0; turn < 2; ++turn) seconds = seconds_of(p, question, {});
+      for (unsigned turn = 0; turn < 3; ++turn) seconds = seconds_of(p, question, {});
       if (levels_ == nullptr) return;  // the device failed, and reason_ says so
       choice_.set(p, all, seconds);
     }
@@ -211,10 +211,14 @@ class hybrid_tree_index final : public hybrid_index {
             hybrid_placement::host_alone};
   }
   void tell_choice() const {
-    const std::string rows = row_choice_.text();
-    reason_ = "measured: " + choice_.text() + (rows.empty() ? "" : "; rows of ranges: " + rows) + "; inner levels on " +
-              where_.name() + ", shared out as " + std::to_string(balance_.levels) + " levels for " +
-              std::to_string(balance_.share) + " of a bucket.";
+    const auto rates = [this](const placement_choice& choice, const lane_share& share) {
+      const bool has_both = side_->lines() != nullptr;
+      return choice.text() + (has_both ? " (of both, " + std::to_string(share.of(100)) + " % by the device)" : "");
+    };
+    reason_ = "measured: " + rates(choice_, share_) +
+              (row_choice_.text().empty() ? "" : "; rows of ranges: " + rates(row_choice_, row_share_)) +
+              "; inner levels on " + where_.name() + ", shared out as " + std::to_string(balance_.levels) +
+              " levels for " + std::to_string(balance_.share) + " of a bucket.";
   }
 
   /// A new copy of the inner levels for the device; without one the host works alone.
@@ -224,6 +228,7 @@ class hybrid_tree_index final : public hybrid_index {
     has_no_leaves_ = false;
     is_tuned_ = false;
     choice_ = row_choice_ = placement_choice(placements());
+    share_ = row_share_ = {};
     balance_ = {};
     const any_upper_image image = side_->upper();
     const std::size_t bytes = bytes_of_upper(image), buckets = bucket_walker::bytes(key_bytes(), options_.bucket);
@@ -281,8 +286,9 @@ class hybrid_tree_index final : public hybrid_index {
     std::function<void(const query_span&)> here;                              ///< the host, all levels
     std::function<void(const std::uint32_t* lines, const query_span&)> from;  ///< the host, from lines on
     std::function<void(unsigned slot, const query_span&)> start;              ///< the device, with leaves
-    std::function<std::size_t()> window;                                      ///< queries that it takes at most
+    std::function<window_sizes()> window;                                     ///< queries that it takes together
     placement_choice* choice;  ///< a row costs more than a find: each has its own
+    lane_share* share;
   };
   [[nodiscard]] call finding(const void* keys, std::size_t n, void* values, std::uint8_t* found,
                              host_copies copies) const {
@@ -303,8 +309,9 @@ class hybrid_tree_index final : public hybrid_index {
         [=, this](unsigned slot, const query_span& s) {
           leaves_->start(slot, *levels_, {at(keys, s.first), s.size(), value_at(s.first), found_at(s.first), copies});
         },
-        [this] { return window_; },
-        &choice_};
+        [n, this] { return windows_of(n, window_, n / 2); },
+        &choice_,
+        &share_};
   }
   [[nodiscard]] call listing(const row_question& rows, std::size_t n, host_copies copies) const {
     return {rows.lo,
@@ -320,8 +327,19 @@ class hybrid_tree_index final : public hybrid_index {
             [=, this](unsigned slot, const query_span& s) {
               leaves_->start_rows(slot, *levels_, rows.from(s.first, elements_), s.size(), copies);
             },
-            [=, this] { return std::min(window_, spare_ / row_window_bytes(elements_, rows.options.limit)); },
-            &row_choice_};
+            [=, this] {
+              const std::uint64_t limit = rows.options.limit;
+              return windows_of(n, std::min(window_, spare_ / row_window_bytes(elements_, limit)),
+                                leaves_->wants_all_lines(n / 2, limit) ? n / 2 : n / 4);
+            },
+            &row_choice_,
+            &row_share_};
+  }
+  /// Where lines come over the bus, a large window has more of them in common: `alone`, if it answers everything. Where
+  /// the device has them all, answers should begin to travel soon.
+  [[nodiscard]] window_sizes windows_of(std::size_t n, std::size_t room, std::size_t alone) const {
+    const std::size_t some = std::max<std::size_t>(n / 8, 1);
+    return leaves_->holds_all_lines() ? window_sizes{std::min(room, some), some} : window_sizes{room, alone};
   }
   void ask(const call& c, const hybrid_query& how) const {
     if (c.n == 0) return;
@@ -408,7 +426,7 @@ class hybrid_tree_index final : public hybrid_index {
   /// What is left to the host.
   [[nodiscard]] std::vector<query_span> with_device(hybrid_placement p, const call& c, const hybrid_query& how) const {
     if (levels_ == nullptr || p == hybrid_placement::host_alone) return {{0, c.n}};
-    const bool lanes = needs_leaves(p) && leaves() != nullptr && c.window() != 0;
+    const bool lanes = needs_leaves(p) && leaves() != nullptr && c.window().most != 0;
     std::vector<query_span> rest;
     try {
       lanes ? in_lanes(p, c, how, rest) : shared(c, how, rest);
@@ -440,24 +458,26 @@ class hybrid_tree_index final : public hybrid_index {
   }
   void in_lanes(hybrid_placement p, const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
     const load_balance b = how.balance.value_or(balance_);
-    const std::size_t window = c.window(), bucket = bucket_of(c.n);
+    const std::size_t bucket = bucket_of(c.n);
+    constexpr std::size_t one = 1;
     const unsigned ahead = buckets_ahead(how.buckets);
-    lane with_leaves(
-        std::min(1 + ahead, device_leaves::slots), [&](std::size_t left) { return window_of(p, window, c.n, left); },
-        c.start);
-    lane without(
+    const unsigned slots = std::min(1 + ahead, device_leaves::slots);
+    const window_plan plan = p == hybrid_placement::both
+                                 ? windows_beside_host(*c.share, c.n, c.window(), std::max(bucket / 4, one), slots)
+                                 : windows_alone(c.window(), bucket, slots);
+    lane windows(plan.slots, plan.size, c.start);
+    lane buckets(
         p == hybrid_placement::both ? std::max(1u, ahead) : 0, [&](std::size_t) { return bucket; },
         [&](unsigned slot, const query_span& s) { begin_bucket(b, c, s, slot, how.copies); });
-    run_lanes(
-        c.n, with_leaves, without, [&](unsigned slot) { return leaves_->is_done(slot); },
-        [&](unsigned slot, const query_span&) { leaves_->finish(slot); },
-        [&](unsigned slot, const query_span& s) { finish_bucket(b, c, s, slot); }, rest);
-  }
-  /// Of n queries, `left` are not taken yet. The host must find some to do beside the device, so that the first windows
-  /// together are less than half of them, and at the end both should be ready at about the same time.
-  [[nodiscard]] std::size_t window_of(hybrid_placement p, std::size_t most, std::size_t n, std::size_t left) const {
-    const std::size_t wanted = p == hybrid_placement::both ? left / (2 * device_leaves::slots) : n / 4;
-    return std::clamp(wanted, std::min(options_.bucket, most), most);
+    const lanes_work work =
+        run_lanes(c.n, windows,
+                  lane_end{[&](unsigned slot) { return leaves_->is_done(slot); },
+                           [&](unsigned slot, const query_span&) { leaves_->finish(slot); }},
+                  buckets,
+                  lane_end{[&](unsigned slot) { return walker_->is_done(slot); },
+                           [&](unsigned slot, const query_span& s) { finish_bucket(b, c, s, slot); }},
+                  ahead == 0 ? 0 : std::max(bucket / 8, one), c.here, rest);
+    c.share->note(work);
   }
   /// It reads and writes the caller's memory.
   void let_device_end() const noexcept {
@@ -483,6 +503,7 @@ class hybrid_tree_index final : public hybrid_index {
   mutable std::size_t spare_ = 0;       ///< of the device's memory beside leaves_ and its windows
   mutable load_balance balance_;
   mutable placement_choice choice_, row_choice_;
+  mutable lane_share share_, row_share_;
   bool is_tuned_ = false;
   mutable std::string reason_;
   hybrid_update update_;

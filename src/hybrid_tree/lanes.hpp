@@ -1,11 +1,11 @@
 // lanes.hpp - two lanes of buckets side by side: one that the device answers alone, one that the host finishes.
 //
-// Nobody decides beforehand who gets how much: a lane that has room takes the next queries, so each does what it can.
-// While the host is in leaves, the device lane works; between two buckets of its own the host looks whether that lane
-// has finished one.
+// A lane that has room takes the next queries, so each does what it can, whatever was expected of it. While the host is
+// in leaves, the device lane works; between two buckets of its own the host looks whether that lane has finished one.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -23,13 +23,14 @@ struct query_span {
 template <class Start>
 class lane {
  public:
-  /// start(slot, span) for each bucket of up to size(queries that are left) queries, which is not 0.
+  /// start(slot, span) for each bucket of up to size(queries that are left) queries; 0: it takes no more.
   lane(unsigned slots, std::function<std::size_t(std::size_t)> size, Start start)
       : slots_(slots), size_(std::move(size)), start_(std::move(start)) {}
 
   void take(std::size_t& next, std::size_t n) {
     while (ways_.size() < slots_ && next < n) {
       const query_span span{next, std::min(n, next + size_(n - next))};
+      if (span.size() == 0) return;
       const unsigned slot = next_slot_++ % slots_;
       ways_.push_back({slot, span});  // before it starts: if that fails, it is unfinished
       next = span.last;
@@ -38,10 +39,13 @@ class lane {
   }
   [[nodiscard]] bool empty() const { return ways_.empty(); }
   [[nodiscard]] unsigned slot() const { return ways_.front().slot; }
+  /// How many queries that were.
   template <class Finish>
-  void finish(const Finish& finish) {
-    finish(ways_.front().slot, ways_.front().span);
+  std::size_t finish(const Finish& finish) {
+    const query_span span = ways_.front().span;
+    finish(ways_.front().slot, span);
     ways_.pop_front();
+    return span.size();
   }
   void list_unfinished(std::vector<query_span>& out) const {
     for (const way& w : ways_) out.push_back(w.span);
@@ -59,26 +63,56 @@ class lane {
   std::deque<way> ways_;
 };
 
-/// All n queries by two lanes (the second may have no slots). is_done(slot) of the first one, and how each finishes a
-/// bucket. If something throws, `unfinished` lists what is not answered.
-template <class First, class Second, class IsDone, class FinishFirst, class FinishSecond>
-void run_lanes(std::size_t n, First& first, Second& second, const IsDone& is_done, const FinishFirst& finish_first,
-               const FinishSecond& finish_second, std::vector<query_span>& unfinished) {
+/// How run_lanes learns of a lane's buckets.
+template <class IsDone, class Finish>
+struct lane_end {
+  IsDone is_done;  ///< (slot)
+  Finish finish;   ///< (slot, span); waits if need be
+};
+template <class IsDone, class Finish>
+lane_end(IsDone, Finish) -> lane_end<IsDone, Finish>;
+
+/// Queries that somebody answered, and the seconds until the last of them was.
+struct lane_work {
+  std::size_t queries = 0;
+  double seconds = 0;
+};
+struct lanes_work {
+  lane_work device, host;
+};
+
+/// All n queries by the device's lane and the host's (which may have no slots). While neither has a bucket ready, the
+/// host does not wait, but answers `slice` queries by itself: alone(span). (0: it waits.) If something throws,
+/// `unfinished` lists what is not answered.
+template <class Device, class DeviceEnd, class Host, class HostEnd, class Alone>
+lanes_work run_lanes(std::size_t n, Device& device, const DeviceEnd& device_end, Host& host, const HostEnd& host_end,
+                     std::size_t slice, const Alone& alone, std::vector<query_span>& unfinished) {
+  const auto begin = std::chrono::steady_clock::now();
+  lanes_work work;
+  const auto note = [begin](lane_work& who, std::size_t queries) {
+    who.queries += queries;
+    who.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
   std::size_t next = 0;
   try {
     for (;;) {
-      first.take(next, n);
-      second.take(next, n);
-      if (first.empty() && second.empty()) return;
-      if (!first.empty() && (second.empty() || is_done(first.slot()))) {
-        first.finish(finish_first);
+      host.take(next, n);  // first: the device's buckets are large, and what is small would wait behind them on the bus
+      device.take(next, n);
+      if (device.empty() && host.empty()) return work;
+      if (!device.empty() && (host.empty() || device_end.is_done(device.slot()))) {
+        note(work.device, device.finish(device_end.finish));
+      } else if (slice == 0 || next == n || host_end.is_done(host.slot())) {
+        note(work.host, host.finish(host_end.finish));
       } else {
-        second.finish(finish_second);
+        const query_span span{next, std::min(n, next + slice)};
+        alone(span);
+        next = span.last;
+        note(work.host, span.size());
       }
     }
   } catch (...) {
-    first.list_unfinished(unfinished);
-    second.list_unfinished(unfinished);
+    device.list_unfinished(unfinished);
+    host.list_unfinished(unfinished);
     if (next < n) unfinished.push_back({next, n});
     throw;
   }

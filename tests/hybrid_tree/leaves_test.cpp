@@ -1,12 +1,10 @@
-// leaves_test.cpp - leaves that the device reads itself: its cache, the two lanes, and answers of many buckets.
+// leaves_test.cpp - leaves that the device reads itself: its cache, and answers of many buckets.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
 
 #include "espalier/hybrid_tree/hybrid_tree.hpp"
-#include "hybrid_tree/lanes.hpp"
 #include "hybrid_tree/leaf_cache.hpp"
 #include "support/families.hpp"
 #include "support/hybrid_layouts.hpp"
@@ -17,7 +15,6 @@ namespace espalier::test {
 namespace {
 
 using detail::leaf_cache;
-using detail::query_span;
 
 // ---- the cache --------------------------------------------------------------------------------------------------
 /// One place, so that all lines want it.
@@ -48,77 +45,26 @@ TEST_F(LeafCache, APlaceThatMayBeInUseIsNotGivenAway) {
   EXPECT_TRUE(given.place == 0 && given.is_empty);
   EXPECT_EQ(cache.place_of(7, used + leaf_cache::patience).place, leaf_cache::no_place) << "its copy is gone";
 }
+TEST_F(LeafCache, EachLineHasItsOwnPlaceIfThereAreSoMany) {
+  std::vector<std::uint64_t> words(1000);
+  const leaf_cache all{words.data(), 1000, true};
+  for (const bool is_empty : {true, false}) {
+    for (std::uint32_t line = 0; line < 1000; ++line) {
+      const auto c = all.place_of(line, start);
+      ASSERT_TRUE(c.place == line && c.is_empty == is_empty);
+    }
+  }
+}
+TEST_F(LeafCache, WhoHasNoPlaceStagesACopy) {
+  EXPECT_EQ(cache.place_or(50, 7, start), 0 | leaf_cache::to_fetch);
+  EXPECT_EQ(cache.place_or(50, 7, start), 0u);
+  EXPECT_EQ(cache.place_or(50, 8, start), 50 | leaf_cache::to_fetch);
+}
 TEST_F(LeafCache, LinesAreSpreadOverAllPlaces) {
   std::vector<std::uint64_t> words(1000);
   const leaf_cache many{words.data(), 1000};
   for (std::uint32_t line = 0; line < 20000; ++line) (void)many.place_of(line, start);
   EXPECT_EQ(std::count(words.begin(), words.end(), 0u), 0);
-}
-
-// ---- lanes ------------------------------------------------------------------------------------------------------
-/// Which lane answered each of n queries; the first lane is done every `turn`th time that it is asked.
-std::string answered_by(std::size_t n, unsigned second_slots, unsigned turn, std::size_t fail_at,
-                        std::vector<query_span>& rest) {
-  std::string who(n, '.');
-  std::vector<bool> busy(5);
-  unsigned asked = 0;
-  std::size_t finished = 0;
-  const auto start = [&busy](unsigned base) {
-    return [&busy, base](unsigned slot, const query_span&) {
-      EXPECT_FALSE(busy[base + slot]) << "two buckets in one slot";
-      busy[base + slot] = true;
-    };
-  };
-  const auto finish = [&](unsigned base, char name) {
-    return [&, base, name](unsigned slot, const query_span& s) {
-      if (finished++ == fail_at) throw std::runtime_error("lost");
-      busy[base + slot] = false;
-      for (std::size_t i = s.first; i < s.last; ++i) {
-        EXPECT_EQ(who[i], '.');
-        who[i] = name;
-      }
-    };
-  };
-  detail::lane first(
-      2, [](std::size_t) { return 50; }, start(0));
-  detail::lane second(
-      second_slots, [](std::size_t) { return 7; }, start(2));
-  detail::run_lanes(
-      n, first, second, [&](unsigned) { return ++asked % turn == 0; }, finish(0, 'd'), finish(2, 'h'), rest);
-  return who;
-}
-
-TEST(HybridLanes, EveryQueryIsAnsweredOnceByOneOfThem) {
-  for (const std::size_t n : {0u, 1u, 49u, 100u, 101u, 1000u}) {
-    for (const unsigned turn : {1u, 3u, 1000u}) {
-      for (const unsigned second : {0u, 2u}) {
-        std::vector<query_span> rest;
-        const std::string who = answered_by(n, second, turn, ~std::size_t{0}, rest);
-        EXPECT_EQ(who.find('.'), std::string::npos) << n;
-        EXPECT_TRUE(rest.empty());
-        if (second == 0) {
-          EXPECT_EQ(who, std::string(n, 'd'));
-        }
-        if (second != 0 && n == 1000) {
-          EXPECT_NE(who.find('h'), std::string::npos);
-          EXPECT_NE(who.find('d'), std::string::npos);
-        }
-      }
-    }
-  }
-}
-TEST(HybridLanes, AnErrorTellsWhatIsUnfinished) {
-  for (std::size_t fail = 0; fail < 20; ++fail) {
-    std::vector<query_span> rest;
-    EXPECT_THROW((void)answered_by(1000, 2, 3, fail, rest), std::runtime_error);
-    std::vector<unsigned> covered(1000);
-    for (const query_span& s : rest) {
-      for (std::size_t i = s.first; i < s.last; ++i) ++covered[i];
-    }
-    EXPECT_EQ(std::count_if(covered.begin(), covered.end(), [](unsigned c) { return c > 1; }), 0);
-    EXPECT_GE(std::count(covered.begin(), covered.end(), 1u), 50);
-    EXPECT_EQ(covered.back(), 1u) << "what never started is unfinished, too";
-  }
 }
 
 // ---- the tree ---------------------------------------------------------------------------------------------------

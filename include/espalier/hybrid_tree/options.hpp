@@ -68,7 +68,7 @@ struct hybrid_options {
   std::size_t bucket = 1 << 21;  ///< queries that travel together, at most
   /// Queries at most that a device orders by leaf before it reads leaves itself; less where there is less room. The
   /// more of them, the nearer to each other are the leaves, and the more queries share one.
-  std::size_t window = 1 << 24;
+  std::size_t window = 1 << 26;
   /// Bytes that the tree may take of the device's memory. What does not fit is walked by the CPU.
   std::size_t device_memory = std::numeric_limits<std::size_t>::max();
   /// Of these, bytes for copies of leaves that are often asked for; less where there is less room. By default a
