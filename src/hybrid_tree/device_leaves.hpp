@@ -46,8 +46,8 @@ class device_leaves {
                           host_copies copies) = 0;
   /// Would a window of n rows want most lines? Then it has them copied, and larger windows share them.
   [[nodiscard]] virtual bool wants_all_lines(std::size_t n, std::uint64_t limit) const = 0;
-  /// The cache has a place for every line.
-  [[nodiscard]] virtual bool holds_all_lines() const = 0;
+  /// Of all lines, those that the cache has places for: 0 to 1.
+  [[nodiscard]] virtual double cached_part() const = 0;
   [[nodiscard]] virtual bool is_done(unsigned slot) const = 0;
   /// Waits. Throws what the device met.
   virtual void finish(unsigned slot) = 0;

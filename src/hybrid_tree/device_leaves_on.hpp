@@ -206,11 +206,12 @@ class device_leaves_on final : public device_leaves {
   /// cannot be listed from a chunk.)
   [[nodiscard]] bool wants_all_lines(std::size_t n, std::uint64_t limit) const override {
     const std::uint64_t most = most_lines_of_a_row(limit);
-    const double read =
-        static_cast<double>(n * most) * (1 - static_cast<double>(cache_.places) / static_cast<double>(lines_));
+    const double read = static_cast<double>(n * most) * (1 - cached_part());
     return read >= 0.75 * static_cast<double>(lines_) && most <= part_ / 2;
   }
-  [[nodiscard]] bool holds_all_lines() const override { return cache_.holds_all; }
+  [[nodiscard]] double cached_part() const override {
+    return cache_.holds_all ? 1 : static_cast<double>(cache_.places) / static_cast<double>(lines_);
+  }
   [[nodiscard]] bool is_done(unsigned s) const override { return slots_[s].order.is_done(); }
   void finish(unsigned s) override {
     const slot& at = slots_[s];

@@ -51,6 +51,9 @@ std::string to_string(host_copies c) { return c == host_copies::automatic ? "aut
 namespace detail {
 namespace {
 
+/// What the device does of a call beside the host until it is known: as on an H200 beside 16 cores.
+constexpr double finds_by_device = 0.45, rows_by_device = 0.6;
+
 class hybrid_tree_index final : public hybrid_index {
  public:
   hybrid_tree_index(const device& where, element_type elements, const hybrid_options& options, const void* keys,
@@ -228,7 +231,8 @@ class hybrid_tree_index final : public hybrid_index {
     has_no_leaves_ = false;
     is_tuned_ = false;
     choice_ = row_choice_ = placement_choice(placements());
-    share_ = row_share_ = {};
+    share_ = lane_share(finds_by_device);
+    row_share_ = lane_share(rows_by_device);
     balance_ = {};
     const any_upper_image image = side_->upper();
     const std::size_t bytes = bytes_of_upper(image), buckets = bucket_walker::bytes(key_bytes(), options_.bucket);
@@ -283,6 +287,7 @@ class hybrid_tree_index final : public hybrid_index {
   struct call {
     const void* keys;
     std::size_t n;
+    std::size_t bucket;
     std::function<void(const query_span&)> here;                              ///< the host, all levels
     std::function<void(const std::uint32_t* lines, const query_span&)> from;  ///< the host, from lines on
     std::function<void(unsigned slot, const query_span&)> start;              ///< the device, with leaves
@@ -300,6 +305,7 @@ class hybrid_tree_index final : public hybrid_index {
     return {
         keys,
         n,
+        bucket_of(n),
         [=, this](const query_span& s) {
           side_->find(at(keys, s.first), s.size(), value_at(s.first), found_at(s.first));
         },
@@ -314,8 +320,11 @@ class hybrid_tree_index final : public hybrid_index {
         &share_};
   }
   [[nodiscard]] call listing(const row_question& rows, std::size_t n, host_copies copies) const {
+    // So that a bucket takes about as long as one of finds.
+    const std::uint64_t finds = 1 + std::min<std::uint64_t>(rows.options.limit / 8, 15);
     return {rows.lo,
             n,
+            std::max<std::size_t>(bucket_of(n) / finds, 1),
             [=, this](const query_span& s) {
               const row_question r = rows.from(s.first, elements_);
               side_->rows(r.lo, r.hi, s.size(), r.options, r.keys, r.values, r.counts);
@@ -336,10 +345,13 @@ class hybrid_tree_index final : public hybrid_index {
             &row_share_};
   }
   /// Where lines come over the bus, a large window has more of them in common: `alone`, if it answers everything. Where
-  /// the device has them all, answers should begin to travel soon.
+  /// the device has them, or many, answers should begin to travel soon.
   [[nodiscard]] window_sizes windows_of(std::size_t n, std::size_t room, std::size_t alone) const {
+    const double cached = leaves_->cached_part();
+    if (cached < 0.125) return {room, alone};
+    if (cached < 1) return {room, n / 4};
     const std::size_t some = std::max<std::size_t>(n / 8, 1);
-    return leaves_->holds_all_lines() ? window_sizes{std::min(room, some), some} : window_sizes{room, alone};
+    return {std::min(room, some), some};
   }
   void ask(const call& c, const hybrid_query& how) const {
     if (c.n == 0) return;
@@ -349,7 +361,7 @@ class hybrid_tree_index final : public hybrid_index {
       const std::lock_guard device_lock(device_);  // the slots serve one call at a time
       if (how.placement != hybrid_placement::automatic) {
         rest = with_device(how.placement, c, how);
-      } else if (c.n < 4 * bucket_of(c.n) || !has_choice()) {
+      } else if (c.n < 4 * c.bucket || !has_choice()) {
         rest.push_back({0, c.n});
       } else {
         return ask_cheapest(c, how);
@@ -439,7 +451,7 @@ class hybrid_tree_index final : public hybrid_index {
     return rest;
   }
   void shared(const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
-    const std::size_t bucket = bucket_of(c.n), buckets = (c.n + bucket - 1) / bucket;
+    const std::size_t bucket = c.bucket, buckets = (c.n + bucket - 1) / bucket;
     const auto span = [&](std::size_t i) { return query_span{i * bucket, std::min(c.n, (i + 1) * bucket)}; };
     const load_balance b = how.balance.value_or(balance_);
     std::size_t finished = 0;
@@ -458,7 +470,7 @@ class hybrid_tree_index final : public hybrid_index {
   }
   void in_lanes(hybrid_placement p, const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
     const load_balance b = how.balance.value_or(balance_);
-    const std::size_t bucket = bucket_of(c.n);
+    const std::size_t bucket = c.bucket;
     constexpr std::size_t one = 1;
     const unsigned ahead = buckets_ahead(how.buckets);
     const unsigned slots = std::min(1 + ahead, device_leaves::slots);
@@ -503,7 +515,7 @@ class hybrid_tree_index final : public hybrid_index {
   mutable std::size_t spare_ = 0;       ///< of the device's memory beside leaves_ and its windows
   mutable load_balance balance_;
   mutable placement_choice choice_, row_choice_;
-  mutable lane_share share_, row_share_;
+  mutable lane_share share_{finds_by_device}, row_share_{rows_by_device};
   bool is_tuned_ = false;
   mutable std::string reason_;
   hybrid_update update_;

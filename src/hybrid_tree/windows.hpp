@@ -13,6 +13,8 @@ namespace espalier::detail {
 /// them was in calls before.
 class lane_share {
  public:
+  /// Until something is known.
+  explicit lane_share(double share) : share_(share) {}
   [[nodiscard]] std::size_t of(std::size_t n) const {
     return static_cast<std::size_t>(share_ * static_cast<double>(n));
   }
@@ -20,12 +22,12 @@ class lane_share {
     if (w.device.queries == 0 || w.host.queries == 0) return;
     const double device = static_cast<double>(w.device.queries) / w.device.seconds;
     const double host = static_cast<double>(w.host.queries) / w.host.seconds;
-    // Half of the way, since rates depend on the share: in a larger window more queries have leaves in common.
-    share_ = std::clamp((share_ + device / (device + host)) / 2, 0.05, 0.95);
+    // Most of the way, since a call may have been disturbed.
+    share_ = std::clamp((share_ + 3 * device / (device + host)) / 4, 0.05, 0.95);
   }
 
  private:
-  double share_ = 0.45;
+  double share_;
 };
 
 struct window_sizes {

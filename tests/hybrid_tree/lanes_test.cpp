@@ -91,7 +91,7 @@ TEST(HybridLanes, AnErrorTellsWhatIsUnfinished) {
 
 // ---- windows ----------------------------------------------------------------------------------------------------
 TEST(HybridWindows, TheShareIsWhatBothDoInTheSameTime) {
-  detail::lane_share share;
+  detail::lane_share share(0.4);
   for (unsigned call = 0; call < 20; ++call) {  // 3 of the device's while the host has 1
     const std::size_t taken = share.of(1000);
     share.note({{taken, static_cast<double>(taken) / 3}, {1000 - taken, static_cast<double>(1000 - taken)}});
@@ -103,7 +103,7 @@ TEST(HybridWindows, TheShareIsWhatBothDoInTheSameTime) {
   EXPECT_GE(share.of(1000), 1u) << "a slow device is tried again";
 }
 TEST(HybridWindows, OneIsTheWholeShareIfThereIsRoom) {
-  const detail::lane_share share;
+  const detail::lane_share share(0.4);
   const detail::window_plan plan = detail::windows_beside_host(share, 1000, {1000, 500}, 10, 3);
   EXPECT_EQ(plan.slots, 1u);
   EXPECT_EQ(plan.size(900), share.of(1000)) << "what the host took first is of its share";
@@ -111,7 +111,7 @@ TEST(HybridWindows, OneIsTheWholeShareIfThereIsRoom) {
   EXPECT_EQ(plan.size(15), 0u) << "too small";
 }
 TEST(HybridWindows, SeveralOverlapWhereThereIsLessRoom) {
-  const detail::lane_share share;
+  const detail::lane_share share(0.4);
   const detail::window_plan plan = detail::windows_beside_host(share, 10000, {1000, 500}, 10, 3);
   EXPECT_EQ(plan.slots, 3u);
   EXPECT_EQ(plan.size(9000), 1000u);
