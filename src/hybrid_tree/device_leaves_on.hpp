@@ -14,6 +14,8 @@
 #include "hybrid_tree/device_leaves.hpp"
 #include "hybrid_tree/device_rows_on.hpp"
 #include "hybrid_tree/slots.hpp"
+#include "hybrid_tree/whole_leaves_on.hpp"
+#include "hybrid_tree/window_slot.hpp"
 
 namespace espalier::detail {
 
@@ -140,7 +142,6 @@ class device_leaves_on final : public device_leaves {
     make_readable(where.with_pool(where.host_pool()), lines_ * line_bytes);
     const std::uint64_t most = leaf_cache::to_fetch - 1 - areas * part_;  // numbers of places have 31 bits
     cache_.places = static_cast<std::uint32_t>(std::min({cache / place_bytes, lines_, most}));
-    cache_.holds_all = cache_.places == lines_;
     const stream order = where.default_stream();
     words_ = buffer<std::uint64_t>(where, cache_.places, order);
     cache_.words = words_.data();
@@ -152,18 +153,16 @@ class device_leaves_on final : public device_leaves {
 
   [[nodiscard]] std::size_t bytes() const override {
     std::size_t sum = cache_bytes() + areas * part_ * line_bytes + row_line_places_.bytes();
-    for (const slot& s : slots_) {
-      sum += s.room * window_bytes_per_query({tree_.key, tree_.value, tree_.value_bytes}) + s.row_bytes();
-    }
+    for (const slot& s : slots_) sum += s.bytes();
     return sum;
   }
   [[nodiscard]] std::size_t cache_bytes() const override { return cache_.places * place_bytes; }
 
   void start(unsigned s, const inner_levels& levels, const window& w) override {
     slot& at = slots_[s];
-    if (at.room < w.n) at.make_room(where_, w.n, key_bytes(), tree_.value_bytes);
+    at.make_room(where_, elements(), w.n);
     const std::uint32_t now = next_number();
-    at.key_passage.up(host_, at.keys.data(), w.keys, w.n * key_bytes(), w.copies);
+    at.send(host_, elements(), w);
     levels.walk(at.keys.data(), nullptr, w.n, at.lines[0].data(), at.order);
     order_by_line(at, w.n);
     reading_.wait_for(at.order.mark());
@@ -172,35 +171,20 @@ class device_leaves_on final : public device_leaves {
         at, parts_of(w.n, part_),
         [&](const turn& t) { next(at, reading_, [this, &at, now, p = part(t)] { fetch(at, p, now); }); },
         [&](const turn& t) { next(at, at.order, [this, &at, p = part(t)] { answer(at, p); }); });
-    at.row_key_passage.down(nullptr, nullptr, 0, w.copies);
-    at.found_passage.down(w.found, at.found.data(), w.n, w.copies);
-    at.value_passage.down(w.values, at.values.data(), w.n * tree_.value_bytes, w.copies);
+    at.bring_back(elements(), w);
   }
   void start_rows(unsigned s, const inner_levels& levels, const row_question& rows, std::size_t n,
                   host_copies copies) override {
     slot& at = slots_[s];
-    const std::size_t places = n * rows.options.limit;
-    const unsigned value_bytes = tree_.value_bytes;
-    if (at.room < n) at.make_room(where_, n, key_bytes(), value_bytes);
-    if (at.row_room < n || at.row_places < places) at.make_row_room(where_, n, places, key_bytes(), value_bytes);
-    at.key_passage.up(host_, at.keys.data(), rows.lo, n * key_bytes(), copies);
-    at.hi_passage.up(host_, at.hi.data(), rows.hi, n * key_bytes(), copies);
+    at.make_room(where_, elements(), n);
+    at.make_row_room(where_, elements(), n, n * rows.options.limit);
+    at.send(host_, elements(), rows, n, copies);
     levels.walk(at.keys.data(), nullptr, n, at.lines[0].data(), at.order);
-    rows_job<Word, V> job;
-    job.tree = tree_;
-    job.keys = at.keys.data();
-    job.hi = at.hi.data();
-    job.ends = rows.options.ends;
-    job.limit = rows.options.limit;
-    job.out_keys = rows.keys == nullptr ? nullptr : at.row_keys.data();
-    job.out_values = rows.values == nullptr ? nullptr : at.row_values.data();
-    job.counts = at.counts.data();
+    const rows_job<Word, V> job = at.job_of(tree_, rows);
     order_by_line(at, n);
     const std::uint64_t most = most_lines_of_a_row(job.limit);
     wants_all_lines(n, job.limit) ? list_by_chunk(at, job, n, most) : list_by_line(at, job, n, most);
-    at.found_passage.down(rows.counts, at.counts.data(), n * 8, copies);
-    at.value_passage.down(rows.values, at.row_values.data(), places * value_bytes, copies);
-    at.row_key_passage.down(rows.keys, at.row_keys.data(), places * key_bytes(), copies);
+    at.bring_back(elements(), rows, n, copies);
   }
   /// Half of those that have no place in the cache, or more. (A row of so many lines that they take half of an area
   /// cannot be listed from a chunk.)
@@ -210,14 +194,14 @@ class device_leaves_on final : public device_leaves {
     return read >= 0.75 * static_cast<double>(lines_) && most <= part_ / 2;
   }
   [[nodiscard]] double cached_part() const override {
-    return cache_.holds_all ? 1 : static_cast<double>(cache_.places) / static_cast<double>(lines_);
+    return static_cast<double>(cache_.places) / static_cast<double>(lines_);
   }
   [[nodiscard]] bool is_done(unsigned s) const override { return slots_[s].order.is_done(); }
   void finish(unsigned s) override {
     const slot& at = slots_[s];
     at.order.synchronize();
     if (at.has_failed) std::rethrow_exception(at.failure);
-    for (const passage* p : {&at.found_passage, &at.value_passage, &at.row_key_passage}) p->arrive(host_);
+    at.arrive(host_);
   }
   void abandon() noexcept override {
     let_end(reading_);
@@ -225,59 +209,35 @@ class device_leaves_on final : public device_leaves {
   }
 
  private:
-  struct slot {
-    explicit slot(const device& where)
-        : order(where.make_stream()),
-          key_passage(where, order),
-          value_passage(where, order),
-          found_passage(where, order),
-          hi_passage(where, order),
-          row_key_passage(where, order) {}
-    void make_room(const device& where, std::size_t n, unsigned key_bytes, unsigned value_bytes) {
-      room = 0;
-      for (raw_buffer* const b : {&keys, &values}) *b = raw_buffer();  // before there is more
-      keys = raw_buffer(where, n * key_bytes, order);
-      values = raw_buffer(where, n * value_bytes, order);
-      found = buffer<std::uint8_t>(where, n, order);
-      places = buffer<std::uint32_t>(where, n, order);
-      for (auto* const both : {&lines, &numbers}) {
-        for (unsigned i = 0; i < 2; ++i) (*both)[i] = buffer<std::uint32_t>(where, n, order);
-      }
-      room = n;
+  struct slot : window_slot {
+    using window_slot::window_slot;
+    void make_room(const device& where, element_type e, std::size_t n) {
+      window_slot::make_room(where, e, n, [&] {
+        places = buffer<std::uint32_t>(where, n, order);
+        for (auto* const both : {&lines, &numbers}) {
+          for (unsigned i = 0; i < 2; ++i) (*both)[i] = buffer<std::uint32_t>(where, n, order);
+        }
+      });
     }
-    void make_row_room(const device& where, std::size_t n, std::size_t elements, unsigned key_bytes,
-                       unsigned value_bytes) {
-      row_room = row_places = 0;
-      for (raw_buffer* const b : {&hi, &row_keys, &row_values}) *b = raw_buffer();  // before there is more
-      for (buffer<std::uint64_t>* const b : {&counts, &placed}) *b = buffer<std::uint64_t>();
-      hi = raw_buffer(where, n * key_bytes, order);
-      counts = buffer<std::uint64_t>(where, n, order);
-      placed = buffer<std::uint64_t>(where, n, order);
-      row_keys = raw_buffer(where, elements * key_bytes, order);
-      row_values = raw_buffer(where, elements * value_bytes, order);
-      row_room = n;
-      row_places = elements;
+    void make_row_room(const device& where, element_type e, std::size_t n, std::size_t row_places) {
+      window_slot::make_row_room(where, e, n, row_places, [&] {
+        placed = buffer<std::uint64_t>();  // before there is more
+        placed = buffer<std::uint64_t>(where, n, order);
+      });
     }
-    [[nodiscard]] std::size_t row_bytes() const {
-      return hi.bytes() + counts.bytes() + placed.bytes() + cuts.bytes() + row_keys.bytes() + row_values.bytes();
+    [[nodiscard]] std::size_t bytes() const {
+      return window_slot::bytes() + 5 * places.bytes() + placed.bytes() + cuts.bytes();
     }
-    stream order;
-    passage key_passage, value_passage, found_passage, hi_passage, row_key_passage;
-    std::size_t room = 0;
-    raw_buffer keys, values;
-    buffer<std::uint8_t> found;
     buffer<std::uint32_t> places;
     buffer<std::uint32_t> lines[2], numbers[2];  ///< two of each: a sort goes from one to the other
     bool ordered = false;                        ///< which of the two has them in order
     std::atomic<bool> has_failed = false;        ///< a step of the window, for this reason
     std::exception_ptr failure;
-    std::size_t row_room = 0, row_places = 0;  ///< what follows is for rows
-    raw_buffer hi, row_keys, row_values;
-    buffer<std::uint64_t> counts, placed;
-    buffer<std::uint32_t> cuts;  ///< where elements of each chunk of lines begin
+    buffer<std::uint64_t> placed;  ///< of rows: lines that those before it have brought
+    buffer<std::uint32_t> cuts;    ///< of rows: where those of each chunk of lines begin
   };
 
-  [[nodiscard]] unsigned key_bytes() const { return bytes_of(tree_.key); }
+  [[nodiscard]] element_type elements() const { return {tree_.key, tree_.value, tree_.value_bytes}; }
   /// One of the steps in which a window reads leaves, and memory for copies of lines.
   struct turn {
     std::size_t step;
@@ -462,19 +422,27 @@ class device_leaves_on final : public device_leaves {
   std::deque<slot> slots_;
 };
 
+template <class Context, class Word, unsigned V>
+[[nodiscard]] std::unique_ptr<device_leaves> make_leaves_of(const device& where, const device& host,
+                                                            const static_index& tree, std::size_t part,
+                                                            std::size_t cache) {
+  using whole = whole_leaves_on<Context, Word, V>;
+  if (whole::bytes_of_copy(tree) <= cache) return std::make_unique<whole>(where, host, tree);
+  return std::make_unique<device_leaves_on<Context, Word, V>>(where, host, tree, part, cache);
+}
 template <class Context, class Word>
 [[nodiscard]] std::unique_ptr<device_leaves> make_leaves_of(const device& where, const device& host,
                                                             const static_index& tree, std::size_t part,
                                                             std::size_t cache) {
   switch (value_slot(tree.elements().value_bytes)) {
     case 0:
-      return std::make_unique<device_leaves_on<Context, Word, 0>>(where, host, tree, part, cache);
+      return make_leaves_of<Context, Word, 0>(where, host, tree, part, cache);
     case 4:
-      return std::make_unique<device_leaves_on<Context, Word, 4>>(where, host, tree, part, cache);
+      return make_leaves_of<Context, Word, 4>(where, host, tree, part, cache);
     case 8:
-      return std::make_unique<device_leaves_on<Context, Word, 8>>(where, host, tree, part, cache);
+      return make_leaves_of<Context, Word, 8>(where, host, tree, part, cache);
     default:
-      return std::make_unique<device_leaves_on<Context, Word, 16>>(where, host, tree, part, cache);
+      return make_leaves_of<Context, Word, 16>(where, host, tree, part, cache);
   }
 }
 template <class Context>

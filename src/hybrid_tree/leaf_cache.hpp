@@ -1,6 +1,6 @@
 // leaf_cache.hpp - which lines of the host's leaves have a copy in the device's memory, and where.
 //
-// Each line has one place where its copy may lie, its own if there is room for all lines. A word per place says whose
+// Each line has one place where its copy may lie. A word per place says whose
 // copy it is and which bucket used it last; it changes by compare-and-exchange alone, so whoever fails to change it
 // does without the cache. Buckets have numbers, and one asks for places and makes copies after those before it have
 // made theirs; up to device_leaves::slots of them look at copies at any time.
@@ -27,7 +27,6 @@ struct leaf_cache {
 
   std::uint64_t* words = nullptr;  ///< line + 1, or 0 (32 bits); bucket (31 bits)
   std::uint32_t places = 0;
-  bool holds_all = false;  ///< one place for each line there is
 
   struct claim {
     std::uint32_t place = no_place;
@@ -38,7 +37,7 @@ struct leaf_cache {
   [[nodiscard]] ESPALIER_INLINE claim place_of(std::uint32_t line, std::uint32_t now) const {
     if (places == 0) return {};
     const std::uint32_t mixed = (line ^ line >> 15) * 0x9e3779b1u;
-    const auto place = holds_all ? line : static_cast<std::uint32_t>(std::uint64_t{mixed} * places >> 32);
+    const auto place = static_cast<std::uint32_t>(std::uint64_t{mixed} * places >> 32);
     const shared_word word{words + place};
     std::uint64_t seen = word.load_relaxed();
     const auto owner = static_cast<std::uint32_t>(seen);

@@ -45,16 +45,6 @@ TEST_F(LeafCache, APlaceThatMayBeInUseIsNotGivenAway) {
   EXPECT_TRUE(given.place == 0 && given.is_empty);
   EXPECT_EQ(cache.place_of(7, used + leaf_cache::patience).place, leaf_cache::no_place) << "its copy is gone";
 }
-TEST_F(LeafCache, EachLineHasItsOwnPlaceIfThereAreSoMany) {
-  std::vector<std::uint64_t> words(1000);
-  const leaf_cache all{words.data(), 1000, true};
-  for (const bool is_empty : {true, false}) {
-    for (std::uint32_t line = 0; line < 1000; ++line) {
-      const auto c = all.place_of(line, start);
-      ASSERT_TRUE(c.place == line && c.is_empty == is_empty);
-    }
-  }
-}
 TEST_F(LeafCache, WhoHasNoPlaceStagesACopy) {
   EXPECT_EQ(cache.place_or(50, 7, start), 0 | leaf_cache::to_fetch);
   EXPECT_EQ(cache.place_or(50, 7, start), 0u);
@@ -143,8 +133,9 @@ TEST_P(HybridLeaves, TheBudgetIsKept) {
 }
 /// Rows of ranges that overlap and lie apart, over keys that separators cannot tell apart, too.
 template <class Key, class Value>
-void list_rows(const device& where, std::size_t n, std::uint64_t limit) {
+void list_rows(const device& where, std::size_t n, std::uint64_t limit, std::size_t cache) {
   hybrid_options o;
+  o.leaf_cache = cache;
   o.bucket = 300;
   o.window = 2500;
   o.threads = 2;
@@ -196,11 +187,13 @@ void list_rows(const device& where, std::size_t n, std::uint64_t limit) {
 }
 TEST_P(HybridLeaves, RowsAreListedInEveryWay) {
   for (const std::uint64_t limit : {1u, 8u, 40u}) {
-    SCOPED_TRACE("rows of " + std::to_string(limit));
-    list_rows<std::uint64_t, std::uint64_t>(GetParam()->where, 20000 / less_work, limit);
-    list_rows<std::uint32_t, std::uint32_t>(GetParam()->where, 20000 / less_work, limit);
-    list_rows<std::uint32_t, std::uint16_t>(GetParam()->where, 3000, limit);
-    if (HasFatalFailure()) return;
+    for (const std::size_t cache : {std::size_t{0}, std::size_t{20000}, std::size_t{1} << 24}) {
+      SCOPED_TRACE("rows of " + std::to_string(limit) + ", cache of " + std::to_string(cache));
+      list_rows<std::uint64_t, std::uint64_t>(GetParam()->where, 20000 / less_work, limit, cache);
+      list_rows<std::uint32_t, std::uint32_t>(GetParam()->where, 20000 / less_work, limit, cache);
+      list_rows<std::uint32_t, std::uint16_t>(GetParam()->where, 3000, limit, cache);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 TEST_P(HybridLeaves, RowsWithoutAnEndAreRefused) {

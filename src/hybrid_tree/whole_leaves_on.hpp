@@ -1,0 +1,99 @@
+// whole_leaves_on.hpp - device_leaves where there is room for a copy of all lines: with its inner levels the device has
+// a static tree of its own, and only questions and answers travel.
+#pragma once
+
+#include <deque>
+#include <variant>
+
+#include "espalier/device/buffer.hpp"
+#include "espalier/device/cpu.hpp"
+#include "espalier/static_tree/jobs.hpp"
+#include "hybrid_tree/device_leaves.hpp"
+#include "hybrid_tree/inner_levels.hpp"
+#include "hybrid_tree/window_slot.hpp"
+
+namespace espalier::detail {
+
+template <class Context, class Word, unsigned V>
+class whole_leaves_on final : public device_leaves {
+  using view = tree_view<Word, V>;
+
+ public:
+  /// Of the device's memory for the copy.
+  [[nodiscard]] static std::size_t bytes_of_copy(const static_index& tree) {
+    constexpr unsigned per_line = view::shape::keys_per_line;
+    return (static_cast<const view*>(tree.view())->size + per_line - 1) / per_line * view::shape::line_bytes;
+  }
+  whole_leaves_on(const device& where, const device& host, const static_index& tree)
+      : where_(where), host_(host), tree_(*static_cast<const view*>(tree.view())) {
+    const stream order = where.default_stream();
+    lines_ = raw_buffer(where, bytes_of_copy(tree), order);
+    where.copy(lines_.data(), tree_.lines, lines_.bytes(), order);
+    order.synchronize();
+    tree_.lines = static_cast<const std::byte*>(lines_.data());
+    for (unsigned s = 0; s < slots; ++s) slots_.emplace_back(where);
+  }
+
+  [[nodiscard]] std::size_t bytes() const override {
+    std::size_t sum = lines_.bytes();
+    for (const window_slot& s : slots_) sum += s.bytes();
+    return sum;
+  }
+  [[nodiscard]] std::size_t cache_bytes() const override { return lines_.bytes(); }
+  [[nodiscard]] double cached_part() const override { return 1; }
+  [[nodiscard]] bool wants_all_lines(std::size_t, std::uint64_t) const override { return false; }
+
+  void start(unsigned s, const inner_levels& levels, const window& w) override {
+    window_slot& at = slots_[s];
+    at.make_room(where_, elements(), w.n, [] {});
+    at.send(host_, elements(), w);
+    find_job<Word, V> job;
+    job.tree = with(levels);
+    job.keys = at.keys.data();
+    job.values = V == 0 || w.values == nullptr ? nullptr : at.values.data();
+    job.found = at.found.data();
+    launch(at, job, w.n);
+    at.bring_back(elements(), w);
+  }
+  void start_rows(unsigned s, const inner_levels& levels, const row_question& rows, std::size_t n,
+                  host_copies copies) override {
+    window_slot& at = slots_[s];
+    at.make_room(where_, elements(), n, [] {});
+    at.make_row_room(where_, elements(), n, n * rows.options.limit, [] {});
+    at.send(host_, elements(), rows, n, copies);
+    launch(at, at.job_of(with(levels), rows), n);
+    at.bring_back(elements(), rows, n, copies);
+  }
+  [[nodiscard]] bool is_done(unsigned s) const override { return slots_[s].order.is_done(); }
+  void finish(unsigned s) override {
+    slots_[s].order.synchronize();
+    slots_[s].arrive(host_);
+  }
+  void abandon() noexcept override { let_end(slots_); }
+
+ private:
+  [[nodiscard]] element_type elements() const { return {tree_.key, tree_.value, tree_.value_bytes}; }
+  [[nodiscard]] view with(const inner_levels& levels) const {
+    const auto inner = std::get<upper_image<Word>>(levels.image()).view;
+    view all = tree_;
+    all.headers = inner.headers;
+    all.cells = inner.cells;
+    all.subtables = inner.subtables;
+    return all;
+  }
+  template <class Job>
+  void launch(const window_slot& at, const Job& job, std::size_t n) const {
+    where_.enqueue(at.order, [this, job, n, order = at.order] {
+      Context context(where_, order);
+      context.launch(job, n, false, node_search::linear);
+    });
+  }
+
+  device where_;
+  cpu_backend host_;
+  view tree_;  ///< its lines are the copy
+  raw_buffer lines_;
+  std::deque<window_slot> slots_;
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,103 @@
+// window_slot.hpp - a window of queries on a device: a stream, memory for questions and answers, and their ways.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "espalier/device/buffer.hpp"
+#include "espalier/static_tree/jobs.hpp"
+#include "hybrid_tree/device_leaves.hpp"
+#include "hybrid_tree/slots.hpp"
+
+namespace espalier::detail {
+
+class window_slot {
+ public:
+  explicit window_slot(const device& where)
+      : order(where.make_stream()),
+        key_passage_(where, order),
+        hi_passage_(where, order),
+        row_key_passage_(where, order),
+        value_passage_(where, order),
+        mark_passage_(where, order) {}
+
+  /// For n finds; more() makes what else they need. If that throws, there is no room.
+  template <class More>
+  void make_room(const device& where, element_type e, std::size_t n, const More& more) {
+    if (room_ >= n) return;
+    room_ = 0;
+    for (raw_buffer* const b : {&keys, &values}) *b = raw_buffer();  // before there is more
+    keys = raw_buffer(where, n * bytes_of(e.key), order);
+    values = raw_buffer(where, n * e.value_bytes, order);
+    found = buffer<std::uint8_t>(where, n, order);
+    more();
+    room_ = n;
+  }
+  /// Beside that, for n rows which have `places` together.
+  template <class More>
+  void make_row_room(const device& where, element_type e, std::size_t n, std::size_t places, const More& more) {
+    if (row_room_ >= n && row_places_ >= places) return;
+    row_room_ = row_places_ = 0;
+    for (raw_buffer* const b : {&hi, &row_keys, &row_values}) *b = raw_buffer();
+    counts = buffer<std::uint64_t>();
+    hi = raw_buffer(where, n * bytes_of(e.key), order);
+    counts = buffer<std::uint64_t>(where, n, order);
+    row_keys = raw_buffer(where, places * bytes_of(e.key), order);
+    row_values = raw_buffer(where, places * e.value_bytes, order);
+    more();
+    row_room_ = n;
+    row_places_ = places;
+  }
+  [[nodiscard]] std::size_t bytes() const {
+    return keys.bytes() + values.bytes() + found.bytes() + hi.bytes() + counts.bytes() + row_keys.bytes() +
+           row_values.bytes();
+  }
+
+  void send(const cpu_backend& host, element_type e, const device_leaves::window& w) {
+    key_passage_.up(host, keys.data(), w.keys, w.n * bytes_of(e.key), w.copies);
+  }
+  void bring_back(element_type e, const device_leaves::window& w) {
+    row_key_passage_.down(nullptr, nullptr, 0, w.copies);
+    mark_passage_.down(w.found, found.data(), w.n, w.copies);
+    value_passage_.down(w.values, values.data(), w.n * e.value_bytes, w.copies);
+  }
+  void send(const cpu_backend& host, element_type e, const row_question& rows, std::size_t n, host_copies copies) {
+    key_passage_.up(host, keys.data(), rows.lo, n * bytes_of(e.key), copies);
+    hi_passage_.up(host, hi.data(), rows.hi, n * bytes_of(e.key), copies);
+  }
+  void bring_back(element_type e, const row_question& rows, std::size_t n, host_copies copies) {
+    const std::size_t places = n * rows.options.limit;
+    mark_passage_.down(rows.counts, counts.data(), n * 8, copies);
+    value_passage_.down(rows.values, row_values.data(), places * e.value_bytes, copies);
+    row_key_passage_.down(rows.keys, row_keys.data(), places * bytes_of(e.key), copies);
+  }
+  /// After the stream was waited for.
+  void arrive(const cpu_backend& host) const {
+    for (const passage* p : {&mark_passage_, &value_passage_, &row_key_passage_}) p->arrive(host);
+  }
+  template <class Word, unsigned V>
+  [[nodiscard]] rows_job<Word, V> job_of(const tree_view<Word, V>& tree, const row_question& rows) const {
+    rows_job<Word, V> job;
+    job.tree = tree;
+    job.keys = keys.data();
+    job.hi = hi.data();
+    job.ends = rows.options.ends;
+    job.limit = rows.options.limit;
+    job.out_keys = rows.keys == nullptr ? nullptr : row_keys.data();
+    job.out_values = rows.values == nullptr ? nullptr : row_values.data();
+    job.counts = counts.data();
+    return job;
+  }
+
+  stream order;
+  raw_buffer keys, values;
+  buffer<std::uint8_t> found;
+  raw_buffer hi, row_keys, row_values;  ///< of rows, whose lower ends are `keys`
+  buffer<std::uint64_t> counts;
+
+ private:
+  passage key_passage_, hi_passage_, row_key_passage_, value_passage_, mark_passage_;
+  std::size_t room_ = 0, row_room_ = 0, row_places_ = 0;
+};
+
+}  // namespace espalier::detail
