@@ -71,8 +71,8 @@ struct hybrid_options {
   std::size_t window = 1 << 26;
   /// Bytes that the tree may take of the device's memory. What does not fit is walked by the CPU.
   std::size_t device_memory = std::numeric_limits<std::size_t>::max();
-  /// Of these, bytes for copies of leaves that are often asked for; less where there is less room. By default a
-  /// quarter of what a GPU has left, and nothing where the device is a CPU.
+  /// Of these, bytes for copies of leaves that are often asked for, or of all if they fit; less where there is less
+  /// room. By default a quarter of what a GPU has left, and nothing where the device is a CPU.
   std::optional<std::size_t> leaf_cache = {};
   unsigned threads = 0;  ///< of the host; 0: all cores
   page_configuration pages = page_configuration::huge;
