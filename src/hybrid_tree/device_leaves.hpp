@@ -32,6 +32,9 @@ class device_leaves {
   [[nodiscard]] virtual std::size_t cache_bytes() const = 0;  ///< of these, copies of lines
 
   /// Queries of the caller's, and where the answers go (null: not wanted), all in host memory.
+  /// Windows to come may have so many queries: where one of them needs more room, it is made for as many.
+  void expect(std::size_t queries) { expected_ = queries; }
+
   struct window {
     const void* keys;
     std::size_t n;
@@ -53,6 +56,12 @@ class device_leaves {
   virtual void finish(unsigned slot) = 0;
   /// After an error: nothing of ours is in use any more.
   virtual void abandon() noexcept = 0;
+
+ protected:
+  [[nodiscard]] std::size_t expected() const { return expected_; }
+
+ private:
+  std::size_t expected_ = 0;
 };
 
 /// Elements of a window whose lines are fetched together, at most.

@@ -160,7 +160,7 @@ class device_leaves_on final : public device_leaves {
 
   void start(unsigned s, const inner_levels& levels, const window& w) override {
     slot& at = slots_[s];
-    at.make_room(where_, elements(), w.n);
+    at.make_room(where_, elements(), w.n, expected());
     const std::uint32_t now = next_number();
     at.send(host_, elements(), w);
     levels.walk(at.keys.data(), nullptr, w.n, at.lines[0].data(), at.order);
@@ -176,8 +176,8 @@ class device_leaves_on final : public device_leaves {
   void start_rows(unsigned s, const inner_levels& levels, const row_question& rows, std::size_t n,
                   host_copies copies) override {
     slot& at = slots_[s];
-    at.make_room(where_, elements(), n);
-    at.make_row_room(where_, elements(), n, n * rows.options.limit);
+    at.make_room(where_, elements(), n, expected());
+    at.make_row_room(where_, elements(), n, rows.options.limit, expected());
     at.send(host_, elements(), rows, n, copies);
     levels.walk(at.keys.data(), nullptr, n, at.lines[0].data(), at.order);
     const rows_job<Word, V> job = at.job_of(tree_, rows);
@@ -206,23 +206,28 @@ class device_leaves_on final : public device_leaves {
   void abandon() noexcept override {
     let_end(reading_);
     let_end(slots_);
+    try {
+      forget();  // places may have been given to lines whose copies were not made
+    } catch (...) {
+      cache_.places = 0;
+    }
   }
 
  private:
   struct slot : window_slot {
     using window_slot::window_slot;
-    void make_room(const device& where, element_type e, std::size_t n) {
-      window_slot::make_room(where, e, n, [&] {
-        places = buffer<std::uint32_t>(where, n, order);
-        for (auto* const both : {&lines, &numbers}) {
-          for (unsigned i = 0; i < 2; ++i) (*both)[i] = buffer<std::uint32_t>(where, n, order);
+    void make_room(const device& where, element_type e, std::size_t n, std::size_t most) {
+      window_slot::make_room(where, e, n, most, [&](std::size_t room) {
+        for (buffer<std::uint32_t>* const b : {&places, &lines[0], &lines[1], &numbers[0], &numbers[1]}) {
+          *b = buffer<std::uint32_t>();  // before there is more
+          *b = buffer<std::uint32_t>(where, room, order);
         }
       });
     }
-    void make_row_room(const device& where, element_type e, std::size_t n, std::size_t row_places) {
-      window_slot::make_row_room(where, e, n, row_places, [&] {
-        placed = buffer<std::uint64_t>();  // before there is more
-        placed = buffer<std::uint64_t>(where, n, order);
+    void make_row_room(const device& where, element_type e, std::size_t n, std::size_t limit, std::size_t most) {
+      window_slot::make_row_room(where, e, n, limit, most, [&](std::size_t room) {
+        placed = buffer<std::uint64_t>();
+        placed = buffer<std::uint64_t>(where, room, order);
       });
     }
     [[nodiscard]] std::size_t bytes() const {

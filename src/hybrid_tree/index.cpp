@@ -143,6 +143,7 @@ class hybrid_tree_index final : public hybrid_index {
     if (n == 0) return;
     const auto lock = alone();
     leaves_.reset();  // lines that it reads may go
+    has_no_leaves_ = false;
     inner_update update = side_->write(op, keys, values, n, done, way);
     update_ = {update.way, 0, std::move(update.reason)};
     follow(update);
@@ -477,6 +478,7 @@ class hybrid_tree_index final : public hybrid_index {
     const window_plan plan = p == hybrid_placement::both
                                  ? windows_beside_host(*c.share, c.n, c.window(), std::max(bucket / 4, one), slots)
                                  : windows_alone(c.window(), bucket, slots);
+    leaves_->expect(plan.room);
     lane windows(plan.slots, plan.size, c.start);
     lane buckets(
         p == hybrid_placement::both ? std::max(1u, ahead) : 0, [&](std::size_t) { return bucket; },

@@ -24,9 +24,11 @@ class passage {
  public:
   passage(const device& where, const stream& order) : where_(where), order_(order) {}
 
-  void up(const cpu_backend& host, void* to, const void* from, std::size_t bytes, host_copies how) {
+  /// `room`: bytes that a later one may have.
+  void up(const cpu_backend& host, void* to, const void* from, std::size_t bytes, host_copies how,
+          std::size_t room = 0) {
     if (goes_straight(from, how)) return where_.copy(to, from, bytes, order_);
-    make_room(bytes);
+    make_room(bytes, room);
     // The first piece travels while the next one is copied.
     for (std::size_t at = 0; at < bytes; at += piece) {
       const std::size_t part = std::min(piece, bytes - at);
@@ -35,11 +37,11 @@ class passage {
     }
   }
   /// `to` may be null: nobody wants it. It is there after the stream was waited for and arrive() called.
-  void down(void* to, const void* from, std::size_t bytes, host_copies how) {
+  void down(void* to, const void* from, std::size_t bytes, host_copies how, std::size_t room = 0) {
     to_ = nullptr;
     if (to == nullptr || bytes == 0) return;
     if (goes_straight(to, how)) return where_.copy(to, from, bytes, order_);
-    make_room(bytes);
+    make_room(bytes, room);
     where_.copy(staged(0), from, bytes, order_);
     to_ = to;
     bytes_ = bytes;
@@ -55,8 +57,10 @@ class passage {
     return how == host_copies::automatic && where_.is_pinned(p);
   }
   [[nodiscard]] char* staged(std::size_t at) const { return static_cast<char*>(pinned_.data()) + at; }
-  void make_room(std::size_t bytes) {
-    if (pinned_.bytes() < bytes) pinned_ = raw_buffer(where_.with_pool(where_.host_pool()), bytes, order_);
+  void make_room(std::size_t bytes, std::size_t room) {
+    if (pinned_.bytes() >= bytes) return;
+    pinned_ = raw_buffer();  // before there is more
+    pinned_ = raw_buffer(where_.with_pool(where_.host_pool()), std::max(bytes, room), order_);
   }
 
   device where_;

@@ -45,7 +45,7 @@ class whole_leaves_on final : public device_leaves {
 
   void start(unsigned s, const inner_levels& levels, const window& w) override {
     window_slot& at = slots_[s];
-    at.make_room(where_, elements(), w.n, [] {});
+    at.make_room(where_, elements(), w.n, expected(), [](std::size_t) {});
     at.send(host_, elements(), w);
     find_job<Word, V> job;
     job.tree = with(levels);
@@ -58,8 +58,8 @@ class whole_leaves_on final : public device_leaves {
   void start_rows(unsigned s, const inner_levels& levels, const row_question& rows, std::size_t n,
                   host_copies copies) override {
     window_slot& at = slots_[s];
-    at.make_room(where_, elements(), n, [] {});
-    at.make_row_room(where_, elements(), n, n * rows.options.limit, [] {});
+    at.make_room(where_, elements(), n, expected(), [](std::size_t) {});
+    at.make_row_room(where_, elements(), n, rows.options.limit, expected(), [](std::size_t) {});
     at.send(host_, elements(), rows, n, copies);
     launch(at, at.job_of(with(levels), rows), n);
     at.bring_back(elements(), rows, n, copies);

@@ -1,6 +1,7 @@
 // window_slot.hpp - a window of queries on a device: a stream, memory for questions and answers, and their ways.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,32 +22,37 @@ class window_slot {
         value_passage_(where, order),
         mark_passage_(where, order) {}
 
-  /// For n finds; more() makes what else they need. If that throws, there is no room.
+  /// For n finds, and for `room` if that is not enough; more(room) makes what else they need. If something throws,
+  /// there is no room.
   template <class More>
-  void make_room(const device& where, element_type e, std::size_t n, const More& more) {
+  void make_room(const device& where, element_type e, std::size_t n, std::size_t room, const More& more) {
     if (room_ >= n) return;
     room_ = 0;
     for (raw_buffer* const b : {&keys, &values}) *b = raw_buffer();  // before there is more
-    keys = raw_buffer(where, n * bytes_of(e.key), order);
-    values = raw_buffer(where, n * e.value_bytes, order);
-    found = buffer<std::uint8_t>(where, n, order);
-    more();
-    room_ = n;
+    found = buffer<std::uint8_t>();
+    room = std::max(n, room);
+    keys = raw_buffer(where, room * bytes_of(e.key), order);
+    values = raw_buffer(where, room * e.value_bytes, order);
+    found = buffer<std::uint8_t>(where, room, order);
+    more(room);
+    room_ = room;
   }
-  /// Beside that, for n rows which have `places` together.
+  /// Beside that, for n rows of `limit` elements.
   template <class More>
-  void make_row_room(const device& where, element_type e, std::size_t n, std::size_t places, const More& more) {
-    if (row_room_ >= n && row_places_ >= places) return;
+  void make_row_room(const device& where, element_type e, std::size_t n, std::size_t limit, std::size_t room,
+                     const More& more) {
+    if (row_room_ >= n && row_places_ >= n * limit) return;
     row_room_ = row_places_ = 0;
     for (raw_buffer* const b : {&hi, &row_keys, &row_values}) *b = raw_buffer();
     counts = buffer<std::uint64_t>();
-    hi = raw_buffer(where, n * bytes_of(e.key), order);
-    counts = buffer<std::uint64_t>(where, n, order);
-    row_keys = raw_buffer(where, places * bytes_of(e.key), order);
-    row_values = raw_buffer(where, places * e.value_bytes, order);
-    more();
-    row_room_ = n;
-    row_places_ = places;
+    room = std::max(n, room);
+    hi = raw_buffer(where, room * bytes_of(e.key), order);
+    counts = buffer<std::uint64_t>(where, room, order);
+    row_keys = raw_buffer(where, room * limit * bytes_of(e.key), order);
+    row_values = raw_buffer(where, room * limit * e.value_bytes, order);
+    more(room);
+    row_room_ = room;
+    row_places_ = room * limit;
   }
   [[nodiscard]] std::size_t bytes() const {
     return keys.bytes() + values.bytes() + found.bytes() + hi.bytes() + counts.bytes() + row_keys.bytes() +
@@ -54,22 +60,22 @@ class window_slot {
   }
 
   void send(const cpu_backend& host, element_type e, const device_leaves::window& w) {
-    key_passage_.up(host, keys.data(), w.keys, w.n * bytes_of(e.key), w.copies);
+    key_passage_.up(host, keys.data(), w.keys, w.n * bytes_of(e.key), w.copies, keys.bytes());
   }
   void bring_back(element_type e, const device_leaves::window& w) {
     row_key_passage_.down(nullptr, nullptr, 0, w.copies);
-    mark_passage_.down(w.found, found.data(), w.n, w.copies);
-    value_passage_.down(w.values, values.data(), w.n * e.value_bytes, w.copies);
+    mark_passage_.down(w.found, found.data(), w.n, w.copies, found.bytes());
+    value_passage_.down(w.values, values.data(), w.n * e.value_bytes, w.copies, values.bytes());
   }
   void send(const cpu_backend& host, element_type e, const row_question& rows, std::size_t n, host_copies copies) {
-    key_passage_.up(host, keys.data(), rows.lo, n * bytes_of(e.key), copies);
-    hi_passage_.up(host, hi.data(), rows.hi, n * bytes_of(e.key), copies);
+    key_passage_.up(host, keys.data(), rows.lo, n * bytes_of(e.key), copies, keys.bytes());
+    hi_passage_.up(host, hi.data(), rows.hi, n * bytes_of(e.key), copies, hi.bytes());
   }
   void bring_back(element_type e, const row_question& rows, std::size_t n, host_copies copies) {
     const std::size_t places = n * rows.options.limit;
-    mark_passage_.down(rows.counts, counts.data(), n * 8, copies);
-    value_passage_.down(rows.values, row_values.data(), places * e.value_bytes, copies);
-    row_key_passage_.down(rows.keys, row_keys.data(), places * bytes_of(e.key), copies);
+    mark_passage_.down(rows.counts, counts.data(), n * 8, copies, counts.bytes());
+    value_passage_.down(rows.values, row_values.data(), places * e.value_bytes, copies, row_values.bytes());
+    row_key_passage_.down(rows.keys, row_keys.data(), places * bytes_of(e.key), copies, row_keys.bytes());
   }
   /// After the stream was waited for.
   void arrive(const cpu_backend& host) const {

@@ -38,12 +38,13 @@ struct window_sizes {
 struct window_plan {
   unsigned slots;                                     ///< windows on their way at once
   std::function<std::size_t(std::size_t left)> size;  ///< of the next one, while `left` queries are not taken
+  std::size_t room;                                   ///< that is made for one, if there is less
 };
 
 /// The device answers everything; windows overlap.
 [[nodiscard]] inline window_plan windows_alone(const window_sizes& sizes, std::size_t least, unsigned slots) {
   const std::size_t size = std::clamp(sizes.alone, std::min(least, sizes.most), sizes.most);
-  return {slots, [size](std::size_t) { return size; }};
+  return {slots, [size](std::size_t) { return size; }, size};
 }
 
 /// The host takes buckets of n queries meanwhile. One window is best, of all that the device can do in the same time:
@@ -52,12 +53,15 @@ struct window_plan {
 [[nodiscard]] inline window_plan windows_beside_host(const lane_share& share, std::size_t n, const window_sizes& sizes,
                                                      std::size_t least, unsigned slots) {
   slots = static_cast<unsigned>(std::min<std::size_t>(share.of(n) / sizes.most + 1, slots));
-  return {slots, [=, is_first = true](std::size_t left) mutable {
-            // Buckets that the host has taken before the first window are a part of its share.
-            const std::size_t wanted = share.of(is_first ? n : left) / slots;
-            is_first = false;
-            return wanted < least ? 0 : std::min(wanted, sizes.most);
-          }};
+  const auto size = [=, is_first = true](std::size_t left) mutable {
+    // Buckets that the host has taken before the first window are a part of its share. A device that has become slow is
+    // tried in every call: it may be faster again.
+    const std::size_t wanted = is_first ? std::max(share.of(n) / slots, least) : share.of(left) / slots;
+    is_first = false;
+    return wanted < least ? 0 : std::min(wanted, sizes.most);
+  };
+  // Shares change from call to call, and new room takes time.
+  return {slots, size, std::min(sizes.most, n / slots / 4 * 3 + 1)};
 }
 
 }  // namespace espalier::detail

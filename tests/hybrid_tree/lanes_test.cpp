@@ -109,12 +109,18 @@ TEST(HybridWindows, OneIsTheWholeShareIfThereIsRoom) {
   EXPECT_EQ(plan.size(900), share.of(1000)) << "what the host took first is of its share";
   EXPECT_EQ(plan.size(100), share.of(100));
   EXPECT_EQ(plan.size(15), 0u) << "too small";
+  EXPECT_EQ(plan.room, 751u) << "also for larger shares";
+  const detail::lane_share slow(0.01);
+  const detail::window_plan small = detail::windows_beside_host(slow, 200, {1000, 500}, 10, 3);
+  EXPECT_EQ(small.size(180), 10u) << "it is tried";
+  EXPECT_EQ(small.size(170), 0u);
 }
 TEST(HybridWindows, SeveralOverlapWhereThereIsLessRoom) {
   const detail::lane_share share(0.4);
   const detail::window_plan plan = detail::windows_beside_host(share, 10000, {1000, 500}, 10, 3);
   EXPECT_EQ(plan.slots, 3u);
   EXPECT_EQ(plan.size(9000), 1000u);
+  EXPECT_EQ(plan.room, 1000u);
   EXPECT_EQ(plan.size(1000), share.of(1000) / 3) << "at the end, so that none of them is late";
 }
 TEST(HybridWindows, ADeviceAloneTakesAllInWindowsOfOneSize) {
