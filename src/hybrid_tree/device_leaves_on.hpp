@@ -388,7 +388,7 @@ class device_leaves_on final : public device_leaves {
         at, chunks,
         [&](const turn& t) {
           const std::uint64_t begin = t.step * chunk, end = std::min(begin + part_, lines_);
-          where_.copy(copies(t.area), tree_.lines + begin * line_bytes, (end - begin) * line_bytes, reading_);
+          copy_later(where_, copies(t.area), tree_.lines + begin * line_bytes, (end - begin) * line_bytes, reading_);
         },
         [&](const turn& t) {
           next(at, at.order, [this, &at, job, n, t, chunk, most] {

@@ -18,6 +18,11 @@ inline void copy_on_host(const cpu_backend& host, void* to, const void* from, st
   });
 }
 
+/// A copy in stream order that the caller does not wait for; device::copy does, if the device is a CPU.
+inline void copy_later(const device& where, void* to, const void* from, std::size_t bytes, const stream& order) {
+  where.enqueue(order, [=] { where.copy(to, from, bytes, order); });
+}
+
 /// An array of the caller's on its way: straight where copies run beside everything else, else by way of pinned memory,
 /// which is made when first needed and then kept.
 class passage {
@@ -27,22 +32,22 @@ class passage {
   /// `room`: bytes that a later one may have.
   void up(const cpu_backend& host, void* to, const void* from, std::size_t bytes, host_copies how,
           std::size_t room = 0) {
-    if (goes_straight(from, how)) return where_.copy(to, from, bytes, order_);
+    if (goes_straight(from, how)) return copy_later(where_, to, from, bytes, order_);
     make_room(bytes, room);
     // The first piece travels while the next one is copied.
     for (std::size_t at = 0; at < bytes; at += piece) {
       const std::size_t part = std::min(piece, bytes - at);
       copy_on_host(host, staged(at), static_cast<const char*>(from) + at, part);
-      where_.copy(static_cast<char*>(to) + at, staged(at), part, order_);
+      copy_later(where_, static_cast<char*>(to) + at, staged(at), part, order_);
     }
   }
   /// `to` may be null: nobody wants it. It is there after the stream was waited for and arrive() called.
   void down(void* to, const void* from, std::size_t bytes, host_copies how, std::size_t room = 0) {
     to_ = nullptr;
     if (to == nullptr || bytes == 0) return;
-    if (goes_straight(to, how)) return where_.copy(to, from, bytes, order_);
+    if (goes_straight(to, how)) return copy_later(where_, to, from, bytes, order_);
     make_room(bytes, room);
-    where_.copy(staged(0), from, bytes, order_);
+    copy_later(where_, staged(0), from, bytes, order_);
     to_ = to;
     bytes_ = bytes;
   }
