@@ -206,7 +206,7 @@ void add_hybrid_options(CLI::App& c, bench::raw_options& o) {
                "hybrid: bytes of the device's memory that the tree may take; default: all");
   c.add_option("--leaf-cache", o.leaf_cache,
                "hybrid: of these, bytes for copies of leaves where the device reads them (placements device-alone and "
-               "both); default: a quarter of what a GPU has left");
+               "both), of all of them if they fit; default: a quarter of what a GPU has left");
   c.add_option("--window", o.window,
                "hybrid: queries at most that the device orders before it reads leaves itself; default: 2^26");
   c.add_option("--host-memory", o.host_memory,

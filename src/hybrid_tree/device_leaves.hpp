@@ -31,10 +31,10 @@ class device_leaves {
   [[nodiscard]] virtual std::size_t bytes() const = 0;        ///< of the device's memory
   [[nodiscard]] virtual std::size_t cache_bytes() const = 0;  ///< of these, copies of lines
 
-  /// Queries of the caller's, and where the answers go (null: not wanted), all in host memory.
   /// Windows to come may have so many queries: where one of them needs more room, it is made for as many.
   void expect(std::size_t queries) { expected_ = queries; }
 
+  /// Queries of the caller's, and where the answers go (null: not wanted), all in host memory.
   struct window {
     const void* keys;
     std::size_t n;
