@@ -1,28 +1,23 @@
 // explore_test.cpp - `espalier explore` and `espalier bench --trace` from outside: what they refuse, and what they
 // write.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "cli/cli_fixture.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace espalier::cli_test {
 namespace {
 
 class explore_cli : public cli {
  protected:
-  void SetUp() override {
-    cli::SetUp();
-    folder_ = std::filesystem::temp_directory_path() / ("espalier_explore_" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  [[nodiscard]] std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
 
-  std::filesystem::path folder_;
+ private:
+  const test::scratch_folder folder_;
 };
 
 TEST_F(explore_cli, bad_arguments_get_one_sentence_and_exit_code_2) {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cli/cli_fixture.hpp"
-#include "support/engine_rows.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace espalier::cli_test {
 

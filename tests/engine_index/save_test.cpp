@@ -7,6 +7,7 @@
 #include "engine/store/sections.hpp"
 #include "engine_index/tables.hpp"
 #include "support/less_work.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace espalier::test {
 namespace {
@@ -23,10 +24,8 @@ class kept_sections final : public engine::section_writer {
 
 class saved_index : public testing::Test {
  protected:
-  [[nodiscard]] static std::filesystem::path path() {
-    return std::filesystem::path(testing::TempDir()) / "espalier_saved_index";
-  }
-  static void write(const kept_sections& kept) {
+  [[nodiscard]] std::filesystem::path path() const { return folder_.file("index"); }
+  void write(const kept_sections& kept) const {
     engine::output_file file(engine::plain_files(), path());
     engine::file_section_writer to(file, "index");
     for (const auto& [name, bytes] : kept.sections) to.add(name, bytes);
@@ -38,10 +37,12 @@ class saved_index : public testing::Test {
     index.save(kept);
     return kept;
   }
-  [[nodiscard]] static std::unique_ptr<table_index> load(const model_table& t, const table_index& of) {
+  [[nodiscard]] std::unique_ptr<table_index> load(const model_table& t, const table_index& of) const {
     return table_index::load(t.now, of.spec(), engine::mapped_sections::open(path(), "index"), device::cpu(2));
   }
-  void TearDown() override { std::filesystem::remove(path()); }
+
+ private:
+  const scratch_folder folder_;
 };
 
 model_table composite_table() {

@@ -3,7 +3,6 @@
 #include <arrow/table.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,20 +12,13 @@
 #include "engine/catalog.hpp"
 #include "engine/database.hpp"
 #include "engine/store/store.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace espalier::engine {
 namespace {
 
 class EngineFolder : public testing::Test {
  protected:
-  EngineFolder()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("espalier_engine_" + std::to_string(::getpid()) + "_" +
-                 testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    std::filesystem::remove_all(folder_);
-  }
-  ~EngineFolder() override { std::filesystem::remove_all(folder_); }
-
   [[nodiscard]] database open() const {
     database_options options;
     options.dir = folder_;
@@ -48,7 +40,8 @@ class EngineFolder : public testing::Test {
     EXPECT_EQ(seen, count);
   }
 
-  std::filesystem::path folder_;
+  const test::scratch_folder scratch_;
+  const std::filesystem::path folder_ = scratch_.path() / "db";  // not there yet
 };
 
 TEST_F(EngineFolder, TablesAndIndexesAreFoundAgain) {

@@ -10,7 +10,7 @@
 #include "engine/database.hpp"
 #include "engine/table/write.hpp"
 #include "espalier/core/error.hpp"
-#include "support/engine_rows.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace espalier::engine {
 namespace {

@@ -1,7 +1,7 @@
 // stop_test.cpp - statements that are stopped: every operator asks once in a while whether it is to stop, and whatever
 // was stopped has changed nothing.
 #include <arrow/scalar.h>
-#include <arrow/table.h>
+#include <arrow/api.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include "engine/catalog.hpp"
 #include "engine/database.hpp"
-#include "support/engine_rows.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace espalier::engine {
 namespace {

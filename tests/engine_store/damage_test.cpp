@@ -10,9 +10,9 @@
 #include "engine/store/catalog_file.hpp"
 #include "engine/store/store.hpp"
 #include "engine_store/sample_states.hpp"
-#include "support/engine_rows.hpp"
 #include "support/less_work.hpp"
 #include "support/load_any_file.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace {
 

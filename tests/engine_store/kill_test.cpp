@@ -5,6 +5,7 @@
 
 #include "engine_store/fault_layer.hpp"
 #include "engine_store/sample_states.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include "engine/store/files.hpp"
 #include "espalier/core/error.hpp"
-#include "support/engine_rows.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace {
 

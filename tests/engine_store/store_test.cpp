@@ -12,6 +12,7 @@
 #include "engine_store/sample_states.hpp"
 #include "espalier/core/error.hpp"
 #include "support/engine_rows.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace {
 

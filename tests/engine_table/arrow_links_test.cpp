@@ -6,8 +6,9 @@
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/writer.h>
 
-#include <filesystem>
 #include <string>
+
+#include "support/scratch_folder.hpp"
 
 namespace {
 
@@ -23,7 +24,8 @@ std::shared_ptr<arrow::Table> numbers_and_names() {
 }
 
 TEST(ArrowLinks, ParquetFileGoesOutAndComesBack) {
-  const auto path = (std::filesystem::path(::testing::TempDir()) / "espalier_arrow_links.parquet").string();
+  const espalier::test::scratch_folder folder;
+  const std::string path = folder.file("numbers.parquet");
   const auto table = numbers_and_names();
   {
     const auto out = arrow::io::FileOutputStream::Open(path).ValueOrDie();
@@ -35,7 +37,6 @@ TEST(ArrowLinks, ParquetFileGoesOutAndComesBack) {
   const auto read = reader->ReadTable().ValueOrDie();
   EXPECT_TRUE(read->Equals(*table));
   EXPECT_EQ(reader->num_row_groups(), 10);
-  std::filesystem::remove(path);
 }
 
 }  // namespace

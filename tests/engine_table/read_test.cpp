@@ -15,6 +15,7 @@
 #include "espalier/core/error.hpp"
 #include "support/engine_rows.hpp"
 #include "support/less_work.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace {
 

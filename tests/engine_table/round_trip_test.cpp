@@ -8,6 +8,7 @@
 #include "engine/table/write.hpp"
 #include "espalier/core/error.hpp"
 #include "support/engine_rows.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace {
 

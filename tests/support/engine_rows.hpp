@@ -1,4 +1,4 @@
-// engine_rows.hpp - tables of all types with NULLs for tests of the query engine, and a folder that goes away.
+// engine_rows.hpp - tables of all types with NULLs for tests of the query engine.
 #pragma once
 
 #include <arrow/api.h>
@@ -6,38 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 namespace espalier::test {
-
-/// A folder of this test alone, removed at the end.
-class scratch_folder {
- public:
-  scratch_folder() {
-    static int made = 0;
-    const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::path(::testing::TempDir()) /
-            ("espalier_" + std::string(test->test_suite_name()) + "_" + test->name() + "_" +
-             std::to_string(::getpid()) + "_" + std::to_string(made++));
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  scratch_folder(const scratch_folder&) = delete;
-  scratch_folder& operator=(const scratch_folder&) = delete;
-  ~scratch_folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::filesystem::path& path() const { return path_; }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::shared_ptr<arrow::Schema> schema_of_all_types() {
   return arrow::schema(
