@@ -1,23 +1,41 @@
-# What `cmake --install` puts into a prefix: headers, library, CMake package, command line, licence.
+# What `cmake --install` puts into a prefix: headers, libraries, CMake package, command line, licence.
 include(CMakePackageConfigHelpers)
 
 set(espalier_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/espalier")
 install(TARGETS espalier EXPORT espalier_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT espalier_targets NAMESPACE espalier:: DESTINATION ${espalier_package_folder})
+install(DIRECTORY include/espalier DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" PATTERN "engine" EXCLUDE)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/espalier)
+
+# Arrow comes from a virtual environment or a bundle, which an installation must not depend on: the engine, and the tool
+# with it, bring their own.
+set(espalier_private_folder "${CMAKE_INSTALL_LIBDIR}/espalier")
+if(ESPALIER_BUILD_ENGINE)
+  foreach(library arrow arrow_compute parquet)
+    install(FILES $<TARGET_FILE:espalier::${library}> DESTINATION ${espalier_private_folder})
+    get_target_property(path espalier::${library} IMPORTED_LOCATION)
+    cmake_path(GET path FILENAME espalier_${library}_file)  # for espalierEngine.cmake
+  endforeach()
+  install(DIRECTORY "${espalier_arrow_folder}/include/" DESTINATION ${espalier_private_folder}/include
+          FILES_MATCHING PATTERN "*.h" PATTERN "python" EXCLUDE PATTERN "testing" EXCLUDE)
+  install(DIRECTORY include/espalier/engine DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/espalier
+          FILES_MATCHING PATTERN "*.hpp")
+  set_target_properties(espalier-engine PROPERTIES EXPORT_NAME engine)
+  install(TARGETS espalier-engine EXPORT espalier_engine_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT espalier_engine_targets NAMESPACE espalier:: DESTINATION ${espalier_package_folder})
+  configure_package_config_file(cmake/espalierEngine.cmake.in "${PROJECT_BINARY_DIR}/espalierEngine.cmake"
+                                INSTALL_DESTINATION ${espalier_package_folder} PATH_VARS espalier_private_folder
+                                NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+  install(FILES "${PROJECT_BINARY_DIR}/espalierEngine.cmake" DESTINATION ${espalier_package_folder})
+endif()
 if(ESPALIER_BUILD_CLI)
   if(ESPALIER_BUILD_ENGINE)
-    # Arrow's libraries come from a virtual environment or a bundle, which the installed tool must not depend on.
-    set(espalier_private_libraries "${CMAKE_INSTALL_LIBDIR}/espalier")
-    file(RELATIVE_PATH espalier_libraries_from_tool "/prefix/${CMAKE_INSTALL_BINDIR}" "/prefix/${espalier_private_libraries}")
+    file(RELATIVE_PATH espalier_libraries_from_tool "/prefix/${CMAKE_INSTALL_BINDIR}" "/prefix/${espalier_private_folder}")
     set_target_properties(espalier-cli PROPERTIES INSTALL_RPATH "$ORIGIN/${espalier_libraries_from_tool}")
-    install(FILES $<TARGET_FILE:espalier::arrow> $<TARGET_FILE:espalier::arrow_compute> $<TARGET_FILE:espalier::parquet>
-            DESTINATION ${espalier_private_libraries})
   endif()
   install(TARGETS espalier-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-install(DIRECTORY include/espalier DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh")
-install(EXPORT espalier_targets NAMESPACE espalier:: DESTINATION ${espalier_package_folder})
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/espalier)
 
 configure_package_config_file(cmake/espalierConfig.cmake.in "${PROJECT_BINARY_DIR}/espalierConfig.cmake"
                               INSTALL_DESTINATION ${espalier_package_folder} NO_SET_AND_CHECK_MACRO)

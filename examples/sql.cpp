@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <string>
 
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 using espalier::engine::database;
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/options.hpp"
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::bench {
 

@@ -1,13 +1,15 @@
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 #include <fmt/format.h>
 
 #include <new>
 
 #include "engine/sql/binder.hpp"
+#include "engine/sql/error.hpp"
 #include "engine/sql/parse.hpp"
 #include "engine/statements/batch.hpp"
 #include "engine/statements/session.hpp"
+#include "engine/stop.hpp"
 
 namespace espalier::engine {
 namespace detail {

@@ -1,4 +1,4 @@
-// stop.hpp - how a running statement is stopped from outside.
+// stop.hpp - how a running statement learns that it is to stop.
 //
 // The question whether to stop belongs to the thread that runs the statement and, inside the loops of parallel.hpp, to
 // every thread that helps it. Whatever works on many rows calls check_stop once for each block of them; what puts a
@@ -7,19 +7,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
-#include <stdexcept>
+
+#include "espalier/engine/stop.hpp"
 
 namespace espalier::engine {
-
-/// Is the statement to stop? Asked often, by several threads at once. Empty: never.
-using stop_question = std::function<bool()>;
-
-/// Thrown through a statement that is to stop. No `error`, which the engine would blame on a place in the statement.
-class statement_stopped : public std::runtime_error {
- public:
-  statement_stopped() : std::runtime_error("Stopped: everything is as it was before the statement.") {}
-};
 
 /// While it lives, this thread works for a statement with this question; null: for one that cannot be stopped.
 class stop_scope {

@@ -8,7 +8,7 @@
 #include <regex>
 #include <string>
 
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::engine {
 namespace {

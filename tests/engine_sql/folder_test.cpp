@@ -10,8 +10,8 @@
 #include <string>
 
 #include "engine/catalog.hpp"
-#include "engine/database.hpp"
 #include "engine/store/store.hpp"
+#include "espalier/engine/database.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace espalier::engine {

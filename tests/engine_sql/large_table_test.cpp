@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::engine {
 namespace {

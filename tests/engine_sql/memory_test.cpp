@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/catalog.hpp"
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 #include "support/failing_pool.hpp"
 
 namespace espalier::engine {

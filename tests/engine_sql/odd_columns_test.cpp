@@ -7,9 +7,9 @@
 
 #include <string>
 
-#include "engine/database.hpp"
 #include "engine/table/write.hpp"
 #include "espalier/core/error.hpp"
+#include "espalier/engine/database.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace espalier::engine {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::engine {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "engine/catalog.hpp"
-#include "engine/database.hpp"
 #include "engine/table/table_version.hpp"
+#include "espalier/engine/database.hpp"
 #include "support/less_work.hpp"
 
 namespace espalier::engine {

@@ -1,7 +1,7 @@
 // stop_test.cpp - statements that are stopped: every operator asks once in a while whether it is to stop, and whatever
 // was stopped has changed nothing.
-#include <arrow/scalar.h>
 #include <arrow/api.h>
+#include <arrow/scalar.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/catalog.hpp"
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace espalier::engine {

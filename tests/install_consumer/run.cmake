@@ -1,5 +1,5 @@
 # ctest's install_consumer: install BUILD_DIR into a fresh prefix, then configure, build and run the consumers there;
-# that of the GPU side where CUDA_ROOT, the folder of nvcc, is not empty.
+# that of the GPU side where CUDA_ROOT, the folder of nvcc, is not empty, that of the query engine where ENGINE is true.
 set(work "${BUILD_DIR}/install_consumer")
 file(REMOVE_RECURSE "${work}")
 
@@ -15,6 +15,9 @@ step(${CMAKE_COMMAND} -S "${CMAKE_CURRENT_LIST_DIR}" -B "${work}/build" -G "${GE
      -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=${CXX}")
 step(${CMAKE_COMMAND} --build "${work}/build")
 step("${work}/build/consumer")
+if(ENGINE)
+  step("${work}/build/sql_consumer")
+endif()
 if(CUDA_ROOT)
   step("${work}/build/gpu_consumer")
 endif()

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "engine/catalog.hpp"
-#include "engine/database.hpp"
 #include "engine/table/table_version.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::test {
 

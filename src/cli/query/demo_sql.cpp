@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "bench/text_table.hpp"
-#include "engine/database.hpp"
 #include "engine/table/write.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::cli {
 namespace {

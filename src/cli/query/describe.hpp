@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::cli {
 

@@ -14,7 +14,7 @@
 #endif
 
 #include "cli/query/interrupt.hpp"
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "cli/query/interrupt.hpp"
-#include "engine/progress.hpp"
 #include "engine/stop.hpp"
+#include "espalier/engine/progress.hpp"
 
 namespace espalier::cli {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/query/render.hpp"
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::cli {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/query/answer_output.hpp"
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::cli {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::cli {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/query/answer_output.hpp"
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::cli {
 

@@ -12,8 +12,8 @@
 #include "engine/catalog.hpp"
 #include "engine/plan/node.hpp"
 #include "engine/plan/visit.hpp"
-#include "engine/progress.hpp"
 #include "engine/sql/ast.hpp"
+#include "espalier/engine/progress.hpp"
 
 namespace espalier::engine {
 

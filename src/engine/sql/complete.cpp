@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::engine {
 namespace {

@@ -7,6 +7,7 @@
 #include "engine/exec/arrow_result.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
+#include "engine/stop.hpp"
 #include "engine/store/store.hpp"
 
 namespace espalier::engine {

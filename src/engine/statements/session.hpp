@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "engine/catalog.hpp"
-#include "engine/database.hpp"
 #include "engine/plan/node.hpp"
 #include "engine/plan/planner.hpp"
 #include "engine/sql/ast.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace espalier::engine {
 

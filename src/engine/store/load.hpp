@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/progress.hpp"
 #include "engine/store/row_files.hpp"
 #include "engine/store/store.hpp"
+#include "espalier/engine/progress.hpp"
 
 namespace espalier::engine {
 

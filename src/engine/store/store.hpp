@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/progress.hpp"
 #include "engine/store/files.hpp"
 #include "engine/store/sections.hpp"
 #include "engine/table/table_version.hpp"
+#include "espalier/engine/progress.hpp"
 
 namespace espalier::engine {
 

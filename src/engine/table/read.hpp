@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/progress.hpp"
 #include "engine/table/table_version.hpp"
+#include "espalier/engine/progress.hpp"
 
 namespace espalier::engine {
 
@@ -33,8 +33,9 @@ struct csv_options {
   std::map<std::string, column_type> types{};  ///< of columns by name; those of others are found from the values
 };
 
-/// Files that match `*`, `?` and `[...]` in the pattern, sorted; those of `{this,that}` in this order. A backslash takes
-/// the meaning of the next character away. The name of a file that exists is itself. Throws where nothing matches.
+/// Files that match `*`, `?` and `[...]` in the pattern, sorted; those of `{this,that}` in this order. A backslash
+/// takes the meaning of the next character away. The name of a file that exists is itself. Throws where nothing
+/// matches.
 [[nodiscard]] std::vector<std::filesystem::path> matching_files(const std::string& path_or_glob);
 
 /// Columns of types that no table can hold.

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "engine/database.hpp"
+#include "espalier/engine/database.hpp"
 
 namespace {
 

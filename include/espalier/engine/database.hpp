@@ -20,10 +20,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/progress.hpp"
-#include "engine/sql/error.hpp"
-#include "engine/stop.hpp"
 #include "espalier/device/device.hpp"
+#include "espalier/engine/progress.hpp"
+#include "espalier/engine/sql_error.hpp"
+#include "espalier/engine/stop.hpp"
 
 namespace espalier::engine {
 

@@ -1,0 +1,33 @@
+// sql_error.hpp - what a statement that cannot be run throws: one sentence, and where in the statement it points to.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "espalier/core/error.hpp"
+
+namespace espalier::engine {
+
+/// A statement was refused, or failed while it ran; every table and index is as it was before the statement.
+class sql_error : public error {
+ public:
+  /// `position`: byte offset in `text`, or none if the error belongs to no place in it.
+  sql_error(const std::string& sentence, std::string_view text, std::optional<std::size_t> position);
+
+  [[nodiscard]] const std::string& sentence() const noexcept { return sentence_; }
+  [[nodiscard]] std::optional<std::size_t> position() const noexcept { return position_; }
+  [[nodiscard]] std::size_t line() const noexcept { return line_; }      ///< from 1; 0 without a position
+  [[nodiscard]] std::size_t column() const noexcept { return column_; }  ///< from 1, in bytes; 0 without a position
+  [[nodiscard]] const std::string& excerpt() const noexcept { return excerpt_; }  ///< the line and a caret below it
+
+ private:
+  std::string sentence_;
+  std::optional<std::size_t> position_;
+  std::size_t line_ = 0;
+  std::size_t column_ = 0;
+  std::string excerpt_;
+};
+
+}  // namespace espalier::engine
