@@ -20,8 +20,10 @@ template <class Draws>
   const std::uint64_t most =
       std::min({most_keys(spec.shape, spec.key), positions - 1, std::max<std::uint64_t>(64 * wanted, 4096)});
   if (wanted >= positions) {
-    throw bad_arguments(fmt::format("--keys: {} keys and {} new ones are too many for {}: give fewer.", spec.keys,
-                                    wanted - spec.keys, name_of(spec.key)));
+    throw bad_arguments(
+        fmt::format("--keys: {} keys and {} new ones are more than the {} that data of {} can have: "
+                    "give fewer.",
+                    spec.keys, wanted - spec.keys, positions - 1, name_of(spec.key)));
   }
   for (std::uint64_t n = wanted;;) {
     Draws d(spec, n);

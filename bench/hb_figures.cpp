@@ -268,7 +268,7 @@ class hb_figure_maker {
                 "Figure 17: ranges",
                 "1 to 32 keys of 128 M: 80 % above the CPU-optimised tree up to 8 keys, 22 % at 32.",
                 "The first elements of ranges, in rows of the caller's memory (range_rows). In the regular layout the "
-                "device finds where a row begins.",
+                "device walks to where rows begin, and the CPU lists them.",
                 {{"", "Figure 17: ranges", hb_axis::range_length, hb_value::rate}},
                 {},
                 layout_and_processor};

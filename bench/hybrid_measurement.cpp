@@ -258,15 +258,12 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
     r.hybrid->levels = s.balance.levels;
     r.hybrid->share = s.balance.share;
   }
-  // A device without the inner levels, for want of memory or after a failure, has not walked any.
-  // A device that cannot read leaves leaves them to the host.
-  const bool leaves = way.placement == hybrid_placement::device_alone || way.placement == hybrid_placement::both;
-  const hybrid_placement ran = !takes_part(s)                                 ? hybrid_placement::host_alone
-                               : way.placement == hybrid_placement::automatic ? s.placement
-                               : leaves && !s.reads_leaves                    ? hybrid_placement::shared
-                                                                              : way.placement;
-  r.hybrid->ran = name_in(placement_names, ran);
-  if (ran != way.placement) r.notes.push_back(fmt::format("{}, {}: {}", r.hybrid->layout, r.hybrid->ran, s.reason));
+  r.hybrid->ran = name_in(placement_names, s.last);
+  if (s.last != way.placement) {
+    const bool few = way.placement == hybrid_placement::automatic && s.last == hybrid_placement::host_alone;
+    r.notes.push_back(fmt::format("{}, {}, {}: {}{}", name_of(q.op), r.hybrid->layout, r.hybrid->ran, s.reason,
+                                  few ? " Calls of fewer than four buckets are the host's." : ""));
+  }
   if (r.seconds > 0) r.peers.push_back({"host-alone", alone, r.queries, alone / r.seconds});
   return r;
 }

@@ -196,8 +196,14 @@ hybrid_choices parse_hybrid(const raw_options& raw) {
   if (!raw.device_memory.empty()) h.device_memory = parse_number("device-memory", raw.device_memory);
   if (!raw.leaf_cache.empty()) h.leaf_cache = parse_number("leaf-cache", raw.leaf_cache);
   if (!raw.window.empty()) h.window = parse_number("window", raw.window);
+  if (h.window == 0u) throw bad_arguments("--window is '0': a window has one query at least.");
   if (!raw.host_memory.empty()) h.memory = parse_name("host-memory", host_memory_names, raw.host_memory);
   h.fill = parse_fill(raw, h.fill);
+  const bool regular = std::find(h.layouts.begin(), h.layouts.end(), hybrid_layout::regular) != h.layouts.end();
+  if (!regular && !raw.fill.empty())
+    throw bad_arguments("--fill is for --layout regular: the implicit one has no gaps.");
+  if (!regular && !raw.way.empty())
+    throw bad_arguments("--way is for --layout regular: the implicit one is built anew.");
   return h;
 }
 
@@ -313,11 +319,12 @@ std::uint64_t parse_number(std::string_view what, std::string_view text) {
     return std::uint64_t{1} << exponent;
   }
   double real = 0;
-  if (text.find_first_of("eE") != std::string_view::npos && parse_whole(text, real) && real >= 0 && real < 1e18 &&
+  if (text.find_first_of("eE") != std::string_view::npos && parse_whole(text, real) && real >= 0 && real < 0x1p64 &&
       real == std::floor(real)) {
     return static_cast<std::uint64_t>(real);
   }
-  throw bad_arguments(fmt::format("--{} is '{}': give a whole number such as 1000000, 1e6 or 2^20.", what, text));
+  throw bad_arguments(
+      fmt::format("--{} is '{}': give a whole number such as 1000000, 1e6 or 2^20, below 2^64.", what, text));
 }
 
 const char* default_operations(index_kind index) {
@@ -357,6 +364,7 @@ options parse_options(const raw_options& raw) {
   check_peers(o.peers);
   o.threads = parse_numbers("threads", raw.threads);
   if (!raw.range_length.empty()) o.range_length = parse_number("range-length", raw.range_length);
+  if (o.range_length == 0u) throw bad_arguments("--range-length is '0': a range has one element at least.");
   if (!raw.plan.empty()) o.how = parse_name("plan", plan_names, raw.plan);
   if (!raw.node_search.empty()) o.search = parse_name("node-search", node_search_names, raw.node_search);
   if (!raw.aggregates.empty()) o.keep = parse_name("aggregates", aggregates_names, raw.aggregates);

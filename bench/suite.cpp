@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "bench/machine.hpp"
+#include "bench/runner.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -46,8 +47,8 @@ std::vector<std::string> chosen_parts(const suite_options& what, const std::vect
 
 std::vector<device_choice> suite_devices(const options& base) {
   std::vector<device_choice> devices{device_choice::cpu};
-  const bool has_gpu = base.where == device_choice::automatic && device::best().kind() == device_kind::cuda;
-  if (base.where == device_choice::gpu || has_gpu) devices.push_back(device_choice::gpu);
+  // A GPU that is not there is refused now, not after hours of the CPU's figures.
+  if (choose_device(base).kind() == device_kind::cuda) devices.push_back(device_choice::gpu);
   return devices;
 }
 

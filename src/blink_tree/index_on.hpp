@@ -171,16 +171,18 @@ class blink_index_on final : public blink_index {
   }
   [[nodiscard]] bool find_from(std::size_t builds, const std::uint32_t* lines, const void* keys, std::size_t n,
                                void* values, std::uint8_t* found) const override {
-    if constexpr (Context::on_gpu) {
-      throw error("blink_tree: searches that start at given lines are for a CPU.");
-    } else {
-      const auto lock = beside_.together();
-      if (builds != tree_.lane_builds || tree_.view.lane.size == 0) return false;
+    return from_lines(builds, [=, this](Context& context) {
       blink_find_job<view_type> job{tree_.view, keys, tree_.elements.value_bytes == 0 ? nullptr : values, found, lines};
-      Context context(tree_.where, tree_.where.default_stream());
       context.template launch_read<reads, how>(job, n);
-      return true;
-    }
+    });
+  }
+  [[nodiscard]] bool rows_from(std::size_t builds, const std::uint32_t* lines, const void* lo, const void* hi,
+                               std::size_t n, const range_options& options, void* out_keys, void* out_values,
+                               std::uint64_t* counts) const override {
+    return from_lines(builds, [=, this](Context& context) {
+      ranges{tree_, context}.fill_rows(lo, hi, n, options, out_keys,
+                                       tree_.elements.value_bytes == 0 ? nullptr : out_values, counts, lines);
+    });
   }
   void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
             const execution& ex) const override {
@@ -358,6 +360,19 @@ class blink_index_on final : public blink_index {
   }
 
   // ---- who runs beside whom ------------------------------------------------------------------------------
+  /// Reads that somebody has walked the lane for: work(context), unless there is another lane since.
+  template <class Work>
+  [[nodiscard]] bool from_lines(std::size_t builds, const Work& work) const {
+    if constexpr (Context::on_gpu) {
+      throw error("blink_tree: searches that start at given lines are for a CPU.");
+    } else {
+      const auto lock = beside_.together();
+      if (builds != tree_.lane_builds || tree_.view.lane.size == 0) return false;
+      Context context(tree_.where, tree_.where.default_stream());
+      work(context);
+      return true;
+    }
+  }
   template <class Work>
   void run(const execution& ex, const Work& work) const {
     execute<Context>(tree_.where, ex, work);

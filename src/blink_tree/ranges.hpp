@@ -45,8 +45,8 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.ranks = tree.known_ranks();
     return job;
   }
-  void count_ranges(const void* lo, const void* hi, std::size_t n, const range_options& options,
-                    std::uint64_t* counts, leaf_place* starts = nullptr, std::uint32_t* lines = nullptr,
+  void count_ranges(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
+                    leaf_place* starts = nullptr, std::uint32_t* lines = nullptr,
                     std::uint32_t* long_ones = nullptr) const {
     auto job = job_over<blink_count_job>(lo, hi, options);
     job.counts = counts;
@@ -56,9 +56,11 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     context.template launch_read<reads, how>(job, n);
   }
   void fill_rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
-                 void* out_values, std::uint64_t* counts) const {
+                 void* out_values, std::uint64_t* counts, const std::uint32_t* lines = nullptr) const {
     auto job = job_over<blink_rows_job>(lo, hi, options);
     job.counts = counts;
+    job.lines = lines;
+    if (lines != nullptr) job.ranks = {};
     job.out_keys = out_keys;
     job.out_values = out_values;
     context.template launch_read<reads, how>(job, n);

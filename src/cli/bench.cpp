@@ -64,14 +64,16 @@ const char* footer =
     "part. 'of find' is the rate of updates beside that of finds of the same batch, waited for in the same way.\n\n"
     "Hybrid tree (--index hybrid): the tree is in host memory; --device walks inner levels beside the host, whose\n"
     "threads are --threads. Without a GPU, threads of the CPU stand in for it. Keys are all different, trees built\n"
-    "from pairs in key order. find and contains travel in buckets: --layout, --placement, --buckets, --bucket and\n"
-    "--balance are axes, and 'vs host-alone' is how fast that is beside the CPU path in the same run. For automatic\n"
-    "placement and tuned balance the tree is tuned with the first queries, before the clock starts; 'automatic:\n"
-    "shared' is what came of it, and a note says why. Timed runs ask for the same keys, so with a --leaf-cache as\n"
+    "from pairs in key order. find, contains and range-rows travel in buckets: --layout, --placement, --buckets,\n"
+    "--bucket and --balance are axes, and 'vs host-alone' is how fast that is beside the CPU path in the same run. "
+    "For\n"
+    "automatic placement and tuned balance the tree is tuned with the first queries, before the clock starts;\n"
+    "'automatic: shared' is what came of it, and a note says why. Timed runs ask for the same keys, so with a "
+    "--leaf-cache as\n"
     "large as the leaves that they touch the device has them all; give 0 to see leaves read from host memory. Other\n"
     "questions are answered by the host. insert (new keys) and update (keys that are there) write --queries pairs at\n"
     "once, erase takes as many keys; what goes to the device is included, for the regular layout in the way of --way.\n"
-    "--requests draws keys from the key range: uniform, normal (1/2, 1/8), gamma (3, 3), or a few keys often: zipf.\n\n"
+    "--requests draws ranks of keys: uniform, normal (1/2, 1/8), gamma (3, 3), or a few keys often: zipf.\n\n"
     "Examples:\n"
     "  espalier bench --keys 2^20,2^24 --ops find --threads 1 --peers lower-bound,absl-btree\n"
     "  espalier bench --device gpu --keys 2^27 --queries 2^26 --distribution uniform,clustered,zipf --ops find\n"
@@ -208,7 +210,8 @@ void add_hybrid_options(CLI::App& c, bench::raw_options& o) {
                "hybrid: of these, bytes for copies of leaves where the device reads them (placements device-alone and "
                "both), of all of them if they fit; default: a quarter of what a GPU has left");
   c.add_option("--window", o.window,
-               "hybrid: queries at most that the device orders before it reads leaves itself; default: 2^26");
+               "hybrid: queries at most that the device orders before it reads leaves itself, as many as a bucket at "
+               "least; default: 2^26");
   c.add_option("--host-memory", o.host_memory,
                "hybrid: of queries and answers beside a GPU, " + bench::choices(bench::host_memory_names) +
                    "; default: pinned, which the GPU copies without the CPU");

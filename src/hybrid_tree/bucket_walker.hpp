@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "espalier/device/buffer.hpp"
@@ -31,8 +32,11 @@ class bucket_walker {
                         buffer<std::uint32_t>(pinned, bucket, order), buffer<std::uint32_t>(pinned, bucket, order)});
     }
   }
-  /// Of the device's memory.
-  [[nodiscard]] static std::size_t bytes(unsigned key_bytes, std::size_t bucket) { return slots * bucket * key_bytes; }
+  /// Of the device's memory; for buckets that no memory holds, all there can be.
+  [[nodiscard]] static std::size_t bytes(unsigned key_bytes, std::size_t bucket) {
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    return bucket > most / (slots * key_bytes) ? most : slots * bucket * key_bytes;
+  }
 
   /// Groups of the queries [plain, plain + grouped) of the slot's next bucket, to be written before start().
   [[nodiscard]] std::uint32_t* groups(unsigned s) const { return slots_[s].groups.data(); }

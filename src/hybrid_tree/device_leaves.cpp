@@ -1,5 +1,6 @@
 // device_leaves.cpp - which compiled code reads leaves on a device.
 #include <algorithm>
+#include <limits>
 
 #include "hybrid_tree/device_leaves_on.hpp"
 #include "static_tree/cpu_context.hpp"
@@ -26,7 +27,10 @@ std::size_t window_bytes_per_query(element_type elements) {
 std::size_t window_bytes(element_type elements, std::size_t window) {
   const std::size_t word = bytes_of(elements.key) <= 4 ? 4 : 8, per_line = 32 / word;
   const std::size_t line = 32 + per_line * value_slot(elements.value_bytes);
-  return device_leaves::slots * window * window_bytes_per_query(elements) +
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  const std::size_t each = device_leaves::slots * window_bytes_per_query(elements);
+  if (window > most / 2 / each) return most;  // fits no device
+  return window * each +
          device_leaves::areas * std::min(window, largest_part) * (line + 4);  // and where a line of rows is
 }
 

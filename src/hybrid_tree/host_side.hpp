@@ -37,13 +37,13 @@ class host_side {
                      std::uint64_t* counts) const = 0;
   /// Of a closed range.
   [[nodiscard]] virtual std::uint64_t estimate(const void* lo, const void* hi) const = 0;
-  /// As static_index::rows. rows_from() is there where lines() is.
+  /// As static_index::rows.
   virtual void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
                     void* out_values, std::uint64_t* counts) const = 0;
-  virtual void rows_from(const std::uint32_t*, const void* lo, const void* hi, std::size_t n,
-                         const range_options& options, void* out_keys, void* out_values, std::uint64_t* counts) const {
-    rows(lo, hi, n, options, out_keys, out_values, counts);
-  }
+  /// From lines of upper() for lower ends on.
+  virtual void rows_from(const std::uint32_t* lines, const void* lo, const void* hi, std::size_t n,
+                         const range_options& options, void* out_keys, void* out_values,
+                         std::uint64_t* counts) const = 0;
   [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n,
                                             const range_options& options) const = 0;
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,

@@ -5,6 +5,7 @@
 #include "espalier/hybrid_tree/index.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <mutex>
@@ -64,6 +65,7 @@ class hybrid_tree_index final : public hybrid_index {
         options_(options),
         memory_(host_, options.pages) {
     if (options.bucket == 0) throw error("hybrid_tree: a bucket has at least one query.");
+    if (options.window == 0) throw error("hybrid_tree: a window has at least one query.");
     side_ = options.layout == hybrid_layout::implicit
                 ? make_implicit_side(memory_.host(), elements, keys, values, n)
                 : make_regular_side(memory_.host(), elements, options.fill, keys, values, n);
@@ -88,8 +90,9 @@ class hybrid_tree_index final : public hybrid_index {
       s.leaf_cache_bytes = leaves_->cache_bytes();
     }
     s.placement = chosen();
+    s.last = last_;
     s.balance = balance_;
-    s.reason = reason_;
+    s.reason = reason_ + (why_no_leaves_.empty() ? "" : " The device reads no leaves: " + why_no_leaves_ + ".");
     s.update = update_;
     s.pages = memory_.given();
     return s;
@@ -108,11 +111,7 @@ class hybrid_tree_index final : public hybrid_index {
             void* out_values, std::uint64_t* counts, const hybrid_query& how) const override {
     const auto lock = together();
     const row_question rows{lo, hi, options, out_keys, elements_.value_bytes == 0 ? nullptr : out_values, counts};
-    if (side_->lines() == nullptr) {
-      if (n != 0) side_->rows(lo, hi, n, options, rows.keys, rows.values, counts);
-    } else {
-      ask(listing(rows, n, how.copies), how);
-    }
+    ask(listing(rows, n, how.copies), how);
   }
   void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
             std::uint8_t* found) const override {
@@ -144,6 +143,7 @@ class hybrid_tree_index final : public hybrid_index {
     const auto lock = alone();
     leaves_.reset();  // lines that it reads may go
     has_no_leaves_ = false;
+    why_no_leaves_.clear();
     inner_update update = side_->write(op, keys, values, n, done, way);
     update_ = {update.way, 0, std::move(update.reason)};
     follow(update);
@@ -230,6 +230,7 @@ class hybrid_tree_index final : public hybrid_index {
     levels_.reset();
     leaves_.reset();
     has_no_leaves_ = false;
+    why_no_leaves_.clear();
     is_tuned_ = false;
     choice_ = row_choice_ = placement_choice(placements());
     share_ = lane_share(finds_by_device);
@@ -242,8 +243,9 @@ class hybrid_tree_index final : public hybrid_index {
       reason_ = "the tree is too small to share.";
       return;
     }
-    if (bytes + buckets > options_.device_memory) {
-      reason_ = "inner levels and buckets take more than the " + std::to_string(options_.device_memory) +
+    if (bytes > options_.device_memory || buckets > options_.device_memory - bytes) {
+      reason_ = "inner levels (" + std::to_string(bytes) + " bytes) and buckets (" + std::to_string(buckets) +
+                ", less if a bucket has fewer queries) take more than the " + std::to_string(options_.device_memory) +
                 " bytes of the device's memory that the tree may have.";
       return;
     }
@@ -277,6 +279,7 @@ class hybrid_tree_index final : public hybrid_index {
   }
   void give_up(const error& e) const {
     let_device_end();
+    last_ = hybrid_placement::host_alone;
     leaves_.reset();
     levels_.reset();
     walker_.reset();
@@ -356,13 +359,17 @@ class hybrid_tree_index final : public hybrid_index {
   }
   void ask(const call& c, const hybrid_query& how) const {
     if (c.n == 0) return;
-    if (how.placement == hybrid_placement::host_alone) return c.here({0, c.n});
+    if (how.placement == hybrid_placement::host_alone) {
+      last_ = hybrid_placement::host_alone;
+      return c.here({0, c.n});
+    }
     std::vector<query_span> rest;
     {
       const std::lock_guard device_lock(device_);  // the slots serve one call at a time
       if (how.placement != hybrid_placement::automatic) {
         rest = with_device(how.placement, c, how);
-      } else if (c.n < 4 * c.bucket || !has_choice()) {
+      } else if (c.n / 4 < c.bucket || !has_choice()) {
+        last_ = hybrid_placement::host_alone;
         rest.push_back({0, c.n});
       } else {
         return ask_cheapest(c, how);
@@ -419,27 +426,34 @@ class hybrid_tree_index final : public hybrid_index {
   [[nodiscard]] device_leaves* leaves() const {
     if (leaves_ != nullptr || has_no_leaves_ || levels_ == nullptr) return leaves_.get();
     has_no_leaves_ = true;
-    if (side_->lines() == nullptr) return nullptr;
+    why_no_leaves_ = side_->lines() == nullptr ? "those of the regular layout may move" : make_leaves();
+    return leaves_.get();
+  }
+  /// Empty, or why there are none.
+  [[nodiscard]] std::string make_leaves() const {
+    const std::string no_room = "there is no room for a window as large as a bucket";
     const std::size_t taken = levels_->bytes() + bucket_walker::bytes(key_bytes(), options_.bucket);
-    if (taken > options_.device_memory) return nullptr;
+    if (taken > options_.device_memory) return no_room;
     try {
       const bool on_gpu = where_.kind() == device_kind::cuda;
       const std::size_t room = std::min(options_.device_memory - taken, where_.memory().free);
       window_ = largest_window(room);
-      if (window_ == 0) return nullptr;
+      if (window_ == 0) return no_room;
       const std::size_t spare = room - window_bytes(elements_, window_);
       const std::size_t cache = std::min(options_.leaf_cache.value_or(on_gpu ? spare / 4 : 0), spare);
       spare_ = spare - cache;
       leaves_ = make_device_leaves(where_, host_, *side_->lines(), std::min(window_, largest_part), cache);
+      return {};
     } catch (const error& e) {
-      reason_ = std::string("the device cannot read leaves: ") + e.what();
+      return e.what();
     }
-    return leaves_.get();
   }
   /// What is left to the host.
   [[nodiscard]] std::vector<query_span> with_device(hybrid_placement p, const call& c, const hybrid_query& how) const {
+    last_ = hybrid_placement::host_alone;
     if (levels_ == nullptr || p == hybrid_placement::host_alone) return {{0, c.n}};
     const bool lanes = needs_leaves(p) && leaves() != nullptr && c.window().most != 0;
+    last_ = lanes ? p : hybrid_placement::shared;
     std::vector<query_span> rest;
     try {
       lanes ? in_lanes(p, c, how, rest) : shared(c, how, rest);
@@ -513,10 +527,12 @@ class hybrid_tree_index final : public hybrid_index {
   mutable std::unique_ptr<bucket_walker> walker_;
   mutable std::unique_ptr<device_leaves> leaves_;
   mutable bool has_no_leaves_ = false;  ///< they were asked for, and could not be made
-  mutable std::size_t window_ = 0;      ///< of leaves_, at most
-  mutable std::size_t spare_ = 0;       ///< of the device's memory beside leaves_ and its windows
+  mutable std::string why_no_leaves_;
+  mutable std::size_t window_ = 0;  ///< of leaves_, at most
+  mutable std::size_t spare_ = 0;   ///< of the device's memory beside leaves_ and its windows
   mutable load_balance balance_;
   mutable placement_choice choice_, row_choice_;
+  mutable std::atomic<hybrid_placement> last_ = hybrid_placement::automatic;
   mutable lane_share share_{finds_by_device}, row_share_{rows_by_device};
   bool is_tuned_ = false;
   mutable std::string reason_;

@@ -40,10 +40,17 @@ class regular_side final : public host_side {
              std::uint64_t* counts) const override {
     tree_->count(lo, hi, n, options, counts, now());
   }
-  [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override { return tree_->estimate(lo, hi); }
+  [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
+    return tree_->estimate(lo, hi);
+  }
   void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
             void* out_values, std::uint64_t* counts) const override {
     tree_->rows(lo, hi, n, options, out_keys, out_values, counts, now());
+  }
+  void rows_from(const std::uint32_t* lines, const void* lo, const void* hi, std::size_t n,
+                 const range_options& options, void* out_keys, void* out_values, std::uint64_t* counts) const override {
+    if (!tree_->rows_from(builds_, lines, lo, hi, n, options, out_keys, out_values, counts))
+      rows(lo, hi, n, options, out_keys, out_values, counts);
   }
   [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n,
                                     const range_options& options) const override {

@@ -67,6 +67,12 @@ TEST_F(cli, asking_for_a_gpu_where_there_is_none_is_refused) {
   const auto info = json::parse(run("info --format json").out);
   if (!info["gpus"].empty()) GTEST_SKIP() << "this machine has a GPU";
   expect_refused("bench --device gpu --keys 10", "gpu");
+  const auto folder = scratch_file("no-gpu");
+  for (const char* suite : {"hb-plus-tree", "cuart", "btree-on-gpu"}) {
+    expect_refused(std::string("bench --device gpu --max-keys 2^12 --suite ") + suite + " --out " + folder.string(),
+                   "GPU");
+    EXPECT_FALSE(std::filesystem::exists(folder)) << suite << " began";
+  }
 }
 
 TEST_F(cli, help_has_examples_and_all_choices) {

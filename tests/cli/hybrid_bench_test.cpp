@@ -53,7 +53,13 @@ TEST_F(hybrid_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
   expect_refused(small + "--leaf-cache little", "--leaf-cache");
   expect_refused(small + "--window wide", "--window");
   expect_refused(small + "--host-memory paged", "pinned, ordinary");
-  expect_refused(small + "--fill 2", "--fill");
+  expect_refused(small + "--window 0", "--window");
+  expect_refused(small + "--layout regular --fill 2", "0.25 to 1");
+  expect_refused(small + "--fill 0.5", "--layout regular");
+  expect_refused(small + "--way asynchronous", "--layout regular");
+  expect_refused(small + "--ops range-rows --range-length 0", "--range-length");
+  expect_refused(small + "--bucket 1e30", "2^64");
+  expect_refused("bench --index hybrid --device cpu --key-type u64 --keys 2^40", "1099511627775");
   expect_refused(small + "--ops ycsb-a", "range, count, sum, min, max, range-rows, successor,");
   expect_refused(small + "--ops update --value-type none", "--value-type");
   expect_refused("bench --index blink --requests normal", "--index hybrid.");
@@ -143,6 +149,25 @@ TEST_F(hybrid_bench, ways_of_asking_are_axes) {
     ways.insert(row["buckets"].get<std::string>());
   }
   EXPECT_EQ(ways, (std::set<std::string>{"sequential", "pipelined", "double-buffered"}));
+}
+
+TEST_F(hybrid_bench, rows_tell_who_answered_and_why) {
+  const json j = hybrid(
+      "--keys 50000 --queries 3000 --peers none --ops find,range-rows --layout implicit,regular --placement "
+      "automatic,shared,device-alone,both --bucket 1000 --balance none");
+  ASSERT_EQ(j["rows"].size(), 2u * 2u * 4u);
+  for (const auto& row : j["rows"]) {
+    const bool lines = row["layout"] == "implicit";
+    if (row["placement"] == "automatic" && row["op"] == "find") {
+      EXPECT_EQ(row["ran"], "host-alone") << "fewer than four buckets\n" << row.dump(1);
+      EXPECT_NE(row["notes"].dump().find("four buckets"), std::string::npos) << row.dump(1);
+    } else if (row["placement"] != "automatic") {
+      EXPECT_EQ(row["ran"], lines ? row["placement"] : json("shared")) << row.dump(1);
+      EXPECT_EQ(row["notes"].dump().find("reads no leaves") != std::string::npos,
+                !lines && row["placement"] != "shared")
+          << row.dump(1);
+    }
+  }
 }
 
 TEST_F(hybrid_bench, requests_are_an_axis_of_what_draws_keys) {

@@ -312,9 +312,69 @@ TEST_P(HybridTree, ReadersSeeNoHalfOfAWrite) {
   }
 }
 
+// Sizes whose bytes cannot be counted in a word are too large for any device, not small.
+TEST_P(HybridTree, BucketsAndWindowsBeyondAllMemoryLeaveTheHostAlone) {
+  const std::vector<std::uint64_t> keys = [] {
+    std::vector<std::uint64_t> k(50000);
+    for (std::size_t i = 0; i < k.size(); ++i) k[i] = 3 * i;
+    return k;
+  }();
+  for (const unsigned bits : {40u, 59u, 60u, 61u, 62u, 63u}) {
+    for (const bool window : {false, true}) {
+      SCOPED_TRACE((window ? "window of 2^" : "bucket of 2^") + std::to_string(bits));
+      hybrid_options o;
+      o.threads = 2;
+      o.bucket = 1000;
+      (window ? o.window : o.bucket) = std::size_t{1} << bits;
+      auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->where);
+      EXPECT_EQ(tree.stats().device_bytes == 0, !window);
+      tree.tune(keys);
+      for (const hybrid_placement p :
+           {hybrid_placement::shared, hybrid_placement::both, hybrid_placement::device_alone}) {
+        std::vector<std::uint64_t> values(keys.size());
+        tree.find(keys, values, {}, {p});
+        EXPECT_EQ(values, keys) << to_string(p);
+        EXPECT_EQ(tree.stats().last, window ? p : hybrid_placement::host_alone) << to_string(p);
+      }
+    }
+  }
+}
+
+// Rows have a choice of their own, and short calls none: what answered is told, not guessed.
+TEST_P(HybridTree, TellsWhoAnswered) {
+  std::vector<std::uint64_t> keys(50000), values(keys.size()), counts(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = 3 * i;
+  for (const hybrid_layout layout : layouts) {
+    hybrid_options o;
+    o.layout = layout;
+    o.bucket = 1000;
+    o.threads = 2;
+    auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->where);
+    EXPECT_EQ(tree.stats().last, hybrid_placement::automatic);
+    const bool lines = layout == hybrid_layout::implicit;
+    for (const hybrid_placement p : {hybrid_placement::host_alone, hybrid_placement::shared,
+                                     hybrid_placement::device_alone, hybrid_placement::both}) {
+      const bool leaves = p == hybrid_placement::device_alone || p == hybrid_placement::both;
+      const hybrid_placement right = leaves && !lines ? hybrid_placement::shared : p;
+      tree.find(keys, values, {}, {p});
+      EXPECT_EQ(tree.stats().last, right) << to_string(layout) << ", " << to_string(p);
+      tree.find(keys, values, {}, {hybrid_placement::host_alone});
+      tree.range_rows(keys, keys, {}, {}, counts, {interval::closed, 1}, {p});
+      EXPECT_EQ(tree.stats().last, right) << "rows, " << to_string(layout) << ", " << to_string(p);
+    }
+    EXPECT_EQ(tree.explain().find("reads no leaves") == std::string::npos, lines) << tree.explain();
+    tree.tune(keys);
+    tree.find(std::span(keys).first(3999), std::span(values).first(3999));
+    EXPECT_EQ(tree.stats().last, hybrid_placement::host_alone) << "fewer than four buckets";
+  }
+}
+
 TEST(HybridTreeErrors, SayWhatToDo) {
   hybrid_options o;
   o.bucket = 0;
+  EXPECT_THROW(hybrid_tree<std::uint32_t>(o, device::cpu(1)), error);
+  o.bucket = 1;
+  o.window = 0;
   EXPECT_THROW(hybrid_tree<std::uint32_t>(o, device::cpu(1)), error);
   const std::vector<std::uint32_t> two{1, 2}, one{1};
   EXPECT_THROW((void)(hybrid_tree<std::uint32_t, std::uint32_t>::build(two, one, {}, device::cpu(1))), error);

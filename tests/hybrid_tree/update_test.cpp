@@ -40,6 +40,21 @@ words every(std::uint64_t step, std::size_t n, std::uint64_t first = 0) {
   for (std::size_t i = 0; i < n; ++i) keys[i] = first + step * i;
   return keys;
 }
+/// The first three elements from each key on.
+void expect_rows_agree(const tree_type& tree, const oracle& all, const words& keys, hybrid_placement placement) {
+  constexpr std::uint64_t limit = 3;
+  words listed(keys.size() * limit), values(keys.size() * limit), counts(keys.size(), 99);
+  const words ends(keys.size(), ~std::uint64_t{0});
+  tree.range_rows(keys, ends, listed, values, counts, {interval::closed, limit}, {placement});
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    std::uint64_t count = 0;
+    for (auto at = all.lower_bound(keys[i]); at != all.end() && count < limit; ++at, ++count) {
+      ASSERT_EQ(listed[i * limit + count], at->first) << "from key " << keys[i] << ", " << to_string(placement);
+      ASSERT_EQ(values[i * limit + count], at->second) << "from key " << keys[i] << ", " << to_string(placement);
+    }
+    ASSERT_EQ(counts[i], count) << "from key " << keys[i] << ", " << to_string(placement);
+  }
+}
 /// Keys that are there and their neighbours, answered whoever walks, as by the oracle.
 void expect_agrees(const tree_type& tree, const oracle& all) {
   words keys{0, ~std::uint64_t{0}};
@@ -56,6 +71,8 @@ void expect_agrees(const tree_type& tree, const oracle& all) {
       ASSERT_EQ(found[i] != 0, at != all.end()) << "key " << keys[i] << ", " << to_string(placement);
       ASSERT_EQ(values[i], at != all.end() ? at->second : 0) << "key " << keys[i] << ", " << to_string(placement);
     }
+    expect_rows_agree(tree, all, keys, placement);
+    if (testing::Test::HasFatalFailure()) return;
   }
   const validation v = tree.validate();
   ASSERT_TRUE(v.ok) << v.problem;

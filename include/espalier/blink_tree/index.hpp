@@ -83,6 +83,10 @@ class blink_index {
   /// Row i of the outputs has options.limit elements, of which counts[i] are written.
   virtual void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
                     void* out_values, std::uint64_t* counts, const execution& ex) const = 0;
+  /// As find_from(): the lines are those of lower ends.
+  [[nodiscard]] virtual bool rows_from(std::size_t builds, const std::uint32_t* lines, const void* lo, const void* hi,
+                                       std::size_t n, const range_options& options, void* out_keys, void* out_values,
+                                       std::uint64_t* counts) const = 0;
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                          std::uint8_t* found, const execution& ex) const = 0;
   /// work(table) while no node is moved or given out again. On a CPU work is done when it returns; on a GPU it enqueues

@@ -48,7 +48,8 @@ struct blink_count_job : blink_range_job<View> {
   leaf_place* starts = nullptr;  ///< where each range begins; may be null
   /// The same as a place in the lane, which is only a start: writers may be about. For teams with batches; may be null.
   std::uint32_t* lines = nullptr;
-  /// How many elements lie before each leaf of the lane, which names all of them; not known: leaves are followed by their links.
+  /// How many elements lie before each leaf of the lane, which names all of them; not known: leaves are followed by
+  /// their links.
   leaf_ranks ranks;
   std::uint32_t* long_ones = nullptr;  ///< becomes 1 if a range has more elements than one part; may be null
 };
@@ -64,8 +65,8 @@ struct parts_of_range {
   }
 };
 
-/// Query i writes elements [offsets[i], offsets[i + 1]) of the outputs; `changed` tells if a writer was there since they
-/// were counted.
+/// Query i writes elements [offsets[i], offsets[i + 1]) of the outputs; `changed` tells if a writer was there since
+/// they were counted.
 template <class View>
 struct blink_fill_job : blink_range_job<View> {
   std::uint64_t limit = ~std::uint64_t{0};
@@ -73,7 +74,8 @@ struct blink_fill_job : blink_range_job<View> {
   const leaf_place* starts = nullptr;    ///< from the count, if nobody writes between (stable_reads)
   const std::uint32_t* lines = nullptr;  ///< from the count; may be null
   leaf_ranks ranks;                      ///< as in the count; starts then name leaves by their place in the lane
-  const std::uint64_t* parts = nullptr;  ///< with ranks: element i of the job is a part of a range; before each range. May be null
+  const std::uint64_t* parts =
+      nullptr;  ///< with ranks: element i of the job is a part of a range; before each range. May be null
   std::size_t ranges = 0;
   void* out_keys = nullptr;
   void* out_values = nullptr;
@@ -85,7 +87,8 @@ template <class View>
 struct blink_rows_job : blink_range_job<View> {
   std::uint64_t limit = 0;
   std::uint64_t* counts = nullptr;
-  leaf_ranks ranks;  ///< as in the count
+  leaf_ranks ranks;                      ///< as in the count
+  const std::uint32_t* lines = nullptr;  ///< where the lane names first leaves of ranges, if that is known; CPU only
   void* out_keys = nullptr;
   void* out_values = nullptr;
 };

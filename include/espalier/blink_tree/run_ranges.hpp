@@ -44,8 +44,8 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
     }
     return lo <= hi;
   }
-  /// Leaves that a range up to hi reads behind its first one. The lane names them, where links would be waited for one after
-  /// the other: 2^19 ranges of 32 from 2^22 keys that came one by one take 0.36 us each instead of 0.92.
+  /// Leaves that a range up to hi reads behind its first one. The lane names them, where links would be waited for one
+  /// after the other: 2^19 ranges of 32 from 2^22 keys that came one by one take 0.36 us each instead of 0.92.
   static ESPALIER_INLINE void prefetch_behind(Team team, const view& t, std::uint64_t line, Word hi) {
     for (unsigned k = 0; k < most_behind && line + 1 < t.lane.size && t.lane.key_at(line) < hi; ++k) {
       prefetch_leaf(team, t, descent::leaf_of_line(t, ++line));
@@ -54,11 +54,13 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
   static constexpr unsigned most_behind = 8;   ///< leaves of a range; 16 are no better
   static constexpr unsigned ranges_ahead = 2;  ///< as good as 4; with 8 a range at 2^22 keys took 313 ns, not 283
 
-  /// Of n ranges from number i on. `Job::lines` keeps them from the count to the copying.
+  /// Of n ranges from number i on. `Job::lines` keeps them from the count to the copying, or somebody else has walked
+  /// there for rows.
   template <class Job>
   static ESPALIER_INLINE starts range_starts(Team team, const Job& job, std::size_t i, unsigned n) {
     const view& t = job.tree;
-    if constexpr (Team::batch > 1 && std::is_same_v<Job, blink_fill_job<view>>) {
+    constexpr bool knows_lines = std::is_same_v<Job, blink_fill_job<view>> || std::is_same_v<Job, blink_rows_job<view>>;
+    if constexpr (Team::batch > 1 && knows_lines) {
       if (job.lines != nullptr) {
         starts s;
         for (unsigned j = 0; j < n; ++j) s.line[j] = job.lines[i + j];
@@ -175,7 +177,8 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
       } else {
         const view& t = job.tree;
         if (job.out_keys != nullptr)
-          team.for_slots(keys, from, to, [&](unsigned j, Word key) { io::store_key(t.key, job.out_keys, shift + j, key); });
+          team.for_slots(keys, from, to,
+                         [&](unsigned j, Word key) { io::store_key(t.key, job.out_keys, shift + j, key); });
         if constexpr (V != 0) {
           if (job.out_values != nullptr)
             team.for_slots(values, from, to, [&](unsigned j, const value& v) {
@@ -231,7 +234,8 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
   }
   /// Each lane looks up what belongs at its places of the outputs, and neighbours write whole sectors.
   template <bool Plain>
-  static ESPALIER_INLINE void copy_parts(Team team, const blink_fill_job<view>& job, std::size_t first, std::size_t last) {
+  static ESPALIER_INLINE void copy_parts(Team team, const blink_fill_job<view>& job, std::size_t first,
+                                         std::size_t last) {
     const output<Plain, blink_fill_job<view>> out{job, 0, 0};
     for (std::size_t i = first; i < last; ++i) {
       const part p = part_at(job, i);
@@ -258,7 +262,8 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
   }
   /// Last i of [begin, end) with a[i] <= x; there is one.
   template <class Array>
-  static ESPALIER_INLINE std::size_t last_not_above(const Array& a, std::size_t begin, std::size_t end, std::uint64_t x) {
+  static ESPALIER_INLINE std::size_t last_not_above(const Array& a, std::size_t begin, std::size_t end,
+                                                    std::uint64_t x) {
     while (end - begin > 1) {
       const std::size_t middle = begin + (end - begin) / 2;
       (a[middle] <= x ? begin : end) = middle;
@@ -382,9 +387,8 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
     }
   }
   template <class Exact, class Bits>
-  static ESPALIER_INLINE void answer(const blink_aggregate_job<view>& job, scalar_kind kind, bool floats,
-                                     std::size_t i, std::uint64_t count, Exact exact, double sum, Bits least,
-                                     Bits most) {
+  static ESPALIER_INLINE void answer(const blink_aggregate_job<view>& job, scalar_kind kind, bool floats, std::size_t i,
+                                     std::uint64_t count, Exact exact, double sum, Bits least, Bits most) {
     using agg = aggregator<Word, V>;
     if (job.found != nullptr) job.found[i] = count != 0 ? 1 : 0;
     switch (job.op) {

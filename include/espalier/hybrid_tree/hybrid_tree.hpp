@@ -147,7 +147,8 @@ class hybrid_tree {
     if (s.update.reason.empty()) return walks;
     return walks + " Last write, " + to_string(s.update.way) + ": " + s.update.reason;
   }
-  /// Measures, with queries like those to come, who should walk what. Without it a GPU walks all inner levels.
+  /// Measures, with queries like those to come, who should walk what. Without it large calls to a GPU measure as they
+  /// go; a CPU in its place is not used unless asked for.
   void tune(keys_in keys) { index_->tune(keys.data(), keys.size()); }
 
  private:

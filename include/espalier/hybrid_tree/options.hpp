@@ -66,8 +66,8 @@ struct hybrid_options {
   hybrid_layout layout = hybrid_layout::implicit;
   double fill = 0.75;            ///< of the leaves of the regular layout
   std::size_t bucket = 1 << 21;  ///< queries that travel together, at most
-  /// Queries at most that a device orders by leaf before it reads leaves itself; less where there is less room. The
-  /// more of them, the nearer to each other are the leaves, and the more queries share one.
+  /// Queries at most that a device orders by leaf before it reads leaves itself; less where there is less room, and
+  /// never less than a bucket. The more of them, the nearer to each other are the leaves, and the more share one.
   std::size_t window = 1 << 26;
   /// Bytes that the tree may take of the device's memory. What does not fit is walked by the CPU.
   std::size_t device_memory = std::numeric_limits<std::size_t>::max();
@@ -109,7 +109,8 @@ struct hybrid_stats {
   std::size_t device_bytes = 0;                               ///< inner levels on the device, buckets, copies of leaves
   bool reads_leaves = false;                                  ///< the device has been asked to, and can
   std::size_t leaf_cache_bytes = 0;                           ///< of these, copies of leaves
-  hybrid_placement placement = hybrid_placement::host_alone;  ///< of large batches
+  hybrid_placement placement = hybrid_placement::host_alone;  ///< of large batches of finds
+  hybrid_placement last = hybrid_placement::automatic;  ///< of the last batch of finds or rows; automatic: none yet
   load_balance balance;
   std::string reason;  ///< why, in one sentence
   hybrid_update update;
