@@ -92,7 +92,7 @@ class hybrid_tree_index final : public hybrid_index {
     s.placement = chosen();
     s.last = last_;
     s.balance = balance_;
-    s.reason = reason_ + (why_no_leaves_.empty() ? "" : " The device reads no leaves: " + why_no_leaves_ + ".");
+    s.reason = reason_ + (why_no_leaves_.empty() ? "" : " The device reads no leaves: " + why_no_leaves_);
     s.update = update_;
     s.pages = memory_.given();
     return s;
@@ -142,7 +142,6 @@ class hybrid_tree_index final : public hybrid_index {
     if (n == 0) return;
     const auto lock = alone();
     leaves_.reset();  // lines that it reads may go
-    has_no_leaves_ = false;
     why_no_leaves_.clear();
     inner_update update = side_->write(op, keys, values, n, done, way);
     update_ = {update.way, 0, std::move(update.reason)};
@@ -229,7 +228,6 @@ class hybrid_tree_index final : public hybrid_index {
   void renew() {
     levels_.reset();
     leaves_.reset();
-    has_no_leaves_ = false;
     why_no_leaves_.clear();
     is_tuned_ = false;
     choice_ = row_choice_ = placement_choice(placements());
@@ -424,14 +422,13 @@ class hybrid_tree_index final : public hybrid_index {
   }
   /// Made when first asked for: null where the layout has none, or there is no room.
   [[nodiscard]] device_leaves* leaves() const {
-    if (leaves_ != nullptr || has_no_leaves_ || levels_ == nullptr) return leaves_.get();
-    has_no_leaves_ = true;
-    why_no_leaves_ = side_->lines() == nullptr ? "those of the regular layout may move" : make_leaves();
+    if (leaves_ != nullptr || !why_no_leaves_.empty() || levels_ == nullptr) return leaves_.get();
+    why_no_leaves_ = side_->lines() == nullptr ? "those of the regular layout may move." : make_leaves();
     return leaves_.get();
   }
   /// Empty, or why there are none.
   [[nodiscard]] std::string make_leaves() const {
-    const std::string no_room = "there is no room for a window as large as a bucket";
+    const std::string no_room = "there is no room for a window as large as a bucket.";
     const std::size_t taken = levels_->bytes() + bucket_walker::bytes(key_bytes(), options_.bucket);
     if (taken > options_.device_memory) return no_room;
     try {
@@ -526,10 +523,9 @@ class hybrid_tree_index final : public hybrid_index {
   mutable std::unique_ptr<inner_levels> levels_;  ///< null: the host works alone
   mutable std::unique_ptr<bucket_walker> walker_;
   mutable std::unique_ptr<device_leaves> leaves_;
-  mutable bool has_no_leaves_ = false;  ///< they were asked for, and could not be made
-  mutable std::string why_no_leaves_;
-  mutable std::size_t window_ = 0;  ///< of leaves_, at most
-  mutable std::size_t spare_ = 0;   ///< of the device's memory beside leaves_ and its windows
+  mutable std::string why_no_leaves_;  ///< not empty: they were asked for, and could not be made
+  mutable std::size_t window_ = 0;     ///< of leaves_, at most
+  mutable std::size_t spare_ = 0;      ///< of the device's memory beside leaves_ and its windows
   mutable load_balance balance_;
   mutable placement_choice choice_, row_choice_;
   mutable std::atomic<hybrid_placement> last_ = hybrid_placement::automatic;
