@@ -177,6 +177,7 @@ class hybrid_tree_index final : public hybrid_index {
       choice_.set(p, all, seconds);
     }
     is_tuned_ = true;
+    row_choice_.prefer(choice_.best());
     tell_choice();
   }
 
@@ -381,6 +382,7 @@ class hybrid_tree_index final : public hybrid_index {
     const double seconds = seconds_of(p, c, how);
     if (levels_ == nullptr) return;  // the device failed
     c.choice->note(p, c.n, seconds);
+    if (choice_.is_known()) row_choice_.prefer(choice_.best());  // e.g. a device that has all leaves needs no help
     tell_choice();
   }
   /// Of all of the call's queries.

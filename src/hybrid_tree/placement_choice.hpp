@@ -24,6 +24,14 @@ class placement_choice {
   explicit placement_choice(const std::vector<hybrid_placement>& candidates) {
     for (const hybrid_placement p : candidates) known_.push_back({p, 0});
   }
+  /// This one is, as it is best for calls of another kind.
+  void prefer(hybrid_placement p) {
+    if (is_known()) return;
+    std::stable_partition(known_.begin(), known_.end(), [p](const cost& c) { return c.placement == p; });
+  }
+  [[nodiscard]] bool is_known() const {
+    return std::any_of(known_.begin(), known_.end(), [](const cost& c) { return c.seconds != 0; });
+  }
 
   [[nodiscard]] hybrid_placement best() const {
     std::size_t best = 0;

@@ -364,6 +364,8 @@ TEST_P(HybridTree, TellsWhoAnswered) {
     }
     EXPECT_EQ(tree.explain().find("reads no leaves") == std::string::npos, lines) << tree.explain();
     tree.tune(keys);
+    tree.range_rows(keys, keys, {}, {}, counts, {interval::closed, 1});
+    EXPECT_EQ(tree.stats().last, tree.stats().placement) << "of rows nothing is known yet: as finds";
     tree.find(std::span(keys).first(3999), std::span(values).first(3999));
     EXPECT_EQ(tree.stats().last, hybrid_placement::host_alone) << "fewer than four buckets";
   }

@@ -156,6 +156,20 @@ TEST(PlacementChoice, TheFirstCallOfATrialDoesNotCount) {
   }
   EXPECT_EQ(choice.best(), P::shared);
 }
+TEST(PlacementChoice, WhatIsBestElsewhereIsTakenUntilSomethingIsKnown) {
+  placement_choice choice({P::both, P::device_alone, P::shared});
+  choice.prefer(P::shared);
+  EXPECT_EQ(choice.best(), P::shared);
+  choice.prefer(P::device_alone);
+  EXPECT_EQ(choice.next(), P::device_alone);
+  choice.prefer(P::host_alone);  // none of ours
+  EXPECT_EQ(choice.best(), P::device_alone);
+  choice.note(P::device_alone, 1, 1);
+  choice.prefer(P::shared);
+  EXPECT_EQ(choice.best(), P::device_alone) << "it has been measured";
+  (void)play(choice, 40, {{P::both, 2}, {P::device_alone, 3}, {P::shared, 4}});
+  EXPECT_EQ(choice.best(), P::both) << "the others are tried all the same";
+}
 TEST(PlacementChoice, WithoutCandidatesTheHostWorksAlone) {
   EXPECT_EQ(placement_choice().best(), P::host_alone);
   placement_choice one({P::shared});
