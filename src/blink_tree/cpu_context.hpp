@@ -45,6 +45,11 @@ class blink_cpu_context : public cpu_context {
   void for_each_leaf(std::size_t n, const Body& body) {
     for_each(n, by_one_thread<Body>{body});
   }
+  /// By this thread, one after the other.
+  template <class Body>
+  static void leaves_in_turn(std::size_t n, const Body& body) {
+    in_turn(n, by_one_thread<Body>{body});
+  }
 
  private:
   template <class Body>

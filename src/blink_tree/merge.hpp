@@ -5,6 +5,7 @@
 
 #include "blink_tree/bulk_few.hpp"
 #include "blink_tree/bulk_many.hpp"
+#include "blink_tree/bulk_touched.hpp"
 #include "blink_tree/storage.hpp"
 
 namespace espalier::detail {
@@ -48,8 +49,6 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     buffer<std::uint32_t> places(tree.where, n, context.order());
     buffer<Word> words(tree.where, n, context.order());
     sort_batch(keys, list, n, words, places);
-    const buffer<std::uint64_t> new_nodes(tree.where, live + 1, context.order());
-    const buffer<std::uint32_t> cuts(tree.where, live + 1, context.order());
 
     bulk_batch<view_type> b{};
     b.tree = tree.view;
@@ -63,13 +62,19 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     b.highs = leaves->highs.data();
     b.by_lane = tree.list_is_whole;
     b.ids = leaves->ids.size() == 0 ? nullptr : leaves->ids.data();
+    b.per_node = N * 3 / 4;
+    if (!merge_touched(b)) merge_cut(b);
+    tree.order_now(context);
+  }
+  /// By steps over all leaves.
+  void merge_cut(bulk_batch<view_type> b) {
+    const buffer<std::uint64_t> new_nodes(tree.where, b.leaves + 1, context.order());
+    const buffer<std::uint32_t> cuts(tree.where, b.leaves + 1, context.order());
     b.cuts = cuts.data();
     b.new_nodes = new_nodes.data();
-    b.per_node = N * 3 / 4;
-    context.for_each(live + 1, cut_batch<view_type>{b});
-    context.zero(new_nodes.data() + live, 8);
+    context.for_each(b.leaves + 1, cut_batch<view_type>{b});
+    context.zero(new_nodes.data() + b.leaves, 8);
     if (!merge_few(b)) merge_many(b);
-    tree.order_now(context);
   }
   /// The batch in key order, and where its elements come from.
   void sort_batch(const void* keys, const std::uint32_t* list, std::size_t n, buffer<Word>& words,
@@ -83,9 +88,29 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     context.sort_from(plain ? static_cast<const Word*>(keys) : encoded.data(), words,
                       list == nullptr ? numbers.data() : list, places, n);
   }
-  /// False, and nothing is changed: too many elements fall into one leaf.
-  bool merge_few(bulk_batch<view_type> b) {
-    if constexpr (bulk_batch<view_type>::few == 0) {
+  /// On a CPU. False, and nothing is changed: too many elements fall into one leaf.
+  bool merge_touched([[maybe_unused]] bulk_batch<view_type> b) {
+    if constexpr (Context::on_gpu || bulk_batch<view_type>::few == 0) {
+      return false;
+    } else {
+      const bool brings_values = V != 0 && b.op != write_op::erase;
+      const buffer<value> sorted(tree.where, brings_values ? b.n : 0, context.order());
+      const buffer<std::uint8_t> positions(tree.where, b.n, context.order());
+      b.sorted = sorted.data();
+      b.positions = positions.data();
+      touched_leaves<Context, view_type> touched(context, b);
+      const auto [new_nodes, many] = touched.judge();
+      if (many) return false;
+      if (brings_values) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});
+      leaf_list after = make_new_leaves(b, new_nodes);
+      touched.change(b);
+      after_merge(b, std::move(after));
+      return true;
+    }
+  }
+  /// On a GPU. Likewise.
+  bool merge_few([[maybe_unused]] bulk_batch<view_type> b) {
+    if constexpr (!Context::on_gpu || bulk_batch<view_type>::few == 0) {
       return false;
     } else {
       const bool brings_values = V != 0 && b.op != write_op::erase;

@@ -1,5 +1,6 @@
 // plan.cpp - the cost model of writes. The GPU's rates fit batches of u32 pairs into 2^26 keys on an H200
-// (bench/results/gpu-blink-bulk-2.json); the CPU's and that of a single writer on a GPU are guesses.
+// (bench/results/gpu-blink-bulk-2.json), the CPU's batches of 2^14 to 2^20 u64 pairs into 2^20 to 2^26 on two Neoverse
+// cores (docs/design/blink-tree.md); that of a single writer on a GPU is a guess.
 #include "blink_tree/plan.hpp"
 
 #include <cstdio>
@@ -33,15 +34,19 @@ namespace detail {
 write_explanation plan_write(const write_question& q, const write_options& options) {
   write_explanation e;
   const auto n = static_cast<double>(q.n);
-  // Bulk reads and writes every leaf once, whatever the batch, but for updates; key by key the batch alone counts.
+  // A GPU merges with steps over all leaves, whatever the batch, but for updates; a CPU looks at the leaves that are
+  // touched, but lists all of them anew if one has split. Key by key the batch alone counts.
   const double leaf_bytes = static_cast<double>(q.leaf_slots) * static_cast<double>(q.node_bytes) / 12;
   if (q.on_gpu) {
     e.per_key_seconds = 50e-6 + n / (q.one_writer ? 1e6 : q.op == write_op::erase ? 3e9 : 1.5e9);
     e.bulk_seconds = 250e-6 + n / 6e9 + (q.op == write_op::update ? 0 : leaf_bytes / 3.3e12);
   } else {
     const double threads = q.one_writer ? 1 : q.threads;
-    e.per_key_seconds = n * 120e-9 / threads;
-    e.bulk_seconds = (n * 90e-9 + (q.op == write_op::update ? n * 60e-9 : leaf_bytes / 3e9)) / q.threads + 5e-6;
+    e.per_key_seconds = n * (q.op == write_op::update ? 100e-9 : 130e-9) / threads;
+    const double merge = q.op == write_op::update  ? n * 140e-9
+                         : q.op == write_op::erase ? n * 100e-9 + leaf_bytes / 200e9
+                                                   : n * 120e-9 + leaf_bytes / 30e9;
+    e.bulk_seconds = merge / q.threads + 200e-6;
   }
   e.chosen = options.path != write_path::automatic ? options.path
              : e.bulk_seconds < e.per_key_seconds  ? write_path::bulk

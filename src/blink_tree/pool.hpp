@@ -43,6 +43,11 @@ struct new_numbers {
   [[nodiscard]] ESPALIER_INLINE node_id operator[](std::uint64_t i) const {
     return i < reused ? again[i] : static_cast<node_id>(fresh + (i - reused));
   }
+  /// Those from number i on.
+  [[nodiscard]] new_numbers from(std::uint64_t i) const {
+    if (i <= reused) return {again + i, static_cast<std::uint32_t>(reused - i), fresh};
+    return {nullptr, 0, (*this)[i]};
+  }
 };
 
 class node_pool {

@@ -36,6 +36,19 @@ class cpu_context {
       backend_.for_each(n, body);
     }
   }
+  /// Bodies that take long: even a few of them are shared out.
+  template <class Body>
+  void for_each_large(std::size_t n, const Body& body) {
+    backend_.for_each_chunk(n, 1, [&body](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) body(i);
+    });
+  }
+  /// body(0), ..., body(n - 1), by this thread, which asks for what the next ones will read.
+  template <class Body>
+  static void in_turn(std::size_t n, const Body& body) {
+    look_ahead(body, 0, n);
+  }
+  [[nodiscard]] unsigned threads() const { return backend_.threads(); }
   template <class Word>
   [[nodiscard]] bool sort_pairs(Word* keys, Word* keys_alt, void* values, void* values_alt, unsigned value_bytes,
                                 std::size_t n, unsigned begin_bit = 0) {

@@ -341,7 +341,7 @@ TEST(HybridWay, IsTheCheaperOneUnlessAskedFor) {
   cost.bulk_seconds = 4e-3;
   EXPECT_EQ(choose_way(update_way::automatic, cost, 0).way, update_way::synchronised);
   EXPECT_EQ(choose_way(update_way::asynchronous, cost, 0).way, update_way::asynchronous);
-  cost.bulk_seconds = 2e-3;
+  cost.bulk_seconds = 1.2e-3;
   EXPECT_EQ(choose_way(update_way::automatic, cost, 0).way, update_way::asynchronous);
   EXPECT_EQ(choose_way(update_way::synchronised, cost, 0).way, update_way::synchronised);
   EXPECT_EQ(choose_way(update_way::automatic, cost, std::size_t{1} << 30).way, update_way::synchronised)
