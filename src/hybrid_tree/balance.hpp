@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <string>
 
 #include "espalier/hybrid_tree/options.hpp"
 
@@ -22,6 +23,16 @@ struct bucket_parts {
   if (b.levels == 0) return {first, n - first, 0};
   if (b.levels == 1) return {0, first, n - first};
   return {0, 0, n};
+}
+
+/// For a person: "walked by the device" and so on.
+[[nodiscard]] inline std::string in_words(const load_balance& b) {
+  const auto percent = std::to_string(std::lround(100 * std::clamp(b.share, 0.0, 1.0))) + " % of a bucket";
+  if (b.levels >= inner_level_count) return "walked by the host";
+  if (b.share >= 1)
+    return b.levels == 0 ? "walked by the device" : "the first walked by the host, the second by the device";
+  return b.levels == 0 ? "walked by the device for " + percent + ", the first by the host for the rest"
+                       : "the first walked by the host, the second by the device for " + percent;
 }
 
 /// Seconds that device and host take for the same bucket.

@@ -66,6 +66,8 @@ class hybrid_tree_index final : public hybrid_index {
         memory_(host_, options.pages) {
     if (options.bucket == 0) throw error("hybrid_tree: a bucket has at least one query.");
     if (options.window == 0) throw error("hybrid_tree: a window has at least one query.");
+    if (options.layout == hybrid_layout::regular && !(options.fill >= 0.25 && options.fill <= 1))
+      throw error("hybrid_tree: fill is the used share of a leaf of the regular layout, from 0.25 to 1.");
     side_ = options.layout == hybrid_layout::implicit
                 ? make_implicit_side(memory_.host(), elements, keys, values, n)
                 : make_regular_side(memory_.host(), elements, options.fill, keys, values, n);
@@ -215,28 +217,36 @@ class hybrid_tree_index final : public hybrid_index {
             hybrid_placement::host_alone};
   }
   void tell_choice() const {
+    measured_bytes_ = bytes_of_upper(side_->upper());
     const auto rates = [this](const placement_choice& choice, const lane_share& share) {
       const bool has_both = side_->lines() != nullptr;
       return choice.text() + (has_both ? " (of both, " + std::to_string(share.of(100)) + " % by the device)" : "");
     };
     reason_ = "measured: " + rates(choice_, share_) +
               (row_choice_.text().empty() ? "" : "; rows of ranges: " + rates(row_choice_, row_share_)) +
-              "; inner levels on " + where_.name() + ", shared out as " + std::to_string(balance_.levels) +
-              " levels for " + std::to_string(balance_.share) + " of a bucket.";
+              "; the device is " + where_.name() + "; inner levels of shared buckets: " + in_words(balance_) + ".";
   }
 
-  /// A new copy of the inner levels for the device; without one the host works alone.
-  void renew() {
-    levels_.reset();
-    leaves_.reset();
-    why_no_leaves_.clear();
+  /// What was measured holds for trees of about the same size.
+  [[nodiscard]] bool is_like_measured(std::size_t bytes) const {
+    return bytes <= measured_bytes_ / 2 * 3 && bytes >= measured_bytes_ / 3 * 2 && measured_bytes_ != 0;
+  }
+  void forget_measured() {
     is_tuned_ = false;
+    measured_bytes_ = 0;
     choice_ = row_choice_ = placement_choice(placements());
     share_ = lane_share(finds_by_device);
     row_share_ = lane_share(rows_by_device);
     balance_ = {};
+  }
+  /// A new copy of the inner levels for the device; without one the host works alone.
+  void renew() {
     const any_upper_image image = side_->upper();
     const std::size_t bytes = bytes_of_upper(image), buckets = bucket_walker::bytes(key_bytes(), options_.bucket);
+    if (levels_ == nullptr || !is_like_measured(bytes)) forget_measured();
+    levels_.reset();
+    leaves_.reset();
+    why_no_leaves_.clear();
     host_levels_ = borrow_inner_levels(host_, image);
     if (bytes == 0) {
       reason_ = "the tree is too small to share.";
@@ -253,13 +263,14 @@ class hybrid_tree_index final : public hybrid_index {
       const bool may_grow = options_.layout == hybrid_layout::regular &&
                             bytes_with(inner_room::growing, bytes) + buckets <= options_.device_memory;
       levels_ = copy_inner_levels(where_, image, may_grow ? inner_room::growing : inner_room::exact);
+      if (measured_bytes_ != 0) return tell_choice();
       reason_ = where_.kind() == device_kind::cuda ? "there is a GPU; large calls measure."
                                                    : "there is no GPU; tune() measures.";
     } catch (const error& e) {
       give_up(e);
     }
   }
-  /// After a write: inner levels that are the same stay, with what was measured; a device that failed is tried again.
+  /// After a write: inner levels that are the same stay; a device that failed is tried again.
   void follow(const inner_update& update) {
     if (!update.anew && levels_ != nullptr) return;
     if (update.before != nullptr && levels_ != nullptr && bytes_of_upper(side_->upper()) != 0) {
@@ -533,6 +544,7 @@ class hybrid_tree_index final : public hybrid_index {
   mutable std::atomic<hybrid_placement> last_ = hybrid_placement::automatic;
   mutable lane_share share_{finds_by_device}, row_share_{rows_by_device};
   bool is_tuned_ = false;
+  mutable std::size_t measured_bytes_ = 0;  ///< of the inner levels when something was measured last; 0: nothing was
   mutable std::string reason_;
   hybrid_update update_;
 };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -71,8 +72,10 @@ class placement_choice {
     std::string all;
     for (const cost& c : known_) {
       if (c.seconds == 0) continue;
-      const auto rate = static_cast<unsigned long long>(1e-6 / c.seconds + 0.5);
-      all += (all.empty() ? "" : ", ") + to_string(c.placement) + " " + std::to_string(rate) + " M/s";
+      const double millions = 1e-6 / c.seconds;
+      char rate[32];
+      std::snprintf(rate, sizeof(rate), millions < 100 ? "%.2g" : "%.0f", millions);
+      all += (all.empty() ? "" : ", ") + to_string(c.placement) + " " + rate + " M/s";
     }
     return all;
   }

@@ -378,6 +378,15 @@ TEST(HybridTreeErrors, SayWhatToDo) {
   o.bucket = 1;
   o.window = 0;
   EXPECT_THROW(hybrid_tree<std::uint32_t>(o, device::cpu(1)), error);
+  o.window = 1;
+  o.layout = hybrid_layout::regular;
+  o.fill = 0.1;
+  try {
+    hybrid_tree<std::uint32_t>(o, device::cpu(1));
+    ADD_FAILURE() << "a fill of a tenth";
+  } catch (const error& e) {
+    EXPECT_NE(std::string(e.what()).find("hybrid_tree: fill"), std::string::npos) << e.what();
+  }
   const std::vector<std::uint32_t> two{1, 2}, one{1};
   EXPECT_THROW((void)(hybrid_tree<std::uint32_t, std::uint32_t>::build(two, one, {}, device::cpu(1))), error);
 }

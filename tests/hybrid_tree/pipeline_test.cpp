@@ -112,6 +112,15 @@ TEST(HybridBalance, StepsLeadToEitherEndAndBack) {
   EXPECT_EQ(rebalanced({0, 0.5}, 0.1, 1), (load_balance{0, 0.5})) << "nobody waits much";
 }
 
+TEST(HybridBalance, IsToldInWords) {
+  using detail::in_words;
+  EXPECT_EQ(in_words({}), "walked by the device");
+  EXPECT_EQ(in_words({0, 0.25}), "walked by the device for 25 % of a bucket, the first by the host for the rest");
+  EXPECT_EQ(in_words({1, 1}), "the first walked by the host, the second by the device");
+  EXPECT_EQ(in_words({1, 0.5}), "the first walked by the host, the second by the device for 50 % of a bucket");
+  EXPECT_EQ(in_words({2, 1}), "walked by the host");
+}
+
 // ---- who does what ----------------------------------------------------------------------------------------------
 using detail::placement_choice;
 using P = hybrid_placement;
@@ -169,6 +178,13 @@ TEST(PlacementChoice, WhatIsBestElsewhereIsTakenUntilSomethingIsKnown) {
   EXPECT_EQ(choice.best(), P::device_alone) << "it has been measured";
   (void)play(choice, 40, {{P::both, 2}, {P::device_alone, 3}, {P::shared, 4}});
   EXPECT_EQ(choice.best(), P::both) << "the others are tried all the same";
+}
+TEST(PlacementChoice, TellsSlowRatesToo) {
+  placement_choice choice({P::both, P::shared, P::host_alone});
+  choice.set(P::both, 1, 1e-9);
+  choice.set(P::shared, 1000, 1e-3 / 2.5);
+  choice.set(P::host_alone, 1, 3e-6);
+  EXPECT_EQ(choice.text(), "both 1000 M/s, shared 2.5 M/s, host_alone 0.33 M/s");
 }
 TEST(PlacementChoice, WithoutCandidatesTheHostWorksAlone) {
   EXPECT_EQ(placement_choice().best(), P::host_alone);
