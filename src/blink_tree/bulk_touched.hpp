@@ -56,7 +56,7 @@ class touched_leaves {
   }
 
  private:
-  static constexpr std::uint64_t most_leaves = 1024;  ///< of a block, whose lists are on the stack
+  static constexpr std::uint64_t most_leaves = 512;  ///< of a block, whose lists are on the stack
   static constexpr unsigned most_nodes =
       (shape::slots + batch::few) / (shape::slots * 3 / 4) + 1;  ///< that a leaf becomes
   static_assert(most_nodes < 256);

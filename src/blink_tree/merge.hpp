@@ -93,6 +93,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     if constexpr (Context::on_gpu || bulk_batch<view_type>::few == 0) {
       return false;
     } else {
+      if (b.n > bulk_batch<view_type>::few * b.leaves) return false;  // without a look
       const bool brings_values = V != 0 && b.op != write_op::erase;
       const buffer<value> sorted(tree.where, brings_values ? b.n : 0, context.order());
       const buffer<std::uint8_t> positions(tree.where, b.n, context.order());

@@ -179,6 +179,7 @@ class hybrid_tree_index final : public hybrid_index {
       choice_.set(p, all, seconds);
     }
     is_tuned_ = true;
+    measured_bytes_ = bytes_of_upper(side_->upper());
     row_choice_.prefer(choice_.best());
     tell_choice();
   }
@@ -217,7 +218,6 @@ class hybrid_tree_index final : public hybrid_index {
             hybrid_placement::host_alone};
   }
   void tell_choice() const {
-    measured_bytes_ = bytes_of_upper(side_->upper());
     const auto rates = [this](const placement_choice& choice, const lane_share& share) {
       const bool has_both = side_->lines() != nullptr;
       return choice.text() + (has_both ? " (of both, " + std::to_string(share.of(100)) + " % by the device)" : "");
@@ -243,10 +243,11 @@ class hybrid_tree_index final : public hybrid_index {
   void renew() {
     const any_upper_image image = side_->upper();
     const std::size_t bytes = bytes_of_upper(image), buckets = bucket_walker::bytes(key_bytes(), options_.bucket);
-    if (levels_ == nullptr || !is_like_measured(bytes)) forget_measured();
+    const bool holds = levels_ != nullptr && is_like_measured(bytes);
     levels_.reset();
     leaves_.reset();
     why_no_leaves_.clear();
+    if (!holds) forget_measured();
     host_levels_ = borrow_inner_levels(host_, image);
     if (bytes == 0) {
       reason_ = "the tree is too small to share.";
@@ -256,7 +257,7 @@ class hybrid_tree_index final : public hybrid_index {
       reason_ = "inner levels (" + std::to_string(bytes) + " bytes) and buckets (" + std::to_string(buckets) +
                 ", less if a bucket has fewer queries) take more than the " + std::to_string(options_.device_memory) +
                 " bytes of the device's memory that the tree may have.";
-      return;
+      return forget_measured();
     }
     try {
       if (walker_ == nullptr) walker_ = std::make_unique<bucket_walker>(where_, host_, key_bytes(), options_.bucket);
@@ -390,9 +391,12 @@ class hybrid_tree_index final : public hybrid_index {
   /// While the device is held in any case, so that calls do not disturb each other's measurements.
   void ask_cheapest(const call& c, const hybrid_query& how) const {
     const hybrid_placement p = c.choice->next();
+    const bool had_leaves = leaves_ != nullptr;
     const double seconds = seconds_of(p, c, how);
-    if (levels_ == nullptr) return;  // the device failed
+    if (levels_ == nullptr) return;                 // the device failed
+    if (!had_leaves && leaves_ != nullptr) return;  // made by this call, which says nothing about the next
     c.choice->note(p, c.n, seconds);
+    measured_bytes_ = bytes_of_upper(side_->upper());
     if (choice_.is_known()) row_choice_.prefer(choice_.best());  // e.g. a device that has all leaves needs no help
     tell_choice();
   }

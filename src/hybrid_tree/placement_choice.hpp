@@ -74,7 +74,7 @@ class placement_choice {
       if (c.seconds == 0) continue;
       const double millions = 1e-6 / c.seconds;
       char rate[32];
-      std::snprintf(rate, sizeof(rate), millions < 100 ? "%.2g" : "%.0f", millions);
+      std::snprintf(rate, sizeof(rate), millions < 99.5 ? "%.2g" : "%.0f", millions);
       all += (all.empty() ? "" : ", ") + to_string(c.placement) + " " + rate + " M/s";
     }
     return all;

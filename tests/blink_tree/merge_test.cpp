@@ -48,17 +48,23 @@ std::vector<named_batch<Key>> batches() {
   }
   add("leaves that split, with neighbours that do not", 24 * (n / 500),
       [](std::size_t i) { return i / 24 * 500 * step + (i % 24 < 20 ? 6 + i % 24 : (i % 24) * 10 * step + 7); });
-  add("before all", 30, [](std::size_t i) { return i + 1; });
+  add("all leaves of a stretch split", n / 4 / 9 * 20,
+      [](std::size_t i) { return (n / 4 + i / 20 * 9) * step + 30 + i % 20; });
+  add("many in one leaf, and some in others", 40 + n / 9,
+      [](std::size_t i) { return i < 40 ? n / 2 * step + 20 + i : (i - 40) * 9 * step + 3; });
+  add("behind the first", 30, [](std::size_t i) { return i + 1; });
   add("behind all", 300, [](std::size_t i) { return (n + i) * step; });
   return all;
 }
 
+/// Equal keys of a tree whose views are lent are not taken together first, and updates are merged like the rest.
 template <class Key, class Value, class Policy = blink_policy<>>
-void check_batches(const setting& where, double fill) {
+void check_batches(const setting& where, double fill, bool lent = false) {
   const array<Key> keys = keys_by<Key>(n, [](std::size_t i) { return i * step; });
   for (const named_batch<Key>& batch : batches<Key>()) {
     SCOPED_TRACE(batch.name + ", fill " + std::to_string(fill));
     blink_subject<Key, Value, Policy> subject(where, keys, blink_options{fill});
+    if (lent) (void)subject.tree().ref(batch.keys.size() * 2);
     const write_options bulk{batch_semantics::ordered, write_path::bulk};
     constexpr bool is_set = std::is_void_v<Value>;  // which has no values to change
     if (!is_set) subject.write(write_op::update, batch.keys, bulk);
@@ -93,6 +99,9 @@ class BlinkTreeMerge : public testing::TestWithParam<const setting*> {};
 
 TEST_P(BlinkTreeMerge, HoldsWhatAMapWouldU64) {
   for (const double fill : {0.75, 1.0}) check_batches<std::uint64_t, std::uint64_t>(*GetParam(), fill);
+}
+TEST_P(BlinkTreeMerge, HoldsWhatAMapWouldWithViewsLent) {
+  check_batches<std::uint64_t, std::uint64_t>(*GetParam(), 0.75, true);
 }
 TEST_P(BlinkTreeMerge, HoldsWhatAMapWouldU32) { check_batches<std::uint32_t, std::uint32_t>(*GetParam(), 0.75); }
 TEST_P(BlinkTreeMerge, HoldsWhatASetWould) { check_batches<std::uint64_t, void>(*GetParam(), 1.0); }
