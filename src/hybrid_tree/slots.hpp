@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "espalier/device/buffer.hpp"
@@ -15,6 +16,12 @@ namespace espalier::detail {
 inline void copy_on_host(const cpu_backend& host, void* to, const void* from, std::size_t bytes) {
   host.for_each_chunk(bytes, std::size_t{1} << 16, [=](std::size_t first, std::size_t last) {
     std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, last - first);
+  });
+}
+
+inline void widen_on_host(const cpu_backend& host, std::uint64_t* to, const std::uint8_t* from, std::size_t n) {
+  host.for_each_chunk(n, std::size_t{1} << 14, [=](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) to[i] = from[i];
   });
 }
 
@@ -50,9 +57,22 @@ class passage {
     copy_later(where_, staged(0), from, bytes, order_);
     to_ = to;
     bytes_ = bytes;
+    is_narrow_ = false;
+  }
+  /// Counts that fit into bytes travel as such: the bus is slower than a host that widens them.
+  void down_narrow(std::uint64_t* to, const std::uint8_t* from, std::size_t n, std::size_t room) {
+    to_ = nullptr;
+    if (n == 0) return;
+    make_room(n, room);
+    copy_later(where_, staged(0), from, n, order_);
+    to_ = to;
+    bytes_ = n;
+    is_narrow_ = true;
   }
   void arrive(const cpu_backend& host) const {
-    if (to_ != nullptr) copy_on_host(host, to_, staged(0), bytes_);
+    if (to_ == nullptr) return;
+    if (!is_narrow_) return copy_on_host(host, to_, staged(0), bytes_);
+    widen_on_host(host, static_cast<std::uint64_t*>(to_), reinterpret_cast<const std::uint8_t*>(staged(0)), bytes_);
   }
 
  private:
@@ -73,6 +93,7 @@ class passage {
   raw_buffer pinned_;
   void* to_ = nullptr;  ///< where what is staged has to go in the end
   std::size_t bytes_ = 0;
+  bool is_narrow_ = false;  ///< a byte for each of its words
 };
 
 /// After an error, which is known already: what is enqueued comes to an end, well or not.

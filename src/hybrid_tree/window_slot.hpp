@@ -5,12 +5,19 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "espalier/core/config.hpp"
 #include "espalier/device/buffer.hpp"
 #include "espalier/static_tree/jobs.hpp"
 #include "hybrid_tree/device_leaves.hpp"
 #include "hybrid_tree/slots.hpp"
 
 namespace espalier::detail {
+
+struct narrow_counts {
+  const std::uint64_t* from;
+  std::uint8_t* to;
+  ESPALIER_HD void operator()(std::size_t i) const { to[i] = static_cast<std::uint8_t>(from[i]); }
+};
 
 class window_slot {
  public:
@@ -73,10 +80,17 @@ class window_slot {
   }
   void bring_back(element_type e, const row_question& rows, std::size_t n, host_copies copies) {
     const std::size_t places = n * rows.options.limit;
-    mark_passage_.down(rows.counts, counts.data(), n * 8, copies, counts.bytes());
+    if (has_narrow_counts(rows)) {
+      mark_passage_.down_narrow(rows.counts, found.data(), n, found.bytes());
+    } else {
+      mark_passage_.down(rows.counts, counts.data(), n * 8, copies, counts.bytes());
+    }
     value_passage_.down(rows.values, row_values.data(), places * e.value_bytes, copies, row_values.bytes());
     row_key_passage_.down(rows.keys, row_keys.data(), places * bytes_of(e.key), copies, row_keys.bytes());
   }
+  /// Then narrow_counts has to follow the rows: 8 bytes for each are a third of what a row of one pair takes.
+  [[nodiscard]] static bool has_narrow_counts(const row_question& rows) { return rows.options.limit <= 0xff; }
+  [[nodiscard]] narrow_counts narrowing() const { return {counts.data(), found.data()}; }
   /// After the stream was waited for.
   void arrive(const cpu_backend& host) const {
     for (const passage* p : {&mark_passage_, &value_passage_, &row_key_passage_}) p->arrive(host);
