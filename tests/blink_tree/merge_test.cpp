@@ -7,12 +7,13 @@
 #include <type_traits>
 
 #include "support/blink_subject.hpp"
+#include "support/less_work.hpp"
 
 namespace espalier::test {
 namespace {
 
-constexpr std::uint64_t step = 64;  // between the keys of the tree
-constexpr std::size_t n = 40000;    // some thousand leaves: several blocks, of 16 leaves and more
+constexpr std::uint64_t step = 64;            // between the keys of the tree
+constexpr std::size_t n = 40000 / less_work;  // hundreds of leaves and more: several blocks, of 16 leaves at least
 
 template <class Key>
 array<Key> keys_by(std::size_t count, const std::function<std::uint64_t(std::size_t)>& key) {
