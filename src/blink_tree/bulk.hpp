@@ -1,7 +1,7 @@
 // bulk.hpp - a sorted batch merged into the leaves, without latches: nobody else is at the tree meanwhile.
 //
 // Leaves are named by their place in key order. A batch is cut along them (cut_batch), and then
-//   if few elements fall into each leaf:
+//   if few elements fall into each leaf (a CPU does this for those alone into which any fall: bulk_touched.hpp):
 //     judge_leaf      where each of them goes in the leaf; how many nodes it needs; (scan) where the new ones are numbered from
 //     change_leaf     one team per leaf that stays one node does in registers what the batch asks for
 //     split_leaf      one team per leaf that becomes several writes them, each slot from the element that belongs there
