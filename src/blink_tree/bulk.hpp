@@ -197,7 +197,6 @@ struct cut_batch {
     }
   }
 
- private:
   /// Which is not before `from`.
   [[nodiscard]] ESPALIER_HD std::uint64_t cut(std::size_t j, std::uint64_t from) const {
     if (j == 0 || j == b.leaves) return j == 0 ? 0 : b.n;  // only the last leaf has the largest word as high key

@@ -33,7 +33,7 @@ class touched_leaves {
         b_(b),
         per_block_(std::clamp<std::uint64_t>(b.leaves / (8 * context.threads()), 16, most_leaves)),
         blocks_((b.leaves + per_block_ - 1) / per_block_),
-        sums_(context.where(), blocks_ + 1, context.order()),
+        sums_(context.where(), blocks_, context.order()),
         leaf_(context.where(), b.n + blocks_, context.order()),
         begin_(context.where(), b.n + blocks_, context.order()),
         changes_(context.where(), b.n + blocks_, context.order()),
@@ -102,10 +102,7 @@ class touched_leaves {
       sum.new_nodes += lists.new_nodes[t];
     }
   }
-  [[nodiscard]] std::uint64_t cut(std::uint64_t leaf) const {
-    if (leaf == 0 || leaf == b_.leaves) return leaf == 0 ? 0 : b_.n;
-    return first_not_below(b_.words, 0, b_.n, static_cast<word>(b_.highs[leaf - 1] + 1));
-  }
+  [[nodiscard]] std::uint64_t cut(std::uint64_t leaf) const { return cut_batch<View>{b_}.cut(leaf, 0); }
   /// Elements [at, end) fall into leaves [leaf, last).
   void list(block_sum& sum, std::uint64_t leaf, std::uint64_t last, std::uint64_t at, std::uint64_t end) const {
     constexpr unsigned line = 64 / sizeof(word);

@@ -39,9 +39,7 @@ class cpu_context {
   /// Bodies that take long: even a few of them are shared out.
   template <class Body>
   void for_each_large(std::size_t n, const Body& body) {
-    backend_.for_each_chunk(n, 1, [&body](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) body(i);
-    });
+    backend_.for_each(n, body, 1);
   }
   /// body(0), ..., body(n - 1), by this thread, which asks for what the next ones will read.
   template <class Body>
