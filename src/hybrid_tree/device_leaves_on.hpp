@@ -184,12 +184,6 @@ class device_leaves_on final : public device_leaves {
     order_by_line(at, n);
     const std::uint64_t most = most_lines_of_a_row(job.limit);
     wants_all_lines(n, job.limit) ? list_by_chunk(at, job, n, most) : list_by_line(at, job, n, most);
-    if (at.has_narrow_counts(rows)) {
-      next(at, at.order, [this, &at, n] {
-        Context context(where_, at.order);
-        context.for_each(n, at.narrowing());
-      });
-    }
     at.bring_back(elements(), rows, n, copies);
   }
   /// Half of those that have no place in the cache, or more. (A row of so many lines that they take half of an area

@@ -151,7 +151,7 @@ struct list_rows {
         if (more) store(at, s, key, element * job.limit + count++);
       }
     }
-    job.counts[element] = count;
+    job.tell(element, count);
   }
 
  private:

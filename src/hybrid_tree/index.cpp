@@ -330,7 +330,7 @@ class hybrid_tree_index final : public hybrid_index {
         [=, this](unsigned slot, const query_span& s) {
           leaves_->start(slot, *levels_, {at(keys, s.first), s.size(), value_at(s.first), found_at(s.first), copies});
         },
-        [n, this] { return windows_of(n, window_, n / 2); },
+        [n, this] { return windows_of(n, window_, n / 2, elements_.value_bytes + 1); },
         &choice_,
         &share_};
   }
@@ -354,19 +354,22 @@ class hybrid_tree_index final : public hybrid_index {
             [=, this] {
               const std::uint64_t limit = rows.options.limit;
               return windows_of(n, std::min(window_, spare_ / row_window_bytes(elements_, limit)),
-                                leaves_->wants_all_lines(n / 2, limit) ? n / 2 : n / 4);
+                                leaves_->wants_all_lines(n / 2, limit) ? n / 2 : n / 4, rows.row_bytes(elements_));
             },
             &row_choice_,
             &row_share_};
   }
   /// Where lines come over the bus, a large window has more of them in common: `alone`, if it answers everything. Where
-  /// the device has them, or many, answers should begin to travel soon.
-  [[nodiscard]] window_sizes windows_of(std::size_t n, std::size_t room, std::size_t alone) const {
+  /// the device has them, or many, answers (of so many bytes each) should begin to travel soon: until those of the
+  /// first window do, that way of the bus is idle. Half a millisecond of it is long beside what a window costs the
+  /// host.
+  [[nodiscard]] window_sizes windows_of(std::size_t n, std::size_t room, std::size_t alone, std::size_t answer) const {
     const double cached = leaves_->cached_part();
     if (cached < 0.125) return {room, alone};
     if (cached < 1) return {room, n / 4};
-    const std::size_t some = std::max<std::size_t>(n / 8, 1);
-    return {std::min(room, some), some};
+    constexpr std::size_t bytes = std::size_t{1} << 25;
+    const std::size_t most = std::max<std::size_t>(n / 8, 1);
+    return {std::min(room, most), std::clamp(bytes / answer, std::min(n / 32 + 1, most), most)};
   }
   void ask(const call& c, const hybrid_query& how) const {
     if (c.n == 0) return;

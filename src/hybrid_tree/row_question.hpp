@@ -16,6 +16,12 @@ struct row_question {
   void* values;
   std::uint64_t* counts;
 
+  /// Of the answer to one range, about.
+  [[nodiscard]] std::size_t row_bytes(element_type elements) const {
+    const std::size_t key = keys == nullptr ? 0 : bytes_of(elements.key),
+                      value = values == nullptr ? 0 : elements.value_bytes;
+    return options.limit * (key + value) + 1;
+  }
   /// The same without the first ranges.
   [[nodiscard]] row_question from(std::size_t first, element_type elements) const {
     const std::size_t key = bytes_of(elements.key), row = first * options.limit;

@@ -62,12 +62,6 @@ class whole_leaves_on final : public device_leaves {
     at.make_row_room(where_, elements(), n, rows.options.limit, expected(), [](std::size_t) {});
     at.send(host_, elements(), rows, n, copies);
     launch(at, at.job_of(with(levels), rows), n);
-    if (at.has_narrow_counts(rows)) {
-      where_.enqueue(at.order, [this, n, order = at.order, job = at.narrowing()] {
-        Context context(where_, order);
-        context.for_each(n, job);
-      });
-    }
     at.bring_back(elements(), rows, n, copies);
   }
   [[nodiscard]] bool is_done(unsigned s) const override { return slots_[s].order.is_done(); }

@@ -5,19 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "espalier/core/config.hpp"
 #include "espalier/device/buffer.hpp"
 #include "espalier/static_tree/jobs.hpp"
 #include "hybrid_tree/device_leaves.hpp"
 #include "hybrid_tree/slots.hpp"
 
 namespace espalier::detail {
-
-struct narrow_counts {
-  const std::uint64_t* from;
-  std::uint8_t* to;
-  ESPALIER_HD void operator()(std::size_t i) const { to[i] = static_cast<std::uint8_t>(from[i]); }
-};
 
 class window_slot {
  public:
@@ -88,9 +81,8 @@ class window_slot {
     value_passage_.down(rows.values, row_values.data(), places * e.value_bytes, copies, row_values.bytes());
     row_key_passage_.down(rows.keys, row_keys.data(), places * bytes_of(e.key), copies, row_keys.bytes());
   }
-  /// Then narrow_counts has to follow the rows: 8 bytes for each are a third of what a row of one pair takes.
+  /// A byte each, in `found`: 8 bytes are a third of what a row of one pair takes.
   [[nodiscard]] static bool has_narrow_counts(const row_question& rows) { return rows.options.limit <= 0xff; }
-  [[nodiscard]] narrow_counts narrowing() const { return {counts.data(), found.data()}; }
   /// After the stream was waited for.
   void arrive(const cpu_backend& host) const {
     for (const passage* p : {&mark_passage_, &value_passage_, &row_key_passage_}) p->arrive(host);
@@ -105,7 +97,11 @@ class window_slot {
     job.limit = rows.options.limit;
     job.out_keys = rows.keys == nullptr ? nullptr : row_keys.data();
     job.out_values = rows.values == nullptr ? nullptr : row_values.data();
-    job.counts = counts.data();
+    if (has_narrow_counts(rows)) {
+      job.byte_counts = found.data();
+    } else {
+      job.counts = counts.data();
+    }
     return job;
   }
 

@@ -7,6 +7,7 @@
 #include "espalier/static_tree/index.hpp"
 #include "espalier/static_tree/run.hpp"
 #include "espalier/team/tile.cuh"
+#include "static_tree/cuda_rows.cuh"
 #include "static_tree/sort_copy.hpp"
 
 namespace espalier::detail {
@@ -96,6 +97,11 @@ class cuda_context {
     return cells;
   }
 
+  template <class Word, unsigned ValueBytes>
+  void launch(const rows_job<Word, ValueBytes>& job, std::size_t n, bool, node_search) {
+    using warps = warp_rows<Word, ValueBytes>;
+    backend_.for_each_team<typename warps::team>(order_, (n + warps::lanes - 1) / warps::lanes, warps{job, n});
+  }
   template <class Team = query_team, class Job>
   void launch(const Job& job, std::size_t n, bool, node_search) {
     std::size_t teams = n;

@@ -72,7 +72,7 @@ class range_suite : public point_suite<Key, Value> {
     check_count(s, b, options, counts);
     check_range(s, b, options, offsets, keys, values);
     check_range_in_two_steps(s, b, options, offsets, keys, values);
-    if (options.limit <= 30) {
+    if (options.limit <= 300) {
       lent<Key> lo(here(), b.lo), hi(here(), b.hi);
       expect_rows<slot>(here(), s.tree(), lo, hi, options, offsets, keys, values);
     }

@@ -106,6 +106,12 @@ struct rows_job : query_job<Word, ValueBytes> {
   void* out_keys = nullptr;
   void* out_values = nullptr;
   std::uint64_t* counts = nullptr;
+  std::uint8_t* byte_counts = nullptr;  ///< the same, for limits below 256; either may be null
+
+  ESPALIER_HD void tell(std::size_t i, std::uint64_t count) const {
+    if (counts != nullptr) counts[i] = count;
+    if (byte_counts != nullptr) byte_counts[i] = static_cast<std::uint8_t>(count);
+  }
 };
 
 enum class aggregate_kind : std::uint8_t { sum, min, max, avg };

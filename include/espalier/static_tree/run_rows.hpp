@@ -34,18 +34,19 @@ struct rows_runner {
     const auto& t = job.tree;
     b.n = i < last ? Runner::batch_size(i, last) : 0;
     if (b.n == 0 || t.size == 0) return;
+    const unsigned n = batch > 1 ? b.n : 1;  // a constant keeps a GPU thread's arrays in registers
     const bool above = job.ends == interval::left_open || job.ends == interval::open;
-    Runner::load_queries(job, i, b.n, b.lo);
-    Runner::load_words(t.key, job.hi, i, b.n, b.hi);
-    for (unsigned j = 0; j < b.n; ++j) {
+    Runner::load_queries(job, i, n, b.lo);
+    Runner::load_words(t.key, job.hi, i, n, b.hi);
+    for (unsigned j = 0; j < n; ++j) {
       const Word sought = static_cast<Word>(b.lo[j] + (above ? 1 : 0));
       b.past[j] = sought < b.lo[j] || sought > t.last;
       b.x[j] = b.past[j] ? t.last : search::clamp(t, sought);
     }
     if (batch > 1 && job.lines != nullptr) {
-      for (unsigned j = 0; j < b.n; ++j) b.line[j] = job.lines[i + j];
+      for (unsigned j = 0; j < n; ++j) b.line[j] = job.lines[i + j];
     } else {
-      Runner::find_lines(team, job, i, b.x, b.n, b.line);
+      Runner::find_lines(team, job, i, b.x, n, b.line);
     }
   }
   /// That a row may be in.
@@ -69,41 +70,32 @@ struct rows_runner {
 
   template <class Word, unsigned V>
   static ESPALIER_INLINE void run(Team team, const rows_job<Word, V>& job, std::size_t first, std::size_t last) {
-    if constexpr (batch == 1) {
-      for (std::size_t i = first; i < last; ++i) {
-        row_batch<Word> b;
-        begin_rows(team, job, i, last, b);
-        const std::uint64_t count =
-            copy_row(team, job, b, 0, row_target<Word, V>{job.tree, job.out_keys, job.out_values}, i * job.limit);
-        if (job.counts != nullptr) job.counts[i] = count;
-      }
-    } else {
-      // Lines of a batch are asked for while the one in front of it is copied, row by row: of many at once a core
-      // forgets some.
-      row_batch<Word> batches[2];
-      const bool whole = takes_whole_lines(job);
-      begin_rows(team, job, first, last, batches[0]);
-      for (unsigned j = 0; j < batches[0].n; ++j) prefetch_row(team, job, batches[0], j);
-      for (unsigned half = 0; first < last; half ^= 1) {
-        row_batch<Word>& b = batches[half];
-        const row_batch<Word>& next = batches[half ^ 1];
-        begin_rows(team, job, first + b.n, last, batches[half ^ 1]);
-        if (whole) {
-          settle_lines(team, job, b, 0);
-          for (unsigned j = 0; j < b.n; j += together) {
-            settle_lines(team, job, b, j + together);
-            write_rows(team, job, b, next, j, first + j);
-          }
-        } else {
-          for (unsigned j = 0; j < b.n; ++j) {
-            prefetch_row(team, job, next, j);
-            write_row(team, job, b, j, first + j);
-          }
+    static_assert(batch > 1);  // on a GPU, a warp copies rows together (src/static_tree/cuda_rows.cuh)
+    // Lines of a batch are asked for while the one in front of it is copied, row by row: of many at once a core
+    // forgets some.
+    row_batch<Word> batches[2];
+    const bool whole = takes_whole_lines(job);
+    begin_rows(team, job, first, last, batches[0]);
+    for (unsigned j = 0; j < batches[0].n; ++j) prefetch_row(team, job, batches[0], j);
+    for (unsigned half = 0; first < last; half ^= 1) {
+      row_batch<Word>& b = batches[half];
+      const row_batch<Word>& next = batches[half ^ 1];
+      begin_rows(team, job, first + b.n, last, batches[half ^ 1]);
+      if (whole) {
+        settle_lines(team, job, b, 0);
+        for (unsigned j = 0; j < b.n; j += together) {
+          settle_lines(team, job, b, j + together);
+          write_rows(team, job, b, next, j, first + j);
         }
-        first += b.n;
+      } else {
+        for (unsigned j = 0; j < b.n; ++j) {
+          prefetch_row(team, job, next, j);
+          write_row(team, job, b, j, first + j);
+        }
       }
-      team.end_streams();
+      first += b.n;
     }
+    team.end_streams();
   }
   template <class Word, unsigned V>
   struct row_target {
@@ -135,7 +127,7 @@ struct rows_runner {
     } else {
       count = copy_row(team, job, b, j, row_target<Word, V>{job.tree, job.out_keys, job.out_values}, i * job.limit);
     }
-    if (job.counts != nullptr) job.counts[i] = count;
+    job.tell(i, count);
   }
   // ---- rows of whole lines ----------------------------------------------------------------------------------
   // A short row is in two or three lines, and where it begins in the first one is anybody's guess, so that a processor
@@ -197,8 +189,8 @@ struct rows_runner {
     for (unsigned k = 0; k < n; ++k) {
       if (!copies[k].is_here) {
         write_row(team, job, b, j + k, i + k);
-      } else if (job.counts != nullptr) {
-        job.counts[i + k] = copies[k].count;
+      } else {
+        job.tell(i + k, copies[k].count);
       }
     }
   }

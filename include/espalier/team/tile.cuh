@@ -25,7 +25,8 @@ class tile_group {
   __device__ __forceinline__ tile_group()
       : group_(cooperative_groups::tiled_partition<Lanes>(cooperative_groups::this_thread_block())) {}
   [[nodiscard]] __device__ __forceinline__ unsigned rank() const { return group_.thread_rank(); }
-  [[nodiscard]] __device__ __forceinline__ unsigned votes(bool x) const { return __popc(group_.ballot(x)); }
+  [[nodiscard]] __device__ __forceinline__ unsigned ballot(bool x) const { return group_.ballot(x); }  ///< by rank
+  [[nodiscard]] __device__ __forceinline__ unsigned votes(bool x) const { return __popc(ballot(x)); }
   template <class X>
   [[nodiscard]] __device__ __forceinline__ X from(X x, unsigned lane) const {
     return group_.shfl(x, static_cast<int>(lane));

@@ -138,7 +138,8 @@ bool is_node(const nlohmann::json& node, const char* kind) {
 
 std::string string_of(const nlohmann::json& node) {
   if (!is_node(node, "String")) refuse(location_in(node, -1), "A name was expected here.");
-  const auto& fields = node.begin().value();
+  const auto first = node.begin();
+  const auto& fields = first.value();
   const auto found = fields.find("sval");
   return found == fields.end() ? std::string() : found->get<std::string>();
 }

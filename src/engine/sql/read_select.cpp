@@ -13,7 +13,8 @@ constexpr int deepest_query = 60;
 }  // namespace
 
 std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int around) {
-  const nlohmann::json& fields = is_node(node, "SelectStmt") ? node.begin().value() : node;
+  const auto first = node.begin();
+  const nlohmann::json& fields = is_node(node, "SelectStmt") ? first.value() : node;
   depth_ += 400 / deepest_query;
   if (depth_ > 400) refuse(around, "Queries are nested too deeply; write them as several statements.");
   node_reader reader("SelectStmt", fields, location_in(fields, around));
