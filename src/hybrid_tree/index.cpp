@@ -362,7 +362,7 @@ class hybrid_tree_index final : public hybrid_index {
   /// Where lines come over the bus, a large window has more of them in common: `alone`, if it answers everything. Where
   /// the device has them, or many, answers (of so many bytes each) should begin to travel soon: until those of the
   /// first window do, that way of the bus is idle. Half a millisecond of it is long beside what a window costs the
-  /// host.
+  /// host, and 32 windows are enough.
   [[nodiscard]] window_sizes windows_of(std::size_t n, std::size_t room, std::size_t alone, std::size_t answer) const {
     const double cached = leaves_->cached_part();
     if (cached < 0.125) return {room, alone};
