@@ -24,6 +24,25 @@ die() {
 # usage: the comment block at the top of the calling script, without its first line.
 usage() { sed -n '4,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"; }
 
+# install_packages NAME...: Debian's, through sudo unless root.
+install_packages() {
+  local as_root=()
+  command -v apt-get >/dev/null || die "this machine has no apt-get; please install $* by its own means."
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || die "as root, please run: apt-get install $*"
+    as_root=(sudo)
+  fi
+  say "Installing $*"
+  # One unreachable source among several is no reason to stop: whether the packages can be had decides.
+  "${as_root[@]}" apt-get -q update || true
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "$@" ||
+    die "apt-get could not install $*; without package servers, see scripts/bundle-deps --help."
+}
+
+# The virtual environment's pip where there is one.
+pip=(python3 -m pip)
+[[ ! -x $root/.venv/bin/pip ]] || pip=("$root/.venv/bin/pip")
+
 # nvcc_path: prints where nvcc is; fails if there is none. The same places as cmake/cuda.cmake.
 nvcc_path() {
   local folder
