@@ -23,6 +23,10 @@ const char* processor_of(const row& r) {
   return r.device == "gpu" ? "CPU and GPU" : "CPU and stand-in";
 }
 std::string layout_and_processor(const row& r) { return fmt::format("{}, {}", r.hybrid->layout, processor_of(r)); }
+/// What the tree took by itself has a curve of its own: it may be the CPU alone.
+std::string layout_and_choice(const row& r) {
+  return r.hybrid->placement == "automatic" ? r.hybrid->layout + ", automatic" : layout_and_processor(r);
+}
 std::string no_more(const row&) { return ""; }
 
 class hb_figure_maker {
@@ -259,9 +263,7 @@ class hb_figure_maker {
              {std::move(narrow), "", {1}},
              {std::move(one_bucket), "", {2}},
              {std::move(alone), "", {2}}},
-            [](const row& r) {
-              return r.hybrid->placement == "automatic" ? r.hybrid->layout + ", automatic" : layout_and_processor(r);
-            }};
+            layout_and_choice};
   }
   [[nodiscard]] hb_figure ranges() const {
     hb_figure f{17,
@@ -271,7 +273,7 @@ class hb_figure_maker {
                 "device walks to where rows begin, and the CPU lists them.",
                 {{"", "Figure 17: ranges", hb_axis::range_length, hb_value::rate}},
                 {},
-                layout_and_processor};
+                layout_and_choice};
     for (const auto length : doublings(0, 5)) {
       options o =
           hybrid(operation::range_rows, one_size(27), {hybrid_placement::automatic, hybrid_placement::host_alone});

@@ -285,6 +285,9 @@ TEST_F(hybrid_bench, suite_writes_tables_and_plots_for_each_figure) {
         "huge-inner", "not balanced", "implicit, automatic", "| 2^13 |", "| 128 |", "Command:"}) {
     EXPECT_NE(tables.find(word), std::string::npos) << word;
   }
+  EXPECT_EQ(tables.find("| |"), std::string::npos) << "a cell without a value\n" << tables;
+  EXPECT_NE(contents(folder / "part-17.md").find("regular, automatic"), std::string::npos)
+      << "what a tree takes by itself is shown even where that is the CPU alone";
   for (const char* plot :
        {"7", "8", "9", "10", "11a", "11b", "12", "13", "14", "15", "16a", "16b", "16c", "17", "18", "20a", "20b"}) {
     const std::string name = std::string("figure-") + plot + ".svg";
