@@ -89,7 +89,7 @@ class hb_figure_maker {
   }
   /// The same tree without a copy of its inner levels: the paper's CPU-optimised one.
   [[nodiscard]] static options without_device(options o) {
-    o.hybrid.device_memory = 0;
+    o.hybrid.gpu_memory = 0;
     return o;
   }
 

@@ -139,7 +139,7 @@ void hybrid_measurement::load(const tree_shape& shape) {
   o.pages = shape.pages;
   o.fill = what_.hybrid.fill;
   o.bucket = shape.bucket;
-  o.device_memory = what_.hybrid.device_memory.value_or(std::numeric_limits<std::size_t>::max());
+  o.gpu_memory = what_.hybrid.gpu_memory.value_or(std::numeric_limits<std::size_t>::max());
   o.leaf_cache = what_.hybrid.leaf_cache;
   o.window = what_.hybrid.window.value_or(o.window);
   o.threads = host_.threads();

@@ -118,7 +118,7 @@ constexpr std::array index_options{
     index_option{"balance", &raw_options::balance, {false, false, false, true}},
     index_option{"pages", &raw_options::pages, {false, false, false, true}},
     index_option{"way", &raw_options::way, {false, false, false, true}},
-    index_option{"device-memory", &raw_options::device_memory, {false, false, false, true}},
+    index_option{"gpu-memory", &raw_options::gpu_memory, {false, false, false, true}},
     index_option{"leaf-cache", &raw_options::leaf_cache, {false, false, false, true}},
     index_option{"window", &raw_options::window, {false, false, false, true}},
     index_option{"host-memory", &raw_options::host_memory, {false, false, false, true}},
@@ -193,7 +193,7 @@ hybrid_choices parse_hybrid(const raw_options& raw) {
   h.pages = parse_names("pages", pages_names, or_else(raw.pages, "huge"));
   h.ways = parse_names("way", update_way_names, or_else(raw.way, "automatic"));
   h.requests = parse_names("requests", request_names, or_else(raw.requests, "uniform"));
-  if (!raw.device_memory.empty()) h.device_memory = parse_number("device-memory", raw.device_memory);
+  if (!raw.gpu_memory.empty()) h.gpu_memory = parse_number("gpu-memory", raw.gpu_memory);
   if (!raw.leaf_cache.empty()) h.leaf_cache = parse_number("leaf-cache", raw.leaf_cache);
   if (!raw.window.empty()) h.window = parse_number("window", raw.window);
   if (h.window == 0u) throw bad_arguments("--window is '0': a window has one query at least.");

@@ -68,7 +68,7 @@ struct hybrid_choices {
   std::vector<page_configuration> pages;
   std::vector<update_way> ways;  ///< of writes to the regular layout
   std::vector<request_order> requests;
-  std::optional<std::uint64_t> device_memory;
+  std::optional<std::uint64_t> gpu_memory;
   std::optional<std::uint64_t> leaf_cache;
   std::optional<std::uint64_t> window;
   host_memory_kind memory = host_memory_kind::pinned;  ///< of queries and answers
@@ -145,7 +145,7 @@ struct raw_options {
   std::string balance;
   std::string pages;
   std::string way;
-  std::string device_memory;
+  std::string gpu_memory;
   std::string leaf_cache;
   std::string window;
   std::string host_memory;

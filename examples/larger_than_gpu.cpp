@@ -13,7 +13,7 @@ int main() {
 
   espalier::hybrid_options options;
   options.layout = espalier::hybrid_layout::regular;  // takes batches of writes
-  options.device_memory = std::size_t{1} << 30;       // at most 1 GiB of the GPU's memory
+  options.gpu_memory = std::size_t{1} << 30;       // at most 1 GiB of the GPU's memory
   auto tree = espalier::hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, values, options);
   tree.tune(keys);  // who should walk what, as measured here
 

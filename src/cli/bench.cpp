@@ -204,7 +204,7 @@ void add_hybrid_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--way", o.way,
                "hybrid of regular layout: how a write brings the inner levels up to date, " +
                    bench::choices(bench::update_way_names) + " (list); default: automatic");
-  c.add_option("--device-memory", o.device_memory,
+  c.add_option("--gpu-memory", o.gpu_memory,
                "hybrid: bytes of the device's memory that the tree may take; default: all");
   c.add_option("--leaf-cache", o.leaf_cache,
                "hybrid: of these, bytes for copies of leaves where the device reads them (placements device-alone and "

@@ -1,6 +1,7 @@
 // cuda.cu - GPUs as devices: finding them, their memory, streams, copies, and errors. One file, since nvcc takes its
 // seconds for each file once per architecture, whatever is in it.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -40,9 +41,9 @@ device_guard::~device_guard() {
   if (switched_) (void)cudaSetDevice(previous_);
 }
 
-cuda_mark::cuda_mark(int ordinal, cudaStream_t of) {
+cuda_mark::cuda_mark(int ordinal, cudaStream_t of, unsigned more_flags) {
   const device_guard guard(ordinal);
-  check_cuda(cudaEventCreateWithFlags(&native_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  check_cuda(cudaEventCreateWithFlags(&native_, cudaEventDisableTiming | more_flags), "cudaEventCreateWithFlags");
   if (const cudaError_t status = cudaEventRecord(native_, of); status != cudaSuccess) {
     (void)cudaEventDestroy(native_);
     check_cuda(status, "cudaEventRecord");
@@ -57,6 +58,18 @@ cuda_stream::~cuda_stream() {
 void cuda_stream::synchronize() {
   const device_guard guard(ordinal_);
   check_cuda(cudaStreamSynchronize(native_), "cudaStreamSynchronize");
+}
+
+void cuda_stream::synchronize_asleep() {
+  // cudaStreamSynchronize asks again and again, and keeps a processor busy; to be woken takes some 30 us longer, which
+  // short work is spared.
+  constexpr std::chrono::microseconds awake(50);
+  for (const auto begin = std::chrono::steady_clock::now(); std::chrono::steady_clock::now() - begin < awake;) {
+    if (is_done()) return synchronize();
+  }
+  const cuda_mark here(ordinal_, native_, cudaEventBlockingSync);
+  const device_guard guard(ordinal_);
+  check_cuda(cudaEventSynchronize(here.native()), "cudaEventSynchronize");
 }
 
 bool cuda_stream::is_done() const {

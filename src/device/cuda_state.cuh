@@ -15,7 +15,7 @@ namespace espalier::detail {
 
 class cuda_mark final : public mark_state {
  public:
-  cuda_mark(int ordinal, cudaStream_t of);
+  cuda_mark(int ordinal, cudaStream_t of, unsigned more_flags = 0);
   ~cuda_mark() override;
   [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cuda; }
   [[nodiscard]] cudaEvent_t native() const noexcept { return native_; }
@@ -30,6 +30,7 @@ class cuda_stream final : public stream_state {
   ~cuda_stream() override;
   [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cuda; }
   void synchronize() override;
+  void synchronize_asleep() override;
   [[nodiscard]] bool is_done() const override;
   [[nodiscard]] std::shared_ptr<const mark_state> mark() override;
   void wait_for(const mark_state& mark) override;

@@ -32,6 +32,8 @@ class stream_state {
   [[nodiscard]] virtual device_kind kind() const noexcept = 0;
   /// Waits for the work enqueued so far; throws the first error it met, once.
   virtual void synchronize() = 0;
+  /// The same for work that takes long: the calling thread gives up its processor.
+  virtual void synchronize_asleep() { synchronize(); }
   [[nodiscard]] virtual bool is_done() const = 0;
   [[nodiscard]] virtual std::shared_ptr<const mark_state> mark() = 0;
   /// Of a stream of the same kind of device.

@@ -59,7 +59,7 @@ class bucket_walker {
   [[nodiscard]] bool is_done(unsigned s) const { return slots_[s].order.is_done(); }
   /// Throws what the device met.
   [[nodiscard]] const std::uint32_t* wait(unsigned s) const {
-    slots_[s].order.synchronize();
+    sleep_until_done(slots_[s].order);
     return slots_[s].lines.data();
   }
   /// After an error: nothing of ours is in use any more.

@@ -199,7 +199,7 @@ class device_leaves_on final : public device_leaves {
   [[nodiscard]] bool is_done(unsigned s) const override { return slots_[s].order.is_done(); }
   void finish(unsigned s) override {
     const slot& at = slots_[s];
-    at.order.synchronize();
+    sleep_until_done(at.order);
     if (at.has_failed) std::rethrow_exception(at.failure);
     at.arrive(host_);
   }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <utility>
@@ -25,29 +26,6 @@
 #include "hybrid_tree/windows.hpp"
 
 namespace espalier {
-
-std::string to_string(hybrid_layout l) { return l == hybrid_layout::implicit ? "implicit" : "regular"; }
-std::string to_string(hybrid_placement p) {
-  switch (p) {
-    case hybrid_placement::automatic:
-      return "automatic";
-    case hybrid_placement::host_alone:
-      return "host_alone";
-    case hybrid_placement::shared:
-      return "shared";
-    case hybrid_placement::device_alone:
-      return "device_alone";
-    case hybrid_placement::both:
-      return "both";
-  }
-  return "unknown";
-}
-std::string to_string(bucket_handling b) {
-  return b == bucket_handling::sequential  ? "sequential"
-         : b == bucket_handling::pipelined ? "pipelined"
-                                           : "double_buffered";
-}
-std::string to_string(host_copies c) { return c == host_copies::automatic ? "automatic" : "staged"; }
 
 namespace detail {
 namespace {
@@ -77,6 +55,10 @@ class hybrid_tree_index final : public hybrid_index {
   [[nodiscard]] const device& where() const override { return where_; }
   [[nodiscard]] const device& host() const override { return host_; }
   [[nodiscard]] element_type elements() const override { return elements_; }
+  [[nodiscard]] std::size_t size() const override {
+    const auto lock = together();
+    return side_->size();
+  }
   [[nodiscard]] hybrid_stats stats() const override {
     const auto lock = together();
     const std::lock_guard device_lock(device_);
@@ -101,7 +83,16 @@ class hybrid_tree_index final : public hybrid_index {
   }
   [[nodiscard]] validation validate() const override {
     const auto lock = together();
-    return side_->validate();
+    validation v = side_->validate();
+    if (!v.ok) return v;
+    const std::lock_guard device_lock(device_);
+    if (levels_ == nullptr) return v;
+    try {
+      if (!levels_->is_copy_of(side_->upper())) v = {false, "the device's inner levels are not a copy of the host's."};
+    } catch (const error& e) {
+      give_up(e);
+    }
+    return v;
   }
 
   void find(const void* keys, std::size_t n, void* values, std::uint8_t* found,
@@ -144,15 +135,21 @@ class hybrid_tree_index final : public hybrid_index {
     if (n == 0) return;
     const auto lock = alone();
     leaves_.reset();  // lines that it reads may go
-    why_no_leaves_.clear();
     inner_update update = side_->write(op, keys, values, n, done, way);
-    update_ = {update.way, 0, std::move(update.reason)};
+    update_ = {update.way, 0, 0, std::move(update.reason)};
+    try_leaves_again();
     follow(update);
   }
   void tune(const void* keys, std::size_t n) override {
     const auto lock = together();
     const std::lock_guard device_lock(device_);
+    if (levels_ == nullptr) {  // a device that failed may work again; that is not the last write's
+      const hybrid_update last_write = update_;
+      renew();
+      update_ = last_write;
+    }
     if (levels_ == nullptr || n == 0) return;
+    try_leaves_again();
     const std::size_t bucket = std::min(n, options_.bucket), buckets = std::min<std::size_t>(n / bucket, 64);
     const std::size_t all = buckets * bucket;
     // Answers go where a caller who cares has memory like that of the keys.
@@ -161,22 +158,26 @@ class hybrid_tree_index final : public hybrid_index {
     const buffer<std::uint8_t> found(answers, all);
     const call question = finding(keys, all, values.data(), found.data(), host_copies::automatic);
     std::size_t next = 0;
-    balance_ = discover_balance([&](const load_balance& b) {
-      const std::size_t first = next++ % buckets * bucket;
-      const query_span sample{first, first + bucket};
-      return sample_times{timed([&] {
-                            begin_bucket(b, question, sample, 0, host_copies::automatic);
-                            (void)walker_->wait(0);
-                          }),
-                          timed([&] { finish_bucket(b, question, sample, 0); })};
+    const bool discovered = with_failures_caught([&] {
+      balance_ = discover_balance([&](const load_balance& b) {
+        const std::size_t first = next++ % buckets * bucket;
+        const query_span sample{first, first + bucket};
+        return sample_times{timed([&] {
+                              begin_bucket(b, question, sample, 0, host_copies::automatic);
+                              (void)walker_->wait(0);
+                            }),
+                            timed([&] { finish_bucket(b, question, sample, 0); })};
+      });
     });
+    if (!discovered) return;
     // Three times each: memory is touched for the first time, and the two that work side by side find their shares.
     choice_ = placement_choice(placements());
     for (const hybrid_placement p : placements()) {
       double seconds = 0;
-      for (unsigned turn = 0; turn < 3; ++turn) seconds = seconds_of(p, question, {});
+      hybrid_placement ran = p;
+      for (unsigned turn = 0; turn < 3 && ran == p; ++turn) seconds = seconds_of(p, question, {}, ran);
       if (levels_ == nullptr) return;  // the device failed, and reason_ says so
-      choice_.set(p, all, seconds);
+      if (ran == p) choice_.set(p, all, seconds);
     }
     is_tuned_ = true;
     measured_bytes_ = bytes_of_upper(side_->upper());
@@ -219,7 +220,7 @@ class hybrid_tree_index final : public hybrid_index {
   }
   void tell_choice() const {
     const auto rates = [this](const placement_choice& choice, const lane_share& share) {
-      const bool has_both = side_->lines() != nullptr;
+      const bool has_both = side_->lines() != nullptr && why_no_leaves_.empty();
       return choice.text() + (has_both ? " (of both, " + std::to_string(share.of(100)) + " % by the device)" : "");
     };
     reason_ = "measured: " + rates(choice_, share_) +
@@ -230,6 +231,16 @@ class hybrid_tree_index final : public hybrid_index {
   /// What was measured holds for trees of about the same size.
   [[nodiscard]] bool is_like_measured(std::size_t bytes) const {
     return bytes <= measured_bytes_ / 2 * 3 && bytes >= measured_bytes_ / 3 * 2 && measured_bytes_ != 0;
+  }
+  /// After they were given up, or before they were asked for.
+  void try_leaves_again() {
+    why_no_leaves_.clear();
+    leave_out_leaves(false);
+  }
+  void leave_out_leaves(bool leave) const {
+    const auto is_one = [leave](hybrid_placement p) { return leave && needs_leaves(p); };
+    choice_.leave_out(is_one);
+    row_choice_.leave_out(is_one);
   }
   void forget_measured() {
     is_tuned_ = false;
@@ -246,24 +257,27 @@ class hybrid_tree_index final : public hybrid_index {
     const bool holds = levels_ != nullptr && is_like_measured(bytes);
     levels_.reset();
     leaves_.reset();
-    why_no_leaves_.clear();
     if (!holds) forget_measured();
+    try_leaves_again();
     host_levels_ = borrow_inner_levels(host_, image);
     if (bytes == 0) {
       reason_ = "the tree is too small to share.";
       return;
     }
-    if (bytes > options_.device_memory || buckets > options_.device_memory - bytes) {
+    if (bytes > options_.gpu_memory || buckets > options_.gpu_memory - bytes) {
       reason_ = "inner levels (" + std::to_string(bytes) + " bytes) and buckets (" + std::to_string(buckets) +
-                ", less if a bucket has fewer queries) take more than the " + std::to_string(options_.device_memory) +
+                ", less if a bucket has fewer queries) take more than the " + std::to_string(options_.gpu_memory) +
                 " bytes of the device's memory that the tree may have.";
       return forget_measured();
     }
     try {
       if (walker_ == nullptr) walker_ = std::make_unique<bucket_walker>(where_, host_, key_bytes(), options_.bucket);
       const bool may_grow = options_.layout == hybrid_layout::regular &&
-                            bytes_with(inner_room::growing, bytes) + buckets <= options_.device_memory;
-      levels_ = copy_inner_levels(where_, image, may_grow ? inner_room::growing : inner_room::exact);
+                            bytes_with(inner_room::growing, bytes) + buckets <= options_.gpu_memory;
+      update_.send_seconds = timed([&] {
+        levels_ = copy_inner_levels(where_, image, may_grow ? inner_room::growing : inner_room::exact);
+      });
+      update_.sent = bytes;
       if (measured_bytes_ != 0) return tell_choice();
       reason_ = where_.kind() == device_kind::cuda ? "there is a GPU; large calls measure."
                                                    : "there is no GPU; tune() measures.";
@@ -277,16 +291,16 @@ class hybrid_tree_index final : public hybrid_index {
     if (update.before != nullptr && levels_ != nullptr && bytes_of_upper(side_->upper()) != 0) {
       host_levels_ = borrow_inner_levels(host_, side_->upper());
       try {
-        if (const auto sent = levels_->follow(update.before->image(), side_->upper(), cpu_backend(host_))) {
-          update_.sent = *sent;
-          return;
-        }
+        std::optional<std::size_t> sent;
+        update_.send_seconds = timed(
+            [&] { sent = levels_->follow(update.before->image(), side_->upper(), cpu_backend(host_)); });
+        update_.sent = sent.value_or(0);
+        if (sent) return;
       } catch (const error& e) {
         return give_up(e);
       }
     }
     renew();
-    if (levels_ != nullptr) update_.sent = bytes_of_upper(side_->upper());
   }
   void give_up(const error& e) const {
     let_device_end();
@@ -295,6 +309,27 @@ class hybrid_tree_index final : public hybrid_index {
     levels_.reset();
     walker_.reset();
     reason_ = std::string("the device failed, and the host works alone: ") + e.what();
+  }
+  /// It reads and searches leaves no more, and goes on with inner levels: if it is lost, those tell.
+  void give_up_leaves(const error& e) const {
+    let_device_end();
+    leaves_.reset();
+    why_no_leaves_ = std::string("it failed when it last did: ") + e.what();
+    leave_out_leaves(true);
+  }
+  /// Is it done? If not, the device failed.
+  template <class Work>
+  bool with_failures_caught(const Work& work) const {
+    try {
+      work();
+      return true;
+    } catch (const error& e) {
+      give_up(e);
+    } catch (...) {
+      let_device_end();
+      throw;
+    }
+    return false;
   }
 
   // ---- questions that travel -----------------------------------------------------------------------------
@@ -373,40 +408,45 @@ class hybrid_tree_index final : public hybrid_index {
   }
   void ask(const call& c, const hybrid_query& how) const {
     if (c.n == 0) return;
-    if (how.placement == hybrid_placement::host_alone) {
+    // A short call does not wait for a long one to be through with the device.
+    const bool is_short = how.placement == hybrid_placement::automatic && c.n / 4 < c.bucket;
+    if (is_short || how.placement == hybrid_placement::host_alone) {
       last_ = hybrid_placement::host_alone;
       return c.here({0, c.n});
     }
-    std::vector<query_span> rest;
+    outcome o{hybrid_placement::host_alone, {{0, c.n}}};
     {
       const std::lock_guard device_lock(device_);  // the slots serve one call at a time
       if (how.placement != hybrid_placement::automatic) {
-        rest = with_device(how.placement, c, how);
-      } else if (c.n / 4 < c.bucket || !has_choice()) {
-        last_ = hybrid_placement::host_alone;
-        rest.push_back({0, c.n});
-      } else {
+        o = with_device(how.placement, c, how);
+      } else if (has_choice()) {
         return ask_cheapest(c, how);
+      } else {
+        last_ = hybrid_placement::host_alone;
       }
     }
-    for (const query_span& s : rest) c.here(s);
+    for (const query_span& s : o.rest) c.here(s);
   }
   /// While the device is held in any case, so that calls do not disturb each other's measurements.
   void ask_cheapest(const call& c, const hybrid_query& how) const {
     const hybrid_placement p = c.choice->next();
     const bool had_leaves = leaves_ != nullptr;
-    const double seconds = seconds_of(p, c, how);
+    hybrid_placement ran = p;
+    const double seconds = seconds_of(p, c, how, ran);
     if (levels_ == nullptr) return;                 // the device failed
     if (!had_leaves && leaves_ != nullptr) return;  // made by this call, which says nothing about the next
-    c.choice->note(p, c.n, seconds);
+    if (ran == p) c.choice->note(p, c.n, seconds);
     measured_bytes_ = bytes_of_upper(side_->upper());
     if (choice_.is_known()) row_choice_.prefer(choice_.best());  // e.g. a device that has all leaves needs no help
     tell_choice();
   }
   /// Of all of the call's queries.
-  [[nodiscard]] double seconds_of(hybrid_placement p, const call& c, const hybrid_query& how) const {
+  [[nodiscard]] double seconds_of(hybrid_placement p, const call& c, const hybrid_query& how,
+                                  hybrid_placement& ran) const {
     return timed([&] {
-      for (const query_span& s : with_device(p, c, how)) c.here(s);
+      const outcome o = with_device(p, c, how);
+      for (const query_span& s : o.rest) c.here(s);
+      ran = o.ran;
     });
   }
   /// Of a call with few queries there are several all the same, so that both processors have something to do.
@@ -444,16 +484,17 @@ class hybrid_tree_index final : public hybrid_index {
   [[nodiscard]] device_leaves* leaves() const {
     if (leaves_ != nullptr || !why_no_leaves_.empty() || levels_ == nullptr) return leaves_.get();
     why_no_leaves_ = side_->lines() == nullptr ? "those of the regular layout may move." : make_leaves();
+    if (leaves_ == nullptr) leave_out_leaves(true);
     return leaves_.get();
   }
   /// Empty, or why there are none.
   [[nodiscard]] std::string make_leaves() const {
     const std::string no_room = "there is no room for a window as large as a bucket.";
     const std::size_t taken = levels_->bytes() + bucket_walker::bytes(key_bytes(), options_.bucket);
-    if (taken > options_.device_memory) return no_room;
+    if (taken > options_.gpu_memory) return no_room;
     try {
       const bool on_gpu = where_.kind() == device_kind::cuda;
-      const std::size_t room = std::min(options_.device_memory - taken, where_.memory().free);
+      const std::size_t room = std::min(options_.gpu_memory - taken, where_.memory().free);
       window_ = largest_window(room);
       if (window_ == 0) return no_room;
       const std::size_t spare = room - window_bytes(elements_, window_);
@@ -465,22 +506,24 @@ class hybrid_tree_index final : public hybrid_index {
       return e.what();
     }
   }
-  /// What is left to the host.
-  [[nodiscard]] std::vector<query_span> with_device(hybrid_placement p, const call& c, const hybrid_query& how) const {
-    last_ = hybrid_placement::host_alone;
-    if (levels_ == nullptr || p == hybrid_placement::host_alone) return {{0, c.n}};
-    const bool lanes = needs_leaves(p) && leaves() != nullptr && c.window().most != 0;
-    last_ = lanes ? p : hybrid_placement::shared;
+  /// Who answered, and what is left to the host.
+  struct outcome {
+    hybrid_placement ran;
     std::vector<query_span> rest;
-    try {
-      lanes ? in_lanes(p, c, how, rest) : shared(c, how, rest);
-    } catch (const error& e) {
-      give_up(e);
-    } catch (...) {
-      let_device_end();
-      throw;
+  };
+  [[nodiscard]] outcome with_device(hybrid_placement p, const call& c, const hybrid_query& how) const {
+    outcome o{hybrid_placement::host_alone, {}};
+    if (levels_ == nullptr || p == hybrid_placement::host_alone) {
+      o.rest.push_back({0, c.n});
+    } else if (needs_leaves(p) && leaves() != nullptr && c.window().most != 0) {
+      o.ran = p;
+      if (!try_lanes(p, c, how, o.rest)) o.ran = hybrid_placement::host_alone;
+    } else {
+      o.ran = hybrid_placement::shared;
+      if (!with_failures_caught([&] { shared(c, how, o.rest); })) o.ran = hybrid_placement::host_alone;
     }
-    return rest;
+    last_ = o.ran;
+    return o;
   }
   void shared(const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
     const std::size_t bucket = c.bucket, buckets = (c.n + bucket - 1) / bucket;
@@ -499,6 +542,19 @@ class hybrid_tree_index final : public hybrid_index {
       rest.push_back({finished * bucket, c.n});
       throw;
     }
+  }
+  /// Is it done? If not, the device failed, maybe for lack of memory that windows need and inner levels do not.
+  bool try_lanes(hybrid_placement p, const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
+    try {
+      in_lanes(p, c, how, rest);
+      return true;
+    } catch (const error& e) {
+      give_up_leaves(e);
+    } catch (...) {
+      let_device_end();
+      throw;
+    }
+    return false;
   }
   void in_lanes(hybrid_placement p, const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
     const load_balance b = how.balance.value_or(balance_);

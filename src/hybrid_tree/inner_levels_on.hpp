@@ -1,6 +1,8 @@
 // inner_levels_on.hpp - inner levels on one kind of device, written once over a Context of the static tree.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -34,6 +36,13 @@ class inner_levels_on final : public inner_levels {
     launch(table_job<Word>{image_.view, keys, groups}, n, order);
   }
   [[nodiscard]] any_upper_image image() const override { return image_; }
+  [[nodiscard]] bool is_copy_of(const any_upper_image& of) const override {
+    const auto& other = std::get<upper_image<Word>>(of);
+    return image_.view.size == other.view.size &&
+           is_same(image_.view.headers, image_.header_bytes, other.view.headers, other.header_bytes) &&
+           is_same(image_.view.cells, image_.cell_bytes, other.view.cells, other.cell_bytes) &&
+           is_same(image_.view.subtables, image_.subtable_bytes, other.view.subtables, other.subtable_bytes);
+  }
   [[nodiscard]] std::optional<std::size_t> follow(const any_upper_image& before, const any_upper_image& now,
                                                   const cpu_backend& host) override {
     const auto& old = std::get<upper_image<Word>>(before);
@@ -69,6 +78,19 @@ class inner_levels_on final : public inner_levels {
     part(subtables_, image_.view.subtables, from.subtable_bytes, known.view.subtables, known.subtable_bytes);
     order.synchronize();  // whoever walks does so on streams of its own
     return sent;
+  }
+  /// The device's bytes, brought here piece by piece, and the host's.
+  [[nodiscard]] bool is_same(const void* own, std::size_t own_bytes, const void* other, std::size_t bytes) const {
+    if (own_bytes != bytes) return false;
+    const stream order = where_.default_stream();
+    std::vector<char> piece(std::min(bytes, std::size_t{1} << 20));
+    for (std::size_t at = 0; at < bytes; at += piece.size()) {
+      const std::size_t part = std::min(piece.size(), bytes - at);
+      where_.copy(piece.data(), static_cast<const char*>(own) + at, part, order);
+      order.synchronize();
+      if (std::memcmp(piece.data(), static_cast<const char*>(other) + at, part) != 0) return false;
+    }
+    return true;
   }
   template <class Job>
   void launch(const Job& job, std::size_t n, const stream& order) const {

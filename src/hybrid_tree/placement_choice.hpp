@@ -30,17 +30,21 @@ class placement_choice {
     if (is_known()) return;
     std::stable_partition(known_.begin(), known_.end(), [p](const cost& c) { return c.placement == p; });
   }
-  [[nodiscard]] bool is_known() const {
-    return std::any_of(known_.begin(), known_.end(), [](const cost& c) { return c.seconds != 0; });
+  /// These cannot be had for now: they are neither taken nor tried, and what was known of them is not told.
+  template <class Predicate>
+  void leave_out(const Predicate& is_one) {
+    for (cost& c : known_) c.left_out = is_one(c.placement);
+    is_trial_ = false;
   }
+  [[nodiscard]] bool is_known() const { return std::any_of(known_.begin(), known_.end(), has_cost); }
 
   [[nodiscard]] hybrid_placement best() const {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < known_.size(); ++i) {
-      const double s = known_[i].seconds;
-      if (s != 0 && (known_[best].seconds == 0 || s < known_[best].seconds)) best = i;
+    const cost* best = nullptr;
+    for (const cost& c : known_) {
+      if (c.left_out) continue;
+      if (best == nullptr || (c.seconds != 0 && (best->seconds == 0 || c.seconds < best->seconds))) best = &c;
     }
-    return known_.empty() ? hybrid_placement::host_alone : known_[best].placement;
+    return best == nullptr ? hybrid_placement::host_alone : best->placement;
   }
   /// For the next call, whose cost note() is told.
   [[nodiscard]] hybrid_placement next() {
@@ -49,12 +53,15 @@ class placement_choice {
       is_trial_ = false;
       return known_[trial_].placement;
     }
-    const bool all = std::all_of(known_.begin(), known_.end(), [](const cost& c) { return c.seconds != 0; });
-    if (known_.size() < 2 || ++calls_ < (all ? between_checks : between_trials)) return best();
+    const auto left_out = static_cast<std::size_t>(
+        std::count_if(known_.begin(), known_.end(), [](const cost& c) { return c.left_out; }));
+    const bool all =
+        std::all_of(known_.begin(), known_.end(), [](const cost& c) { return c.left_out || c.seconds != 0; });
+    if (known_.size() - left_out < 2 || ++calls_ < (all ? between_checks : between_trials)) return best();
     calls_ = 0;
     do {
       trial_ = (trial_ + 1) % known_.size();
-    } while (known_[trial_].placement == best());
+    } while (known_[trial_].left_out || known_[trial_].placement == best());
     is_trial_ = true;
     counts_ = false;
     return known_[trial_].placement;
@@ -71,7 +78,7 @@ class placement_choice {
   [[nodiscard]] std::string text() const {
     std::string all;
     for (const cost& c : known_) {
-      if (c.seconds == 0) continue;
+      if (!has_cost(c)) continue;
       const double millions = 1e-6 / c.seconds;
       char rate[32];
       std::snprintf(rate, sizeof(rate), millions < 99.5 ? "%.2g" : "%.0f", millions);
@@ -84,7 +91,9 @@ class placement_choice {
   struct cost {
     hybrid_placement placement;
     double seconds;  ///< of a query; 0: not known
+    bool left_out = false;
   };
+  [[nodiscard]] static bool has_cost(const cost& c) { return c.seconds != 0 && !c.left_out; }
   std::vector<cost> known_;
   std::size_t calls_ = 0;  ///< since the last trial
   std::size_t trial_ = 0;

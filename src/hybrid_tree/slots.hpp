@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "device/state.hpp"
 #include "espalier/device/buffer.hpp"
 #include "espalier/device/cpu.hpp"
 #include "espalier/hybrid_tree/options.hpp"
@@ -95,6 +96,9 @@ class passage {
   std::size_t bytes_ = 0;
   bool is_narrow_ = false;  ///< a byte for each of its words
 };
+
+/// Until all work of a slot is done, or failed, which it throws. Windows take milliseconds, so the thread sleeps.
+inline void sleep_until_done(const stream& order) { order.state()->synchronize_asleep(); }
 
 /// After an error, which is known already: what is enqueued comes to an end, well or not.
 inline void let_end(const stream& order) noexcept {

@@ -66,7 +66,7 @@ class whole_leaves_on final : public device_leaves {
   }
   [[nodiscard]] bool is_done(unsigned s) const override { return slots_[s].order.is_done(); }
   void finish(unsigned s) override {
-    slots_[s].order.synchronize();
+    sleep_until_done(slots_[s].order);
     slots_[s].arrive(host_);
   }
   void abandon() noexcept override { let_end(slots_); }

@@ -49,7 +49,7 @@ TEST_F(hybrid_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
   expect_refused(small + "--pages white", "huge, huge-inner, small");
   expect_refused(small + "--way of-life", "automatic, asynchronous, synchronised");
   expect_refused(small + "--requests rude", "uniform, zipf, in-order, normal, gamma");
-  expect_refused(small + "--device-memory much", "--device-memory");
+  expect_refused(small + "--gpu-memory much", "--gpu-memory");
   expect_refused(small + "--leaf-cache little", "--leaf-cache");
   expect_refused(small + "--window wide", "--window");
   expect_refused(small + "--host-memory paged", "pinned, ordinary");
@@ -73,7 +73,7 @@ TEST_F(hybrid_bench, options_of_other_indexes_are_refused_and_its_own_by_those) 
     expect_refused(std::string("bench --index hybrid ") + option, "--index blink or radix.");
   }
   for (const char* option : {"--layout regular", "--placement shared", "--buckets sequential", "--bucket 10",
-                             "--balance none", "--pages small", "--way automatic", "--device-memory 10",
+                             "--balance none", "--pages small", "--way automatic", "--gpu-memory 10",
                              "--leaf-cache 10", "--window 10", "--host-memory pinned"}) {
     for (const char* index : {"static", "blink", "radix"}) {
       expect_refused(std::string("bench --index ") + index + " " + option, "--index hybrid.");
@@ -83,7 +83,7 @@ TEST_F(hybrid_bench, options_of_other_indexes_are_refused_and_its_own_by_those) 
 
 TEST_F(hybrid_bench, help_tells_about_it) {
   const outcome r = run("bench --help");
-  for (const char* word : {"hybrid", "--layout", "--placement", "--buckets", "--bucket", "--balance", "--device-memory",
+  for (const char* word : {"hybrid", "--layout", "--placement", "--buckets", "--bucket", "--balance", "--gpu-memory",
                            "--leaf-cache", "host-alone", "double-buffered", "gamma"}) {
     EXPECT_NE(r.out.find(word), std::string::npos) << word;
   }
@@ -183,7 +183,7 @@ TEST_F(hybrid_bench, requests_are_an_axis_of_what_draws_keys) {
 }
 
 TEST_F(hybrid_bench, a_device_without_memory_leaves_all_to_the_host_and_the_row_says_so) {
-  const json j = hybrid("--keys 50000 --queries 5000 --bucket 100 --device-memory 1000 --placement shared --ops find");
+  const json j = hybrid("--keys 50000 --queries 5000 --bucket 100 --gpu-memory 1000 --placement shared --ops find");
   ASSERT_EQ(j["rows"].size(), 1u);
   EXPECT_EQ(j["rows"][0]["placement"], "shared");
   EXPECT_EQ(j["rows"][0]["ran"], "host-alone");

@@ -226,13 +226,13 @@ TEST_P(HybridTree, ABudgetThatIsTooSmallLeavesTheHostAlone) {
     oracle<std::uint64_t> all;
     for (std::size_t i = 0; i < keys.size(); ++i) all[keys[i] = 3 * i] = 3 * i;
     hybrid_options o = options_for(layout);
-    o.device_memory = 1000;
+    o.gpu_memory = 1000;
     const auto tree = tree_of<std::uint64_t>::build(keys, keys, o, GetParam()->where);
     EXPECT_EQ(tree.stats().placement, hybrid_placement::host_alone);
     EXPECT_EQ(tree.stats().device_bytes, 0u);
     EXPECT_NE(tree.explain().find("1000 bytes"), std::string::npos) << tree.explain();
     expect_finds(tree, all);
-    o.device_memory = std::numeric_limits<std::size_t>::max();
+    o.gpu_memory = std::numeric_limits<std::size_t>::max();
     EXPECT_GT(tree_of<std::uint64_t>::build(keys, keys, o, GetParam()->where).stats().device_bytes, 0u);
   }
 }

@@ -122,7 +122,7 @@ TEST_P(HybridLeaves, TheBudgetIsKept) {
     hybrid_options o;
     o.bucket = 1000;
     o.threads = 2;
-    o.device_memory = budget;
+    o.gpu_memory = budget;
     o.leaf_cache = std::size_t{1} << 30;
     const auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->where);
     tree.find(keys, values, {}, {hybrid_placement::both});

@@ -135,10 +135,12 @@ class hybrid_tree {
 
   // ---- about the index --------------------------------------------------------------------------------------------
 
-  [[nodiscard]] std::size_t size() const { return stats().size; }
+  [[nodiscard]] std::size_t size() const { return index_->size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
   [[nodiscard]] const device& where() const { return index_->where(); }
+  /// Waits for who uses the device, and asks the system for its pages: milliseconds.
   [[nodiscard]] hybrid_stats stats() const { return index_->stats(); }
+  /// Walks all of the tree, and compares the device's inner levels with the host's.
   [[nodiscard]] validation validate() const { return index_->validate(); }
   /// Who walks what in large batches, and why; how the last write was done, and why.
   [[nodiscard]] std::string explain() const {
@@ -148,7 +150,8 @@ class hybrid_tree {
     return walks + " Last write, " + to_string(s.update.way) + ": " + s.update.reason;
   }
   /// Measures, with queries like those to come, who should walk what. Without it large calls to a GPU measure as they
-  /// go; a CPU in its place is not used unless asked for.
+  /// go; a CPU in its place is not used unless asked for. A device that failed is tried again. If it throws, for lack
+  /// of host memory for the answers, nothing has changed.
   void tune(keys_in keys) { index_->tune(keys.data(), keys.size()); }
 
  private:

@@ -18,6 +18,7 @@ class hybrid_index {
   [[nodiscard]] virtual const device& where() const = 0;  ///< of the inner levels
   [[nodiscard]] virtual const device& host() const = 0;
   [[nodiscard]] virtual element_type elements() const = 0;
+  [[nodiscard]] virtual std::size_t size() const = 0;
   [[nodiscard]] virtual hybrid_stats stats() const = 0;
   [[nodiscard]] virtual validation validate() const = 0;
   /// Finds the best placement and balance for keys like these, by asking for them.

@@ -70,7 +70,7 @@ struct hybrid_options {
   /// never less than a bucket. The more of them, the nearer to each other are the leaves, and the more share one.
   std::size_t window = 1 << 26;
   /// Bytes that the tree may take of the device's memory. What does not fit is walked by the CPU.
-  std::size_t device_memory = std::numeric_limits<std::size_t>::max();
+  std::size_t gpu_memory = std::numeric_limits<std::size_t>::max();
   /// Of these, bytes for copies of leaves that are often asked for, or of all if they fit; less where there is less
   /// room. By default a quarter of what a GPU has left, and nothing where the device is a CPU.
   std::optional<std::size_t> leaf_cache = {};
@@ -85,10 +85,11 @@ struct hybrid_query {
   host_copies copies = host_copies::automatic;
 };
 
-/// What the last write did.
+/// What the last write did, or the build.
 struct hybrid_update {
   update_way way = update_way::automatic;  ///< automatic: there was none, or all was built anew
   std::size_t sent = 0;                    ///< bytes of inner levels that went to the device
+  double send_seconds = 0;                 ///< how long that took, with the search for what differs
   std::string reason;                      ///< why, in one sentence
 };
 

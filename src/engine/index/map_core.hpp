@@ -48,7 +48,10 @@ struct hybrid_side {
     t.insert_or_assign(keys, values);
   }
   static void erase(tree& t, std::span<const Word> keys) { t.erase(keys); }
-  static std::size_t bytes(const tree& t) { return t.stats().host_bytes + t.stats().device_bytes; }
+  static std::size_t bytes(const tree& t) {
+    const hybrid_stats s = t.stats();
+    return s.host_bytes + s.device_bytes;
+  }
   static std::string about(const tree& t) { return "; " + t.explain(); }
 };
 

@@ -1,0 +1,29 @@
+// options.cpp - names of what a caller may choose.
+#include "espalier/hybrid_tree/options.hpp"
+
+namespace espalier {
+
+std::string to_string(hybrid_layout l) { return l == hybrid_layout::implicit ? "implicit" : "regular"; }
+std::string to_string(hybrid_placement p) {
+  switch (p) {
+    case hybrid_placement::automatic:
+      return "automatic";
+    case hybrid_placement::host_alone:
+      return "host_alone";
+    case hybrid_placement::shared:
+      return "shared";
+    case hybrid_placement::device_alone:
+      return "device_alone";
+    case hybrid_placement::both:
+      return "both";
+  }
+  return "unknown";
+}
+std::string to_string(bucket_handling b) {
+  return b == bucket_handling::sequential  ? "sequential"
+         : b == bucket_handling::pipelined ? "pipelined"
+                                           : "double_buffered";
+}
+std::string to_string(host_copies c) { return c == host_copies::automatic ? "automatic" : "staged"; }
+
+}  // namespace espalier
