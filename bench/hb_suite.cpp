@@ -96,6 +96,7 @@ class hb_suite {
   }
   [[nodiscard]] static double value(const hb_figure& figure, hb_value y, const row& r, const std::vector<row>& all) {
     if (y == hb_value::seconds) return r.seconds;
+    if (y == hb_value::send_seconds) return r.hybrid->send_seconds;
     if (y == hb_value::rate) return r.rate;
     if (y == hb_value::pipeline_seconds) {
       const double groups = static_cast<double>(r.queries) / r.pipeline;
@@ -157,6 +158,7 @@ class hb_suite {
       case hb_value::rate:
         return 1e6;
       case hb_value::seconds:
+      case hb_value::send_seconds:
         return 1e-3;
       case hb_value::pipeline_seconds:
         return 1e-6;
@@ -170,6 +172,8 @@ class hb_suite {
         return "Millions of operations per second:\n\n";
       case hb_value::seconds:
         return "Milliseconds of one call:\n\n";
+      case hb_value::send_seconds:
+        return "Milliseconds of the last call in which inner levels were sent:\n\n";
       case hb_value::pipeline_seconds:
         return "Microseconds:\n\n";
       default:

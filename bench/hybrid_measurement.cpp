@@ -19,6 +19,8 @@ namespace {
 constexpr std::uint64_t hybrid_range_length = 8;
 /// Buckets of the sample that a tree is tuned with.
 constexpr std::uint64_t tuning_buckets = 16;
+/// However few queries a call has, its buckets have so many.
+constexpr std::uint64_t least_bucket = std::uint64_t{1} << 16;
 
 /// The host alone has no buckets: it is one way, and that of the first size.
 std::vector<hybrid_way> ways(operation op, const options& what, bool first_bucket) {
@@ -119,6 +121,12 @@ void hybrid_measurement::finish_row(std::uint64_t work, row& r) const {
   if (!s.pages.reason.empty()) r.notes.push_back(fmt::format("pages {}: {}", r.hybrid->pages, s.pages.reason));
 }
 
+void hybrid_measurement::note_sent(row& r) const {
+  const hybrid_update u = tree_.stats().update;
+  r.hybrid->sent = u.sent;
+  r.hybrid->send_seconds = u.send_seconds;
+}
+
 /// Only operations that travel know about buckets.
 std::vector<hybrid_measurement::tree_shape> hybrid_measurement::shapes(operation op) const {
   std::vector<tree_shape> list;
@@ -171,6 +179,7 @@ std::vector<row> hybrid_measurement::measure_build() {
     r.seconds = median_seconds_after(first, what_.repeat, [&](std::size_t k) {
       for (std::size_t i = 0; i < k; ++i) load(shape);
     });
+    note_sent(r);
     finish_row(r.keys, r);
   }
   peers_.add_build(rows);
@@ -260,9 +269,10 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
   }
   r.hybrid->ran = name_in(placement_names, s.last);
   if (s.last != way.placement) {
-    const bool few = way.placement == hybrid_placement::automatic && s.last == hybrid_placement::host_alone;
+    const bool few = way.placement == hybrid_placement::automatic && r.queries / 4 < shape.bucket &&
+                     r.queries / 4 < least_bucket;
     r.notes.push_back(fmt::format("{}, {}, {}: {}{}", name_of(q.op), r.hybrid->layout, r.hybrid->ran, s.reason,
-                                  few ? " Calls of fewer than four buckets are the host's." : ""));
+                                  few ? " Calls this short are the host's." : ""));
   }
   if (r.seconds > 0) r.peers.push_back({"host-alone", alone, r.queries, alone / r.seconds});
   return r;
@@ -346,11 +356,11 @@ row hybrid_measurement::measure_write(operation op, const blink_script& script, 
     return write_once(op, script, way);
   });
   // Inner levels on the device are brought up to date within the call.
+  note_sent(r);
   const hybrid_stats s = tree_.stats();
   if (takes_part(s)) r.hybrid->placement = r.hybrid->ran = name_in(placement_names, hybrid_placement::shared);
   if (shape.layout == hybrid_layout::regular) {
     r.hybrid->way = name_in(update_way_names, s.update.way);
-    r.hybrid->sent = s.update.sent;
     if (way == update_way::automatic) r.notes.push_back(fmt::format("{}: {}", r.hybrid->way, s.update.reason));
   }
   finish_row(r.queries, r);

@@ -66,6 +66,7 @@ class hybrid_measurement {
   [[nodiscard]] row empty_row(operation op, const tree_shape& shape) const;
   [[nodiscard]] std::vector<tree_shape> shapes(operation op) const;
   void finish_row(std::uint64_t work, row& r) const;
+  void note_sent(row& r) const;
   void load(const tree_shape& shape);
   /// Unless there is just such a tree.
   void need_tree(const tree_shape& shape);

@@ -55,7 +55,8 @@ struct hybrid_columns {
   std::string pages;                       ///< as asked for
   double huge_inner = 0, huge_leaves = 0;  ///< shares that the system gave
   std::string way;                         ///< of a write to the regular layout; empty elsewhere
-  std::uint64_t sent = 0;                  ///< bytes of inner levels that the last write sent
+  std::uint64_t sent = 0;                  ///< bytes of inner levels that the last write sent, or the build
+  double send_seconds = 0;                 ///< of the call's, how long that took
   std::uint64_t range_length = 0;
   std::uint64_t inner_bytes = 0;
   std::uint64_t device_bytes = 0;

@@ -65,9 +65,10 @@ json row_json(const row& r) {
     }
     j["pages"] = r.hybrid->pages;
     j["huge_pages"] = {{"inner", r.hybrid->huge_inner}, {"leaves", r.hybrid->huge_leaves}};
-    if (!r.hybrid->way.empty()) {
-      j["way"] = r.hybrid->way;
+    if (!r.hybrid->way.empty()) j["way"] = r.hybrid->way;
+    if (!r.hybrid->way.empty() || r.hybrid->sent != 0) {
       j["sent_bytes"] = r.hybrid->sent;
+      j["send_seconds"] = r.hybrid->send_seconds;
     }
     if (!r.hybrid->requests.empty()) j["requests"] = r.hybrid->requests;
     if (r.hybrid->range_length != 0) j["range_length"] = r.hybrid->range_length;

@@ -289,7 +289,7 @@ TEST_F(hybrid_bench, suite_writes_tables_and_plots_for_each_figure) {
   EXPECT_NE(contents(folder / "part-17.md").find("regular, automatic"), std::string::npos)
       << "what a tree takes by itself is shown even where that is the CPU alone";
   for (const char* plot :
-       {"7", "8", "9", "10", "11a", "11b", "12", "13", "14", "15", "16a", "16b", "16c", "17", "18", "20a", "20b"}) {
+       {"7", "8", "9", "10", "11a", "11b", "12", "13a", "13b", "14", "15a", "15b", "16a", "16b", "16c", "17", "18", "20a", "20b"}) {
     const std::string name = std::string("figure-") + plot + ".svg";
     const std::string svg = contents(folder / name);
     EXPECT_EQ(svg.rfind("<svg ", 0), 0u) << name;
