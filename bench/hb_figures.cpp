@@ -231,15 +231,16 @@ class hb_figure_maker {
   [[nodiscard]] hb_figure rebuilds() const {
     options with = hybrid(operation::build, fitting(doublings(23, 28)));
     with.hybrid.layouts = {hybrid_layout::implicit};
-    return {15,
-            "Figure 15: building the implicit tree anew",
-            "time for leaves, inner nodes and their transfer, which takes 3 to 7 %.",
-            "(a) The whole build from sorted pairs, with the copy for the device and without one, each measured in one go: "
-            "what differs between them is mostly not the copy. (b) The copy.",
-            {{"a", "Figure 15(a): building the implicit tree anew", hb_axis::keys, hb_value::seconds},
-             {"b", "Figure 15(b): sending its inner levels", hb_axis::keys, hb_value::send_seconds}},
-            {{with, "with a copy for the device", {0, 1}}, {without_device(with), "no device"}},
-            no_more};
+    return {
+        15,
+        "Figure 15: building the implicit tree anew",
+        "time for leaves, inner nodes and their transfer, which takes 3 to 7 %.",
+        "(a) The whole build from sorted pairs, with the copy for the device and without one, each measured in one go: "
+        "what differs between them is mostly not the copy. (b) The copy.",
+        {{"a", "Figure 15(a): building the implicit tree anew", hb_axis::keys, hb_value::seconds},
+         {"b", "Figure 15(b): sending its inner levels", hb_axis::keys, hb_value::send_seconds}},
+        {{with, "with a copy for the device", {0, 1}}, {without_device(with), "no device"}},
+        no_more};
   }
 
   // ---- figures 16 to 18: both processors beside one -------------------------------------------------------------

@@ -269,8 +269,8 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
   }
   r.hybrid->ran = name_in(placement_names, s.last);
   if (s.last != way.placement) {
-    const bool few = way.placement == hybrid_placement::automatic && r.queries / 4 < shape.bucket &&
-                     r.queries / 4 < least_bucket;
+    const bool few =
+        way.placement == hybrid_placement::automatic && r.queries / 4 < shape.bucket && r.queries / 4 < least_bucket;
     r.notes.push_back(fmt::format("{}, {}, {}: {}{}", name_of(q.op), r.hybrid->layout, r.hybrid->ran, s.reason,
                                   few ? " Calls this short are the host's." : ""));
   }

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -15,15 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "hybrid_tree/balance.hpp"
-#include "hybrid_tree/bucket_walker.hpp"
-#include "hybrid_tree/device_leaves.hpp"
+#include "hybrid_tree/device_side.hpp"
 #include "hybrid_tree/host_side.hpp"
-#include "hybrid_tree/inner_levels.hpp"
 #include "hybrid_tree/pages.hpp"
-#include "hybrid_tree/pipeline.hpp"
-#include "hybrid_tree/placement_choice.hpp"
-#include "hybrid_tree/windows.hpp"
 
 namespace espalier {
 
@@ -66,12 +59,12 @@ class hybrid_tree_index final : public hybrid_index {
     s.size = side_->size();
     s.host_bytes = side_->bytes();
     s.inner_bytes = bytes_of_upper(side_->upper());
-    s.device_bytes = levels_ == nullptr ? 0 : levels_->bytes();
-    if (walker_ != nullptr) s.device_bytes += bucket_walker::bytes(key_bytes(), options_.bucket);
-    if (leaves_ != nullptr) {
-      s.device_bytes += leaves_->bytes();
+    s.device_bytes = there_.levels == nullptr ? 0 : there_.levels->bytes();
+    if (there_.walker != nullptr) s.device_bytes += bucket_walker::bytes(key_bytes(), options_.bucket);
+    if (there_.leaves != nullptr) {
+      s.device_bytes += there_.leaves->bytes();
       s.reads_leaves = true;
-      s.leaf_cache_bytes = leaves_->cache_bytes();
+      s.leaf_cache_bytes = there_.leaves->cache_bytes();
     }
     s.placement = chosen();
     s.last = last_;
@@ -86,9 +79,10 @@ class hybrid_tree_index final : public hybrid_index {
     validation v = side_->validate();
     if (!v.ok) return v;
     const std::lock_guard device_lock(device_);
-    if (levels_ == nullptr) return v;
+    if (there_.levels == nullptr) return v;
     try {
-      if (!levels_->is_copy_of(side_->upper())) v = {false, "the device's inner levels are not a copy of the host's."};
+      if (!there_.levels->is_copy_of(side_->upper()))
+        v = {false, "the device's inner levels are not a copy of the host's."};
     } catch (const error& e) {
       give_up(e);
     }
@@ -134,7 +128,7 @@ class hybrid_tree_index final : public hybrid_index {
              update_way way) override {
     if (n == 0) return;
     const auto lock = alone();
-    leaves_.reset();  // lines that it reads may go
+    there_.leaves.reset();  // lines that it reads may go
     inner_update update = side_->write(op, keys, values, n, done, way);
     update_ = {update.way, 0, 0, std::move(update.reason)};
     try_leaves_again();
@@ -143,12 +137,12 @@ class hybrid_tree_index final : public hybrid_index {
   void tune(const void* keys, std::size_t n) override {
     const auto lock = together();
     const std::lock_guard device_lock(device_);
-    if (levels_ == nullptr) {  // a device that failed may work again; that is not the last write's
+    if (there_.levels == nullptr) {  // a device that failed may work again; that is not the last write's
       const hybrid_update last_write = update_;
       renew();
       update_ = last_write;
     }
-    if (levels_ == nullptr || n == 0) return;
+    if (there_.levels == nullptr || n == 0) return;
     try_leaves_again();
     const std::size_t bucket = std::min(n, options_.bucket), buckets = std::min<std::size_t>(n / bucket, 64);
     const std::size_t all = buckets * bucket;
@@ -163,10 +157,10 @@ class hybrid_tree_index final : public hybrid_index {
         const std::size_t first = next++ % buckets * bucket;
         const query_span sample{first, first + bucket};
         return sample_times{timed([&] {
-                              begin_bucket(b, question, sample, 0, host_copies::automatic);
-                              (void)walker_->wait(0);
+                              there_.begin_bucket(b, question, sample, 0, host_copies::automatic, host_order());
+                              (void)there_.walker->wait(0);
                             }),
-                            timed([&] { finish_bucket(b, question, sample, 0); })};
+                            timed([&] { there_.finish_bucket(b, question, sample, 0); })};
       });
     });
     if (!discovered) return;
@@ -176,7 +170,7 @@ class hybrid_tree_index final : public hybrid_index {
       double seconds = 0;
       hybrid_placement ran = p;
       for (unsigned turn = 0; turn < 3 && ran == p; ++turn) seconds = seconds_of(p, question, {}, ran);
-      if (levels_ == nullptr) return;  // the device failed, and reason_ says so
+      if (there_.levels == nullptr) return;  // the device failed, and reason_ says so
       if (ran == p) choice_.set(p, all, seconds);
     }
     is_tuned_ = true;
@@ -196,6 +190,7 @@ class hybrid_tree_index final : public hybrid_index {
     return std::unique_lock(gate_);
   }
 
+  [[nodiscard]] stream host_order() const { return host_.default_stream(); }
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements_.key); }
   [[nodiscard]] const void* at(const void* keys, std::size_t i) const {
     return static_cast<const char*>(keys) + i * key_bytes();
@@ -210,7 +205,7 @@ class hybrid_tree_index final : public hybrid_index {
   /// host are the same cores.
   [[nodiscard]] hybrid_placement chosen() const { return has_choice() ? choice_.best() : hybrid_placement::host_alone; }
   [[nodiscard]] bool has_choice() const {
-    return levels_ != nullptr && (is_tuned_ || where_.kind() == device_kind::cuda);
+    return there_.levels != nullptr && (is_tuned_ || where_.kind() == device_kind::cuda);
   }
   /// The most promising one first.
   [[nodiscard]] std::vector<hybrid_placement> placements() const {
@@ -254,12 +249,12 @@ class hybrid_tree_index final : public hybrid_index {
   void renew() {
     const any_upper_image image = side_->upper();
     const std::size_t bytes = bytes_of_upper(image), buckets = bucket_walker::bytes(key_bytes(), options_.bucket);
-    const bool holds = levels_ != nullptr && is_like_measured(bytes);
-    levels_.reset();
-    leaves_.reset();
+    const bool holds = there_.levels != nullptr && is_like_measured(bytes);
+    there_.levels.reset();
+    there_.leaves.reset();
     if (!holds) forget_measured();
     try_leaves_again();
-    host_levels_ = borrow_inner_levels(host_, image);
+    there_.host_levels = borrow_inner_levels(host_, image);
     if (bytes == 0) {
       reason_ = "the tree is too small to share.";
       return;
@@ -271,11 +266,12 @@ class hybrid_tree_index final : public hybrid_index {
       return forget_measured();
     }
     try {
-      if (walker_ == nullptr) walker_ = std::make_unique<bucket_walker>(where_, host_, key_bytes(), options_.bucket);
+      if (there_.walker == nullptr)
+        there_.walker = std::make_unique<bucket_walker>(where_, host_, key_bytes(), options_.bucket);
       const bool may_grow = options_.layout == hybrid_layout::regular &&
                             bytes_with(inner_room::growing, bytes) + buckets <= options_.gpu_memory;
       update_.send_seconds = timed([&] {
-        levels_ = copy_inner_levels(where_, image, may_grow ? inner_room::growing : inner_room::exact);
+        there_.levels = copy_inner_levels(where_, image, may_grow ? inner_room::growing : inner_room::exact);
       });
       update_.sent = bytes;
       if (measured_bytes_ != 0) return tell_choice();
@@ -287,13 +283,13 @@ class hybrid_tree_index final : public hybrid_index {
   }
   /// After a write: inner levels that are the same stay; a device that failed is tried again.
   void follow(const inner_update& update) {
-    if (!update.anew && levels_ != nullptr) return;
-    if (update.before != nullptr && levels_ != nullptr && bytes_of_upper(side_->upper()) != 0) {
-      host_levels_ = borrow_inner_levels(host_, side_->upper());
+    if (!update.anew && there_.levels != nullptr) return;
+    if (update.before != nullptr && there_.levels != nullptr && bytes_of_upper(side_->upper()) != 0) {
+      there_.host_levels = borrow_inner_levels(host_, side_->upper());
       try {
         std::optional<std::size_t> sent;
-        update_.send_seconds = timed(
-            [&] { sent = levels_->follow(update.before->image(), side_->upper(), cpu_backend(host_)); });
+        update_.send_seconds =
+            timed([&] { sent = there_.levels->follow(update.before->image(), side_->upper(), cpu_backend(host_)); });
         update_.sent = sent.value_or(0);
         if (sent) return;
       } catch (const error& e) {
@@ -303,17 +299,17 @@ class hybrid_tree_index final : public hybrid_index {
     renew();
   }
   void give_up(const error& e) const {
-    let_device_end();
+    there_.let_end();
     last_ = hybrid_placement::host_alone;
-    leaves_.reset();
-    levels_.reset();
-    walker_.reset();
+    there_.leaves.reset();
+    there_.levels.reset();
+    there_.walker.reset();
     reason_ = std::string("the device failed, and the host works alone: ") + e.what();
   }
   /// It reads and searches leaves no more, and goes on with inner levels: if it is lost, those tell.
   void give_up_leaves(const error& e) const {
-    let_device_end();
-    leaves_.reset();
+    there_.let_end();
+    there_.leaves.reset();
     why_no_leaves_ = std::string("it failed when it last did: ") + e.what();
     leave_out_leaves(true);
   }
@@ -326,25 +322,14 @@ class hybrid_tree_index final : public hybrid_index {
     } catch (const error& e) {
       give_up(e);
     } catch (...) {
-      let_device_end();
+      there_.let_end();
       throw;
     }
     return false;
   }
 
   // ---- questions that travel -----------------------------------------------------------------------------
-  /// Queries of one call, and who answers some of them how.
-  struct call {
-    const void* keys;
-    std::size_t n;
-    std::size_t bucket;
-    std::function<void(const query_span&)> here;                              ///< the host, all levels
-    std::function<void(const std::uint32_t* lines, const query_span&)> from;  ///< the host, from lines on
-    std::function<void(unsigned slot, const query_span&)> start;              ///< the device, with leaves
-    std::function<window_sizes()> window;                                     ///< queries that it takes together
-    placement_choice* choice;  ///< a row costs more than a find: each has its own
-    lane_share* share;
-  };
+  using call = travelling_call;
   [[nodiscard]] call finding(const void* keys, std::size_t n, void* values, std::uint8_t* found,
                              host_copies copies) const {
     const auto value_at = [=, this](std::size_t i) -> void* {
@@ -352,27 +337,29 @@ class hybrid_tree_index final : public hybrid_index {
       return values == nullptr || bytes == 0 ? nullptr : static_cast<char*>(values) + i * bytes;
     };
     const auto found_at = [=](std::size_t i) { return found == nullptr ? nullptr : found + i; };
-    return {
-        keys,
-        n,
-        bucket_of(n),
-        [=, this](const query_span& s) {
-          side_->find(at(keys, s.first), s.size(), value_at(s.first), found_at(s.first));
-        },
-        [=, this](const std::uint32_t* lines, const query_span& s) {
-          side_->find_from(lines, at(keys, s.first), s.size(), value_at(s.first), found_at(s.first));
-        },
-        [=, this](unsigned slot, const query_span& s) {
-          leaves_->start(slot, *levels_, {at(keys, s.first), s.size(), value_at(s.first), found_at(s.first), copies});
-        },
-        [n, this] { return windows_of(n, window_, n / 2, elements_.value_bytes + 1); },
-        &choice_,
-        &share_};
+    return {keys,
+            key_bytes(),
+            n,
+            bucket_of(n),
+            [=, this](const query_span& s) {
+              side_->find(at(keys, s.first), s.size(), value_at(s.first), found_at(s.first));
+            },
+            [=, this](const std::uint32_t* lines, const query_span& s) {
+              side_->find_from(lines, at(keys, s.first), s.size(), value_at(s.first), found_at(s.first));
+            },
+            [=, this](unsigned slot, const query_span& s) {
+              there_.leaves->start(slot, *there_.levels,
+                                   {at(keys, s.first), s.size(), value_at(s.first), found_at(s.first), copies});
+            },
+            [n, this] { return windows_of(n, window_, n / 2, elements_.value_bytes + 1); },
+            &choice_,
+            &share_};
   }
   [[nodiscard]] call listing(const row_question& rows, std::size_t n, host_copies copies) const {
     // So that a bucket takes about as long as one of finds.
     const std::uint64_t finds = 1 + std::min<std::uint64_t>(rows.options.limit / 8, 15);
     return {rows.lo,
+            key_bytes(),
             n,
             std::max<std::size_t>(bucket_of(n) / finds, 1),
             [=, this](const query_span& s) {
@@ -384,12 +371,13 @@ class hybrid_tree_index final : public hybrid_index {
               side_->rows_from(lines, r.lo, r.hi, s.size(), r.options, r.keys, r.values, r.counts);
             },
             [=, this](unsigned slot, const query_span& s) {
-              leaves_->start_rows(slot, *levels_, rows.from(s.first, elements_), s.size(), copies);
+              there_.leaves->start_rows(slot, *there_.levels, rows.from(s.first, elements_), s.size(), copies);
             },
             [=, this] {
               const std::uint64_t limit = rows.options.limit;
               return windows_of(n, std::min(window_, spare_ / row_window_bytes(elements_, limit)),
-                                leaves_->wants_all_lines(n / 2, limit) ? n / 2 : n / 4, rows.row_bytes(elements_));
+                                there_.leaves->wants_all_lines(n / 2, limit) ? n / 2 : n / 4,
+                                rows.row_bytes(elements_));
             },
             &row_choice_,
             &row_share_};
@@ -399,7 +387,7 @@ class hybrid_tree_index final : public hybrid_index {
   /// first window do, that way of the bus is idle. Half a millisecond of it is long beside what a window costs the
   /// host, and 32 windows are enough.
   [[nodiscard]] window_sizes windows_of(std::size_t n, std::size_t room, std::size_t alone, std::size_t answer) const {
-    const double cached = leaves_->cached_part();
+    const double cached = there_.leaves->cached_part();
     if (cached < 0.125) return {room, alone};
     if (cached < 1) return {room, n / 4};
     constexpr std::size_t bytes = std::size_t{1} << 25;
@@ -430,11 +418,11 @@ class hybrid_tree_index final : public hybrid_index {
   /// While the device is held in any case, so that calls do not disturb each other's measurements.
   void ask_cheapest(const call& c, const hybrid_query& how) const {
     const hybrid_placement p = c.choice->next();
-    const bool had_leaves = leaves_ != nullptr;
+    const bool had_leaves = there_.leaves != nullptr;
     hybrid_placement ran = p;
     const double seconds = seconds_of(p, c, how, ran);
-    if (levels_ == nullptr) return;                 // the device failed
-    if (!had_leaves && leaves_ != nullptr) return;  // made by this call, which says nothing about the next
+    if (there_.levels == nullptr) return;                 // the device failed
+    if (!had_leaves && there_.leaves != nullptr) return;  // made by this call, which says nothing about the next
     if (ran == p) c.choice->note(p, c.n, seconds);
     measured_bytes_ = bytes_of_upper(side_->upper());
     if (choice_.is_known()) row_choice_.prefer(choice_.best());  // e.g. a device that has all leaves needs no help
@@ -454,22 +442,6 @@ class hybrid_tree_index final : public hybrid_index {
     constexpr std::size_t least = std::size_t{1} << 16;
     return std::min(options_.bucket, std::max(n / 16, least));
   }
-  void begin_bucket(const load_balance& b, const call& c, const query_span& s, unsigned slot,
-                    host_copies copies) const {
-    const bucket_parts parts = parts_of(b, s.size());
-    if (parts.grouped != 0) {
-      const stream order = host_.default_stream();
-      host_levels_->table(at(c.keys, s.first + parts.plain), parts.grouped, walker_->groups(slot), order);
-      order.synchronize();
-    }
-    walker_->start(slot, *levels_, at(c.keys, s.first), parts.plain, parts.grouped, copies);
-  }
-  void finish_bucket(const load_balance& b, const call& c, const query_span& s, unsigned slot) const {
-    const bucket_parts parts = parts_of(b, s.size());
-    const std::size_t walked = s.first + parts.plain + parts.grouped;
-    if (walked != s.first) c.from(walker_->wait(slot), {s.first, walked});
-    if (walked != s.last) c.here({walked, s.last});
-  }
   [[nodiscard]] static bool needs_leaves(hybrid_placement p) {
     return p == hybrid_placement::device_alone || p == hybrid_placement::both;
   }
@@ -482,15 +454,15 @@ class hybrid_tree_index final : public hybrid_index {
   }
   /// Made when first asked for: null where the layout has none, or there is no room.
   [[nodiscard]] device_leaves* leaves() const {
-    if (leaves_ != nullptr || !why_no_leaves_.empty() || levels_ == nullptr) return leaves_.get();
+    if (there_.leaves != nullptr || !why_no_leaves_.empty() || there_.levels == nullptr) return there_.leaves.get();
     why_no_leaves_ = side_->lines() == nullptr ? "those of the regular layout may move." : make_leaves();
-    if (leaves_ == nullptr) leave_out_leaves(true);
-    return leaves_.get();
+    if (there_.leaves == nullptr) leave_out_leaves(true);
+    return there_.leaves.get();
   }
   /// Empty, or why there are none.
   [[nodiscard]] std::string make_leaves() const {
     const std::string no_room = "there is no room for a window as large as a bucket.";
-    const std::size_t taken = levels_->bytes() + bucket_walker::bytes(key_bytes(), options_.bucket);
+    const std::size_t taken = there_.levels->bytes() + bucket_walker::bytes(key_bytes(), options_.bucket);
     if (taken > options_.gpu_memory) return no_room;
     try {
       const bool on_gpu = where_.kind() == device_kind::cuda;
@@ -500,7 +472,7 @@ class hybrid_tree_index final : public hybrid_index {
       const std::size_t spare = room - window_bytes(elements_, window_);
       const std::size_t cache = std::min(options_.leaf_cache.value_or(on_gpu ? spare / 4 : 0), spare);
       spare_ = spare - cache;
-      leaves_ = make_device_leaves(where_, host_, *side_->lines(), std::min(window_, largest_part), cache);
+      there_.leaves = make_device_leaves(where_, host_, *side_->lines(), std::min(window_, largest_part), cache);
       return {};
     } catch (const error& e) {
       return e.what();
@@ -513,79 +485,36 @@ class hybrid_tree_index final : public hybrid_index {
   };
   [[nodiscard]] outcome with_device(hybrid_placement p, const call& c, const hybrid_query& how) const {
     outcome o{hybrid_placement::host_alone, {}};
-    if (levels_ == nullptr || p == hybrid_placement::host_alone) {
+    if (there_.levels == nullptr || p == hybrid_placement::host_alone) {
       o.rest.push_back({0, c.n});
     } else if (needs_leaves(p) && leaves() != nullptr && c.window().most != 0) {
       o.ran = p;
       if (!try_lanes(p, c, how, o.rest)) o.ran = hybrid_placement::host_alone;
     } else {
       o.ran = hybrid_placement::shared;
-      if (!with_failures_caught([&] { shared(c, how, o.rest); })) o.ran = hybrid_placement::host_alone;
+      if (!with_failures_caught([&] { run_shared(c, how, o.rest); })) o.ran = hybrid_placement::host_alone;
     }
     last_ = o.ran;
     return o;
   }
-  void shared(const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
-    const std::size_t bucket = c.bucket, buckets = (c.n + bucket - 1) / bucket;
-    const auto span = [&](std::size_t i) { return query_span{i * bucket, std::min(c.n, (i + 1) * bucket)}; };
-    const load_balance b = how.balance.value_or(balance_);
-    std::size_t finished = 0;
-    try {
-      const pipeline_times times = run_pipeline(
-          how.buckets, buckets, bucket_walker::slots, finished,
-          [&](std::size_t i, unsigned slot) { begin_bucket(b, c, span(i), slot, how.copies); },
-          [&](unsigned slot) { (void)walker_->wait(slot); },
-          [&](std::size_t i, unsigned slot) { finish_bucket(b, c, span(i), slot); });
-      if (buckets >= 8 && how.buckets == bucket_handling::double_buffered && !how.balance)
-        balance_ = rebalanced(balance_, times.waited, times.worked);
-    } catch (...) {
-      rest.push_back({finished * bucket, c.n});
-      throw;
-    }
+  void run_shared(const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
+    const pipeline_times times = there_.run_shared(how.balance.value_or(balance_), c, how, host_order(), rest);
+    if (c.n / c.bucket >= 8 && how.buckets == bucket_handling::double_buffered && !how.balance)
+      balance_ = rebalanced(balance_, times.waited, times.worked);
   }
   /// Is it done? If not, the device failed, maybe for lack of memory that windows need and inner levels do not.
   bool try_lanes(hybrid_placement p, const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
     try {
-      in_lanes(p, c, how, rest);
+      there_.run_lanes_of(p == hybrid_placement::both, how.balance.value_or(balance_), c, how, host_order(), rest);
       return true;
     } catch (const error& e) {
       give_up_leaves(e);
     } catch (...) {
-      let_device_end();
+      there_.let_end();
       throw;
     }
     return false;
   }
-  void in_lanes(hybrid_placement p, const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
-    const load_balance b = how.balance.value_or(balance_);
-    const std::size_t bucket = c.bucket;
-    constexpr std::size_t one = 1;
-    const unsigned ahead = buckets_ahead(how.buckets);
-    const unsigned slots = std::min(1 + ahead, device_leaves::slots);
-    const window_plan plan = p == hybrid_placement::both
-                                 ? windows_beside_host(*c.share, c.n, c.window(), std::max(bucket / 4, one), slots)
-                                 : windows_alone(c.window(), bucket, slots);
-    leaves_->expect(plan.room);
-    lane windows(plan.slots, plan.size, c.start);
-    lane buckets(
-        p == hybrid_placement::both ? std::max(1u, ahead) : 0, [&](std::size_t) { return bucket; },
-        [&](unsigned slot, const query_span& s) { begin_bucket(b, c, s, slot, how.copies); });
-    const lanes_work work =
-        run_lanes(c.n, windows,
-                  lane_end{[&](unsigned slot) { return leaves_->is_done(slot); },
-                           [&](unsigned slot, const query_span&) { leaves_->finish(slot); }},
-                  buckets,
-                  lane_end{[&](unsigned slot) { return walker_->is_done(slot); },
-                           [&](unsigned slot, const query_span& s) { finish_bucket(b, c, s, slot); }},
-                  ahead == 0 ? 0 : std::max(bucket / 8, one), c.here, rest);
-    c.share->note(work);
-  }
-  /// It reads and writes the caller's memory.
-  void let_device_end() const noexcept {
-    if (walker_ != nullptr) walker_->abandon();
-    if (leaves_ != nullptr) leaves_->abandon();
-  }
-
   device where_, host_;
   element_type elements_;
   hybrid_options options_;
@@ -595,13 +524,10 @@ class hybrid_tree_index final : public hybrid_index {
   mutable std::shared_mutex gate_;
   // What follows is changed by who holds the device, or the tree alone.
   mutable std::mutex device_;
-  std::unique_ptr<inner_levels> host_levels_;
-  mutable std::unique_ptr<inner_levels> levels_;  ///< null: the host works alone
-  mutable std::unique_ptr<bucket_walker> walker_;
-  mutable std::unique_ptr<device_leaves> leaves_;
+  mutable device_side there_;
   mutable std::string why_no_leaves_;  ///< not empty: they were asked for, and could not be made
-  mutable std::size_t window_ = 0;     ///< of leaves_, at most
-  mutable std::size_t spare_ = 0;      ///< of the device's memory beside leaves_ and its windows
+  mutable std::size_t window_ = 0;     ///< of leaves, at most
+  mutable std::size_t spare_ = 0;      ///< of the device's memory beside leaves and their windows
   mutable load_balance balance_;
   mutable placement_choice choice_, row_choice_;
   mutable std::atomic<hybrid_placement> last_ = hybrid_placement::automatic;

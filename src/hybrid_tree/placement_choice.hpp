@@ -53,8 +53,8 @@ class placement_choice {
       is_trial_ = false;
       return known_[trial_].placement;
     }
-    const auto left_out = static_cast<std::size_t>(
-        std::count_if(known_.begin(), known_.end(), [](const cost& c) { return c.left_out; }));
+    const auto left_out =
+        static_cast<std::size_t>(std::count_if(known_.begin(), known_.end(), [](const cost& c) { return c.left_out; }));
     const bool all =
         std::all_of(known_.begin(), known_.end(), [](const cost& c) { return c.left_out || c.seconds != 0; });
     if (known_.size() - left_out < 2 || ++calls_ < (all ? between_checks : between_trials)) return best();

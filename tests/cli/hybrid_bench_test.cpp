@@ -73,8 +73,8 @@ TEST_F(hybrid_bench, options_of_other_indexes_are_refused_and_its_own_by_those) 
     expect_refused(std::string("bench --index hybrid ") + option, "--index blink or radix.");
   }
   for (const char* option : {"--layout regular", "--placement shared", "--buckets sequential", "--bucket 10",
-                             "--balance none", "--pages small", "--way automatic", "--gpu-memory 10",
-                             "--leaf-cache 10", "--window 10", "--host-memory pinned"}) {
+                             "--balance none", "--pages small", "--way automatic", "--gpu-memory 10", "--leaf-cache 10",
+                             "--window 10", "--host-memory pinned"}) {
     for (const char* index : {"static", "blink", "radix"}) {
       expect_refused(std::string("bench --index ") + index + " " + option, "--index hybrid.");
     }
@@ -288,8 +288,8 @@ TEST_F(hybrid_bench, suite_writes_tables_and_plots_for_each_figure) {
   EXPECT_EQ(tables.find("| |"), std::string::npos) << "a cell without a value\n" << tables;
   EXPECT_NE(contents(folder / "part-17.md").find("regular, automatic"), std::string::npos)
       << "what a tree takes by itself is shown even where that is the CPU alone";
-  for (const char* plot :
-       {"7", "8", "9", "10", "11a", "11b", "12", "13a", "13b", "14", "15a", "15b", "16a", "16b", "16c", "17", "18", "20a", "20b"}) {
+  for (const char* plot : {"7", "8", "9", "10", "11a", "11b", "12", "13a", "13b", "14", "15a", "15b", "16a", "16b",
+                           "16c", "17", "18", "20a", "20b"}) {
     const std::string name = std::string("figure-") + plot + ".svg";
     const std::string svg = contents(folder / name);
     EXPECT_EQ(svg.rfind("<svg ", 0), 0u) << name;

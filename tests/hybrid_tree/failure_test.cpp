@@ -130,7 +130,8 @@ TEST_P(HybridFailure, TuningMeasuresOrSaysWhyNot) {
         pool->fail_at(k);
         try {
           tree.tune(keys);
-          failed = tree.explain().find("failed") != std::string::npos || tree.explain().find("no leaves") != std::string::npos;
+          failed = tree.explain().find("failed") != std::string::npos ||
+                   tree.explain().find("no leaves") != std::string::npos;
         } catch (const out_of_memory&) {  // for the answers
           failed = true;
         }
@@ -200,7 +201,8 @@ TEST_P(HybridFailure, WhatCannotBeHadIsNotMeasured) {
 TEST_P(HybridFailure, AShortCallDoesNotWaitForALongOne) {
   const words keys = every_third(9000);
   const auto pool = std::make_shared<waiting_pool>(GetParam()->where.pool());
-  const auto tree = tree_type::build(keys, keys, options_for(hybrid_layout::implicit), GetParam()->where.with_pool(pool));
+  const auto tree =
+      tree_type::build(keys, keys, options_for(hybrid_layout::implicit), GetParam()->where.with_pool(pool));
   pool->shut(true);
   auto long_call =
       std::async(std::launch::async, [&] { expect_finds(tree, keys.size(), {hybrid_placement::device_alone}); });

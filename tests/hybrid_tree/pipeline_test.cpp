@@ -165,6 +165,25 @@ TEST(PlacementChoice, TheFirstCallOfATrialDoesNotCount) {
   }
   EXPECT_EQ(choice.best(), P::shared);
 }
+TEST(PlacementChoice, WhatIsLeftOutIsNeitherTakenNorTriedNorTold) {
+  const std::map<P, double> cost{{P::both, 1e-9}, {P::shared, 2e-9}, {P::host_alone, 3e-9}};
+  placement_choice choice({P::both, P::shared, P::host_alone});
+  (void)play(choice, 40, cost);
+  ASSERT_EQ(choice.best(), P::both);
+  choice.leave_out([](P p) { return p == P::both; });
+  EXPECT_EQ(choice.best(), P::shared);
+  EXPECT_EQ(choice.text().find("both"), std::string::npos) << choice.text();
+  std::map<P, int> got = play(choice, 300, cost);
+  EXPECT_EQ(got[P::both], 0);
+  EXPECT_GT(got[P::host_alone], 0);
+  choice.leave_out([](P p) { return p != P::host_alone; });
+  EXPECT_EQ(play(choice, 300, cost)[P::host_alone], 300);
+  choice.leave_out([](P) { return true; });
+  EXPECT_EQ(choice.best(), P::host_alone);
+  EXPECT_FALSE(choice.is_known());
+  choice.leave_out([](P) { return false; });
+  EXPECT_EQ(choice.best(), P::both) << "what was known of it is still";
+}
 TEST(PlacementChoice, WhatIsBestElsewhereIsTakenUntilSomethingIsKnown) {
   placement_choice choice({P::both, P::device_alone, P::shared});
   choice.prefer(P::shared);
