@@ -189,8 +189,8 @@ class blink_tree {
   }
   /// About how many elements are in [lo, hi], for the price of a look at some hundred leaves however many there are. Exact
   /// up to 64 leaves, where count() is cheap (on a GPU) and where there is no lane (upper::classic, small trees); else
-  /// the mean of 64 leaves between the ends, some percent off. Keys written to one place since the lane was made, at
-  /// most those of an eighth of all leaves unless a ref is in use, may be missed.
+  /// the mean of 64 leaves between the ends: some percent off, more where many are empty. Keys written to one place since the
+  /// lane was made, at most those of an eighth of all leaves unless a ref is in use, may be missed.
   [[nodiscard]] std::uint64_t estimate_count(const Key& lo, const Key& hi) const { return index_->estimate(&lo, &hi); }
   /// All elements of every range, exact and compact, in buffers on the index's device. Throws `error` if refs in the caller's
   /// threads changed the ranges all the while: ask when they are done.
