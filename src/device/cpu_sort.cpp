@@ -1,16 +1,24 @@
-// cpu_sort.cpp - cpu_backend::sort_pairs: a parallel, stable radix sort, least significant digit first.
+// cpu_sort.cpp - cpu_backend::sort_pairs: a parallel, stable radix sort.
 //
-// One pass per digit. The input is cut into chunks; each counts its digits, a scan over (digit, chunk) gives every
-// chunk its own place in every bucket, and each chunk scatters. Chunks are scanned in input order: stable.
+// Up to three digits of 8 bits (of few keys, four): least significant digit first, one pass over everything per digit.
+// The input is cut into chunks; each counts its digits, a scan over (digit, chunk) gives every chunk its own place in
+// every bucket, and each chunk scatters. Chunks are scanned in input order: stable.
 //
-//   - Digits start at the lowest bit in which any two keys still differ, so bits in which all keys agree cost nothing.
+// More digits: one such pass by the *highest* digit in which keys differ, and then every bucket by itself, by one
+// thread and in its caches (bucket_sorter): the memory is gone through twice instead of once per digit, and threads
+// meet twice. A bucket that has more than a thread's share of all elements is done by all of them in the same manner.
+//
+//   - Digits start where keys still differ, so bits in which all keys agree cost nothing.
 //   - The scatter collects two cache lines of keys per bucket in a buffer near the core and writes them as one piece.
+//   - Of a bucket in the caches, 16 or 24 bits nearly tell all keys apart; what they leave is put right by insertion,
+//     which gives up where it has to move too much (keys in clusters), and then all digits are sorted by.
 //
 // Measured on one Neoverse-V1 core, 2^24 random u32 keys, millions of pairs a second with values of 0 / 4 / 8 / 16
-// bytes: 100 / 65 / 74 / 60 as it is; 91 / 55 / 59 / 64 with pieces of one cache line (a piece is loaded right after
-// its last scalar store, which stalls); 83 / 36 / 40 / 39 without buffers; 121 / 68 / 49 / 40 with digits of 11 bits,
-// whose buffers leave L1.
+// bytes, one pass per digit: 100 / 65 / 74 / 60 as it is; 91 / 55 / 59 / 64 with pieces of one cache line (a piece is
+// loaded right after its last scalar store, which stalls); 83 / 36 / 40 / 39 without buffers; 121 / 68 / 49 / 40 with
+// digits of 11 bits, whose buffers leave L1.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -27,6 +35,7 @@ constexpr unsigned digit_bits = 8;
 constexpr std::size_t buckets = std::size_t{1} << digit_bits;
 constexpr std::size_t insertion_limit = 32;
 constexpr std::size_t least_chunk = std::size_t{1} << 15;  // smaller chunks are not worth a task
+constexpr std::size_t least_split = std::size_t{1} << 13;  // buckets of fewer hardly have an element each
 
 struct no_value {};
 struct value_16 {
@@ -37,6 +46,7 @@ template <class Word, class Value>
 struct arrays {
   Word* keys;
   Value* values;
+  [[nodiscard]] arrays from(std::size_t i) const { return {keys + i, values == nullptr ? nullptr : values + i}; }
 };
 
 template <class Value>
@@ -57,10 +67,14 @@ struct alignas(64) workspace {
   Word differs;
 };
 
+// Stable. False: it would have had to move more than `most` elements; then they are in some other order, equal keys in
+// that of before.
 template <class Word, class Value>
-void insertion_sort(arrays<Word, Value> a, std::size_t n, Word mask) {
+bool insertion_sort(arrays<Word, Value> a, std::size_t n, Word mask, std::size_t most) {
+  std::size_t moved = 0;
   for (std::size_t i = 1; i < n; ++i) {
     const Word key = a.keys[i];
+    if ((a.keys[i - 1] & mask) <= (key & mask)) continue;
     Value value{};
     if constexpr (has_values<Value>) value = a.values[i];
     std::size_t j = i;
@@ -70,7 +84,10 @@ void insertion_sort(arrays<Word, Value> a, std::size_t n, Word mask) {
     }
     a.keys[j] = key;
     if constexpr (has_values<Value>) a.values[j] = value;
+    moved += i - j;
+    if (moved > most) return false;
   }
+  return true;
 }
 
 template <class Word>
@@ -132,26 +149,160 @@ void scatter(workspace<Word, Value>& work, arrays<Word, Value> in, std::size_t f
   }
 }
 
+template <class Word>
+Word differing_bits(const Word* keys, std::size_t first, std::size_t last) {
+  const Word reference = keys[0];
+  Word differs = 0;
+  for (std::size_t i = first; i < last; ++i) differs |= keys[i] ^ reference;
+  return differs;
+}
+
+// The lowest digit in which keys differ.
+template <class Word>
+struct low_digit {
+  unsigned shift;
+  Word mask;
+  low_digit(Word differs, Word of) : shift(static_cast<unsigned>(std::countr_zero(differs))) {
+    mask = (of >> shift) & (buckets - 1);
+  }
+  [[nodiscard]] Word above(Word of) const { return of & ~static_cast<Word>(mask << shift); }
+};
+// How many of these, one after the other, bring keys in order.
+template <class Word>
+unsigned digits_of(Word differs, Word mask) {
+  unsigned digits = 0;
+  for (; differs != 0; ++digits) differs = low_digit<Word>(differs, mask).above(differs);
+  return digits;
+}
+// The digit with the highest bit in which they differ.
+template <class Word>
+struct top_digit {
+  unsigned shift;
+  Word mask;
+  top_digit(Word differs, Word of) {
+    const auto width = static_cast<unsigned>(std::bit_width(differs));
+    shift = width < digit_bits ? 0 : width - digit_bits;
+    mask = (of >> shift) & (buckets - 1);
+  }
+  // Bits that are left to sort by; those above are the same in a bucket.
+  [[nodiscard]] Word below(Word of) const { return of & static_cast<Word>((Word{1} << shift) - 1); }
+};
+
+// One bucket after the other, by one thread.
+template <class Word, class Value>
+class bucket_sorter {
+ public:
+  using pairs = arrays<Word, Value>;
+  explicit bucket_sorter(workspace<Word, Value>& work) : work_(work) {}
+
+  // n elements of `in`; afterwards they are there, or in `other`.
+  void sort(pairs in, pairs other, std::size_t n, Word mask, bool to_other) {
+    sort(in, other, n, mask, to_other, true);
+  }
+
+ private:
+  static constexpr std::size_t element_bytes = sizeof(Word) + (has_values<Value> ? sizeof(Value) : 0);
+  static constexpr std::size_t near_bytes = std::size_t{1} << 18;  // twice that stays in a core's L2
+
+  void sort(pairs in, pairs other, std::size_t n, Word mask, bool to_other, bool may_split) {
+    const Word differs = n < 2 ? 0 : differing_bits(in.keys, 0, n) & mask;
+    if (differs == 0) {
+      if (to_other) copy(other, in, n);
+    } else if (n * element_bytes <= near_bytes) {
+      sort_near(in, other, n, mask, differs, to_other, may_split);
+    } else {
+      split(in, other, n, mask, differs, to_other, true);
+    }
+  }
+  void split(pairs in, pairs other, std::size_t n, Word mask, Word differs, bool to_other, bool may_split) {
+    const top_digit<Word> top(differs, mask);
+    count_digits(in.keys, 0, n, top.shift, top.mask, work_.next);
+    std::size_t ends[buckets];
+    std::size_t total = 0;
+    for (std::size_t b = 0; b < buckets; ++b) {
+      total += std::exchange(work_.next[b], total);
+      ends[b] = total;
+    }
+    scatter(work_, in, 0, n, top.shift, top.mask, other);
+    for (std::size_t b = 0, begin = 0; b < buckets; begin = ends[b++])
+      sort(other.from(begin), in.from(begin), ends[b] - begin, top.below(mask), !to_other, may_split);
+  }
+  void sort_near(pairs in, pairs other, std::size_t n, Word mask, Word differs, bool to_other, bool may_split) {
+    bool is_in_other = false;
+    const auto by_digits = [&](Word by) {
+      while (by != 0) {
+        const low_digit<Word> low(by, mask);
+        pass(in, other, n, low.shift, low.mask);
+        by = low.above(by);
+        std::swap(in, other);
+        is_in_other = !is_in_other;
+      }
+    };
+    if (n <= insertion_limit) {
+      static_cast<void>(insertion_sort(in, n, mask, n * n));
+    } else if (const Word telling = telling_bits(n, mask, differs); telling == differs) {
+      by_digits(differs);
+    } else {
+      by_digits(telling);
+      if (!insertion_sort(in, n, mask, 4 * n)) {  // a few keys far away from the others may be why
+        if (may_split) return split(in, other, n, mask, differs, is_in_other != to_other, false);
+        by_digits(differs);
+      }
+    }
+    if (is_in_other != to_other) copy(other, in, n);
+  }
+  // The highest that leave little to insertion, if keys are spread; all, if those are hardly more digits.
+  static Word telling_bits(std::size_t n, Word mask, Word differs) {
+    const unsigned telling = n <= 256 ? 8 : n <= 4096 ? 16 : 24;
+    const auto width = static_cast<unsigned>(std::bit_width(differs));
+    if (width <= telling || digits_of(differs, mask) <= telling / digit_bits) return differs;
+    return differs & static_cast<Word>(~Word{0} << (width - telling));
+  }
+  // Of so few elements that they need no buffers.
+  static void pass(pairs in, pairs out, std::size_t n, unsigned shift, Word digit) {
+    std::uint32_t next[buckets] = {};
+    for (std::size_t i = 0; i < n; ++i) ++next[(in.keys[i] >> shift) & digit];
+    std::uint32_t total = 0;
+    for (std::uint32_t& count : next) total += std::exchange(count, total);
+    for (std::size_t i = 0; i < n; ++i) {
+      const Word key = in.keys[i];
+      const std::uint32_t at = next[(key >> shift) & digit]++;
+      out.keys[at] = key;
+      if constexpr (has_values<Value>) out.values[at] = in.values[i];
+    }
+  }
+  static void copy(pairs to, pairs from, std::size_t n) {
+    std::copy_n(from.keys, n, to.keys);
+    if constexpr (has_values<Value>) std::copy_n(from.values, n, to.values);
+  }
+
+  workspace<Word, Value>& work_;
+};
+
 template <class Word, class Value>
 class sorter {
  public:
+  using pairs = arrays<Word, Value>;
   sorter(const cpu_backend& backend, std::size_t n)
       : backend_(backend),
-        n_(n),
         chunks_(std::clamp<std::size_t>(n / least_chunk, 1, backend.threads() == 1 ? 1 : 2 * backend.threads())),
         memory_(backend.where(), chunks_ * sizeof(workspace<Word, Value>), {}),
         work_(static_cast<workspace<Word, Value>*>(memory_.data())) {
     std::uninitialized_default_construct_n(work_, chunks_);
   }
 
-  bool run(arrays<Word, Value> from, arrays<Word, Value> to, Word mask) {
+  bool run(pairs from, pairs to, std::size_t n, Word mask) {
     bool in_alt = false;
-    Word differs = differing_bits(from.keys) & mask;
+    Word differs = differing(from.keys, n) & mask;
+    if (differs == 0) return false;
+    if (digits_of(differs, mask) > (n < least_split ? 4 : 3)) {
+      by_buckets(from, to, n, mask, differs, true);
+      return true;
+    }
     while (differs != 0) {
-      const auto shift = static_cast<unsigned>(std::countr_zero(differs));
-      const Word digit = (mask >> shift) & (buckets - 1);
-      pass(from, to, shift, digit);
-      differs &= ~static_cast<Word>(digit << shift);
+      const low_digit<Word> low(differs, mask);
+      pass(from, to, n, low.shift, low.mask);
+      differs = low.above(differs);
       std::swap(from, to);
       in_alt = !in_alt;
     }
@@ -160,42 +311,73 @@ class sorter {
 
  private:
   template <class Body>
-  void for_each_part(Body body) const {
+  void for_each_workspace(Body body) const {
     backend_.for_each_chunk(chunks_, 1, [&](std::size_t first, std::size_t last) {
-      for (std::size_t c = first; c < last; ++c) body(work_[c], part(c), part(c + 1));
+      for (std::size_t c = first; c < last; ++c) body(c, work_[c]);
     });
   }
+  template <class Body>
+  void for_each_part(std::size_t n, Body body) const {
+    // chunks_ * n may overflow, so the remainder is dealt out to the first chunks instead.
+    const auto part = [&](std::size_t c) { return n / chunks_ * c + std::min(c, n % chunks_); };
+    for_each_workspace([&](std::size_t c, workspace<Word, Value>& work) { body(work, part(c), part(c + 1)); });
+  }
 
-  // chunks_ * n_ may overflow, so the remainder is dealt out to the first chunks instead.
-  [[nodiscard]] std::size_t part(std::size_t c) const { return n_ / chunks_ * c + std::min(c, n_ % chunks_); }
-
-  Word differing_bits(const Word* keys) const {
-    for_each_part([keys](workspace<Word, Value>& work, std::size_t first, std::size_t last) {
-      const Word reference = keys[0];
-      Word differs = 0;
-      for (std::size_t i = first; i < last; ++i) differs |= keys[i] ^ reference;
-      work.differs = differs;
+  Word differing(const Word* keys, std::size_t n) const {
+    for_each_part(n, [keys](workspace<Word, Value>& work, std::size_t first, std::size_t last) {
+      work.differs = differing_bits(keys, first, last);
     });
     Word all = 0;
     for (std::size_t c = 0; c < chunks_; ++c) all |= work_[c].differs;
     return all;
   }
 
-  void pass(arrays<Word, Value> from, arrays<Word, Value> to, unsigned shift, Word digit) const {
-    for_each_part([=](workspace<Word, Value>& work, std::size_t first, std::size_t last) {
+  // Where the buckets end goes to `ends`, if anybody wants to know.
+  void pass(pairs from, pairs to, std::size_t n, unsigned shift, Word digit, std::size_t* ends = nullptr) const {
+    for_each_part(n, [=](workspace<Word, Value>& work, std::size_t first, std::size_t last) {
       count_digits(from.keys, first, last, shift, digit, work.next);
     });
     std::size_t total = 0;
     for (std::size_t b = 0; b < buckets; ++b) {
       for (std::size_t c = 0; c < chunks_; ++c) total += std::exchange(work_[c].next[b], total);
+      if (ends != nullptr) ends[b] = total;
     }
-    for_each_part([=](workspace<Word, Value>& work, std::size_t first, std::size_t last) {
+    for_each_part(n, [=](workspace<Word, Value>& work, std::size_t first, std::size_t last) {
       scatter(work, from, first, last, shift, digit, to);
     });
   }
 
+  // As bucket_sorter::sort, by all threads.
+  void by_buckets(pairs in, pairs other, std::size_t n, Word mask, Word differs, bool to_other) const {
+    const top_digit<Word> top(differs, mask);
+    std::size_t ends[buckets];
+    pass(in, other, n, top.shift, top.mask, ends);
+    const Word rest = top.below(mask);
+    const auto begin = [&ends](std::size_t b) { return b == 0 ? 0 : ends[b - 1]; };
+    const std::size_t share = std::max(n / backend_.threads(), least_chunk);
+    const auto is_large = [&](std::size_t b) { return chunks_ != 1 && ends[b] - begin(b) > share; };
+    std::atomic<std::size_t> next{0};
+    for_each_workspace([&](std::size_t, workspace<Word, Value>& work) {
+      bucket_sorter<Word, Value> one(work);
+      for (std::size_t b; (b = next.fetch_add(1, std::memory_order_relaxed)) < buckets;) {
+        if (!is_large(b)) one.sort(other.from(begin(b)), in.from(begin(b)), ends[b] - begin(b), rest, !to_other);
+      }
+    });
+    for (std::size_t b = 0; b < buckets; ++b) {
+      if (!is_large(b)) continue;
+      const std::size_t size = ends[b] - begin(b);
+      const pairs here = other.from(begin(b)), there = in.from(begin(b));
+      const Word still = differing(here.keys, size) & rest;
+      if (still != 0) {
+        by_buckets(here, there, size, rest, still, !to_other);
+      } else if (!to_other) {
+        std::copy_n(here.keys, size, there.keys);
+        if constexpr (has_values<Value>) std::copy_n(here.values, size, there.values);
+      }
+    }
+  }
+
   const cpu_backend& backend_;
-  std::size_t n_;
   std::size_t chunks_;
   raw_buffer memory_;
   workspace<Word, Value>* work_;
@@ -206,10 +388,10 @@ bool sort(const cpu_backend& backend, Word* keys, Word* keys_alt, void* values, 
           Word mask) {
   const arrays<Word, Value> from{keys, static_cast<Value*>(values)};
   if (n <= insertion_limit) {
-    insertion_sort(from, n, mask);
+    static_cast<void>(insertion_sort(from, n, mask, n * n));
     return false;
   }
-  return sorter<Word, Value>(backend, n).run(from, {keys_alt, static_cast<Value*>(values_alt)}, mask);
+  return sorter<Word, Value>(backend, n).run(from, {keys_alt, static_cast<Value*>(values_alt)}, n, mask);
 }
 
 // Bits [begin, end) of a word.

@@ -34,6 +34,21 @@ std::vector<key_pattern<Word>> key_patterns() {
       {"reversed", [](std::size_t i, std::size_t n, rng&) { return static_cast<Word>(n - i); }},
       {"top byte", [](std::size_t, std::size_t, rng& r) { return static_cast<Word>(r()) << (8 * sizeof(Word) - 8); }},
       {"one odd key", [](std::size_t i, std::size_t n, rng&) { return i == n / 2 ? Word{0} : Word{1} << 20; }},
+      {"a few far away",
+       [](std::size_t, std::size_t, rng& r) {
+         const std::uint64_t x = r();
+         return static_cast<Word>(x % 100 == 0 ? x : x >> 20 & 0xffff);
+       }},
+      {"clusters",
+       [](std::size_t, std::size_t, rng& r) {  // apart in high bits, and in low ones
+         return static_cast<Word>((r() % 5 * 0x9e3779b97f4a7c15u >> (64 - 8 * sizeof(Word))) + r() % 3000);
+       }},
+      {"pairs of clusters",
+       [](std::size_t, std::size_t, rng& r) {  // whose middle bits tell little
+         const Word top = static_cast<Word>(r()) << (8 * sizeof(Word) - 3);
+         return static_cast<Word>(top | static_cast<Word>(r() % 2) << (8 * sizeof(Word) - 10) |
+                                  static_cast<Word>(r() % 4096));
+       }},
       {"extremes", [](std::size_t, std::size_t, rng& r) { return r() % 2 == 0 ? Word{0} : ~Word{0}; }},
   };
 }
@@ -92,8 +107,8 @@ template <class Word>
 void check_sorts(const sort_function<Word>& sort) {
   const unsigned width = 8 * sizeof(Word);
   for (const auto& pattern : key_patterns<Word>()) {
-    for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{33},
-                                std::size_t{1000}, many}) {
+    for (const std::size_t n :
+         {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{33}, std::size_t{1000}, many}) {
       for (const unsigned value_bytes : {0u, 4u, 8u, 16u}) check_sort<Word>(sort, pattern, n, value_bytes, 0, width);
     }
   }
