@@ -45,7 +45,7 @@ write_explanation plan_write(const write_question& q, const write_options& optio
     e.per_key_seconds = n * (q.op == write_op::update ? 100e-9 : 130e-9) / threads;
     const double merge = q.op == write_op::update  ? n * 140e-9
                          : q.op == write_op::erase ? n * 100e-9 + leaf_bytes / 200e9
-                                                   : n * 120e-9 + leaf_bytes / 30e9;
+                                                   : n * 120e-9 + leaf_bytes / 60e9;
     e.bulk_seconds = merge / q.threads + 200e-6;
   }
   e.chosen = options.path != write_path::automatic ? options.path
