@@ -167,12 +167,20 @@ struct low_digit {
   }
   [[nodiscard]] Word above(Word of) const { return of & ~static_cast<Word>(mask << shift); }
 };
-// How many of these, one after the other, bring keys in order.
+// body(digit) for those that bring keys in order, one after the other; how many that are.
+template <class Word, class Body>
+unsigned for_each_digit(Word differs, Word mask, const Body& body) {
+  unsigned digits = 0;
+  for (; differs != 0; ++digits) {
+    const low_digit<Word> low(differs, mask);
+    body(low);
+    differs = low.above(differs);
+  }
+  return digits;
+}
 template <class Word>
 unsigned digits_of(Word differs, Word mask) {
-  unsigned digits = 0;
-  for (; differs != 0; ++digits) differs = low_digit<Word>(differs, mask).above(differs);
-  return digits;
+  return for_each_digit(differs, mask, [](const low_digit<Word>&) {});
 }
 // The digit with the highest bit in which they differ.
 template <class Word>
@@ -230,13 +238,11 @@ class bucket_sorter {
   void sort_near(pairs in, pairs other, std::size_t n, Word mask, Word differs, bool to_other, bool may_split) {
     bool is_in_other = false;
     const auto by_digits = [&](Word by) {
-      while (by != 0) {
-        const low_digit<Word> low(by, mask);
+      for_each_digit(by, mask, [&](const low_digit<Word>& low) {
         pass(in, other, n, low.shift, low.mask);
-        by = low.above(by);
         std::swap(in, other);
         is_in_other = !is_in_other;
-      }
+      });
     };
     if (n <= insertion_limit) {
       static_cast<void>(insertion_sort(in, n, mask, n * n));
@@ -292,21 +298,16 @@ class sorter {
   }
 
   bool run(pairs from, pairs to, std::size_t n, Word mask) {
-    bool in_alt = false;
-    Word differs = differing(from.keys, n) & mask;
-    if (differs == 0) return false;
+    const Word differs = differing(from.keys, n) & mask;
     if (digits_of(differs, mask) > (n < least_split ? 4 : 3)) {
       by_buckets(from, to, n, mask, differs, true);
       return true;
     }
-    while (differs != 0) {
-      const low_digit<Word> low(differs, mask);
+    const unsigned passes = for_each_digit(differs, mask, [&](const low_digit<Word>& low) {
       pass(from, to, n, low.shift, low.mask);
-      differs = low.above(differs);
       std::swap(from, to);
-      in_alt = !in_alt;
-    }
-    return in_alt;
+    });
+    return passes % 2 != 0;
   }
 
  private:

@@ -152,7 +152,7 @@ class hybrid_tree_index final : public hybrid_index {
     const buffer<std::uint8_t> found(answers, all);
     const call question = finding(keys, all, values.data(), found.data(), host_copies::automatic);
     std::size_t next = 0;
-    const bool discovered = with_failures_caught([&] {
+    const auto discover = [&] {
       balance_ = discover_balance([&](const load_balance& b) {
         const std::size_t first = next++ % buckets * bucket;
         const query_span sample{first, first + bucket};
@@ -162,8 +162,8 @@ class hybrid_tree_index final : public hybrid_index {
                             }),
                             timed([&] { there_.finish_bucket(b, question, sample, 0); })};
       });
-    });
-    if (!discovered) return;
+    };
+    if (!is_done(discover, [&](const error& e) { give_up(e); })) return;
     // Three times each: memory is touched for the first time, and the two that work side by side find their shares.
     choice_ = placement_choice(placements());
     for (const hybrid_placement p : placements()) {
@@ -313,9 +313,9 @@ class hybrid_tree_index final : public hybrid_index {
     why_no_leaves_ = std::string("it failed when it last did: ") + e.what();
     leave_out_leaves(true);
   }
-  /// Is it done? If not, the device failed.
-  template <class Work>
-  bool with_failures_caught(const Work& work) const {
+  /// Is the work done? If not, the device failed, and `give_up` was told why.
+  template <class Work, class GiveUp>
+  bool is_done(const Work& work, const GiveUp& give_up) const {
     try {
       work();
       return true;
@@ -488,11 +488,14 @@ class hybrid_tree_index final : public hybrid_index {
     if (there_.levels == nullptr || p == hybrid_placement::host_alone) {
       o.rest.push_back({0, c.n});
     } else if (needs_leaves(p) && leaves() != nullptr && c.window().most != 0) {
-      o.ran = p;
-      if (!try_lanes(p, c, how, o.rest)) o.ran = hybrid_placement::host_alone;
+      const load_balance b = how.balance.value_or(balance_);
+      const bool done =
+          is_done([&] { there_.run_lanes_of(p == hybrid_placement::both, b, c, how, host_order(), o.rest); },
+                  [&](const error& e) { give_up_leaves(e); });  // windows need far more memory than inner levels
+      if (done) o.ran = p;
     } else {
-      o.ran = hybrid_placement::shared;
-      if (!with_failures_caught([&] { run_shared(c, how, o.rest); })) o.ran = hybrid_placement::host_alone;
+      const bool done = is_done([&] { run_shared(c, how, o.rest); }, [&](const error& e) { give_up(e); });
+      if (done) o.ran = hybrid_placement::shared;
     }
     last_ = o.ran;
     return o;
@@ -501,19 +504,6 @@ class hybrid_tree_index final : public hybrid_index {
     const pipeline_times times = there_.run_shared(how.balance.value_or(balance_), c, how, host_order(), rest);
     if (c.n / c.bucket >= 8 && how.buckets == bucket_handling::double_buffered && !how.balance)
       balance_ = rebalanced(balance_, times.waited, times.worked);
-  }
-  /// Is it done? If not, the device failed, maybe for lack of memory that windows need and inner levels do not.
-  bool try_lanes(hybrid_placement p, const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
-    try {
-      there_.run_lanes_of(p == hybrid_placement::both, how.balance.value_or(balance_), c, how, host_order(), rest);
-      return true;
-    } catch (const error& e) {
-      give_up_leaves(e);
-    } catch (...) {
-      there_.let_end();
-      throw;
-    }
-    return false;
   }
   device where_, host_;
   element_type elements_;
