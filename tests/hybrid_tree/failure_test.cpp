@@ -18,12 +18,12 @@
 namespace espalier::test {
 namespace {
 
-using words = std::vector<std::uint64_t>;
-using tree_type = hybrid_tree<std::uint64_t, std::uint64_t>;
+using key_list = std::vector<std::uint64_t>;
+using u64_tree = hybrid_tree<std::uint64_t, std::uint64_t>;
 
 /// Key i is 3 * i, and so is its value.
-words every_third(std::size_t n) {
-  words keys(n);
+key_list every_third(std::size_t n) {
+  key_list keys(n);
   for (std::size_t i = 0; i < n; ++i) keys[i] = 3 * i;
   return keys;
 }
@@ -76,8 +76,8 @@ class HybridFailure : public testing::TestWithParam<const setting*> {
   [[nodiscard]] static bool on_gpu() { return GetParam()->where.kind() == device_kind::cuda; }
 
   /// Every key and the two beside it.
-  static void expect_finds(const tree_type& tree, std::size_t n, const hybrid_query& how) {
-    words keys(3 * n), values(3 * n, 9);
+  static void expect_finds(const u64_tree& tree, std::size_t n, const hybrid_query& how) {
+    key_list keys(3 * n), values(3 * n, 9);
     std::vector<std::uint8_t> found(3 * n, 9);
     for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i * 7919 % keys.size();
     tree.find(keys, values, found, how);
@@ -89,7 +89,7 @@ class HybridFailure : public testing::TestWithParam<const setting*> {
 };
 
 TEST_P(HybridFailure, TheHostFinishesWhatIsShared) {
-  const words keys = every_third(9000);
+  const key_list keys = every_third(9000);
   const hybrid_query staged{hybrid_placement::shared, bucket_handling::double_buffered, {}, host_copies::staged};
   for (const hybrid_layout layout : layouts) {
     bool failed = true;
@@ -98,7 +98,7 @@ TEST_P(HybridFailure, TheHostFinishesWhatIsShared) {
       SCOPED_TRACE(to_string(layout) + ", request " + std::to_string(k));
       const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool());
       {
-        auto tree = tree_type::build(keys, keys, options_for(layout), GetParam()->where.with_pool(pool));
+        auto tree = u64_tree::build(keys, keys, options_for(layout), GetParam()->where.with_pool(pool));
         pool->fail_at(k);
         expect_finds(tree, keys.size(), staged);
         failed = tree.explain().find("failed") != std::string::npos;
@@ -119,14 +119,14 @@ TEST_P(HybridFailure, TheHostFinishesWhatIsShared) {
 }
 
 TEST_P(HybridFailure, TuningMeasuresOrSaysWhyNot) {
-  const words keys = every_third(9000);
+  const key_list keys = every_third(9000);
   for (const hybrid_layout layout : layouts) {
     bool failed = true;
     for (std::size_t k = 1; failed && k < 200; ++k) {
       SCOPED_TRACE(to_string(layout) + ", request " + std::to_string(k));
       const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool());
       {
-        auto tree = tree_type::build(keys, keys, options_for(layout), GetParam()->where.with_pool(pool));
+        auto tree = u64_tree::build(keys, keys, options_for(layout), GetParam()->where.with_pool(pool));
         pool->fail_at(k);
         try {
           tree.tune(keys);
@@ -152,7 +152,7 @@ TEST_P(HybridFailure, TuningMeasuresOrSaysWhyNot) {
 
 // Windows take far more memory than inner levels: if there is none for them, inner levels stay.
 TEST_P(HybridFailure, WithoutMemoryForWindowsBucketsAreShared) {
-  const words keys = every_third(9000);
+  const key_list keys = every_third(9000);
   for (const std::size_t cache : {std::size_t{0}, std::size_t{1} << 20}) {  // the latter has room for all leaves
     bool failed = true;
     std::size_t k = 0;
@@ -161,7 +161,7 @@ TEST_P(HybridFailure, WithoutMemoryForWindowsBucketsAreShared) {
       const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool());
       hybrid_options o = options_for(hybrid_layout::implicit);
       o.leaf_cache = cache;
-      auto tree = tree_type::build(keys, keys, o, GetParam()->where.with_pool(pool));
+      auto tree = u64_tree::build(keys, keys, o, GetParam()->where.with_pool(pool));
       pool->fail_at(k);
       expect_finds(tree, keys.size(), {hybrid_placement::device_alone});
       failed = tree.stats().last != hybrid_placement::device_alone;
@@ -182,11 +182,11 @@ TEST_P(HybridFailure, WithoutMemoryForWindowsBucketsAreShared) {
 }
 
 TEST_P(HybridFailure, WhatCannotBeHadIsNotMeasured) {
-  const words keys = every_third(40000);
+  const key_list keys = every_third(40000);
   hybrid_options o = options_for(hybrid_layout::implicit);
   // Inner levels and buckets, and not a byte for windows.
-  o.gpu_memory = tree_type::build(keys, keys, o, GetParam()->where).stats().device_bytes;
-  auto tree = tree_type::build(keys, keys, o, GetParam()->where);
+  o.gpu_memory = u64_tree::build(keys, keys, o, GetParam()->where).stats().device_bytes;
+  auto tree = u64_tree::build(keys, keys, o, GetParam()->where);
   tree.tune(keys);
   const std::string text = tree.explain();
   EXPECT_NE(text.find("shared "), std::string::npos) << text;
@@ -199,17 +199,17 @@ TEST_P(HybridFailure, WhatCannotBeHadIsNotMeasured) {
 }
 
 TEST_P(HybridFailure, AShortCallDoesNotWaitForALongOne) {
-  const words keys = every_third(9000);
+  const key_list keys = every_third(9000);
   const auto pool = std::make_shared<waiting_pool>(GetParam()->where.pool());
   const auto tree =
-      tree_type::build(keys, keys, options_for(hybrid_layout::implicit), GetParam()->where.with_pool(pool));
+      u64_tree::build(keys, keys, options_for(hybrid_layout::implicit), GetParam()->where.with_pool(pool));
   pool->shut(true);
   auto long_call =
       std::async(std::launch::async, [&] { expect_finds(tree, keys.size(), {hybrid_placement::device_alone}); });
   pool->wait_for_visitor();  // it has the device
   auto short_call = std::async(std::launch::async, [&] {
-    const words key{6};
-    words value(1);
+    const key_list key{6};
+    key_list value(1);
     tree.find(key, value, {});
     return value[0] + tree.size();
   });
@@ -222,9 +222,9 @@ TEST_P(HybridFailure, AShortCallDoesNotWaitForALongOne) {
 
 TEST_P(HybridFailure, ValidationSeesInnerLevelsOfAnotherTree) {
   const device host = device::cpu(2);
-  const words keys = every_third(30000);
-  words others = keys;
-  words more = keys;
+  const key_list keys = every_third(30000);
+  key_list others = keys;
+  key_list more = keys;
   more.push_back(1000000);
   const auto upper = [](const auto& tree) { return tree.untyped().upper(); };
   using static_type = static_tree<std::uint64_t, std::uint64_t>;
