@@ -272,7 +272,7 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
     const bool few =
         way.placement == hybrid_placement::automatic && r.queries / 4 < shape.bucket && r.queries / 4 < least_bucket;
     r.notes.push_back(fmt::format("{}, {}, {}: {}{}", name_of(q.op), r.hybrid->layout, r.hybrid->ran, s.reason,
-                                  few ? " Calls this short are the host's." : ""));
+                                  few ? " Calls of fewer than four buckets are the host's." : ""));
   }
   if (r.seconds > 0) r.peers.push_back({"host-alone", alone, r.queries, alone / r.seconds});
   return r;
