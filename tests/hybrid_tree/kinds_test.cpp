@@ -36,7 +36,7 @@ struct tree_variant {
 };
 constexpr tree_variant tree_variants[] = {
     {0, update_way::automatic}, {500, update_way::asynchronous}, {std::size_t{1} << 20, update_way::synchronised}};
-constexpr std::size_t many_keys = 4500;  // of which 3000 may differ
+constexpr std::size_t many_keys = 4500 / less_work;  // of which two thirds may differ
 
 /// One tree beside its model.
 template <class Key, class Value>
