@@ -6,7 +6,8 @@
 //
 // More digits: one such pass by the *highest* digit in which keys differ, and then every bucket by itself, by one
 // thread and in its caches (bucket_sorter): the memory is gone through twice instead of once per digit, and threads
-// meet four times instead of twice per digit. A bucket that has more than a thread's share of all elements is done by all of them in the same manner.
+// meet four times instead of twice per digit. A bucket that has more than a thread's share of all elements is done by
+// all of them in the same manner.
 //
 //   - Digits start where keys still differ, so bits in which all keys agree cost nothing.
 //   - The scatter collects two cache lines of keys per bucket in a buffer near the core and writes them as one piece.
