@@ -61,8 +61,8 @@ void cuda_stream::synchronize() {
 }
 
 void cuda_stream::synchronize_asleep() {
-  // cudaStreamSynchronize asks again and again, and keeps a processor busy; to be woken takes some 30 us longer, which
-  // short work is spared.
+  // cudaStreamSynchronize asks again and again, and keeps a processor busy; to be woken takes longer, which short
+  // work is spared.
   constexpr std::chrono::microseconds awake(50);
   for (const auto begin = std::chrono::steady_clock::now(); std::chrono::steady_clock::now() - begin < awake;) {
     if (is_done()) return synchronize();
