@@ -28,7 +28,7 @@ class cpu_processor {
   std::shared_ptr<cpu_stream> default_stream_;
 };
 
-class cpu_device final : public device_state {
+class cpu_device : public device_state {
  public:
   cpu_device(std::shared_ptr<cpu_processor> processor, std::shared_ptr<memory_pool> pool)
       : processor_(std::move(processor)), pool_(std::move(pool)) {}

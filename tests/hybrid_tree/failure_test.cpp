@@ -2,14 +2,18 @@
 // not, and the device is used again when it can be.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <future>
 #include <mutex>
+#include <thread>
 #include <vector>
 
+#include "device/cpu_state.hpp"
 #include "espalier/hybrid_tree/hybrid_tree.hpp"
 #include "espalier/static_tree/static_tree.hpp"
+#include "hybrid_tree/balance.hpp"
 #include "hybrid_tree/inner_levels.hpp"
 #include "support/failing_pool.hpp"
 #include "support/hybrid_layouts.hpp"
@@ -26,6 +30,18 @@ key_list every_third(std::size_t n) {
   key_list keys(n);
   for (std::size_t i = 0; i < n; ++i) keys[i] = 3 * i;
   return keys;
+}
+
+/// Every key and the two beside it.
+void expect_finds(const u64_tree& tree, std::size_t n, const hybrid_query& how) {
+  key_list keys(3 * n), values(3 * n, 9);
+  std::vector<std::uint8_t> found(3 * n, 9);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i * 7919 % keys.size();
+  tree.find(keys, values, found, how);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_EQ(found[i], keys[i] % 3 == 0 ? 1 : 0) << "key " << keys[i];
+    ASSERT_EQ(values[i], keys[i] % 3 == 0 ? keys[i] : 0) << "key " << keys[i];
+  }
 }
 
 /// A real pool whose door can be shut: who asks for memory then waits until it is opened.
@@ -74,18 +90,6 @@ class HybridFailure : public testing::TestWithParam<const setting*> {
     return o;
   }
   [[nodiscard]] static bool on_gpu() { return GetParam()->where.kind() == device_kind::cuda; }
-
-  /// Every key and the two beside it.
-  static void expect_finds(const u64_tree& tree, std::size_t n, const hybrid_query& how) {
-    key_list keys(3 * n), values(3 * n, 9);
-    std::vector<std::uint8_t> found(3 * n, 9);
-    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i * 7919 % keys.size();
-    tree.find(keys, values, found, how);
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      ASSERT_EQ(found[i], keys[i] % 3 == 0 ? 1 : 0) << "key " << keys[i];
-      ASSERT_EQ(values[i], keys[i] % 3 == 0 ? keys[i] : 0) << "key " << keys[i];
-    }
-  }
 };
 
 TEST_P(HybridFailure, TheHostFinishesWhatIsShared) {
@@ -218,6 +222,50 @@ TEST_P(HybridFailure, AShortCallDoesNotWaitForALongOne) {
   EXPECT_TRUE(is_done);
   EXPECT_EQ(short_call.get(), 6 + keys.size());
   long_call.get();
+}
+
+/// A CPU whose streams can be made slow, as if others used it, too.
+class slow_device final : public detail::cpu_device {
+ public:
+  slow_device() : cpu_device(std::make_shared<detail::cpu_processor>(1), device::cpu().pool()) {}
+  void enqueue(detail::stream_state& s, std::function<void()> work) const override {
+    cpu_device::enqueue(s, [pause = pause_.load(), work = std::move(work)] {
+      std::this_thread::sleep_for(pause);
+      work();
+    });
+  }
+  void pause_before_work(std::chrono::microseconds pause) { pause_ = pause; }
+
+ private:
+  std::atomic<std::chrono::microseconds> pause_{};
+};
+
+// How many calls that takes is a matter of time; that it happens is not.
+TEST(HybridSlowDevice, HasLessToDoUntilItIsFree) {
+  const key_list keys = every_third(15000);
+  const auto slow = std::make_shared<slow_device>();
+  const hybrid_query shared{hybrid_placement::shared};
+  for (const hybrid_layout layout : layouts) {
+    SCOPED_TRACE(to_string(layout));
+    hybrid_options o;
+    o.layout = layout;
+    o.bucket = 4096;
+    o.threads = 2;
+    const auto tree = u64_tree::build(keys, keys, o, device(slow));
+    const auto expect_finds_until = [&](const auto& is_reached) {
+      for (unsigned calls = 0; calls < 2000 && !is_reached(tree.stats().balance); ++calls) {
+        expect_finds(tree, keys.size(), shared);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+      const load_balance b = tree.stats().balance;
+      EXPECT_TRUE(is_reached(b)) << "balance " << b.levels << ", " << b.share;
+    };
+    EXPECT_EQ(tree.stats().balance, load_balance{});
+    slow->pause_before_work(std::chrono::milliseconds(2));
+    expect_finds_until([](const load_balance& b) { return b.levels == detail::inner_level_count; });
+    slow->pause_before_work({});
+    expect_finds_until([](const load_balance& b) { return b.levels < detail::inner_level_count; });
+  }
 }
 
 TEST_P(HybridFailure, ValidationSeesInnerLevelsOfAnotherTree) {
