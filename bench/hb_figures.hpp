@@ -15,8 +15,8 @@ namespace espalier::bench {
 /// What the points of a panel lie over.
 enum class hb_axis : std::uint8_t { keys, bucket, batch, range_length, requests, pipeline };
 /// What they show: operations per second, the same beside that of uniform requests, seconds of one call, those of
-/// them in which inner levels were sent, seconds from the first to the last step of one query.
-enum class hb_value : std::uint8_t { rate, share_of_uniform, seconds, send_seconds, pipeline_seconds };
+/// them in which inner levels were sent, seconds from the first to the last step of one query, TLB misses of a query.
+enum class hb_value : std::uint8_t { rate, share_of_uniform, seconds, send_seconds, pipeline_seconds, tlb_misses };
 
 /// One of the plots of a figure.
 struct hb_panel {

@@ -98,6 +98,7 @@ class hb_suite {
     if (y == hb_value::seconds) return r.seconds;
     if (y == hb_value::send_seconds) return r.hybrid->send_seconds;
     if (y == hb_value::rate) return r.rate;
+    if (y == hb_value::tlb_misses) return r.hybrid->tlb_misses.value_or(0);
     if (y == hb_value::pipeline_seconds) {
       const double groups = static_cast<double>(r.queries) / r.pipeline;
       return groups > 0 ? r.seconds * r.threads / groups : 0;
@@ -151,6 +152,7 @@ class hb_suite {
   [[nodiscard]] static const char* y_label(hb_value y) {
     return y == hb_value::rate               ? "operations per second"
            : y == hb_value::share_of_uniform ? "times uniform"
+           : y == hb_value::tlb_misses       ? "TLB misses of a query"
                                              : "seconds";
   }
   [[nodiscard]] static double unit(hb_value y) {
@@ -176,6 +178,8 @@ class hb_suite {
         return "Milliseconds of the last call in which inner levels were sent:\n\n";
       case hb_value::pipeline_seconds:
         return "Microseconds:\n\n";
+      case hb_value::tlb_misses:
+        return "TLB misses of a query:\n\n";
       default:
         return "Rate beside that of uniform queries:\n\n";
     }

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "bench/event_counter.hpp"
 #include "bench/range_rows.hpp"
 #include "bench/timing.hpp"
 
@@ -56,6 +57,16 @@ hybrid_query query_for(const hybrid_way& way) {
   how.buckets = way.handling;
   if (way.balance == balancing::none) how.balance = load_balance{};
   return how;
+}
+
+/// For each of `queries`; nothing where the system does not count.
+template <class Ask>
+std::optional<double> tlb_misses_of(std::size_t queries, const Ask& ask) {
+  const event_counter misses(tlb_load_misses);
+  if (!misses.is_counting() || queries == 0) return std::nullopt;
+  const double before = misses.count();
+  ask();
+  return (misses.count() - before) / static_cast<double>(queries);
 }
 
 /// Whether the device has the inner levels.
@@ -219,7 +230,7 @@ std::vector<row> hybrid_measurement::measure_questions(operation op, std::uint64
   for (const auto requests : requests_of(op, what_)) asked.push_back(make_question(op, queries, requests));
   // Trees outside, as they take longest; peers beside all rows of a question.
   std::vector<std::vector<row>> rows(asked.size());
-  std::vector<double> alone(asked.size());
+  std::vector<cost> alone(asked.size());
   for (const auto& shape : shapes(op)) {
     const bool first_bucket = shape.bucket == what_.hybrid.buckets.front();
     need_tree(shape);
@@ -239,7 +250,8 @@ std::vector<row> hybrid_measurement::measure_questions(operation op, std::uint64
   return all;
 }
 
-row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, const hybrid_way& way, double alone) {
+row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, const hybrid_way& way,
+                                    const cost& alone) {
   row r = empty_row(q.op, shape);
   r.notes = q.notes;
   r.queries = q.view().size();
@@ -247,7 +259,8 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
   if (takes_ranges(q.op)) r.hybrid->range_length = what_.range_length.value_or(hybrid_range_length);
   if (q.requests) r.hybrid->requests = name_in(request_names, *q.requests);
   if (way.alone()) {
-    r.seconds = alone;
+    r.seconds = alone.seconds;
+    r.hybrid->tlb_misses = alone.tlb_misses;
     finish_row(r.queries, r);
     return r;
   }
@@ -255,7 +268,7 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
     const std::uint64_t sample = std::min<std::uint64_t>(q.keys().size(), tuning_buckets * shape.bucket);
     tree_.tune(copy_of(first_of(q.keys(), sample)).data(), sample);
   }
-  r.seconds = time_question(q, query_for(way));
+  r.seconds = time_question(q, query_for(way)).seconds;
   finish_row(r.queries, r);
   const hybrid_stats s = tree_.stats();
   r.hybrid->placement = name_in(placement_names, way.placement);
@@ -274,7 +287,7 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
     r.notes.push_back(fmt::format("{}, {}, {}: {}{}", name_of(q.op), r.hybrid->layout, r.hybrid->ran, s.reason,
                                   few ? " Calls of fewer than four buckets are the host's." : ""));
   }
-  if (r.seconds > 0) r.peers.push_back({"host-alone", alone, r.queries, alone / r.seconds});
+  if (r.seconds > 0) r.peers.push_back({"host-alone", alone.seconds, r.queries, alone.seconds / r.seconds});
   return r;
 }
 
@@ -284,15 +297,16 @@ host_memory hybrid_measurement::copy_of(const column& c) const {
   return m;
 }
 
-double hybrid_measurement::time_question(const question& q, const hybrid_query& how) const {
+hybrid_measurement::cost hybrid_measurement::time_question(const question& q, const hybrid_query& how) const {
   const query_view view = q.view();
   const host_memory keys = copy_of(q.keys()), hi = copy_of(q.ranges.hi);
   request ask{keys.data(), hi.data(), view.size(), {}, 0, {}, true, {}};
   if (q.op == operation::range) {
     require_right_ranges(spec(), q.view(), tree_.fetch(tree_.range(ask, how)), q.expected);
-    return median_seconds(what_.repeat, [&](std::size_t k) {
+    const double seconds = median_seconds(what_.repeat, [&](std::size_t k) {
       for (std::size_t i = 0; i < k; ++i) static_cast<void>(tree_.range(ask, how));
     });
+    return {seconds, std::nullopt};
   }
   const bool rows = q.op == operation::range_rows;
   const std::uint64_t length = rows ? longest(q.ranges) : 0;
@@ -313,9 +327,12 @@ double hybrid_measurement::time_question(const question& q, const hybrid_query& 
   } else {
     require_right(q.op, spec(), view, out, q.expected);
   }
-  return median_seconds(what_.repeat, [&](std::size_t k) {
+  const double seconds = median_seconds(what_.repeat, [&](std::size_t k) {
     for (std::size_t i = 0; i < k; ++i) ask_once();
   });
+  // One thread of the host is the calling one.
+  const bool is_own = how.placement == hybrid_placement::host_alone && host_.threads() == 1;
+  return {seconds, is_own ? tlb_misses_of(view.size(), ask_once) : std::nullopt};
 }
 
 // ---- writes ----------------------------------------------------------------------------------------------------

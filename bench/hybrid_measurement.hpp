@@ -55,6 +55,10 @@ class hybrid_measurement {
     }
     [[nodiscard]] const column& keys() const { return takes_ranges(op) ? ranges.lo : points.keys; }
   };
+  struct cost {
+    double seconds = 0;
+    std::optional<double> tlb_misses;  ///< of a query
+  };
   struct tree_shape {
     hybrid_layout layout = hybrid_layout::implicit;
     std::uint64_t bucket = 0;
@@ -85,9 +89,9 @@ class hybrid_measurement {
   /// Memory of a caller.
   [[nodiscard]] host_memory copy_of(const column& c) const;
   /// Seconds of one call, after one whose answers were right.
-  [[nodiscard]] double time_question(const question& q, const hybrid_query& how) const;
+  [[nodiscard]] cost time_question(const question& q, const hybrid_query& how) const;
   /// `alone`: seconds of the host alone.
-  [[nodiscard]] row measure_way(const question& q, const tree_shape& shape, const hybrid_way& way, double alone);
+  [[nodiscard]] row measure_way(const question& q, const tree_shape& shape, const hybrid_way& way, const cost& alone);
 
   [[nodiscard]] row measure_write(operation op, const blink_script& script, const tree_shape& shape, update_way way);
   [[nodiscard]] double write_once(operation op, const blink_script& script, update_way way);

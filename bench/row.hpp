@@ -61,6 +61,7 @@ struct hybrid_columns {
   std::uint64_t inner_bytes = 0;
   std::uint64_t device_bytes = 0;
   std::optional<std::uint64_t> leaf_cache;  ///< bytes, if the device reads leaves
+  std::optional<double> tlb_misses;         ///< of a query, where one thread asks and the system counts them
   unsigned repeat = 0;
 };
 

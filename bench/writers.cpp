@@ -75,6 +75,7 @@ json row_json(const row& r) {
     j["inner_bytes"] = r.hybrid->inner_bytes;
     j["device_bytes"] = r.hybrid->device_bytes;
     if (r.hybrid->leaf_cache) j["leaf_cache_bytes"] = *r.hybrid->leaf_cache;
+    if (r.hybrid->tlb_misses) j["tlb_misses_per_query"] = *r.hybrid->tlb_misses;
     j["repeat"] = r.hybrid->repeat;
   }
   for (const auto& p : r.peers) {
