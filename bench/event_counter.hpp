@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 
 namespace espalier::bench {
@@ -47,12 +48,14 @@ class event_counter {
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
   [[nodiscard]] bool is_counting() const { return file_ >= 0; }
 
-  /// So far. Where processors have fewer counters than are asked for, they take turns, and the rest is estimated.
-  [[nodiscard]] double count() const {
+  /// So far; nothing where no counter was free yet. Where processors have fewer counters than are asked for, they take
+  /// turns, and the rest is estimated.
+  [[nodiscard]] std::optional<double> count() const {
     struct {
       std::uint64_t value, enabled, running;
     } now{};
-    if (file_ < 0 || read(file_, &now, sizeof(now)) != static_cast<ssize_t>(sizeof(now)) || now.running == 0) return 0;
+    if (file_ < 0 || read(file_, &now, sizeof(now)) != static_cast<ssize_t>(sizeof(now)) || now.running == 0)
+      return std::nullopt;
     return static_cast<double>(now.value) * (static_cast<double>(now.enabled) / static_cast<double>(now.running));
   }
 

@@ -87,7 +87,8 @@ class hb_suite {
     const auto [x, text] = place(panel.x, r, run.what);
     const std::string more = figure.curve(r);
     const std::string name = run.label + (run.label.empty() || more.empty() ? "" : ", ") + more;
-    into.add(x, text, name, value(figure, panel.y, r, all));
+    if (panel.y != hb_value::tlb_misses || r.hybrid->tlb_misses)
+      into.add(x, text, name, value(figure, panel.y, r, all));
     for (const auto& p : r.peers) {
       if (r.index == "static" && p.seconds > 0) {
         into.add(x, text, p.name, static_cast<double>(p.queries) / p.seconds);

@@ -63,10 +63,10 @@ hybrid_query query_for(const hybrid_way& way) {
 template <class Ask>
 std::optional<double> tlb_misses_of(std::size_t queries, const Ask& ask) {
   const event_counter misses(tlb_load_misses);
-  if (!misses.is_counting() || queries == 0) return std::nullopt;
-  const double before = misses.count();
   ask();
-  return (misses.count() - before) / static_cast<double>(queries);
+  const std::optional<double> count = misses.count();
+  if (!count || queries == 0) return std::nullopt;
+  return *count / static_cast<double>(queries);
 }
 
 /// Whether the device has the inner levels.
@@ -285,7 +285,9 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
     const bool few =
         way.placement == hybrid_placement::automatic && r.queries / 4 < shape.bucket && r.queries / 4 < least_bucket;
     r.notes.push_back(fmt::format("{}, {}, {}: {}{}", name_of(q.op), r.hybrid->layout, r.hybrid->ran, s.reason,
-                                  few ? " Calls of fewer than four buckets are the host's." : ""));
+                                  few ? fmt::format(" Calls of fewer than {} queries are the host's.",
+                                                    size_text(4 * std::min(shape.bucket, least_bucket)))
+                                      : ""));
   }
   if (r.seconds > 0) r.peers.push_back({"host-alone", alone.seconds, r.queries, alone.seconds / r.seconds});
   return r;

@@ -59,10 +59,10 @@ class blink_index_on final : public blink_index {
   [[nodiscard]] element_type elements() const override { return tree_.elements; }
   [[nodiscard]] blink_shape shape() const override { return {P, U, N}; }
 
-  [[nodiscard]] blink_stats stats() const override {
+  [[nodiscard]] blink_stats stats(const stream& order) const override {
     blink_stats s;
     auto* self = const_cast<blink_index_on*>(this);
-    self->alone({tree_.where.default_stream(), true}, [&](Context& context) {
+    self->alone({tree_.where.resolve(order), true}, [&](Context& context) {
       const leaf_list list = self->tree_.list_leaves(context);
       self->tree_.inner_nodes.refresh(context);
       s.leaves = list.highs.size();

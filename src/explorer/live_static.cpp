@@ -89,7 +89,7 @@ class live_static final : public live_tree {
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     const detail::element_type elements{scalar_kind::u64, scalar_kind::u64, 8};
     if (index_ == "hybrid") {
-      side_ = detail::make_implicit_side(where, elements, keys.data(), keys.data(), keys.size());
+      side_ = detail::make_implicit_side(where, elements, aggregates::all, keys.data(), keys.data(), keys.size());
     } else {
       alone_ = detail::build_static_index(where, elements, keys.data(), keys.data(), keys.size(), {},
                                           {where.default_stream(), true});

@@ -53,8 +53,8 @@ class host_side {
                              update_way way) = 0;
 };
 
-[[nodiscard]] std::unique_ptr<host_side> make_implicit_side(const device& host, element_type elements, const void* keys,
-                                                            const void* values, std::size_t n);
+[[nodiscard]] std::unique_ptr<host_side> make_implicit_side(const device& host, element_type elements, aggregates keep,
+                                                            const void* keys, const void* values, std::size_t n);
 [[nodiscard]] std::unique_ptr<host_side> make_regular_side(const device& host, element_type elements, double fill,
                                                            const void* keys, const void* values, std::size_t n);
 

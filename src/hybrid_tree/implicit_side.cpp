@@ -10,8 +10,9 @@ namespace {
 
 class implicit_side final : public host_side {
  public:
-  implicit_side(const device& host, element_type elements, const void* keys, const void* values, std::size_t n)
-      : cpu_(host), elements_(elements) {
+  implicit_side(const device& host, element_type elements, aggregates keep, const void* keys, const void* values,
+                std::size_t n)
+      : cpu_(host), elements_(elements), keep_(has_numbers() ? keep : aggregates::none) {
     tree_ = made_of(unique(keys, values, n));
   }
 
@@ -62,7 +63,12 @@ class implicit_side final : public host_side {
   }
   void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                  std::uint8_t* found) const override {
-    if (tree_->kept() == aggregates::none) throw error("aggregate: the values of this tree are not numbers.");
+    if (!has_numbers()) throw error("aggregate: the values of this tree are not numbers.");
+    const bool bounds = op == aggregate_op::min || op == aggregate_op::max;
+    const auto wanted = bounds ? aggregates::min_max : aggregates::sum;
+    if ((static_cast<unsigned>(keep_) & static_cast<unsigned>(wanted)) == 0)
+      throw error("aggregate: this tree does not keep " + to_string(wanted) +
+                  "; build it with hybrid_options::keep = aggregates::" + to_string(wanted) + " (or all).");
     tree_->aggregate(op, lo, hi, n, ends, out, found, now());
   }
   inner_update write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
@@ -75,7 +81,11 @@ class implicit_side final : public host_side {
 
  private:
   [[nodiscard]] const device& host() const { return cpu_.where(); }
-  [[nodiscard]] execution now() const { return {host().default_stream(), true}; }
+  /// In a stream of its own, which has no thread: calls wait for nobody else's on the host's.
+  [[nodiscard]] execution now() const { return {host().make_stream(), true}; }
+  [[nodiscard]] bool has_numbers() const {
+    return elements_.value_bytes == 0 || elements_.value != scalar_kind::opaque;
+  }
   [[nodiscard]] bool has_small_words() const { return bytes_of(elements_.key) <= 4; }
 
   [[nodiscard]] pair_columns unique(const void* keys, const void* values, std::size_t n) const {
@@ -85,8 +95,7 @@ class implicit_side final : public host_side {
   [[nodiscard]] std::unique_ptr<static_index> made_of(const pair_columns& pairs) const {
     build_options options;
     options.sorted = true;
-    const bool numbers = elements_.value_bytes == 0 || elements_.value != scalar_kind::opaque;
-    options.keep = numbers ? aggregates::all : aggregates::none;
+    options.keep = keep_;
     return build_static_index(host(), elements_, pairs.keys.data(), pairs.values.data(), pairs.n, options, now());
   }
   /// All there is, in key order.
@@ -144,14 +153,15 @@ class implicit_side final : public host_side {
 
   cpu_backend cpu_;
   element_type elements_;
+  aggregates keep_;
   std::unique_ptr<static_index> tree_;
 };
 
 }  // namespace
 
-std::unique_ptr<host_side> make_implicit_side(const device& host, element_type elements, const void* keys,
-                                              const void* values, std::size_t n) {
-  return std::make_unique<implicit_side>(host, elements, keys, values, n);
+std::unique_ptr<host_side> make_implicit_side(const device& host, element_type elements, aggregates keep,
+                                              const void* keys, const void* values, std::size_t n) {
+  return std::make_unique<implicit_side>(host, elements, keep, keys, values, n);
 }
 
 }  // namespace espalier::detail

@@ -5,8 +5,11 @@
 #include "espalier/hybrid_tree/index.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -25,6 +28,26 @@ namespace {
 
 /// What the device does of a call beside the host until it is known: as on an H200 beside 16 cores.
 constexpr double finds_by_device = 0.45, rows_by_device = 0.6;
+/// Buckets that tune() takes for each balance that it tries.
+constexpr unsigned samples_of_balance = 3;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// What is known of rows of about the same length; a row of a thousand elements costs more than one of eight.
+struct row_habits {
+  placement_choice choice;
+  lane_share share{rows_by_device};
+};
+/// Each of four times as many elements as the one before; the last one of all that are longer.
+constexpr std::size_t length_classes = 6;
+[[nodiscard]] std::size_t length_class(std::uint64_t limit) {
+  return std::min(static_cast<std::size_t>(std::bit_width(limit)) / 2, length_classes - 1);
+}
+/// "up to 7", "more than 511"
+[[nodiscard]] std::string lengths_of(std::size_t a_class) {
+  const auto longest = [](std::size_t c) { return (std::uint64_t{1} << (2 * c + 1)) - 1; };
+  return a_class + 1 < length_classes ? "up to " + std::to_string(longest(a_class))
+                                      : "more than " + std::to_string(longest(a_class - 1));
+}
 
 class hybrid_tree_index final : public hybrid_index {
  public:
@@ -32,15 +55,16 @@ class hybrid_tree_index final : public hybrid_index {
                     const void* values, std::size_t n)
       : where_(where),
         host_(device::cpu(options.threads)),
+        host_order_(host_.make_stream()),
         elements_(elements),
         options_(options),
         memory_(host_, options.pages) {
     if (options.bucket == 0) throw error("hybrid_tree: a bucket has at least one query.");
     if (options.window == 0) throw error("hybrid_tree: a window has at least one query.");
-    if (options.layout == hybrid_layout::regular && !(options.fill >= 0.25 && options.fill <= 1))
+    if (!(options.fill >= 0.25 && options.fill <= 1))
       throw error("hybrid_tree: fill is the used share of a leaf of the regular layout, from 0.25 to 1.");
     side_ = options.layout == hybrid_layout::implicit
-                ? make_implicit_side(memory_.host(), elements, keys, values, n)
+                ? make_implicit_side(memory_.host(), elements, options.keep, keys, values, n)
                 : make_regular_side(memory_.host(), elements, options.fill, keys, values, n);
     renew();
   }
@@ -154,13 +178,18 @@ class hybrid_tree_index final : public hybrid_index {
     std::size_t next = 0;
     const auto discover = [&] {
       balance_ = discover_balance([&](const load_balance& b) {
-        const std::size_t first = next++ % buckets * bucket;
-        const query_span sample{first, first + bucket};
-        return sample_times{timed([&] {
-                              there_.begin_bucket(b, question, sample, 0, host_copies::automatic, host_order());
-                              (void)there_.walker->wait(0);
-                            }),
-                            timed([&] { there_.finish_bucket(b, question, sample, 0); })};
+        // The shortest of some: what disturbs a bucket makes it slower, and a balance that follows it stays.
+        sample_times best{infinity, infinity};
+        for (unsigned turn = 0; turn < samples_of_balance; ++turn) {
+          const std::size_t first = next++ % buckets * bucket;
+          const query_span sample{first, first + bucket};
+          best.device = std::min(best.device, timed([&] {
+                                   there_.begin_bucket(b, question, sample, 0, host_copies::automatic, host_order_);
+                                   (void)there_.walker->wait(0);
+                                 }));
+          best.host = std::min(best.host, timed([&] { there_.finish_bucket(b, question, sample, 0); }));
+        }
+        return best;
       });
     };
     if (!is_done(discover, [&](const error& e) { give_up(e); })) return;
@@ -175,7 +204,7 @@ class hybrid_tree_index final : public hybrid_index {
     }
     is_tuned_ = true;
     measured_bytes_ = bytes_of_upper(side_->upper());
-    row_choice_.prefer(choice_.best());
+    for (row_habits& rows : rows_) rows.choice.prefer(choice_.best());
     tell_choice();
   }
 
@@ -190,7 +219,6 @@ class hybrid_tree_index final : public hybrid_index {
     return std::unique_lock(gate_);
   }
 
-  [[nodiscard]] stream host_order() const { return host_.default_stream(); }
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements_.key); }
   [[nodiscard]] const void* at(const void* keys, std::size_t i) const {
     return static_cast<const char*>(keys) + i * key_bytes();
@@ -218,9 +246,12 @@ class hybrid_tree_index final : public hybrid_index {
       const bool has_both = side_->lines() != nullptr && why_no_leaves_.empty();
       return choice.text() + (has_both ? " (of both, " + std::to_string(share.of(100)) + " % by the device)" : "");
     };
-    reason_ = "measured: " + rates(choice_, share_) +
-              (row_choice_.text().empty() ? "" : "; rows of ranges: " + rates(row_choice_, row_share_)) +
-              "; the device is " + where_.name() + "; inner levels of shared buckets: " + in_words(balance_) + ".";
+    reason_ = "measured: " + rates(choice_, share_);
+    for (std::size_t c = 0; c < rows_.size(); ++c) {
+      if (rows_[c].choice.is_known())
+        reason_ += "; rows of " + lengths_of(c) + " elements: " + rates(rows_[c].choice, rows_[c].share);
+    }
+    reason_ += "; the device is " + where_.name() + "; inner levels of shared buckets: " + in_words(balance_) + ".";
   }
 
   /// What was measured holds for trees of about the same size.
@@ -235,14 +266,14 @@ class hybrid_tree_index final : public hybrid_index {
   void leave_out_leaves(bool leave) const {
     const auto is_one = [leave](hybrid_placement p) { return leave && needs_leaves(p); };
     choice_.leave_out(is_one);
-    row_choice_.leave_out(is_one);
+    for (row_habits& rows : rows_) rows.choice.leave_out(is_one);
   }
   void forget_measured() {
     is_tuned_ = false;
     measured_bytes_ = 0;
-    choice_ = row_choice_ = placement_choice(placements());
+    choice_ = placement_choice(placements());
+    rows_.fill({choice_, lane_share(rows_by_device)});
     share_ = lane_share(finds_by_device);
-    row_share_ = lane_share(rows_by_device);
     balance_ = {};
   }
   /// A new copy of the inner levels for the device; without one the host works alone.
@@ -261,8 +292,9 @@ class hybrid_tree_index final : public hybrid_index {
     }
     if (bytes > options_.gpu_memory || buckets > options_.gpu_memory - bytes) {
       reason_ = "inner levels (" + std::to_string(bytes) + " bytes) and buckets (" + std::to_string(buckets) +
-                ", less if a bucket has fewer queries) take more than the " + std::to_string(options_.gpu_memory) +
-                " bytes of the device's memory that the tree may have.";
+                ") take more than the " + std::to_string(options_.gpu_memory) +
+                " bytes of the device's memory that the tree may have (hybrid_options::gpu_memory" +
+                (bytes < options_.gpu_memory ? "; buckets take less if hybrid_options::bucket is less)." : ").");
       return forget_measured();
     }
     try {
@@ -275,8 +307,9 @@ class hybrid_tree_index final : public hybrid_index {
       });
       update_.sent = bytes;
       if (measured_bytes_ != 0) return tell_choice();
-      reason_ = where_.kind() == device_kind::cuda ? "there is a GPU; large calls measure."
-                                                   : "there is no GPU; tune() measures.";
+      reason_ = where_.kind() == device_kind::cuda
+                    ? "there is a GPU; large calls measure."
+                    : "there is no GPU, so the CPU does all; tune() measures whether threads in its place help.";
     } catch (const error& e) {
       give_up(e);
     }
@@ -358,6 +391,7 @@ class hybrid_tree_index final : public hybrid_index {
   [[nodiscard]] call listing(const row_question& rows, std::size_t n, host_copies copies) const {
     // So that a bucket takes about as long as one of finds.
     const std::uint64_t finds = 1 + std::min<std::uint64_t>(rows.options.limit / 8, 15);
+    row_habits& habits = rows_[length_class(rows.options.limit)];
     return {rows.lo,
             key_bytes(),
             n,
@@ -379,8 +413,8 @@ class hybrid_tree_index final : public hybrid_index {
                                 there_.leaves->wants_all_lines(n / 2, limit) ? n / 2 : n / 4,
                                 rows.row_bytes(elements_));
             },
-            &row_choice_,
-            &row_share_};
+            &habits.choice,
+            &habits.share};
   }
   /// Where lines come over the bus, a large window has more of them in common: `alone`, if it answers everything. Where
   /// the device has them, or many, answers (of so many bytes each) should begin to travel soon: until those of the
@@ -395,6 +429,9 @@ class hybrid_tree_index final : public hybrid_index {
     return {std::min(room, most), std::clamp(bytes / answer, std::min(n / 32 + 1, most), most)};
   }
   void ask(const call& c, const hybrid_query& how) const {
+    if (how.balance &&
+        !(how.balance->levels <= inner_level_count && how.balance->share >= 0 && how.balance->share <= 1))
+      throw error("hybrid_query: a balance has 0 to 2 levels and a share from 0 to 1.");
     if (c.n == 0) return;
     // A short call does not wait for a long one to be through with the device.
     const bool is_short = how.placement == hybrid_placement::automatic && c.n / 4 < c.bucket;
@@ -425,7 +462,9 @@ class hybrid_tree_index final : public hybrid_index {
     if (!had_leaves && there_.leaves != nullptr) return;  // made by this call, which says nothing about the next
     if (ran == p) c.choice->note(p, c.n, seconds);
     measured_bytes_ = bytes_of_upper(side_->upper());
-    if (choice_.is_known()) row_choice_.prefer(choice_.best());  // e.g. a device that has all leaves needs no help
+    if (choice_.is_known()) {  // e.g. a device that has all leaves needs no help
+      for (row_habits& rows : rows_) rows.choice.prefer(choice_.best());
+    }
     tell_choice();
   }
   /// Of all of the call's queries.
@@ -490,7 +529,7 @@ class hybrid_tree_index final : public hybrid_index {
     } else if (needs_leaves(p) && leaves() != nullptr && c.window().most != 0) {
       const load_balance b = how.balance.value_or(balance_);
       const bool done =
-          is_done([&] { there_.run_lanes_of(p == hybrid_placement::both, b, c, how, host_order(), o.rest); },
+          is_done([&] { there_.run_lanes_of(p == hybrid_placement::both, b, c, how, host_order_, o.rest); },
                   [&](const error& e) { give_up_leaves(e); });  // windows need far more memory than inner levels
       if (done) o.ran = p;
     } else {
@@ -501,11 +540,12 @@ class hybrid_tree_index final : public hybrid_index {
     return o;
   }
   void run_shared(const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
-    const pipeline_times times = there_.run_shared(how.balance.value_or(balance_), c, how, host_order(), rest);
+    const pipeline_times times = there_.run_shared(how.balance.value_or(balance_), c, how, host_order_, rest);
     if (c.n / c.bucket >= 8 && how.buckets == bucket_handling::double_buffered && !how.balance)
       balance_ = rebalanced(balance_, times.waited, times.worked);
   }
   device where_, host_;
+  stream host_order_;  ///< of what the host walks of a bucket
   element_type elements_;
   hybrid_options options_;
   segment_memory memory_;
@@ -519,9 +559,10 @@ class hybrid_tree_index final : public hybrid_index {
   mutable std::size_t window_ = 0;     ///< of leaves, at most
   mutable std::size_t spare_ = 0;      ///< of the device's memory beside leaves and their windows
   mutable load_balance balance_;
-  mutable placement_choice choice_, row_choice_;
+  mutable placement_choice choice_;
   mutable std::atomic<hybrid_placement> last_ = hybrid_placement::automatic;
-  mutable lane_share share_{finds_by_device}, row_share_{rows_by_device};
+  mutable lane_share share_{finds_by_device};
+  mutable std::array<row_habits, length_classes> rows_;
   bool is_tuned_ = false;
   mutable std::size_t measured_bytes_ = 0;  ///< of the inner levels when something was measured last; 0: nothing was
   mutable std::string reason_;

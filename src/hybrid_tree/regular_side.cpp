@@ -3,6 +3,9 @@
 // Its inner levels are the tree's express lane. Invariant: between two writes the lane does not change, so that
 // pointers into it and lines of it hold. Reads would make a lane anew that is far behind the leaves; one that is left
 // so is therefore lent out (blink_index::view), until maintain() or a merge ends that.
+#include <mutex>
+#include <optional>
+
 #include "espalier/blink_tree/index.hpp"
 #include "hybrid_tree/host_side.hpp"
 
@@ -13,12 +16,12 @@ class regular_side final : public host_side {
  public:
   regular_side(const device& host, element_type elements, double fill, const void* keys, const void* values,
                std::size_t n)
-      : order_(host.default_stream()), tree_(build_blink_index(host, elements, {}, keys, values, n, {fill}, order_)) {
+      : order_(host.make_stream()), tree_(build_blink_index(host, elements, {}, keys, values, n, {fill}, order_)) {
     (void)notes_lane();
   }
 
-  [[nodiscard]] std::size_t size() const override { return tree_->stats().size; }
-  [[nodiscard]] std::size_t bytes() const override { return tree_->stats().bytes; }
+  [[nodiscard]] std::size_t size() const override { return totals().size; }
+  [[nodiscard]] std::size_t bytes() const override { return totals().bytes; }
   [[nodiscard]] validation validate() const override { return tree_->validate(); }
   [[nodiscard]] any_upper_image upper() const override {
     std::size_t builds = 0;
@@ -64,6 +67,7 @@ class regular_side final : public host_side {
   inner_update write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
                      update_way wish) override {
     inner_update update;
+    totals_.reset();
     way_choice choice = choose_way(wish, tree_->explain(op, n, {}), bytes_of_upper(upper()));
     if (choice.way == update_way::synchronised && !makes_room(op == write_op::erase ? 0 : n))
       choice = {update_way::asynchronous, "there is no room for as many leaves as key by key might make."};
@@ -78,7 +82,20 @@ class regular_side final : public host_side {
   }
 
  private:
-  [[nodiscard]] execution now() const { return {order_, true}; }
+  struct sums {
+    std::size_t size, bytes;
+  };
+  /// Counted leaf by leaf, so once after each write, by the first who asks.
+  [[nodiscard]] sums totals() const {
+    const std::lock_guard lock(totals_lock_);
+    if (!totals_) {
+      const blink_stats s = tree_->stats(tree_->where().make_stream());
+      totals_ = {s.size, s.bytes};
+    }
+    return *totals_;
+  }
+  /// In a stream of its own, which has no thread: reads wait for no other's.
+  [[nodiscard]] execution now() const { return {tree_->where().make_stream(), true}; }
 
   /// For the worst that n inserts can do, so that none of them fails half way. From now on nothing moves unasked.
   [[nodiscard]] bool makes_room(std::size_t n) {
@@ -117,6 +134,8 @@ class regular_side final : public host_side {
   std::unique_ptr<blink_index> tree_;
   // Of the lane as the last write left it: lines of another one are not followed.
   std::size_t builds_ = 0, lines_ = 0;
+  mutable std::mutex totals_lock_;
+  mutable std::optional<sums> totals_;
 };
 
 }  // namespace

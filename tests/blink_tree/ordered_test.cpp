@@ -118,5 +118,15 @@ TEST_P(BlinkTreeBatch, SmallConcurrentInsertsOfOneKeyHaveOneWinner) {
 
 INSTANTIATE_TEST_SUITE_P(, BlinkTreeBatch, testing::ValuesIn(host_span_settings()), setting_name{});
 
+// There are no values, so what is written beside the keys is the mask.
+TEST(BlinkTreeSet, FindTakesAMask) {
+  const std::vector<std::uint32_t> keys{5, 3, 9}, ask{3, 4, 9};
+  blink_tree<std::uint32_t> set(device::cpu(1));
+  set.insert(keys);
+  std::vector<std::uint8_t> found(3, 9);
+  set.find(ask, found);
+  EXPECT_EQ(found, (std::vector<std::uint8_t>{1, 0, 1}));
+}
+
 }  // namespace
 }  // namespace espalier::test

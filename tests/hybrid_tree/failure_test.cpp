@@ -224,6 +224,30 @@ TEST_P(HybridFailure, AShortCallDoesNotWaitForALongOne) {
   long_call.get();
 }
 
+// The host's default stream is everybody's who has as many threads: who waits there must not keep a tree from
+// answering.
+TEST_P(HybridFailure, NobodyWaitsForWhatOthersDoOnTheHost) {
+  const key_list keys = every_third(9000);
+  const device host = device::cpu(2);
+  for (const hybrid_layout layout : layouts) {
+    const auto tree = u64_tree::build(keys, keys, options_for(layout), GetParam()->where);  // whose host has two, too
+    std::promise<void> end;
+    host.enqueue(host.default_stream(), [ended = end.get_future().share()] { ended.wait(); });
+    auto calls = std::async(std::launch::async, [&] {
+      expect_finds(tree, keys.size(), {hybrid_placement::host_alone});
+      const key_list lo{6};
+      key_list count(1);
+      tree.count(lo, lo, count);
+      return count[0] + tree.size();
+    });
+    const bool is_done = calls.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+    end.set_value();
+    EXPECT_TRUE(is_done) << to_string(layout);
+    EXPECT_EQ(calls.get(), 1 + keys.size());
+    host.default_stream().synchronize();
+  }
+}
+
 /// A CPU whose streams can be made slow, as if others used it, too.
 class slow_device final : public detail::cpu_device {
  public:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <map>
 #include <thread>
 #include <vector>
@@ -212,6 +213,8 @@ TEST_P(HybridTree, SmallSetsAndWideValuesWork) {
     std::vector<std::uint8_t> found(3);
     set.contains(std::vector<std::int32_t>{-8, 5, 9}, found);
     EXPECT_EQ(found, (std::vector<std::uint8_t>{1, 0, 1}));
+    set.find(std::vector<std::int32_t>{5, -8, 9}, found);
+    EXPECT_EQ(found, (std::vector<std::uint8_t>{0, 1, 1})) << "a set has no values, so this is the mask";
     const std::vector<wide> values{{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}};
     const auto map = hybrid_tree<std::int32_t, wide>::build(keys, values, options_for(layout), GetParam()->where);
     std::vector<wide> out(2);
@@ -371,6 +374,58 @@ TEST_P(HybridTree, TellsWhoAnswered) {
   }
 }
 
+// A row of a thousand elements costs more than one of a few: what is known of one says nothing about the other.
+TEST_P(HybridTree, RowsOfEveryLengthAreMeasuredByThemselves) {
+  std::vector<std::uint64_t> keys(40000), far(keys.size(), ~std::uint64_t{0}), counts(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = 3 * i;
+  hybrid_options o;
+  o.bucket = 1000;
+  o.threads = 2;
+  auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->where);
+  tree.tune(keys);
+  const auto lists = [&](std::uint64_t limit) {
+    for (unsigned turn = 0; turn < 2; ++turn)  // the first one may make what is needed
+      tree.range_rows(keys, far, {}, {}, counts, {interval::closed, limit});
+  };
+  const auto tells = [&](const std::string& text) { return tree.explain().find(text) != std::string::npos; };
+  lists(8);
+  EXPECT_TRUE(tells("; rows of up to 31 elements: ")) << tree.explain();
+  EXPECT_FALSE(tells("; rows of more than 511 elements: ")) << tree.explain();
+  lists(600);
+  EXPECT_TRUE(tells("; rows of up to 31 elements: ")) << tree.explain();
+  EXPECT_TRUE(tells("; rows of more than 511 elements: ")) << tree.explain();
+  EXPECT_FALSE(tells("; rows of up to 127 elements: ")) << tree.explain();
+}
+
+// Aggregates take a sixth of the memory of a tree that never sums.
+TEST_P(HybridTree, KeepsTheAggregatesThatAreAskedFor) {
+  std::vector<std::uint64_t> keys(20000);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = 3 * i;
+  const std::vector<std::uint64_t> lo{3}, hi{9}, other{4};
+  const auto made = [&](aggregates keep) {
+    hybrid_options o = options_for(hybrid_layout::implicit);
+    o.keep = keep;
+    return hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->where);
+  };
+  std::vector<sum_of<std::uint64_t>> sum(1);
+  std::vector<std::uint64_t> least(1), count(1);
+  auto sums = made(aggregates::sum);
+  sums.insert_or_assign(other, other);  // made anew, the same way
+  sums.sum(lo, hi, sum);
+  EXPECT_EQ(static_cast<std::uint64_t>(sum[0]), 3u + 4 + 6 + 9);
+  EXPECT_THROW(sums.min(lo, hi, least, {}), error);
+  const auto none = made(aggregates::none);
+  EXPECT_LT(none.stats().host_bytes, made(aggregates::all).stats().host_bytes);
+  none.count(lo, hi, count);
+  EXPECT_EQ(count[0], 3u);
+  try {
+    none.sum(lo, hi, sum);
+    ADD_FAILURE() << "there is nothing to sum up with";
+  } catch (const error& e) {
+    EXPECT_NE(std::string(e.what()).find("hybrid_options::keep = aggregates::sum"), std::string::npos) << e.what();
+  }
+}
+
 TEST(HybridTreeErrors, SayWhatToDo) {
   hybrid_options o;
   o.bucket = 0;
@@ -389,6 +444,12 @@ TEST(HybridTreeErrors, SayWhatToDo) {
   }
   const std::vector<std::uint32_t> two{1, 2}, one{1};
   EXPECT_THROW((void)(hybrid_tree<std::uint32_t, std::uint32_t>::build(two, one, {}, device::cpu(1))), error);
+  const auto set = hybrid_tree<std::uint32_t>::build(two, {}, device::cpu(1));
+  std::vector<std::uint8_t> found(2, 9);
+  for (const load_balance& b : {load_balance{3, 1}, {0, -0.1}, {0, 1.1}, {1, std::nan("")}}) {
+    EXPECT_THROW(set.contains(two, found, {hybrid_placement::shared, bucket_handling::sequential, b}), error);
+  }
+  EXPECT_EQ(found, (std::vector<std::uint8_t>{9, 9})) << "nothing was answered";
 }
 
 INSTANTIATE_TEST_SUITE_P(, HybridTree, testing::ValuesIn(host_span_settings()), setting_name{});

@@ -250,5 +250,14 @@ TEST_P(StaticTreeRangeFill, SmallTooMuchRoomIsLeftAsItIs) {
 INSTANTIATE_TEST_SUITE_P(, StaticTreeOutputs, testing::ValuesIn(all_settings()), setting_name{});
 INSTANTIATE_TEST_SUITE_P(, StaticTreeRangeFill, testing::ValuesIn(all_settings()), setting_name{});
 
+// There are no values, so what is written beside the keys is the mask.
+TEST(StaticTreeSet, FindTakesAMask) {
+  const std::vector<std::uint32_t> keys{5, 3, 9}, ask{3, 4, 9};
+  const auto set = static_tree<std::uint32_t>::build(keys, {}, device::cpu(1));
+  std::vector<std::uint8_t> found(3, 9);
+  set.find(ask, found);
+  EXPECT_EQ(found, (std::vector<std::uint8_t>{1, 0, 1}));
+}
+
 }  // namespace
 }  // namespace espalier::test

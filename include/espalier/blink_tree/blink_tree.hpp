@@ -142,9 +142,14 @@ class blink_tree {
   // ---- point queries -------------------------------------------------------------------------------------
   // Where there is no such element, found is 0 and key and value are zero bytes. `values` and `found` may be empty.
 
-  void find(keys_in keys, out<slot> values, mask_out found = {}, const stream& s = {}) const {
+  void find(keys_in keys, out<slot> values, mask_out found = {}, const stream& s = {}) const requires(!is_set) {
     find_on(keys, values, found, wait(s));
   }
+  /// A set has no values: those are left alone.
+  void find(keys_in keys, out<slot> values, mask_out found, const stream& s = {}) const requires(is_set) {
+    find_on(keys, values, found, wait(s));
+  }
+  void find(keys_in keys, mask_out found, const stream& s = {}) const requires(is_set) { contains(keys, found, s); }
   void find_async(keys_in keys, out<slot> values, mask_out found, const stream& s = {}) const {
     find_on(keys, values, found, enqueue(s));
   }

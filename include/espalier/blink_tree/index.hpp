@@ -36,7 +36,7 @@ class blink_index {
   [[nodiscard]] virtual const device& where() const = 0;
   [[nodiscard]] virtual element_type elements() const = 0;
   [[nodiscard]] virtual blink_shape shape() const = 0;
-  [[nodiscard]] virtual blink_stats stats() const = 0;
+  [[nodiscard]] virtual blink_stats stats(const stream& order = {}) const = 0;
   [[nodiscard]] virtual validation validate() const = 0;
   /// Nodes, links and elements: as JSON or for Graphviz.
   [[nodiscard]] virtual std::string dump(bool graphviz) const = 0;

@@ -4,9 +4,14 @@
 //   auto tree = espalier::hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, values);
 //   tree.find(queries, out, found);          // buckets go up, line numbers come back, the CPU goes on in the leaves
 //
-// Queries and answers are in host memory. Without a GPU the same class runs on the CPU alone; any CPU device can stand
-// in for the GPU (hybrid_placement::shared). Calls may come from several threads: reads beside each other, of which one
-// at a time uses the device; writes alone. A key is in the tree at most once. No key and no value is reserved.
+// Queries and answers are in host memory; those in pinned memory travel without a copy by the CPU:
+//   auto gpu = espalier::device::best();     // espalier/device/buffer.hpp
+//   espalier::buffer<std::uint64_t> queries(gpu.with_pool(gpu.host_pool()), n);   // .span() is what calls take
+//
+// Without a GPU the same class runs on the CPU alone; any CPU device can stand in for the GPU
+// (hybrid_placement::shared). Calls may come from several threads, without a lock of theirs: reads run beside each
+// other, and one at a time uses the device; a write waits for the reads that are under way, later calls wait for it,
+// and they see all of a batch or nothing. A key is in the tree at most once. No key and no value is reserved.
 #pragma once
 
 #include <cstdint>
@@ -58,15 +63,20 @@ class hybrid_tree {
   }
 
   // ---- point queries: `values` and `found` may be empty -----------------------------------------------------------
-  // Where there is no such element, found is 0 and key and value are zero bytes.
+  // Where there is no such element, found is 0 and key and value are zero bytes. find and contains go to the device, as
+  // `how` says; the others are the CPU's.
 
-  void find(keys_in keys, out<slot> values, mask_out found = {}, const hybrid_query& how = {}) const {
-    detail::require_optional("find values", keys.size(), values.size());
-    detail::require_optional("find mask", keys.size(), found.size());
-    index_->find(keys.data(), keys.size(), values.empty() ? nullptr : values.data(),
-                 found.empty() ? nullptr : found.data(), how);
+  void find(keys_in keys, out<slot> values, mask_out found = {}, const hybrid_query& how = {}) const requires(!is_set) {
+    find_all(keys, values, found, how);
   }
-  void contains(keys_in keys, mask_out found, const hybrid_query& how = {}) const { find(keys, {}, found, how); }
+  /// A set has no values: those are left alone.
+  void find(keys_in keys, out<slot> values, mask_out found, const hybrid_query& how = {}) const requires(is_set) {
+    find_all(keys, values, found, how);
+  }
+  void find(keys_in keys, mask_out found, const hybrid_query& how = {}) const requires(is_set) {
+    contains(keys, found, how);
+  }
+  void contains(keys_in keys, mask_out found, const hybrid_query& how = {}) const { find_all(keys, {}, found, how); }
   /// First element with a key not less than the query.
   void lower_bound(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found) const {
     seek(detail::seek_kind::lower_bound, keys, out_keys, values, found);
@@ -90,7 +100,7 @@ class hybrid_tree {
   }
   /// About how many elements are in [lo, hi]: exact in the implicit layout, else as blink_tree::estimate_count.
   [[nodiscard]] std::uint64_t estimate_count(const Key& lo, const Key& hi) const { return index_->estimate(&lo, &hi); }
-  /// All elements of every range, exact and compact, in host memory.
+  /// All elements of every range, exact and compact, in host memory: offsets.span(), keys.span(), values.span().
   [[nodiscard]] range_result<Key, Value> range(keys_in lo, keys_in hi, const range_options& options = {}) const {
     detail::require_equal("upper ends of ranges", lo.size(), hi.size());
     return range_result<Key, Value>(index_->range(lo.data(), hi.data(), lo.size(), options));
@@ -104,7 +114,8 @@ class hybrid_tree {
     index_->rows(lo.data(), hi.data(), lo.size(), options, out_keys.empty() ? nullptr : out_keys.data(),
                  values.empty() ? nullptr : values.data(), counts.data(), how);
   }
-  /// Sums of integers are exact; floats are added up in double.
+  /// Of values that are numbers, and in a set of its keys. Sums of integers are exact: of 64 bits if
+  /// those have up to 32, else of 128 (sum_type). Floats are added up in double.
   void sum(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed) const {
     aggregate(detail::aggregate_op::sum, lo, hi, sums, {}, ends);
   }
@@ -135,6 +146,7 @@ class hybrid_tree {
 
   // ---- about the index --------------------------------------------------------------------------------------------
 
+  /// In the regular layout the first call after a write counts, leaf by leaf.
   [[nodiscard]] std::size_t size() const { return index_->size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
   [[nodiscard]] const device& where() const { return index_->where(); }
@@ -150,11 +162,18 @@ class hybrid_tree {
     return walks + " Last write, " + to_string(s.update.way) + ": " + s.update.reason;
   }
   /// Measures, with queries like those to come, who should walk what. Without it large calls to a GPU measure as they
-  /// go; a CPU in its place is not used unless asked for. A device that failed is tried again. If it throws, for lack
-  /// of host memory for the answers, nothing has changed.
+  /// go; a CPU in its place is not used unless asked for. Large calls try another placement now and then, after tune()
+  /// as well, for the load may shift: hybrid_query::placement rules that out. A device that failed is tried again. If
+  /// it throws, for lack of host memory for the answers, no answer changes.
   void tune(keys_in keys) { index_->tune(keys.data(), keys.size()); }
 
  private:
+  void find_all(keys_in keys, out<slot> values, mask_out found, const hybrid_query& how) const {
+    detail::require_optional("find values", keys.size(), values.size());
+    detail::require_optional("find mask", keys.size(), found.size());
+    index_->find(keys.data(), keys.size(), values.empty() ? nullptr : values.data(),
+                 found.empty() ? nullptr : found.data(), how);
+  }
   hybrid_tree(keys_in keys, in<slot> values, const hybrid_options& options, const device& where)
       : index_(detail::build_hybrid_index(where, elements, options, keys.data(), values.data(), keys.size())) {}
 

@@ -75,8 +75,17 @@ class static_tree {
   // find: the first element with the key. Where there is none, found is 0 and the value is all zero bytes.
 
   void find(keys_in keys, out<slot> values, mask_out found = {}, const query_options& options = {},
-            const stream& s = {}) const {
+            const stream& s = {}) const requires(!is_set) {
     find_on(keys, values, found, options, wait(s));
+  }
+  /// A set has no values: those are left alone.
+  void find(keys_in keys, out<slot> values, mask_out found, const query_options& options = {},
+            const stream& s = {}) const requires(is_set) {
+    find_on(keys, values, found, options, wait(s));
+  }
+  void find(keys_in keys, mask_out found, const query_options& options = {}, const stream& s = {}) const
+      requires(is_set) {
+    contains(keys, found, options, s);
   }
   void find_async(keys_in keys, out<slot> values, mask_out found, const query_options& options = {},
                   const stream& s = {}) const {
