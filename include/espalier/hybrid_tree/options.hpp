@@ -14,7 +14,7 @@ namespace espalier {
 /// How the tree is kept in host memory.
 enum class hybrid_layout : std::uint8_t {
   /// Arrays addressed by number, no pointers: a static tree. Fastest to search. Host memory: 1.23 times that of keys
-  /// and values of 8 bytes, 1.03 times without aggregates (`keep`). A write builds it anew beside the old one, and needs
+  /// and values of 8 bytes, 1.04 times without aggregates (`keep`). A write builds it anew beside the old one, and needs
   /// a copy of all pairs meanwhile.
   implicit,
   /// Nodes with links: a B-link tree with an express lane. Takes batches of writes. Host memory: twice that of keys and
