@@ -149,7 +149,7 @@ class blink_tree {
   void find(keys_in keys, out<slot> values, mask_out found, const stream& s = {}) const requires(is_set) {
     find_on(keys, values, found, wait(s));
   }
-  void find(keys_in keys, mask_out found, const stream& s = {}) const requires(is_set) { contains(keys, found, s); }
+  void find(keys_in keys, mask_out found) const requires(is_set) { contains(keys, found); }
   void find_async(keys_in keys, out<slot> values, mask_out found, const stream& s = {}) const {
     find_on(keys, values, found, enqueue(s));
   }

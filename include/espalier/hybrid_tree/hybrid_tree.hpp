@@ -73,9 +73,7 @@ class hybrid_tree {
   void find(keys_in keys, out<slot> values, mask_out found, const hybrid_query& how = {}) const requires(is_set) {
     find_all(keys, values, found, how);
   }
-  void find(keys_in keys, mask_out found, const hybrid_query& how = {}) const requires(is_set) {
-    contains(keys, found, how);
-  }
+  void find(keys_in keys, mask_out found) const requires(is_set) { contains(keys, found); }
   void contains(keys_in keys, mask_out found, const hybrid_query& how = {}) const { find_all(keys, {}, found, how); }
   /// First element with a key not less than the query.
   void lower_bound(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found) const {

@@ -83,10 +83,7 @@ class static_tree {
             const stream& s = {}) const requires(is_set) {
     find_on(keys, values, found, options, wait(s));
   }
-  void find(keys_in keys, mask_out found, const query_options& options = {}, const stream& s = {}) const
-      requires(is_set) {
-    contains(keys, found, options, s);
-  }
+  void find(keys_in keys, mask_out found) const requires(is_set) { contains(keys, found); }
   void find_async(keys_in keys, out<slot> values, mask_out found, const query_options& options = {},
                   const stream& s = {}) const {
     find_on(keys, values, found, options, enqueue(s));
