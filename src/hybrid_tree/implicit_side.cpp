@@ -63,12 +63,6 @@ class implicit_side final : public host_side {
   }
   void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                  std::uint8_t* found) const override {
-    if (!has_numbers()) throw error("aggregate: the values of this tree are not numbers.");
-    const bool bounds = op == aggregate_op::min || op == aggregate_op::max;
-    const auto wanted = bounds ? aggregates::min_max : aggregates::sum;
-    if ((static_cast<unsigned>(keep_) & static_cast<unsigned>(wanted)) == 0)
-      throw error("aggregate: this tree does not keep " + to_string(wanted) +
-                  "; build it with hybrid_options::keep = aggregates::" + to_string(wanted) + " (or all).");
     tree_->aggregate(op, lo, hi, n, ends, out, found, now());
   }
   inner_update write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,

@@ -283,7 +283,7 @@ class index_on final : public static_index {
   void require_kept(aggregates wanted) const {
     if (!keeps(settled().kept, wanted)) {
       throw error("aggregate: this tree does not keep " + to_string(wanted) +
-                  "; build it with build_options::keep = aggregates::" + to_string(wanted) + " (or all).");
+                  "; build it with options whose keep is aggregates::" + to_string(wanted) + " (or all).");
     }
   }
 
