@@ -1,17 +1,19 @@
-// bulk.hpp - a sorted batch merged into the leaves, without latches: nobody else is at the tree meanwhile.
+// bulk.hpp - merging a sorted batch into the leaves, without latches: no other operation is in progress.
 //
-// Leaves are named by their place in key order. A batch is cut along them (cut_batch), and then
-//   if few elements fall into each leaf (a CPU does this for those alone into which any fall: bulk_touched.hpp):
-//     judge_leaf      where each of them goes in the leaf; how many nodes it needs; (scan) where the new ones are numbered from
-//     change_leaf     one team per leaf that stays one node does in registers what the batch asks for
-//     split_leaf      one team per leaf that becomes several writes them, each slot from the element that belongs there
-//   else, over all elements and leaves at once, so that a batch that falls into one leaf is as fast as one that is spread:
-//     place_element   where element i falls, and whether it moves others; a second time to overwrite present values
-//     count_nodes     after a scan of the moves: how many nodes leaf j needs; (scan) as above
-//     move_leaf       the old elements of leaf j to their new places, in key order over its nodes; headers and links
-//     write_element   the new elements to theirs
-// A key that had s smaller ones in its leaf has s + d of them afterwards (erase: s - d), where d is how many of those
-// that move are in front of it. Old elements are moved from the far end, so that none is overwritten before it is read.
+// A leaf is named by its position in key order. The batch is cut along the leaves (cut_batch): the elements that fall
+// into one leaf are its *slice*. Two sets of steps follow, chosen leaf by leaf:
+//
+//   light leaves (bulk_few.hpp; a CPU visits only leaves with a slice: bulk_touched.hpp), at most 32 elements each:
+//     judge_leaf      where each element goes in the leaf, how many nodes the leaf needs; heavy leaves are listed
+//     change_leaf     one team per leaf that stays one node changes it in registers
+//     split_leaf      one team per leaf that becomes several nodes writes them
+//   heavy leaves (bulk_runs.hpp), any number of elements: the parallelism follows the output, not the leaves
+//     judge_element   one thread per element: is its key new?
+//     count_run       after a scan of that: how many nodes the leaf needs
+//     gather_element  new elements, packed in key order
+//     write_node      one team per output node, which finds its part of the old leaf and of the new elements (merge path)
+//
+// So a leaf that gets a million elements costs what a million leaves that get one do.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +27,24 @@
 
 namespace espalier::detail {
 
+/// Leaves with more elements than light ones may have, in no order. Filled by judge_leaf, so by many threads at once.
+struct heavy_list {
+  std::uint32_t* leaves = nullptr;    ///< positions of leaves in key order
+  std::uint64_t* elements = nullptr;  ///< of each; later scanned
+  struct total {
+    std::uint32_t leaves, elements;
+  };
+  total* size = nullptr;
+
+  ESPALIER_INLINE void add(std::uint64_t leaf, std::uint32_t n) const {
+    const std::uint32_t at = shared_word{&size->leaves}.fetch_add(1);
+    if (leaves == nullptr) return;  // only asked whether there are any
+    leaves[at] = static_cast<std::uint32_t>(leaf);
+    elements[at] = n;
+    shared_word{&size->elements}.fetch_add(n);
+  }
+};
+
 template <class View>
 struct bulk_batch {
   using shape = typename View::leaf_shape;
@@ -35,51 +55,61 @@ struct bulk_batch {
   write_op op;
   std::uint64_t n;             ///< elements
   const word* words;           ///< sorted
-  const std::uint32_t* place;  ///< in the caller's batch
+  const std::uint32_t* place;  ///< of each element in the caller's batch; null: the batch was sorted already
   const void* values;          ///< the caller's; null for erase and for sets
-  std::uint8_t* done;          ///< in the caller's order; may be null
+  std::uint8_t* done;          ///< in the caller's order, zeroed beforehand; may be null
   std::uint64_t leaves;
   const word* highs;         ///< of the leaves, in key order
-  bool by_lane;              ///< the lane names just these leaves
-  const node_id* ids;        ///< null: numbered in key order
+  const node_id* ids;        ///< null: numbered in key order, from `first_id` on
+  node_id first_id;
   std::uint32_t* cuts;       ///< leaves + 1: elements [cuts[j], cuts[j + 1]) fall into leaf j
-  std::uint64_t* new_nodes;  ///< leaves + 1: before leaf j
+  std::uint64_t* new_nodes;  ///< leaves + 1: of leaf j; scanned: before leaf j. In nodes_before()'s encoding
   new_numbers numbers;     ///< of the new nodes
   std::uint32_t per_node;  ///< elements of a node that had to be split
   word* after_highs;       ///< the leaves afterwards; null: as before
   node_id* after_ids;
-  // Few elements in each leaf:
-  const value* sorted;      ///< values like words
+  // Light leaves:
+  const value* sorted;      ///< values in the order of `words`
   std::uint8_t* positions;  ///< of each element
-  std::uint8_t* changes;    ///< how many elements of leaf j change what keys there are
+  std::uint8_t* changes;    ///< how many elements of leaf j change the set of keys
   std::uint32_t* splits;    ///< for each new node its leaf
-  // Many:
-  std::uint64_t* moved;   ///< n + 1: how many elements before this one move others
-  std::uint32_t* leaf;    ///< place in key order of the leaf of each element
-  std::uint16_t* slot;    ///< how many keys of that leaf are smaller
-  std::uint16_t* counts;  ///< of the leaves, before anything is moved
+  heavy_list heavy;
 
-  /// So many elements of one leaf are few: their positions fit into seven bits. Wide nodes are not merged this way.
+  /// A slice of a light leaf has at most this many elements: positions fit into seven bits. Wide nodes are always heavy.
   static constexpr unsigned few = shape::slots == shape::chunk ? 32 : 0;
   /// An element's position in its leaf after the merge, if it is new or gives a present key another value; of one that is
   /// erased, how many elements that stay are in front of it.
   static constexpr std::uint8_t assigned = 0x80, nothing = 0xff;
+  /// In `splits`: the new node belongs to a heavy leaf.
+  static constexpr std::uint32_t no_split = ~std::uint32_t{0};
 
   [[nodiscard]] ESPALIER_INLINE node_id id_of(std::uint64_t j) const {
-    return ids == nullptr ? static_cast<node_id>(j) : ids[j];
+    return ids == nullptr ? static_cast<node_id>(first_id + j) : ids[j];
+  }
+  /// Nodes and changed elements are summed up by one scan: nodes in the low half of a word, elements in the high half.
+  [[nodiscard]] static ESPALIER_INLINE std::uint64_t encode(std::uint64_t nodes, std::uint64_t changed) {
+    return nodes | changed << 32;
+  }
+  [[nodiscard]] ESPALIER_INLINE std::uint64_t nodes_before(std::uint64_t j) const { return new_nodes[j] & 0xffffffffu; }
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t place_of(std::uint64_t i) const {
+    return place == nullptr ? static_cast<std::uint32_t>(i) : place[i];
   }
   [[nodiscard]] ESPALIER_INLINE bool is_first(std::uint64_t i) const { return i == 0 || words[i - 1] != words[i]; }
   [[nodiscard]] ESPALIER_INLINE bool is_last(std::uint64_t i) const { return i + 1 == n || words[i + 1] != words[i]; }
   [[nodiscard]] ESPALIER_INLINE value value_of(std::uint64_t i) const {
-    return load_value<shape::value_bytes>(tree.value_bytes, values, place[i]);
+    return load_value<shape::value_bytes>(tree.value_bytes, values, place_of(i));
   }
-  /// That of the last one of a run of equal keys, if that one counts.
-  [[nodiscard]] ESPALIER_INLINE value value_of_run(std::uint64_t i) const {
-    if (op == write_op::insert_or_assign && !is_last(i)) {
+  /// Of equal keys the last one.
+  [[nodiscard]] ESPALIER_INLINE value value_of_last(std::uint64_t i) const {
+    if (!is_last(i)) {
       const word x = words[i];
       i = (x == static_cast<word>(~word{0}) ? n : first_not_below(words, i, n, static_cast<word>(x + 1))) - 1;
     }
     return value_of(i);
+  }
+  /// Of equal keys the one that counts; i is the first of them.
+  [[nodiscard]] ESPALIER_INLINE value value_of_run(std::uint64_t i) const {
+    return op == write_op::insert_or_assign ? value_of_last(i) : value_of(i);
   }
   [[nodiscard]] ESPALIER_INLINE bool assigns() const {
     return shape::value_bytes != 0 && (op == write_op::insert_or_assign || op == write_op::update);
@@ -116,61 +146,22 @@ struct bulk_batch {
     p.per = p.total <= shape::slots ? shape::slots : (p.total + p.nodes - 1) / p.nodes;
     return p;
   }
-  [[nodiscard]] ESPALIER_INLINE plan plan_of(std::uint64_t j) const {
-    return plan_of(j, counts[j], static_cast<std::uint32_t>(moved[cuts[j + 1]] - moved[cuts[j]]));
-  }
   [[nodiscard]] ESPALIER_INLINE node_id number_of(std::uint64_t j, std::uint64_t k) const {
-    return k == 0 ? id_of(j) : numbers[new_nodes[j] + k - 1];
+    return k == 0 ? id_of(j) : numbers[nodes_before(j) + k - 1];
   }
   [[nodiscard]] ESPALIER_INLINE node_at<shape> node_of(std::uint64_t j, std::uint64_t k) const {
     return tree.leaf(number_of(j, k));
   }
-  /// An element to position `at` of leaf j.
-  ESPALIER_INLINE void put(std::uint64_t j, const plan& p, std::uint32_t at, word key, const value& v) const {
-    const std::uint32_t k = p.nodes == 1 ? 0 : at / p.per;
-    const std::uint32_t s = at - k * p.per;
-    const auto node = node_of(j, k);
-    node.keys()[s] = key;
-    if constexpr (shape::value_bytes != 0) node.values()[s] = v;
-    if (s + 1 == p.per && k + 1 < p.nodes) {
-      *node.high() = key;
-      if (after_highs != nullptr) after_highs[j + new_nodes[j] + k] = key;
-    }
+  /// Entry of node k of leaf j in the list of leaves afterwards.
+  ESPALIER_INLINE void list(std::uint64_t j, std::uint64_t k, node_id id, word high) const {
+    const std::uint64_t at = j + nodes_before(j) + k;
+    after_ids[at] = id;
+    after_highs[at] = high;
   }
   template <class Team>
   ESPALIER_INLINE void list_unchanged(Team team, std::uint64_t j) const {
     if (after_ids == nullptr) return;
-    team.once([&] {
-      after_ids[j + new_nodes[j]] = id_of(j);
-      after_highs[j + new_nodes[j]] = highs[j];
-    });
-  }
-  /// Header, link and unused slots of node k of leaf j, whose header was `old`; the high key of all but the last comes with
-  /// its last element. `any` are slots, whatever they hold.
-  template <class Team, class Slots>
-  ESPALIER_INLINE void finish(Team team, std::uint64_t j, const plan& p, std::uint32_t k, const node_head<word>& old,
-                              const Slots& any) const {
-    const auto node = node_of(j, k);
-    const std::uint32_t begin = k * p.per;
-    node_head<word> h = old;
-    h.count = p.total - begin < p.per ? p.total - begin : p.per;
-    const bool last = k + 1 == p.nodes;
-    if (!last) h.right = number_of(j, k + 1);
-    team.once([&] {
-      if (k != 0) *node.version() = 0;
-      *node.info() = h.info();
-      *node.right() = h.right;
-      if (last) *node.high() = h.high;
-      if (after_ids != nullptr) {
-        after_ids[j + new_nodes[j] + k] = number_of(j, k);
-        if (last) after_highs[j + new_nodes[j] + k] = h.high;
-      }
-    });
-    for (unsigned base = h.count / shape::chunk * shape::chunk; base < shape::slots; base += shape::chunk) {
-      word* keys = node.keys() + base;
-      team.for_slots(any, h.count > base ? h.count - base : 0, shape::chunk,
-                     [=](unsigned i, word) { keys[i] = static_cast<word>(~word{0}); });
-    }
+    team.once([&] { list(j, 0, id_of(j), highs[j]); });
   }
 };
 

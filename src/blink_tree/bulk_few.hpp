@@ -1,4 +1,4 @@
-// bulk_few.hpp - merging a batch of which few elements fall into each leaf (bulk.hpp): a team per leaf.
+// bulk_few.hpp - merging the slices of light leaves (bulk.hpp): a team per leaf.
 #pragma once
 
 #include "blink_tree/bulk.hpp"
@@ -17,7 +17,6 @@ template <class Team, class View>
 struct judge_leaf {
   using batch = bulk_batch<View>;
   batch b;
-  std::uint32_t* many;  ///< becomes 1 if this way cannot be gone
   [[nodiscard]] memory_ahead looks_at(std::size_t j) const { return b.leaf_ahead(j, batch::shape::values_at); }
   ESPALIER_HD void operator()(std::size_t j) const {
     using reader = node_reader<Team, stable_reads, typename batch::shape>;
@@ -25,7 +24,7 @@ struct judge_leaf {
     b.changes[j] = 0;
     b.new_nodes[j] = 0;
     if (end == begin) return;
-    if (end - begin > batch::few) return shared_word{many}.store_relaxed(1);
+    if (end - begin > batch::few) return b.heavy.add(j, end - begin);
     const auto node = b.tree.leaf(b.id_of(j));
     const auto seen = reader::look(Team{}, node);
     const auto h = reader::head(Team{}, node, seen);
@@ -38,10 +37,10 @@ struct judge_leaf {
       const unsigned at = b.op == write_op::erase ? place.slot - moves : place.slot + moves;
       b.positions[i] = static_cast<std::uint8_t>(v.moves ? at : assigns ? at | batch::assigned : batch::nothing);
       moves += v.moves ? 1 : 0;
-      if (b.done != nullptr) b.done[b.place[i]] = v.done ? 1 : 0;
+      if (b.done != nullptr && v.done) b.done[b.place_of(i)] = 1;
     }
     b.changes[j] = static_cast<std::uint8_t>(moves);
-    b.new_nodes[j] = b.plan_of(j, h.count, moves).nodes - 1;
+    b.new_nodes[j] = batch::encode(b.plan_of(j, h.count, moves).nodes - 1, moves);
   }
 };
 
@@ -57,14 +56,15 @@ struct change_leaf {
 
   template <class Team>
   ESPALIER_INLINE void operator()(Team team, std::size_t j) const {
-    const std::uint64_t first_new = b.new_nodes[j], new_nodes = b.new_nodes[j + 1] - first_new;
+    const std::uint32_t begin = b.cuts[j], end = b.cuts[j + 1], changes = b.changes[j];
+    if (end - begin > batch::few) return;  // heavy
+    const std::uint64_t first_new = b.nodes_before(j), new_nodes = b.nodes_before(j + 1) - first_new;
     if (new_nodes != 0) {  // left to split_leaf
       return team.once([&] {
         for (std::uint64_t k = 0; k < new_nodes; ++k) b.splits[first_new + k] = static_cast<std::uint32_t>(j);
       });
     }
     b.list_unchanged(team, j);
-    const std::uint32_t begin = b.cuts[j], end = b.cuts[j + 1], changes = b.changes[j];
     if (changes != 0) change(team, b.tree.leaf(b.id_of(j)), begin, end, changes);
     if constexpr (shape::value_bytes != 0) {
       if (b.assigns()) assign(team, b.tree.leaf(b.id_of(j)), begin, end);
@@ -140,8 +140,8 @@ struct change_leaf {
   }
 };
 
-/// One team per new node, of which the first of a leaf does it all; inserts only. New nodes come first: until the leaf itself is overwritten, the old elements
-/// are read from it.
+/// One team per new node, of which the first of a leaf does it all; inserts only. New nodes come first: the old elements
+/// are read from the leaf until it is overwritten.
 template <class View>
 struct split_leaf {
   using batch = bulk_batch<View>;
@@ -149,12 +149,14 @@ struct split_leaf {
   using word = typename batch::word;
   using value = typename batch::value;
   batch b;
-  [[nodiscard]] memory_ahead looks_at(std::size_t i) const { return b.leaf_ahead(b.splits[i], shape::bytes); }
+  [[nodiscard]] memory_ahead looks_at(std::size_t i) const {
+    return b.splits[i] == batch::no_split ? memory_ahead{} : b.leaf_ahead(b.splits[i], shape::bytes);
+  }
 
   template <class Team>
   ESPALIER_INLINE void operator()(Team team, std::size_t i) const {
     const std::uint32_t j = b.splits[i];
-    if (i != b.new_nodes[j]) return;
+    if (j == batch::no_split || i != b.nodes_before(j)) return;
     const auto node = b.tree.leaf(b.id_of(j));
     const auto h = node_reader<Team, own_reads, shape>::head_alone(team, node);
     const auto p = b.plan_of(j, h.count, b.changes[j]);
@@ -206,8 +208,7 @@ struct split_leaf {
     *node.info() = h.info();
     *node.right() = h.right;
     *node.high() = h.high;
-    b.after_ids[j + b.new_nodes[j] + k] = b.number_of(j, k);
-    b.after_highs[j + b.new_nodes[j] + k] = high;
+    if (b.after_ids != nullptr) b.list(j, k, b.number_of(j, k), high);
   }
 };
 

@@ -41,14 +41,15 @@ class touched_leaves {
 
   struct outcome {
     std::uint64_t new_nodes;
-    bool many;  ///< too many elements fall into one leaf
+    bool heavy;  ///< too many elements fall into one leaf
   };
   [[nodiscard]] outcome judge() {
-    std::uint32_t many = 0;
-    context_.for_each_large(blocks_, [&](std::size_t block) { judge(block, &many); });
+    heavy_list::total heavy{};
+    b_.heavy.size = &heavy;
+    context_.for_each_large(blocks_, [&](std::size_t block) { judge(block); });
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < blocks_; ++i) sum += std::exchange(sums_.data()[i].new_nodes, sum);
-    return {sum, many != 0};
+    return {sum, heavy.leaves != 0};
   }
   /// `b`: as before, with what new nodes need.
   void change(const batch& b) const {
@@ -88,7 +89,7 @@ class touched_leaves {
     return mine;
   }
 
-  void judge(std::uint64_t block, std::uint32_t* many) const {
+  void judge(std::uint64_t block) const {
     const std::uint64_t first = block * per_block_, last = std::min(first + per_block_, b_.leaves);
     block_sum& sum = sums_.data()[block];
     const std::uint64_t begin = cut(first), end = cut(last);
@@ -96,10 +97,11 @@ class touched_leaves {
     if (begin == end) return;
     list(sum, first, last, begin, end);
     block_lists lists;
-    Context::in_turn(sum.touched, judge_leaf<typename Context::lone_team, View>{local(b_, sum, lists), many});
+    Context::in_turn(sum.touched, judge_leaf<typename Context::lone_team, View>{local(b_, sum, lists)});
     for (std::uint32_t t = 0; t < sum.touched; ++t) {
-      more_.data()[sum.lists + t] = static_cast<std::uint8_t>(lists.new_nodes[t]);
-      sum.new_nodes += lists.new_nodes[t];
+      const std::uint64_t more = lists.new_nodes[t] & 0xffffffffu;
+      more_.data()[sum.lists + t] = static_cast<std::uint8_t>(more);
+      sum.new_nodes += more;
     }
   }
   [[nodiscard]] std::uint64_t cut(std::uint64_t leaf) const { return cut_batch<View>{b_}.cut(leaf, 0); }

@@ -146,8 +146,8 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
     if (n > stored::most) return false;
     std::optional<scratch> memory;
     try {
-      memory.emplace(tree, context.order(), batch, n);
-      sort_and_fold(*memory, batch, n);
+      memory.emplace(tree, context, batch, n);
+      fold(*memory, batch, n);
     } catch (const out_of_memory&) {
       return false;
     }
@@ -175,36 +175,35 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
  private:
   /// All memory that settling and answering takes.
   struct scratch {
-    scratch(const storage& tree, const stream& order, const blink_write_job<view_type>& batch, std::size_t n)
-        : words(tree.where, n, order),
-          places(tree.where, n, order),
-          inserts(tree.where, may(batch, blink_op::insert) || may(batch, blink_op::insert_or_assign) ? n : 0, order),
-          erases(tree.where, may(batch, blink_op::erase) ? n : 0, order),
-          folds(tree.where, n, order),
-          states(tree.where, n, order),
-          before(tree.where, V != 0 && batch.out_values != nullptr ? n : 0, order),
-          listed(tree.where, 1, order) {}
+    scratch(const storage& tree, Context& context, const blink_write_job<view_type>& batch, std::size_t n)
+        : sorted(context, tree.elements.key, batch.keys, nullptr, n, true),
+          inserts(tree.where, may(batch, blink_op::insert) || may(batch, blink_op::insert_or_assign) ? n : 0,
+                  context.order()),
+          erases(tree.where, may(batch, blink_op::erase) ? n : 0, context.order()),
+          folds(tree.where, n, context.order()),
+          states(tree.where, n, context.order()),
+          before(tree.where, V != 0 && batch.out_values != nullptr ? n : 0, context.order()),
+          listed(tree.where, 1, context.order()) {}
     static bool may(const blink_write_job<view_type>& batch, blink_op op) {
       return batch.ops != nullptr || batch.op == op;
     }
 
-    buffer<Word> words;
-    numbers places, inserts, erases;
+    ordered_batch<Word> sorted;
+    numbers inserts, erases;
     buffer<folded> folds;
     buffer<std::uint8_t> states;
     buffer<value> before;
     buffer<listed_keys> listed;
   };
-  void sort_and_fold(scratch& s, const blink_write_job<view_type>& batch, std::size_t n) {
-    batch_merger<Context, storage>{tree, context}.sort_batch(batch.keys, nullptr, n, s.words, s.places);
-    context.fold(batch_runs<Word>{s.words.data(), s.places.data(), batch.ops, batch.op, n}, s.folds.data());
+  void fold(scratch& s, const blink_write_job<view_type>& batch, std::size_t n) {
+    context.fold(batch_runs<Word>{s.sorted.words(), s.sorted.places(), batch.ops, batch.op, n}, s.folds.data());
     context.zero(s.listed.data(), sizeof(listed_keys));
   }
   [[nodiscard]] combined_batch<view_type> parts_of(scratch& s, const blink_write_job<view_type>& batch,
                                                    std::size_t n) const {
     combined_batch<view_type> b{};
     b.tree = tree.view;
-    b.runs = {s.words.data(), s.places.data(), batch.ops, batch.op, n};
+    b.runs = {s.sorted.words(), s.sorted.places(), batch.ops, batch.op, n};
     b.folds = s.folds.data();
     b.values = V == 0 ? nullptr : batch.values;
     b.states = s.states.data();

@@ -49,8 +49,8 @@ class blink_index_on final : public blink_index {
     if (!(options.fill >= 0.25 && options.fill <= 1))
       throw error("blink_tree: fill is the used share of a leaf, from 0.25 to 1.");
     now({order, true}, [&](Context& context) {
-      auto sorted = tree_.sort_pairs(context, keys, values, n);
-      tree_.make_tree(context, sorted.words.data(), sorted.values.data(), sorted.words.size());
+      const auto sorted = tree_.sort_pairs(context, keys, values, n, equal_keys::keep_last);
+      tree_.make_tree(context, sorted.words, sorted.values, sorted.n);
     });
   }
 

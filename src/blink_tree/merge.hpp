@@ -1,24 +1,48 @@
 // merge.hpp - a batch, sorted and merged into the leaves (bulk.hpp has the steps), and the upper levels that follow from it.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
+#include "blink_tree/batch_order.hpp"
 #include "blink_tree/bulk_few.hpp"
-#include "blink_tree/bulk_many.hpp"
+#include "blink_tree/bulk_runs.hpp"
 #include "blink_tree/bulk_touched.hpp"
 #include "blink_tree/storage.hpp"
 
 namespace espalier::detail {
 
 /// What the owner must know of a batch before its leaves are changed.
-struct merge_verdict {
-  std::uint64_t new_nodes;
-  std::uint32_t many;  ///< not 0: too many elements fall into one leaf
+struct merge_totals {
+  std::uint64_t all;    ///< new nodes and changed elements (bulk_batch::encode)
+  std::uint64_t heavy;  ///< new nodes of heavy leaves
+  std::uint64_t moved;  ///< new elements of heavy leaves
 };
-struct note_new_nodes {
-  const std::uint64_t* total;
-  merge_verdict* to;
-  ESPALIER_HD void operator()(std::size_t) const { to->new_nodes = *total; }
+struct note_totals {
+  const std::uint64_t* all;
+  const std::uint64_t* heavy;  ///< null: there are no heavy leaves
+  const std::uint64_t* moved;
+  merge_totals* to;
+  ESPALIER_HD void operator()(std::size_t) const {
+    *to = {*all, heavy == nullptr ? 0 : *heavy, heavy == nullptr ? 0 : *moved};
+  }
+};
+
+/// Leaves [first, last] are those that a sorted batch falls into.
+struct leaf_span {
+  std::uint64_t first, last;
+};
+template <class Word>
+struct find_span {
+  const Word* highs;
+  std::uint64_t leaves;
+  const Word* words;
+  std::uint64_t n;
+  leaf_span* to;
+  ESPALIER_HD void operator()(std::size_t) const {
+    // The last leaf has the largest word as high key.
+    *to = {first_not_below(highs, 0, leaves - 1, words[0]), first_not_below(highs, 0, leaves - 1, words[n - 1])};
+  }
 };
 
 template <class Context, class Storage>
@@ -30,146 +54,199 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   using view_type = typename storage::view_type;
   using value = typename storage::value;
   using leaf_list = typename storage::leaf_list;
+  using batch = bulk_batch<view_type>;
+  using lone_team = typename Context::lone_team;
+  /// Does a step of its own take care of light leaves here? A CPU has merge_touched() for batches of nothing else.
+  static constexpr bool light_steps = Context::on_gpu && batch::few != 0;
 
-  storage& tree;  ///< nobody else is at it
+  storage& tree;  ///< no other operation is in progress
   Context& context;
 
   /// Elements numbered list[0], ..., list[n - 1] of a batch (list null: all n of it), sorted and merged into the leaves.
-  /// Nobody else is at the tree. What is pointed to is in this device's memory.
+  /// No other operation is in progress. What is pointed to is in this device's memory.
   void merge(write_op op, const void* keys, const void* values, const std::uint32_t* list,
              std::size_t n, std::uint8_t* done) {
+    tree.leaf_nodes.refresh(context);
+    if (list == nullptr && fill_empty(op, keys, values, n, done)) return;
     leaf_list fresh;
     const leaf_list* leaves = &tree.listed;
-    tree.leaf_nodes.refresh(context);
     if (!tree.list_is_whole) {
       fresh = tree.list_leaves(context);
       leaves = &fresh;
     }
-    const std::uint64_t live = leaves->highs.size();
-    buffer<std::uint32_t> places(tree.where, n, context.order());
-    buffer<Word> words(tree.where, n, context.order());
-    sort_batch(keys, list, n, words, places);
-
-    bulk_batch<view_type> b{};
+    const ordered_batch<Word> ordered(context, tree.elements.key, keys, list, n);
+    batch b{};
     b.tree = tree.view;
     b.op = op;
     b.n = n;
-    b.words = words.data();
-    b.place = places.data();
+    b.words = ordered.words();
+    b.place = ordered.places();
     b.values = values;
     b.done = done;
-    b.leaves = live;
+    b.leaves = leaves->highs.size();
     b.highs = leaves->highs.data();
-    b.by_lane = tree.list_is_whole;
     b.ids = leaves->ids.size() == 0 ? nullptr : leaves->ids.data();
     b.per_node = N * 3 / 4;
-    if (!merge_touched(b)) merge_cut(b);
+    if (done != nullptr && list == nullptr) context.zero(done, n);
+    if (!merge_touched(b, *leaves)) merge_span(b, *leaves);
     tree.order_now(context);
   }
-  /// By steps over all leaves.
-  void merge_cut(bulk_batch<view_type> b) {
-    const buffer<std::uint64_t> new_nodes(tree.where, b.leaves + 1, context.order());
-    const buffer<std::uint32_t> cuts(tree.where, b.leaves + 1, context.order());
-    b.cuts = cuts.data();
-    b.new_nodes = new_nodes.data();
-    context.for_each(b.leaves + 1, cut_batch<view_type>{b});
-    context.zero(new_nodes.data() + b.leaves, 8);
-    if (!merge_few(b)) merge_many(b);
+
+ private:
+  /// Into a tree without elements: what a build makes of the batch. False: the tree has elements, or the caller asks which
+  /// of equal keys were inserted.
+  bool fill_empty(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
+    constexpr std::size_t least = 4 * N;  // below it a merge into the one leaf is as good
+    if (op == write_op::update || op == write_op::erase || tree.lent || n < least || !tree.is_empty(context)) return false;
+    const auto which = op == write_op::insert ? equal_keys::keep_first : equal_keys::keep_last;
+    const auto sorted = tree.sort_pairs(context, keys, values, n, which);
+    if (done != nullptr) {
+      if (sorted.n != n) return false;
+      context.fill(done, 1, n);
+    }
+    tree.make_tree(context, sorted.words, sorted.values, sorted.n);
+    return true;
   }
-  /// The batch in key order, and where its elements come from.
-  void sort_batch(const void* keys, const std::uint32_t* list, std::size_t n, buffer<Word>& words,
-                  buffer<std::uint32_t>& places) {
-    buffer<std::uint32_t> numbers(tree.where, list == nullptr ? n : 0, context.order());
-    if (list == nullptr) context.for_each(n, number_places{numbers.data()});
-    // Unsigned keys are words already.
-    const bool plain = list == nullptr && tree.elements.key == (sizeof(Word) == 4 ? scalar_kind::u32 : scalar_kind::u64);
-    buffer<Word> encoded(tree.where, plain ? 0 : n, context.order());
-    if (!plain) context.for_each(n, encode_listed<Word>{tree.elements.key, keys, list, encoded.data()});
-    context.sort_from(plain ? static_cast<const Word*>(keys) : encoded.data(), words,
-                      list == nullptr ? numbers.data() : list, places, n);
-  }
+
   /// On a CPU. False, and nothing is changed: too many elements fall into one leaf.
-  bool merge_touched([[maybe_unused]] bulk_batch<view_type> b) {
-    if constexpr (Context::on_gpu || bulk_batch<view_type>::few == 0) {
+  bool merge_touched([[maybe_unused]] batch b, [[maybe_unused]] const leaf_list& list) {
+    if constexpr (Context::on_gpu || batch::few == 0) {
       return false;
     } else {
-      if (b.n > bulk_batch<view_type>::few * b.leaves) return false;  // without a look
+      if (b.n > batch::few * b.leaves) return false;  // without a look
       const bool brings_values = V != 0 && b.op != write_op::erase;
       const buffer<value> sorted(tree.where, brings_values ? b.n : 0, context.order());
       const buffer<std::uint8_t> positions(tree.where, b.n, context.order());
       b.sorted = sorted.data();
       b.positions = positions.data();
       touched_leaves<Context, view_type> touched(context, b);
-      const auto [new_nodes, many] = touched.judge();
-      if (many) return false;
+      const auto [new_nodes, heavy] = touched.judge();
+      if (heavy) return false;
       if (brings_values) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});
-      leaf_list after = make_new_leaves(b, new_nodes);
+      leaf_list after = make_new_leaves(b, new_nodes, list, {0, b.leaves - 1});
       touched.change(b);
-      after_merge(b, std::move(after));
+      after_merge(b, list, std::move(after));
       return true;
     }
   }
-  /// On a GPU. Likewise.
-  bool merge_few([[maybe_unused]] bulk_batch<view_type> b) {
-    if constexpr (!Context::on_gpu || bulk_batch<view_type>::few == 0) {
-      return false;
+
+  /// Steps over the leaves that the batch falls into, and over those between them.
+  void merge_span(batch b, const leaf_list& list) {
+    const buffer<leaf_span> found(tree.where, 1, context.order());
+    context.for_each(1, find_span<Word>{b.highs, b.leaves, b.words, b.n, found.data()});
+    const leaf_span span = context.read(found.data());
+    b.leaves = span.last - span.first + 1;
+    b.highs += span.first;
+    b.first_id = static_cast<node_id>(span.first);
+    if (b.ids != nullptr) b.ids += span.first;
+    const buffer<std::uint64_t> new_nodes(tree.where, b.leaves + 1, context.order());
+    const buffer<std::uint32_t> cuts(tree.where, b.leaves + 1, context.order());
+    b.cuts = cuts.data();
+    b.new_nodes = new_nodes.data();
+    context.for_each(b.leaves + 1, cut_batch<view_type>{b});
+    context.zero(new_nodes.data() + b.leaves, 8);
+    merge_cut(b, list, span);
+  }
+  void merge_cut(batch b, const leaf_list& list, leaf_span span) {
+    constexpr unsigned least = light_steps ? batch::few + 1 : 1;  // elements of a heavy leaf
+    const std::uint64_t most_heavy = std::min<std::uint64_t>(b.n / least, b.leaves);
+    const buffer<std::uint32_t> heavy_leaves(tree.where, most_heavy, context.order());
+    const buffer<std::uint64_t> heavy_elements(tree.where, most_heavy + 1, context.order());
+    const buffer<heavy_list::total> heavy_size(tree.where, 1, context.order());
+    const buffer<std::uint8_t> positions(tree.where, light_steps ? b.n : 0, context.order());
+    const buffer<std::uint8_t> changes(tree.where, light_steps ? b.leaves : 0, context.order());
+    b.heavy = {heavy_leaves.data(), heavy_elements.data(), heavy_size.data()};
+    b.positions = positions.data();
+    b.changes = changes.data();
+    context.zero(heavy_size.data(), sizeof(heavy_list::total));
+    if constexpr (light_steps) {
+      context.for_each(b.leaves, judge_leaf<lone_team, view_type>{b});
     } else {
-      const bool brings_values = V != 0 && b.op != write_op::erase;
-      const buffer<value> sorted(tree.where, brings_values ? b.n : 0, context.order());
-      const buffer<std::uint8_t> positions(tree.where, b.n, context.order()), changes(tree.where, b.leaves, context.order());
-      const buffer<merge_verdict> verdict(tree.where, 1, context.order());
-      b.sorted = sorted.data();
-      b.positions = positions.data();
-      b.changes = changes.data();
-      context.zero(verdict.data(), sizeof(merge_verdict));
-      context.for_each(b.leaves, judge_leaf<typename Context::lone_team, view_type>{b, &verdict.data()->many});
-      context.exclusive_scan(b.new_nodes, b.new_nodes, b.leaves + 1);
-      context.for_each(1, note_new_nodes{b.new_nodes + b.leaves, verdict.data()});
-      auto letter = context.send(verdict.data());
-      if (brings_values) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});  // while the letter is on its way
-      const auto [new_nodes, many] = letter.get();
-      if (many != 0) return false;
-      const buffer<std::uint32_t> splits(tree.where, new_nodes, context.order());
-      b.splits = splits.data();
-      leaf_list after = make_new_leaves(b, new_nodes);
-      context.for_each_whole_leaf(b.leaves, change_leaf<view_type>{b});
-      context.for_each_leaf(new_nodes, split_leaf<view_type>{b});
-      after_merge(b, std::move(after));
-      return true;
+      context.for_each(b.leaves, list_run<view_type>{b});
     }
-  }
-  void merge_many(bulk_batch<view_type> b) {
-    const buffer<std::uint64_t> moved(tree.where, b.n + 1, context.order());
-    const buffer<std::uint32_t> leaf(tree.where, b.n, context.order());
-    const buffer<std::uint16_t> slot(tree.where, b.n, context.order()), counts(tree.where, b.leaves, context.order());
-    b.moved = moved.data();
-    b.leaf = leaf.data();
-    b.slot = slot.data();
-    b.counts = counts.data();
-    context.zero(moved.data() + b.n, 8);
-    context.for_each(b.n, place_element<typename Context::lone_team, view_type>{b, false});
-    context.exclusive_scan(b.moved, b.moved, b.n + 1);
-    context.for_each(b.leaves, count_nodes<view_type>{b});
+    const heavy_list::total heavy = context.read(heavy_size.data());
+    const buffer<std::uint64_t> moved(tree.where, heavy.leaves == 0 ? 0 : std::uint64_t{heavy.elements} + 1, context.order());
+    const buffer<std::uint64_t> more(tree.where, heavy.leaves == 0 ? 0 : std::uint64_t{heavy.leaves} + 1, context.order());
+    leaf_runs<view_type> r{b, heavy.leaves, heavy_elements.data(), moved.data(), more.data(), nullptr, nullptr};
+    if (heavy.leaves != 0) judge_runs(r, heavy);
     context.exclusive_scan(b.new_nodes, b.new_nodes, b.leaves + 1);
-    leaf_list after = make_new_leaves(b, context.read(b.new_nodes + b.leaves));
-    if (b.assigns()) context.for_each(b.n, place_element<typename Context::lone_team, view_type>{b, true});
-    if (b.op != write_op::update) {
-      context.for_each_leaf(b.leaves, move_leaf<view_type>{b});
-      context.for_each(b.n, write_element<view_type>{b});
+    const buffer<merge_totals> noted(tree.where, 1, context.order());
+    context.for_each(1, note_totals{b.new_nodes + b.leaves, heavy.leaves == 0 ? nullptr : more.data() + heavy.leaves,
+                                    heavy.leaves == 0 ? nullptr : moved.data() + heavy.elements, noted.data()});
+    auto letter = context.send(noted.data());
+    // Values of light leaves, while the totals are on their way.
+    const bool brings_values = V != 0 && b.op != write_op::erase;
+    const bool any_light = light_steps && heavy.elements != b.n;
+    const bool as_they_are = b.op == write_op::insert && values_are_sorted(b);
+    const buffer<value> sorted(tree.where, brings_values && any_light && !as_they_are ? b.n : 0, context.order());
+    b.sorted = as_they_are ? static_cast<const value*>(b.values) : sorted.data();
+    if (sorted.size() != 0) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});
+    const merge_totals totals = letter.get();
+    const std::uint64_t new_nodes = totals.all & 0xffffffffu;
+    const bool inserts = b.op == write_op::insert || b.op == write_op::insert_or_assign;
+    // One run whose elements are all new is what the batch is.
+    const bool direct = heavy.leaves == 1 && totals.moved == b.n && values_are_sorted(b);
+    const std::uint64_t gathered = inserts && heavy.leaves != 0 && !direct ? totals.moved : 0;
+    const buffer<Word> new_words(tree.where, gathered, context.order());
+    const buffer<value> new_values(tree.where, V == 0 ? 0 : gathered, context.order());
+    r.new_words = direct ? b.words : new_words.data();
+    r.new_values = direct ? static_cast<const value*>(b.values) : new_values.data();
+    if (gathered != 0) context.for_each(heavy.elements, gather_element<view_type>{r, new_words.data(), new_values.data()});
+    const buffer<std::uint32_t> splits(tree.where, any_light ? new_nodes : 0, context.order());
+    b.splits = splits.data();
+    if (splits.size() != 0 && totals.heavy != 0) context.fill(splits.data(), 0xff, splits.bytes());
+    leaf_list after = make_new_leaves(b, new_nodes, list, span);
+    r.b = b;
+    if constexpr (light_steps) {
+      if (any_light || after.highs.size() != 0) context.for_each_whole_leaf(b.leaves, change_leaf<view_type>{b});
+      if (totals.heavy != new_nodes) context.for_each_leaf(new_nodes, split_leaf<view_type>{b});
+    } else if (after.highs.size() != 0) {
+      context.for_each(b.leaves, list_untouched<lone_team, view_type>{b});
     }
-    after_merge(b, std::move(after));
+    if (heavy.leaves != 0) change_runs(r, totals.heavy);
+    after_merge(b, list, std::move(after));
   }
-  /// Memory for new nodes, and for the list of leaves afterwards. From here on the tree is changed.
-  [[nodiscard]] leaf_list make_new_leaves(bulk_batch<view_type>& b, std::uint64_t wanted) {
+  /// Which elements of heavy leaves are new, and what nodes those leaves need. Nothing is changed.
+  void judge_runs(const leaf_runs<view_type>& r, const heavy_list::total& heavy) {
+    context.zero(r.b.heavy.elements + heavy.leaves, 8);
+    context.exclusive_scan(r.b.heavy.elements, r.b.heavy.elements, heavy.leaves + 1);
+    context.zero(r.moved + heavy.elements, 8);
+    context.for_each(heavy.elements, judge_element<lone_team, view_type>{r});
+    context.exclusive_scan(r.moved, r.moved, std::uint64_t{heavy.elements} + 1);
+    context.zero(r.more + heavy.leaves, 8);
+    context.for_each(heavy.leaves, count_run<view_type>{r});
+    context.exclusive_scan(r.more, r.more, heavy.leaves + 1);
+  }
+  void change_runs(const leaf_runs<view_type>& r, std::uint64_t new_nodes) {
+    if (r.b.assigns()) context.for_each_leaf(r.runs, assign_run<view_type>{r});
+    if (r.b.op == write_op::erase) {
+      context.for_each_leaf(r.runs, erase_run<view_type>{r});
+    } else if (r.b.op != write_op::update) {
+      context.for_each_leaf(new_nodes, write_new_node<view_type>{{r}});
+      context.for_each_leaf(r.runs, write_first_node<view_type>{{r}});
+    }
+  }
+  /// Can the caller's values be read like those of a sorted batch?
+  [[nodiscard]] bool values_are_sorted(const batch& b) const {
+    return b.place == nullptr &&
+           (V == 0 || (tree.elements.value_bytes == V && reinterpret_cast<std::uintptr_t>(b.values) % alignof(value) == 0));
+  }
+
+  /// Memory for new nodes, and for the list of leaves afterwards, of which leaves outside of the span are written here.
+  /// From here on the tree is changed.
+  [[nodiscard]] leaf_list make_new_leaves(batch& b, std::uint64_t wanted, const leaf_list& list, leaf_span span) {
     leaf_list after;
     if (wanted != 0) {
       tree.leaf_nodes.ensure_alone(context, wanted);
       tree.adopt_pools();  // nodes may have moved, and what follows may fail
-      after = {buffer<Word>(tree.where, b.leaves + wanted, context.order()),
-               buffer<node_id>(tree.where, b.leaves + wanted, context.order())};
+      const std::uint64_t before = list.highs.size();
+      after = {buffer<Word>(tree.where, before + wanted, context.order()),
+               buffer<node_id>(tree.where, before + wanted, context.order())};
       b.numbers = tree.leaf_nodes.take(context, static_cast<std::uint32_t>(wanted));
-      b.after_highs = after.highs.data();
-      b.after_ids = after.ids.data();
+      b.after_highs = after.highs.data() + span.first;
+      b.after_ids = after.ids.data() + span.first;
+      copy_entries(list, 0, span.first, after, 0);
+      copy_entries(list, span.last + 1, before - span.last - 1, after, span.last + 1 + wanted);
     }
     tree.adopt_pools();
     b.tree = tree.view;
@@ -177,21 +254,31 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     if (wanted != 0) tree.list_is_whole = false;
     return after;
   }
-  void after_merge(const bulk_batch<view_type>& b, leaf_list&& after) {
+  void copy_entries(const leaf_list& list, std::uint64_t from, std::uint64_t n, const leaf_list& after, std::uint64_t to) {
+    if (n == 0) return;
+    context.copy(after.highs.data() + to, list.highs.data() + from, n * sizeof(Word));
+    if (list.ids.size() != 0) {
+      context.copy(after.ids.data() + to, list.ids.data() + from, n * sizeof(node_id));
+    } else {
+      context.for_each(n, number_leaves{static_cast<node_id>(from), after.ids.data() + to});
+    }
+  }
+  void after_merge(const batch& b, const leaf_list& list, leaf_list&& after) {
     tree.lent = false;
-    const std::uint64_t leaves = after.highs.size() == 0 ? b.leaves : after.highs.size();
+    const std::uint64_t before = list.highs.size();
+    const std::uint64_t leaves = after.highs.size() == 0 ? before : after.highs.size();
     tree.known_leaves = leaves;
     if (b.op == write_op::erase) {
       tree.erased += b.n;
       if (tree.looks_now()) tree.tidy_if_there_is_memory(context);
-    } else if (leaves != b.leaves) {
+    } else if (leaves != before) {
       try {
         auto made = tree.make_upper(context, tree.view, std::move(after));
         const std::uint64_t erased = tree.erased;
         tree.adopt(std::move(made), leaves);
         tree.erased = erased;  // dead leaves wait for a tidy() still
       } catch (const out_of_memory&) {
-        tree.stale += leaves - b.leaves;  // the lane that there was still leads to every leaf, by links
+        tree.stale += leaves - before;  // the lane that there was still leads to every leaf, by links
       }
     }
   }

@@ -34,13 +34,28 @@ struct encode_listed {
   }
 };
 
-/// 1 for the last of equal neighbours.
+/// Which of equal keys stays.
+enum class equal_keys : std::uint8_t { keep_first, keep_last };
+/// 1 for the one that stays, of equal neighbours.
 template <class Word>
-struct mark_last_of_run {
+struct mark_one_of_run {
   const Word* words;
   std::size_t n;
+  equal_keys which;
   std::uint64_t* marks;
-  ESPALIER_HD void operator()(std::size_t i) const { marks[i] = i + 1 == n || words[i + 1] != words[i] ? 1 : 0; }
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (which == equal_keys::keep_first) {
+      marks[i] = i == 0 || words[i - 1] != words[i] ? 1 : 0;
+    } else {
+      marks[i] = i + 1 == n || words[i + 1] != words[i] ? 1 : 0;
+    }
+  }
+};
+/// ids[i] = first + i.
+struct number_leaves {
+  node_id first;
+  node_id* ids;
+  ESPALIER_HD void operator()(std::size_t i) const { ids[i] = static_cast<node_id>(first + i); }
 };
 
 /// Keeps what is marked; `ranks` are the scanned marks, one longer than the elements.

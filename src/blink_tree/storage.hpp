@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "blink_tree/batch_order.hpp"
 #include "blink_tree/parts.hpp"
 #include "blink_tree/pool.hpp"
 #include "device/staging.hpp"
@@ -97,28 +98,66 @@ struct blink_storage {
       return slots;
     }
   }
-  /// The caller's pairs in key order, each key once: the last of equal ones.
-  [[nodiscard]] pairs sort_pairs(Context& context, const void* keys, const void* values, std::size_t n) const {
-    if (n == 0) return {};
-    pairs sorted;
-    {
-      const buffer<Word> words = load_words(context, keys, n);
-      const buffer<value> slots = load_values(context, values, n);
-      sorted.words = buffer<Word>(where, n, context.order());
-      sorted.values = buffer<value>(where, V == 0 ? 0 : n, context.order());
-      context.sort_from(words.data(), sorted.words, slots.data(), sorted.values, n);
+  /// Pairs in key order, each key once: the caller's own memory, or memory of this object.
+  struct sorted_pairs {
+    const Word* words = nullptr;
+    const value* values = nullptr;
+    std::size_t n = 0;
+    pairs memory;
+  };
+  /// Can values be read where the caller has them?
+  [[nodiscard]] bool are_slots(const void* values) const {
+    return elements.value_bytes == V && where.is_local(values) &&
+           reinterpret_cast<std::uintptr_t>(values) % alignof(value) == 0;
+  }
+  [[nodiscard]] bool are_words(const void* keys) const {
+    return elements.key == (sizeof(Word) == 4 ? scalar_kind::u32 : scalar_kind::u64) && where.is_local(keys);
+  }
+  [[nodiscard]] sorted_pairs sort_pairs(Context& context, const void* keys, const void* values, std::size_t n,
+                                        equal_keys which) const {
+    sorted_pairs sorted;
+    if (n == 0) return sorted;
+    sorted.n = n;
+    pairs loaded;
+    if (!are_words(keys)) loaded.words = load_words(context, keys, n);
+    if (V != 0 && !are_slots(values)) loaded.values = load_values(context, values, n);
+    sorted.words = are_words(keys) ? static_cast<const Word*>(keys) : loaded.words.data();
+    if constexpr (V != 0) sorted.values = are_slots(values) ? static_cast<const value*>(values) : loaded.values.data();
+    auto shape = shape_of_batch(context, sorted.words, n);
+    if (shape.descends != 0) {
+      pairs moved{buffer<Word>(where, n, context.order()), buffer<value>(where, V == 0 ? 0 : n, context.order())};
+      context.sort_from(sorted.words, moved.words, sorted.values, moved.values, n, shape.begin_bit(), shape.end_bit());
+      loaded = std::move(moved);
+      sorted.words = loaded.words.data();
+      sorted.values = loaded.values.data();
+      shape = shape_of_batch(context, sorted.words, n);
     }
+    sorted.memory = std::move(loaded);
+    if (shape.repeats != 0) keep_one_of_each(context, sorted, which);
+    return sorted;
+  }
+  void keep_one_of_each(Context& context, sorted_pairs& sorted, equal_keys which) const {
+    const std::size_t n = sorted.n;
     buffer<std::uint64_t> ranks(where, n + 1, context.order());
     context.zero(ranks.data() + n, 8);
-    context.for_each(n, mark_last_of_run<Word>{sorted.words.data(), n, ranks.data()});
+    context.for_each(n, mark_one_of_run<Word>{sorted.words, n, which, ranks.data()});
     context.exclusive_scan(ranks.data(), ranks.data(), n + 1);
     const std::uint64_t distinct = context.read(ranks.data() + n);
-    if (distinct == n) return sorted;
     pairs kept{buffer<Word>(where, distinct, context.order()),
                buffer<value>(where, V == 0 ? 0 : distinct, context.order())};
-    context.for_each(n, keep_marked<Word, value>{sorted.words.data(), V == 0 ? nullptr : sorted.values.data(),
-                                                 ranks.data(), kept.words.data(), kept.values.data()});
-    return kept;
+    context.for_each(n, keep_marked<Word, value>{sorted.words, V == 0 ? nullptr : sorted.values, ranks.data(),
+                                                 kept.words.data(), kept.values.data()});
+    sorted.memory = std::move(kept);
+    sorted.words = sorted.memory.words.data();
+    sorted.values = sorted.memory.values.data();
+    sorted.n = distinct;
+  }
+  /// After leaf_nodes.refresh().
+  [[nodiscard]] bool is_empty(Context& context) {
+    if (known_leaves != 1 || leaf_nodes.high_water() != 1) return false;
+    node_head<Word> h;
+    h.set_info(context.read(view.leaf(view_type::first_leaf).info()));
+    return h.count == 0;
   }
 
   // ---- making a tree -------------------------------------------------------------------------------------

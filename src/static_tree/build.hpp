@@ -3,8 +3,8 @@
 // A Context is one device's way to run the parts (cpu_context.hpp, cuda_context.cuh), all in the order of one stream:
 //   where(), order()                       the device and the stream
 //   for_each(n, body)                      body(i) for each i
-//   sort_from(keys, sorted, values, sorted, n)           stable; leaves its input, may replace the buffers
-//   sort_pairs(keys, alt, values, alt, value_bytes, n)   true if the result is in the alternates
+//   sort_from(keys, sorted, values, sorted, n, bits)     stable; leaves its input, may replace the buffers
+//   sort_pairs(keys, alt, values, alt, value_bytes, n, bits)   true if the result is in the alternates
 //   exclusive_scan(in, out, n)
 //   copy(to, from, bytes), zero(to, bytes), fill(to, byte, bytes)
 //   read(p)                                one element of device memory, now

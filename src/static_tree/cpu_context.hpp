@@ -49,13 +49,13 @@ class cpu_context {
   [[nodiscard]] unsigned threads() const { return backend_.threads(); }
   template <class Word>
   [[nodiscard]] bool sort_pairs(Word* keys, Word* keys_alt, void* values, void* values_alt, unsigned value_bytes,
-                                std::size_t n, unsigned begin_bit = 0) {
-    return backend_.sort_pairs(keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, 8 * sizeof(Word));
+                                std::size_t n, unsigned begin_bit = 0, unsigned end_bit = 8 * sizeof(Word)) {
+    return backend_.sort_pairs(keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, end_bit);
   }
   template <class Word, class Value>
   void sort_from(const Word* keys, buffer<Word>& sorted_keys, const Value* values, buffer<Value>& sorted_values,
-                 std::size_t n) {
-    sort_copy(*this, keys, sorted_keys, values, sorted_values, n);
+                 std::size_t n, unsigned begin_bit = 0, unsigned end_bit = 8 * sizeof(Word)) {
+    sort_copy(*this, keys, sorted_keys, values, sorted_values, n, begin_bit, end_bit);
   }
   template <class T>
   void exclusive_scan(const T* in, T* out, std::size_t n) {

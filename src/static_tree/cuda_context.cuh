@@ -58,18 +58,19 @@ class cuda_context {
   }
   template <class Word>
   [[nodiscard]] bool sort_pairs(Word* keys, Word* keys_alt, void* values, void* values_alt, unsigned value_bytes,
-                                std::size_t n, unsigned begin_bit = 0) {
-    return backend_.sort_pairs(order_, keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, 8 * sizeof(Word));
+                                std::size_t n, unsigned begin_bit = 0, unsigned end_bit = 8 * sizeof(Word)) {
+    return backend_.sort_pairs(order_, keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, end_bit);
   }
   /// Large inputs are copied first: CUB's sort between two buffers is faster there than its sort from memory that stays
   /// as it is, by more than the copy costs (docs/design/figures.md, build). Both take the same memory.
   template <class Word, class Value>
   void sort_from(const Word* keys, buffer<Word>& sorted_keys, const Value* values, buffer<Value>& sorted_values,
-                 std::size_t n) {
-    if (n >= copied_before_sort) return sort_copy(*this, keys, sorted_keys, values, sorted_values, n);
+                 std::size_t n, unsigned begin_bit = 0, unsigned end_bit = 8 * sizeof(Word)) {
+    if (n >= copied_before_sort)
+      return sort_copy(*this, keys, sorted_keys, values, sorted_values, n, begin_bit, end_bit);
     const unsigned value_bytes = sorted_values.empty() ? 0 : sizeof(Value);
-    backend_.sort_pairs_from(order_, keys, sorted_keys.data(), values, sorted_values.data(), value_bytes, n, 0,
-                             8 * sizeof(Word));
+    backend_.sort_pairs_from(order_, keys, sorted_keys.data(), values, sorted_values.data(), value_bytes, n, begin_bit,
+                             end_bit);
   }
   template <class T>
   void exclusive_scan(const T* in, T* out, std::size_t n) {
