@@ -54,30 +54,46 @@ class blink_index_on final : public blink_index {
     });
   }
 
+  ~blink_index_on() override { tree_.tie(beside_.last(tree_.where)); }
+
   // ---- about the index -----------------------------------------------------------------------------------
   [[nodiscard]] const device& where() const override { return tree_.where; }
   [[nodiscard]] element_type elements() const override { return tree_.elements; }
   [[nodiscard]] blink_shape shape() const override { return {P, U, N}; }
 
+  [[nodiscard]] std::size_t size(const stream& order) const override {
+    std::size_t n = 0;
+    auto* self = const_cast<blink_index_on*>(this);
+    run({tree_.where.resolve(order), !Context::on_gpu}, [&, this] {
+      {
+        const auto lock = beside_.together();
+        n = tree_.count();
+        if (tree_.count_is_known()) return;
+      }
+      self->alone_now(tree_.where.resolve(order),
+                      [&](Context& context) { n = self->tree_.count_leaves(context).elements; });
+    });
+    return n;
+  }
   [[nodiscard]] blink_stats stats(const stream& order) const override {
     blink_stats s;
     auto* self = const_cast<blink_index_on*>(this);
     self->alone({tree_.where.resolve(order), true}, [&](Context& context) {
-      const leaf_list list = self->tree_.list_leaves(context);
+      const live_counts live = self->tree_.count_leaves(context);
       self->tree_.inner_nodes.refresh(context);
-      s.leaves = list.highs.size();
-      s.size = self->tree_.count_elements(context, list);
+      s.leaves = live.leaves;
+      s.size = live.elements;
       s.free_nodes = tree_.leaf_nodes.reusable() + (tree_.leaf_nodes.capacity() - tree_.leaf_nodes.high_water());
       s.dead_nodes = tree_.leaf_nodes.high_water() - s.leaves - tree_.leaf_nodes.reusable();
       s.inner_nodes = tree_.inner_nodes.high_water();
       s.height = 2 + (context.read_word(tree_.view.inner(view_type::root).info()) >> 16 & 0xffu) - 1;
+      s.node_bytes = shape_type::bytes;
+      s.fill = static_cast<double>(s.size) / static_cast<double>(s.leaves * N);
+      s.lane_leaves = tree_.view.lane.size;
+      s.lane_bytes = tree_.lane_bytes();
+      s.lane_builds = tree_.lane_builds;
+      s.bytes = tree_.leaf_nodes.bytes() + tree_.inner_nodes.bytes() + s.lane_bytes;
     });
-    s.node_bytes = shape_type::bytes;
-    s.fill = static_cast<double>(s.size) / static_cast<double>(s.leaves * N);
-    s.lane_leaves = tree_.view.lane.size;
-    s.lane_bytes = tree_.lane_bytes();
-    s.lane_builds = tree_.lane_builds;
-    s.bytes = tree_.leaf_nodes.bytes() + tree_.inner_nodes.bytes() + s.lane_bytes;
     return s;
   }
   [[nodiscard]] validation validate() const override { return copy_nodes().validate(); }
@@ -95,7 +111,7 @@ class blink_index_on final : public blink_index {
   [[nodiscard]] write_explanation explain_apply(std::size_t n, const write_options& options) const override {
     return plan_mixed(n, true, options, Context::on_gpu, tree_.lent);
   }
-  [[nodiscard]] const void* view(std::size_t inserts) override {
+  void view(std::size_t inserts, void* to) override {
     alone({tree_.where.default_stream(), true}, [&](Context& context) {
       if (inserts != 0) {
         tree_.leaf_nodes.ensure(context, tree_.most_new_leaves(inserts), !tree_.lent);
@@ -105,25 +121,30 @@ class blink_index_on final : public blink_index {
       tree_.adopt_pools();
       tree_.order_now(context);
       tree_.lent = true;
+      tree_.count_unknown();
       tree_.list_is_whole = false;
       tree_.ranks_are_known = false;
+      if (to != nullptr) *static_cast<view_type*>(to) = tree_.view;
     });
-    return &tree_.view;
   }
 
   // ---- writes --------------------------------------------------------------------------------------------
   void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
              const write_options& options, const execution& ex) override {
     if (n == 0) return;
-    if (plan_write(question(op, n), wish_for(options)).chosen == write_path::bulk) {
-      run(ex, [=, this, order = ex.order] {
-        alone_now(order, [&](Context& context) { write_bulk(context, op, keys, values, n, done); });
-      });
-    } else {
-      run(ex, [=, this, order = ex.order] {
-        write_elements(order, nullptr, as_blink_op(op), keys, values, n, nullptr, done, options);
-      });
-    }
+    // The way is chosen when its turn has come: a ref may be lent between the call and that.
+    run(ex, [=, this, order = ex.order] {
+      if (plan_write(question(op, n), wish_for(options)).chosen == write_path::bulk) {
+        bool done_in_bulk = false;
+        alone_now(order, [&](Context& context) {
+          if (wish_for(options).path == write_path::per_key) return;
+          write_bulk(context, op, keys, values, n, done);
+          done_in_bulk = true;
+        });
+        if (done_in_bulk) return;
+      }
+      write_elements(order, nullptr, as_blink_op(op), keys, values, n, nullptr, done, options);
+    });
   }
   void apply(const std::uint8_t* ops, const void* keys, const void* values, std::size_t n, void* out_values,
              std::uint8_t* done, const write_options& options, const execution& ex) override {
@@ -146,6 +167,7 @@ class blink_index_on final : public blink_index {
     alone({order, true}, [&](Context& context) {
       tree_.make_tree(context, nullptr, nullptr, 0);
       tree_.lent = false;
+      tree_.count_is(0);
     });
   }
 
@@ -278,6 +300,8 @@ class blink_index_on final : public blink_index {
     const bool floats = kind == scalar_kind::f32 || kind == scalar_kind::f64;
     const unsigned sum_bytes = floats || bytes_of(kind) < 8 ? 8 : 16;
     const unsigned out_bytes = bounds ? bytes_of(kind) : op == aggregate_op::sum ? sum_bytes : 8;
+    // Counted only where there might be too many.
+    if (!bounds && !floats && sum_bytes == 8 && leaves_now() * N >> 32 != 0) require_sums_fit(size(ex.order));
     read(ex, n, [=, this](Context& context) {
       const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
       output results(context, out, n * out_bytes);
@@ -359,6 +383,10 @@ class blink_index_on final : public blink_index {
     return tree_.is_stale_for(n);
   }
 
+  [[nodiscard]] bool wants_ranks() const {
+    return Context::on_gpu && U == upper::express && !tree_.ranks_are_known && !tree_.lent;
+  }
+
   // ---- who runs beside whom ------------------------------------------------------------------------------
   /// Reads that somebody has walked the lane for: work(context), unless there is another lane since.
   template <class Work>
@@ -385,7 +413,8 @@ class blink_index_on final : public blink_index {
   template <class Work>
   void alone_now(const stream& order, const Work& work) {
     const auto lock = beside_.alone();
-    beside_.after_others(order, true);
+    const auto turn = beside_.begin(order, true);
+    tree_.tie(order);
     Context context(tree_.where, order);
     work(context);
   }
@@ -401,12 +430,19 @@ class blink_index_on final : public blink_index {
   void read(const execution& ex, std::size_t n, Work work, bool by_ranks = false) const {
     auto* self = const_cast<blink_index_on*>(this);
     run(ex, [self, n, work, by_ranks, order = ex.order] {
-      if (self->is_stale_for(n))
-        self->alone_now(order, [&](Context& context) { self->tree_.tidy_if_there_is_memory(context); });
-      if (Context::on_gpu && U == upper::express && by_ranks && !self->tree_.ranks_are_known && !self->tree_.lent)
-        self->alone_now(order, [&](Context& context) { self->tree_.know_ranks(context); });
+      // What was seen beside others is looked at again alone: a ref may have been lent in between.
+      if (self->is_stale_for(n)) {
+        self->alone_now(order, [&](Context& context) {
+          if (self->tree_.is_stale_for(n)) self->tree_.tidy_if_there_is_memory(context);
+        });
+      }
+      if (by_ranks && self->wants_ranks()) {
+        self->alone_now(order, [&](Context& context) {
+          if (self->wants_ranks()) self->tree_.know_ranks(context);
+        });
+      }
       const auto lock = self->beside_.together();
-      self->beside_.after_others(order, false);
+      const auto turn = self->beside_.begin(order, false);
       Context context(self->tree_.where, order);
       work(context);
     });
@@ -433,7 +469,8 @@ class blink_index_on final : public blink_index {
     const bool ordered = options.semantics == batch_semantics::ordered;
     // On a GPU from before the first kernel until the last: reads of other streams do not look whether somebody writes.
     const auto lock = Context::on_gpu ? beside_.alone() : decltype(beside_.alone()){};
-    beside_.after_others(order, true);
+    const auto turn = beside_.begin(order, true);
+    tree_.tie(order);
     const auto deliver = [&] {
       out.deliver(context);
       mask.deliver(context);
@@ -442,6 +479,12 @@ class blink_index_on final : public blink_index {
     try {
       const bool combine = plan_mixed(n, ops != nullptr, options, Context::on_gpu, tree_.lent).chosen == write_path::bulk;
       if (combine && combine_alone(context, job, n)) return deliver();
+      const bool counts = job.done == nullptr && change_of_count::may(job.ops, job.op);
+      const buffer<std::uint8_t> own_mask(tree_.where, counts ? n : 0, order);
+      if (counts) {
+        context.zero(own_mask.data(), n);
+        job.done = own_mask.data();
+      }
       writer keys_one_by_one{tree_, beside_, context, Context::on_gpu};
       if (ordered) {
         keys_one_by_one.write_in_order(job, n);
@@ -449,6 +492,7 @@ class blink_index_on final : public blink_index {
         keys_one_by_one.write_concurrently(job, n);
       }
     } catch (...) {
+      tree_.count_unknown();
       deliver();  // what was changed is in `done`
       throw;
     }
@@ -482,9 +526,14 @@ class blink_index_on final : public blink_index {
     std::uint8_t* const answers = done == nullptr ? nullptr : mask.data();
     // Updates move nothing: only the leaves that they are about are looked at.
     if (op != write_op::update || !update_in_place(context, in_keys.data(), in_values.data(), n, answers))
-      merger{tree_, context}.merge(op, in_keys.data(), in_values.data(), nullptr, n, answers);
+      merge(context, op, in_keys.data(), in_values.data(), n, answers);
     if (done != nullptr) context.copy(done, mask.data(), n);
     tree_.order_now(context);
+  }
+
+  void merge(Context& context, write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
+    if (!storage::merges_tell && op != write_op::update) tree_.count_unknown();  // before: it may fail half way
+    merger{tree_, context}.merge(op, keys, values, nullptr, n, done);
   }
 
   bool update_in_place(Context& context, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {

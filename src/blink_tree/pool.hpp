@@ -74,6 +74,14 @@ class node_pool {
   }
 
   [[nodiscard]] const pool_view& view() const { return view_; }
+  /// From now on its memory is freed in the order of this stream, which comes after all other use of it.
+  void tie(const stream& s) {
+    first_.tie(s);
+    for (raw_buffer& segment : segments_) segment.tie(s);
+    table_.tie(s);
+    counters_.tie(s);
+    reusable_.tie(s);
+  }
   [[nodiscard]] std::size_t bytes() const {
     std::size_t total = first_.bytes() + table_.bytes() + counters_.bytes() + reusable_.bytes();
     for (const raw_buffer& segment : segments_) total += segment.bytes();

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "blink_tree/parts.hpp"
 #include "blink_tree/pool.hpp"
+#include "blink_tree/tally.hpp"
 #include "device/staging.hpp"
 #include "espalier/blink_tree/index.hpp"
 #include "static_tree/build.hpp"
@@ -56,6 +58,44 @@ struct blink_storage {
   buffer<std::uint32_t> ranks_beyond;
   std::atomic<bool> ranks_are_known = false;
   std::atomic<bool> lent = false;  ///< a ref may be in use: nothing is tidied, moved or given out again unasked
+
+  /// merge.hpp tells count_changed() itself. Until it does, who merges calls count_unknown().
+  static constexpr bool merges_tell = false;
+
+  /// Before a write on a GPU: what it replaces is freed behind its own steps, and not behind those of the stream that made
+  /// it. All other use of the memory comes before (turns.hpp).
+  void tie([[maybe_unused]] const stream& s) {
+    if constexpr (Context::on_gpu) {
+      if (tied_ == s.state()) return;
+      leaf_nodes.tie(s);
+      inner_nodes.tie(s);
+      listed.highs.tie(s);
+      listed.ids.tie(s);
+      lane.tie(s);
+      rank_bases.tie(s);
+      ranks_beyond.tie(s);
+      tied_ = s.state();
+    }
+  }
+
+  // ---- how many elements there are -----------------------------------------------------------------------
+  // The count is known while every write tells what it changed. Refs do not, so it is not while the tree is lent. What a
+  // write has changed is told inside the lock under which it was changed: whoever is alone next counts each element once.
+  void count_is(std::uint64_t elements_now) {
+    count_ = static_cast<std::int64_t>(elements_now);
+    count_is_known_ = !lent;
+  }
+  void count_changed(std::int64_t delta) { count_ += delta; }
+  void count_unknown() { count_is_known_ = false; }
+  [[nodiscard]] bool count_is_known() const { return count_is_known_; }
+  [[nodiscard]] std::uint64_t count() const { return static_cast<std::uint64_t>(count_.load()); }
+  /// From the leaves themselves. Nobody else is at the tree.
+  [[nodiscard]] live_counts count_leaves(Context& context) {
+    leaf_nodes.refresh(context);
+    const live_counts live = count_live(context, view, leaf_nodes.high_water());
+    count_is(live.elements);
+    return live;
+  }
 
   /// Below this a lane is not worth its memory: one or two levels of inner nodes do as well.
   static constexpr std::uint64_t least_lane_leaves = 64;
@@ -140,6 +180,7 @@ struct blink_storage {
     upper_levels made = make_upper(context, t, std::move(list));
     leaf_nodes = std::move(leaves);
     adopt(std::move(made), count);
+    count_is(n);
     order_now(context);  // callers' buffers may go now
   }
 
@@ -244,6 +285,7 @@ struct blink_storage {
     if (thorough || erased != 0) {
       const buffer<std::uint64_t> offsets = leaf_offsets(context, list);
       const std::uint64_t size = context.read(offsets.data() + list.highs.size());
+      count_is(size);
       if (list.highs.size() > 8 && is_too_empty(list.highs.size(), size)) {
         const auto sorted = elements_of(context, list, offsets);
         make_tree(context, sorted.words.data(), sorted.values.data(), sorted.words.size());
@@ -338,9 +380,6 @@ struct blink_storage {
   /// Do n reads pay for new upper levels?
   [[nodiscard]] bool is_stale_for(std::size_t n) const { return !lent && n * 4 >= known_leaves && is_behind(); }
 
-  [[nodiscard]] std::uint64_t count_elements(Context& context, const leaf_list& list) {
-    return context.read(leaf_offsets(context, list).data() + list.highs.size());
-  }
   [[nodiscard]] buffer<std::uint64_t> leaf_offsets(Context& context, const leaf_list& list) {
     const std::uint64_t live = list.highs.size();
     buffer<std::uint64_t> offsets(where, live + 1, context.order());
@@ -368,6 +407,11 @@ struct blink_storage {
     } catch (const out_of_memory&) {
     }
   }
+
+ private:
+  std::atomic<std::int64_t> count_ = 0;
+  std::atomic<bool> count_is_known_ = false;
+  std::shared_ptr<stream_state> tied_;  ///< whose order the memory is freed in
 };
 
 }  // namespace espalier::detail

@@ -11,6 +11,7 @@
 //   - The destructor finishes all queued work first, except on the worker itself, which finishes it afterwards.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -60,6 +61,9 @@ class cpu_mark final : public mark_state {
  public:
   explicit cpu_mark(std::shared_future<void> reached) : reached_(std::move(reached)) {}
   [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cpu; }
+  [[nodiscard]] bool is_reached() const override {
+    return reached_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
   [[nodiscard]] const std::shared_future<void>& reached() const { return reached_; }
 
  private:
@@ -68,10 +72,11 @@ class cpu_mark final : public mark_state {
 
 class cpu_stream final : public stream_state {
  public:
-  cpu_stream() : queue_(std::make_shared<cpu_queue>()) {}
+  cpu_stream() : queue_(std::make_shared<cpu_queue>()), id_(next_id()) {}
   ~cpu_stream() override;
 
   [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cpu; }
+  [[nodiscard]] std::uint64_t id() const override { return id_; }
   void synchronize() override { queue_->synchronize(); }
   [[nodiscard]] bool is_done() const override { return idle(); }
   [[nodiscard]] std::shared_ptr<const mark_state> mark() override;
@@ -83,7 +88,10 @@ class cpu_stream final : public stream_state {
   [[nodiscard]] bool idle() const { return queue_->idle(); }
 
  private:
+  [[nodiscard]] static std::uint64_t next_id();
+
   std::shared_ptr<cpu_queue> queue_;
+  const std::uint64_t id_;
   std::mutex start_;
   std::thread worker_;
 };

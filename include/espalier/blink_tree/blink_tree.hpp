@@ -273,7 +273,8 @@ class blink_tree {
 
   // ---- about the index -----------------------------------------------------------------------------------
 
-  [[nodiscard]] std::size_t size() const { return index_->stats().size; }
+  /// Costs nothing, unless a ref is in use or has just been: then the leaves are counted.
+  [[nodiscard]] std::size_t size() const { return index_->size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
   [[nodiscard]] const device& where() const { return index_->where(); }
   [[nodiscard]] blink_stats stats() const { return index_->stats(); }
@@ -300,7 +301,11 @@ class blink_tree {
   /// An express lane is made by the owner, so what refs bring into a small tree has a long way to go (2^20 keys into an empty
   /// tree in one kernel: up to 2 s): fill it by insert(), or by kernels that double it with maintain() between them, or
   /// take upper::classic.
-  [[nodiscard]] ref_type ref(std::size_t inserts = 0) { return ref_type(index_->view(inserts)); }
+  [[nodiscard]] ref_type ref(std::size_t inserts = 0) {
+    typename ref_type::view_type view;
+    index_->view(inserts, &view);
+    return ref_type(&view);
+  }
   [[nodiscard]] detail::blink_index& untyped() const { return *index_; }
 
  private:

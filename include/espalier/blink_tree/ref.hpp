@@ -28,6 +28,7 @@ class blink_tree_ref {
  public:
   using key_type = Key;
   using value_type = Value;
+  using view_type = view;
 
   /// From blink_index::view(); use blink_tree::ref().
   explicit blink_tree_ref(const void* untyped) : view_(*static_cast<const view*>(untyped)) {}
