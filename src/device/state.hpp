@@ -2,7 +2,7 @@
 //
 // Invariants:
 //   - A device state is immutable: with_pool() makes a second state that shares the processor (threads or
-//     GPU, default stream) and differs in the pool only.
+//     GPU, default streams) and differs in the pool only.
 //   - Every stream a function below is given is resolved (never empty) and was made by a state of the same
 //     processor kind; device.cpp checks both before it calls.
 #pragma once
