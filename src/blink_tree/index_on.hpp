@@ -1,8 +1,8 @@
 // index_on.hpp - the B-link tree on one kind of device: every operation of blink_index, written once over a Context.
 //
-// Rooms: storage.hpp (what the tree consists of), turns.hpp (who runs beside whom), key_by_key.hpp and merge.hpp (writes),
-// ranges.hpp. Strong guarantee: whatever can fail for lack of memory is done before the tree is touched, or builds new parts
-// and swaps them in; only writes key by key keep what they did.
+// Rooms: storage.hpp (what the tree consists of), turns.hpp (who runs beside whom), key_by_key.hpp and merge.hpp
+// (writes), ranges.hpp. Strong guarantee: whatever can fail for lack of memory is done before the tree is touched, or
+// builds new parts and swaps them in; only writes key by key keep what they did.
 #pragma once
 
 #include <functional>
@@ -214,7 +214,8 @@ class blink_index_on final : public blink_index {
       output k(context, out_keys, n * key_bytes());
       output v(context, tree_.elements.value_bytes == 0 ? nullptr : out_values, n * tree_.elements.value_bytes);
       output mask(context, found, n);
-      blink_seek_job<view_type> job{tree_.view, kind, in.data(), k.data(), v.data(), static_cast<std::uint8_t*>(mask.data())};
+      blink_seek_job<view_type> job{tree_.view, kind,     in.data(),
+                                    k.data(),   v.data(), static_cast<std::uint8_t*>(mask.data())};
       context.template launch_read<reads, how>(job, n);
       k.deliver(context);
       v.deliver(context);
@@ -224,12 +225,16 @@ class blink_index_on final : public blink_index {
   void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
              const execution& ex) const override {
     if (n == 0) return;
-    read(ex, n, [=, this](Context& context) {
-      const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
-      output out(context, counts, n * 8);
-      ranges{tree_, context}.count_ranges(low.data(), high.data(), n, options, static_cast<std::uint64_t*>(out.data()));
-      out.deliver(context);
-    }, true);
+    read(
+        ex, n,
+        [=, this](Context& context) {
+          const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
+          output out(context, counts, n * 8);
+          ranges{tree_, context}.count_ranges(low.data(), high.data(), n, options,
+                                              static_cast<std::uint64_t*>(out.data()));
+          out.deliver(context);
+        },
+        true);
   }
   [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
     const execution now{tree_.where.default_stream(), true};
@@ -278,18 +283,22 @@ class blink_index_on final : public blink_index {
   void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
             void* out_values, std::uint64_t* counts, const execution& ex) const override {
     if (n == 0) return;
-    read(ex, n, [=, this](Context& context) {
-      const std::size_t places = n * options.limit;
-      const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
-      output k(context, out_keys, places * key_bytes());
-      output v(context, tree_.elements.value_bytes == 0 ? nullptr : out_values, places * tree_.elements.value_bytes);
-      output written(context, counts, n * 8);
-      ranges{tree_, context}.fill_rows(low.data(), high.data(), n, options, k.data(), v.data(),
-                                       static_cast<std::uint64_t*>(written.data()));
-      k.deliver(context);
-      v.deliver(context);
-      written.deliver(context);
-    }, true);
+    read(
+        ex, n,
+        [=, this](Context& context) {
+          const std::size_t places = n * options.limit;
+          const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
+          output k(context, out_keys, places * key_bytes());
+          output v(context, tree_.elements.value_bytes == 0 ? nullptr : out_values,
+                   places * tree_.elements.value_bytes);
+          output written(context, counts, n * 8);
+          ranges{tree_, context}.fill_rows(low.data(), high.data(), n, options, k.data(), v.data(),
+                                           static_cast<std::uint64_t*>(written.data()));
+          k.deliver(context);
+          v.deliver(context);
+          written.deliver(context);
+        },
+        true);
   }
   void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                  std::uint8_t* found, const execution& ex) const override {
@@ -365,8 +374,7 @@ class blink_index_on final : public blink_index {
   [[nodiscard]] unsigned key_bytes() const { return tree_.key_bytes(); }
   static blink_op as_blink_op(write_op op) { return static_cast<blink_op>(static_cast<unsigned>(op) + 1); }
   [[nodiscard]] write_question question(write_op op, std::size_t n) const {
-    return {op, n, leaves_now() * N, shape_type::bytes, tree_.where.threads(), Context::on_gpu,
-            P == protocol::none};
+    return {op, n, leaves_now() * N, shape_type::bytes, tree_.where.threads(), Context::on_gpu, P == protocol::none};
   }
   [[nodiscard]] std::size_t leaves_now() const {
     const auto lock = beside_.together();
@@ -425,7 +433,8 @@ class blink_index_on final : public blink_index {
       work(context);
     });
   }
-  /// Reads of n queries. If that pays, the upper levels are made anew first. `by_ranks`: it asks for differences of ranks.
+  /// Reads of n queries. If that pays, the upper levels are made anew first. `by_ranks`: it asks for differences of
+  /// ranks.
   template <class Work>
   void read(const execution& ex, std::size_t n, Work work, bool by_ranks = false) const {
     auto* self = const_cast<blink_index_on*>(this);
@@ -457,7 +466,8 @@ class blink_index_on final : public blink_index {
     output out(context, V == 0 ? nullptr : out_values, n * tree_.elements.value_bytes), mask(context, done, n);
     if (mask.data() != nullptr) context.zero(mask.data(), n);
     // Only finds answer: the caller's other elements travel there and back.
-    if (out.data() != nullptr && out.data() != out_values) context.copy(out.data(), out_values, n * tree_.elements.value_bytes);
+    if (out.data() != nullptr && out.data() != out_values)
+      context.copy(out.data(), out_values, n * tree_.elements.value_bytes);
     blink_write_job<view_type> job;
     job.ops = static_cast<const std::uint8_t*>(in_ops.data());
     job.op = op;
@@ -477,7 +487,8 @@ class blink_index_on final : public blink_index {
       tree_.order_now(context);
     };
     try {
-      const bool combine = plan_mixed(n, ops != nullptr, options, Context::on_gpu, tree_.lent).chosen == write_path::bulk;
+      const bool combine =
+          plan_mixed(n, ops != nullptr, options, Context::on_gpu, tree_.lent).chosen == write_path::bulk;
       if (combine && combine_alone(context, job, n)) return deliver();
       const bool counts = job.done == nullptr && change_of_count::may(job.ops, job.op);
       const buffer<std::uint8_t> own_mask(tree_.where, counts ? n : 0, order);
@@ -504,8 +515,7 @@ class blink_index_on final : public blink_index {
     context.zero(problems.data(), 4);
     context.for_each(n, check_op{job.ops, V == 0 || job.values != nullptr, problems.data()});
     const std::uint32_t found = context.read(problems.data());
-    if ((found & check_op::unknown) != 0)
-      throw error("apply: an element of ops is no blink_op; nothing was changed.");
+    if ((found & check_op::unknown) != 0) throw error("apply: an element of ops is no blink_op; nothing was changed.");
     if ((found & check_op::needs_values) != 0)
       throw error("apply: ops has inserts, assignments or updates, and no values were given; nothing was changed.");
   }
@@ -519,7 +529,8 @@ class blink_index_on final : public blink_index {
   // ---- writing in bulk -----------------------------------------------------------------------------------
   void write_bulk(Context& context, write_op op, const void* keys, const void* values, std::size_t n,
                   std::uint8_t* done) {
-    if (n > bulk_batch<view_type>::most) throw error("blink_tree: a bulk write has at most 2^32 - 2^16 elements; split it.");
+    if (n > bulk_batch<view_type>::most)
+      throw error("blink_tree: a bulk write has at most 2^32 - 2^16 elements; split it.");
     const input in_keys(context, keys, n * key_bytes());
     const input in_values(context, V == 0 || op == write_op::erase ? nullptr : values, n * tree_.elements.value_bytes);
     const buffer<std::uint8_t> mask(tree_.where, done == nullptr ? 0 : n, context.order());  // until all is done

@@ -1,6 +1,6 @@
-// key_by_key.hpp - a batch of writes in which every element is a write of its own, beside others: concurrently, or in batch
-// order where keys are equal. What can fail for lack of memory fails before an element changes anything; elements done
-// before stay done.
+// key_by_key.hpp - a batch of writes in which every element is a write of its own, beside others: concurrently, or in
+// batch order where keys are equal. What can fail for lack of memory fails before an element changes anything; elements
+// done before stay done.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   storage& tree;
   turns<Context>& beside;
   Context& context;
-  bool has_it_alone = false;  ///< the caller holds the tree alone already: always on a GPU, where others' kernels may run on
+  bool has_it_alone =
+      false;  ///< the caller holds the tree alone already: always on a GPU, where others' kernels may run on
 
   /// Into a small tree a large batch goes in pieces, so that most of it finds upper levels that know the leaves.
   void write_concurrently(const blink_write_job<view_type>& job, std::size_t n) {
@@ -127,7 +128,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     const auto lock = alone();
     tree.leaf_nodes.ensure(context, leaves, !tree.lent);
     tree.adopt_pools();  // nodes may have moved, and what follows may fail
-    // Beside a lane only every few leaves of a chain are posted; without room for them ascending keys walk the whole chain.
+    // Beside a lane only every few leaves of a chain are posted; without room for them ascending keys walk the whole
+    // chain.
     tree.inner_nodes.ensure(context, leaves / (U == upper::classic ? N / 4 : N) + 64, !tree.lent);
     tree.adopt_pools();
   }

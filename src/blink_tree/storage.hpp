@@ -1,5 +1,5 @@
-// storage.hpp - all that a B-link tree on one kind of device consists of, and how it is made: nodes, what lies above the
-// leaves, and what its owner knows about them. Whoever calls has the tree to itself, or says otherwise.
+// storage.hpp - all that a B-link tree on one kind of device consists of, and how it is made: nodes, what lies above
+// the leaves, and what its owner knows about them. Whoever calls has the tree to itself, or says otherwise.
 #pragma once
 
 #include <algorithm>
@@ -62,8 +62,8 @@ struct blink_storage {
   /// merge.hpp tells count_changed() itself. Until it does, who merges calls count_unknown().
   static constexpr bool merges_tell = false;
 
-  /// Before a write on a GPU: what it replaces is freed behind its own steps, and not behind those of the stream that made
-  /// it. All other use of the memory comes before (turns.hpp).
+  /// Before a write on a GPU: what it replaces is freed behind its own steps, and not behind those of the stream that
+  /// made it. All other use of the memory comes before (turns.hpp).
   void tie([[maybe_unused]] const stream& s) {
     if constexpr (Context::on_gpu) {
       if (tied_ == s.state()) return;
@@ -79,8 +79,9 @@ struct blink_storage {
   }
 
   // ---- how many elements there are -----------------------------------------------------------------------
-  // The count is known while every write tells what it changed. Refs do not, so it is not while the tree is lent. What a
-  // write has changed is told inside the lock under which it was changed: whoever is alone next counts each element once.
+  // The count is known while every write tells what it changed. Refs do not, so it is not while the tree is lent. What
+  // a write has changed is told inside the lock under which it was changed: whoever is alone next counts each element
+  // once.
   void count_is(std::uint64_t elements_now) {
     count_ = static_cast<std::int64_t>(elements_now);
     count_is_known_ = !lent;
@@ -132,7 +133,8 @@ struct blink_storage {
       if (elements.value_bytes == V) {
         context.copy(slots.data(), in.data(), n * V);
       } else {
-        context.for_each(n, widen_value<V>{static_cast<const unsigned char*>(in.data()), elements.value_bytes, slots.data()});
+        context.for_each(
+            n, widen_value<V>{static_cast<const unsigned char*>(in.data()), elements.value_bytes, slots.data()});
       }
       return slots;
     }
@@ -209,7 +211,8 @@ struct blink_storage {
     constexpr std::uint32_t per_node = N * 3 / 4;
     std::vector<std::uint64_t> sizes;
     std::uint64_t total = 0;
-    for (std::uint64_t n = count; n != 1 || sizes.empty(); total += n) sizes.push_back(n = (n + per_node - 1) / per_node);
+    for (std::uint64_t n = count; n != 1 || sizes.empty(); total += n)
+      sizes.push_back(n = (n + per_node - 1) / per_node);
     made.inners = node_pool(context, inner_shape::bytes, std::max<std::uint64_t>(total + total / 16, 64),
                             static_cast<std::uint32_t>(total));
     t.inners = made.inners.view();
@@ -223,8 +226,8 @@ struct blink_storage {
       first -= static_cast<node_id>(nodes);  // the root is number 0
       buffer<Word> node_lows(where, nodes, context.order());
       const node_id* ids = level == 1 && made.list.ids.size() != 0 ? made.list.ids.data() : nullptr;
-      context.for_each(nodes, write_inner_node<view_type>{t, lows.data(), ids, first_below, below, per_node, level, first,
-                                                          static_cast<std::uint32_t>(nodes), node_lows.data()});
+      context.for_each(nodes, write_inner_node<view_type>{t, lows.data(), ids, first_below, below, per_node, level,
+                                                          first, static_cast<std::uint32_t>(nodes), node_lows.data()});
       lows = std::move(node_lows);
       below = nodes;
       first_below = first;
@@ -275,7 +278,8 @@ struct blink_storage {
     return context.read(ranks.data() + nodes);
   }
   /// Makes the upper levels anew, after which no node names a dead leaf, and gives those out again. After erases leaves
-  /// without elements go, and if more than one and a half times as many are left as a build would make, all are made anew.
+  /// without elements go, and if more than one and a half times as many are left as a build would make, all are made
+  /// anew.
   void tidy(Context& context, bool thorough) {
     leaf_nodes.refresh(context);
     leaf_list fresh;
@@ -309,8 +313,8 @@ struct blink_storage {
     buffer<node_id> ids(where, dead, context.order());
     if (drops) {
       list_is_whole = false;
-      context.for_each(list.highs.size(), drop_empty_leaf<view_type>{view, ids_of(list), kept.ranks.data(), live,
-                                                                     kept.after.ids.data()});
+      context.for_each(list.highs.size(),
+                       drop_empty_leaf<view_type>{view, ids_of(list), kept.ranks.data(), live, kept.after.ids.data()});
       static_cast<void>(mark(context, ranks, nodes, true));
     }
     context.for_each(nodes, list_leaf<view_type>{view, ranks.data(), nullptr, ids.data()});
@@ -355,8 +359,8 @@ struct blink_storage {
                                              links.after.highs.data(), links.after.ids.data()});
     return links;
   }
-  /// Counts the elements before each leaf, so that ranges of any length are found by their ends. Without a lane, or without
-  /// memory, they are walked along.
+  /// Counts the elements before each leaf, so that ranges of any length are found by their ends. Without a lane, or
+  /// without memory, they are walked along.
   void know_ranks(Context& context) {
     if (known_leaves + stale < least_lane_leaves) return;
     if (!list_is_whole) tidy_if_there_is_memory(context);

@@ -12,8 +12,8 @@
 
 namespace espalier::detail {
 
-/// *total += what(0) + ... + what(n - 1), modulo 2^64. Some thousand threads add up a part each, so that they do not all
-/// meet at one word: on a GPU every so-manieth, and neighbours read together; on a CPU one behind the other.
+/// *total += what(0) + ... + what(n - 1), modulo 2^64. Some thousand threads add up a part each, so that they do not
+/// all meet at one word: on a GPU every so-manieth, and neighbours read together; on a CPU one behind the other.
 template <bool OnGpu, class What>
 struct add_up_part {
   What what;

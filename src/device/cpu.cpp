@@ -13,8 +13,7 @@
 
 namespace espalier::detail {
 
-cpu_processor::cpu_processor(unsigned threads)
-    : threads_(threads), name_(processor_name()), loop_(threads) {}
+cpu_processor::cpu_processor(unsigned threads) : threads_(threads), name_(processor_name()), loop_(threads) {}
 
 std::shared_ptr<stream_state> cpu_device::default_stream() const {
   thread_local std::vector<std::pair<unsigned, std::shared_ptr<cpu_stream>>> own;  // a few, one for each kind of device

@@ -3,9 +3,10 @@
 // Invariants:
 //   - Every piece of work takes a ticket when it is handed in. It runs when all earlier tickets are done, so
 //     there is one order whatever the mix of enqueue() (runs on the worker) and run_now() (runs in the caller).
-//   - At most one piece of work of a stream runs at a time. Calls that would wait for the stream and come from that very
-//     work, on its thread or on one that helps with its loops (work_scope.hpp), do not wait: what they would wait for is
-//     either done or themselves.
+//   - At most one piece of work of a stream runs at a time. Calls that would wait for the stream and come from that
+//   very
+//     work, on its thread or on one that helps with its loops (work_scope.hpp), do not wait: what they would wait for
+//     is either done or themselves.
 //   - The worker keeps the queue alive, not the stream. So the last handle of a stream may be dropped inside a
 //     piece of work of that stream.
 //   - The destructor finishes all queued work first, except on the worker itself, which finishes it afterwards.

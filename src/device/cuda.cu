@@ -44,8 +44,8 @@ device_guard::~device_guard() {
 
 namespace {
 
-/// Things of a GPU that are not in use, by the number of the GPU and their kind. They stay until the process ends, which
-/// takes them along.
+/// Things of a GPU that are not in use, by the number of the GPU and their kind. They stay until the process ends,
+/// which takes them along.
 template <class T>
 class drawer {
  public:

@@ -7,9 +7,7 @@
 
 namespace espalier::detail {
 
-bool stream_turns::is_over(const stream_at& at) {
-  return at.mark.state() == nullptr || at.mark.state()->is_reached();
-}
+bool stream_turns::is_over(const stream_at& at) { return at.mark.state() == nullptr || at.mark.state()->is_reached(); }
 
 void stream_turns::follow(const stream& order, std::uint64_t id, const stream_at& other) {
   if (other.id != id && !is_over(other)) order.wait_for(other.mark);

@@ -92,7 +92,8 @@ class blink_tree_ref {
     deliver(e, out_key, value);
     return true;
   }
-  /// f(key, value), for a set f(key), for each element of [lo, hi] in key order until it says false. Called by every lane.
+  /// f(key, value), for a set f(key), for each element of [lo, hi] in key order until it says false. Called by every
+  /// lane.
   template <class Team, class F>
   ESPALIER_HD void range(Team team, Key lo, Key hi, F f) const {
     ops<Team>::scan(team, view_, codec<Key>::encode(lo), codec<Key>::encode(hi), [&](word w, const raw& v) -> bool {

@@ -111,27 +111,27 @@ template <class Tree, class F>
 void for_each_here(const Tree& tree, F& f, const visit_options& options, const stream& s) {
   const visit_options v = within(tree, options);
   const auto ref = tree.ref();
-  tree.untyped().for_each_piece(v.first, v.last, v.order,
-                                [&](std::uint64_t first, std::uint64_t last, std::size_t) {
-                                  for_each_slot(ref, first, last, [&](std::uint64_t, std::uint64_t line, unsigned slot) {
-                                    call_with(ref, f, line, slot);
-                                  });
-                                },
-                                {tree.where().resolve(s), true});
+  tree.untyped().for_each_piece(
+      v.first, v.last, v.order,
+      [&](std::uint64_t first, std::uint64_t last, std::size_t) {
+        for_each_slot(ref, first, last,
+                      [&](std::uint64_t, std::uint64_t line, unsigned slot) { call_with(ref, f, line, slot); });
+      },
+      {tree.where().resolve(s), true});
 }
 
 template <class Tree, class T, class F>
 void transform_here(const Tree& tree, T* out, F& f, const visit_options& options, const stream& s) {
   const visit_options v = within(tree, options);
   const auto ref = tree.ref();
-  tree.untyped().for_each_piece(
-      v.first, v.last, visit_order::any,
-      [&](std::uint64_t first, std::uint64_t last, std::size_t) {
-        for_each_slot(ref, first, last, [&](std::uint64_t rank, std::uint64_t line, unsigned slot) {
-          out[rank - v.first] = call_with(ref, f, line, slot);
-        });
-      },
-      {tree.where().resolve(s), true});
+  tree.untyped().for_each_piece(v.first, v.last, visit_order::any,
+                                [&](std::uint64_t first, std::uint64_t last, std::size_t) {
+                                  for_each_slot(ref, first, last,
+                                                [&](std::uint64_t rank, std::uint64_t line, unsigned slot) {
+                                                  out[rank - v.first] = call_with(ref, f, line, slot);
+                                                });
+                                },
+                                {tree.where().resolve(s), true});
 }
 
 template <class Tree, class T, class Map, class Combine>
@@ -247,9 +247,10 @@ void reduce_async(const static_tree<Key, Value>& tree, T* out, T init, Map map, 
   }
 #endif
   const stream order = tree.where().resolve(s);
-  tree.where().enqueue(order, [tree = visiting::borrowed_tree(tree), out, init, map, combine, options, order]() mutable {
-    *out = visiting::reduce_here(tree, init, map, combine, options, order);
-  });
+  tree.where().enqueue(order,
+                       [tree = visiting::borrowed_tree(tree), out, init, map, combine, options, order]() mutable {
+                         *out = visiting::reduce_here(tree, init, map, combine, options, order);
+                       });
 }
 
 }  // inline namespace
