@@ -3,8 +3,7 @@
 //   espalier::blink_tree<std::uint32_t, float> tree;                       // empty, on the best device
 //   tree.insert(keys, values);                                             // in bulk
 //   tree.find(queries, out, found);
-//   auto ref = tree.ref(/* room for */ 1000);                              // one key at a time, in your kernel or
-//   thread
+//   auto ref = tree.ref(/* room for */ 1000);                              // in your kernel or thread, key by key
 //
 // Every bulk call takes host or device memory and a stream last, and has an _async twin that returns once the work is
 // enqueued: results are there, and errors are thrown, at stream::synchronize(). On a GPU a write waits for the host
@@ -182,8 +181,9 @@ class blink_tree {
     seek_on(detail::seek_kind::predecessor, keys, out_keys, values, found, enqueue(s));
   }
 
-  // ---- ranges: cost grows with their length, except that of count on a GPU; snapshot() has aggregates that do not
-  // ---- While others write, each leaf is seen as it was at one moment, different leaves at different ones.
+  // ---- ranges ----
+  // Their cost grows with their length, except that of count on a GPU; snapshot() has aggregates that do not.
+  // While others write, each leaf is seen as it was at one moment, different leaves at different ones.
 
   void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {},
              const stream& s = {}) const {
