@@ -28,7 +28,7 @@ class cpu_fixed_table_peer final : public string_peer {
  public:
   cpu_fixed_table_peer(const radix_data& data, const device& where)
       : tree_(fixed_table::make_tree(data, where)),
-        view_(*static_cast<const radix_view<8>*>(tree_->view())),
+        view_(fixed_table::view_of(*tree_)),
         threads_(where.threads()),
         table_(fixed_table::entries, fixed_table::empty) {}
 

@@ -66,6 +66,11 @@ struct write_if_highest {
 
 /// A tree of the data, in the memory of its device.
 [[nodiscard]] std::unique_ptr<espalier::detail::radix_index> make_tree(const radix_data& data, const device& where);
+[[nodiscard]] inline radix_view<8> view_of(const espalier::detail::radix_index& tree) {
+  radix_view<8> view;
+  tree.view(&view);
+  return view;
+}
 /// Whether a batch of so many elements is sure to find room in the table.
 [[nodiscard]] inline bool has_room(const espalier::detail::radix_index& tree, std::uint64_t elements) {
   return elements <= entries || tree.stats().size <= entries;

@@ -30,7 +30,7 @@ class gpu_fixed_table_peer final : public string_peer {
   gpu_fixed_table_peer(const radix_data& data, const device& where)
       : where_(where),
         tree_(fixed_table::make_tree(data, where)),
-        view_(*static_cast<const radix_view<8>*>(tree_->view())),
+        view_(fixed_table::view_of(*tree_)),
         table_(where, fixed_table::entries) {}
 
   void find(const espalier::detail::byte_keys& keys, std::uint64_t* values, std::uint8_t* found,

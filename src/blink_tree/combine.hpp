@@ -224,6 +224,7 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
         const write_op merged = erase ? write_op::erase : write_op::insert_or_assign;
         batch_merger<Context, storage>{tree, context}.merge(merged, batch.keys, erase ? nullptr : batch.values,
                                                             list.data(), count, nullptr);
+        if (!storage::merges_tell) tree.count_unknown();
         return;
       } catch (const out_of_memory&) {  // key by key it takes less
       }
@@ -235,7 +236,18 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.out_values = nullptr;
     key_writer<Context, P, storage> writer{tree, beside, context, true};
     const std::size_t all = count;
-    writer.write_listed(job, list, count, erase ? 0 : tree.likely_new_leaves(count));
+    // All of them come or go: settling has looked.
+    const auto tell = [&] {
+      const auto changed = static_cast<std::int64_t>(all - count);
+      tree.count_changed(erase ? -changed : changed);
+    };
+    try {
+      writer.write_listed(job, list, count, erase ? 0 : tree.likely_new_leaves(count));
+    } catch (...) {
+      tell();
+      throw;
+    }
+    tell();
     writer.after_piece(job, all);
   }
 };

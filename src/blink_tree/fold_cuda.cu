@@ -6,6 +6,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "blink_tree/fold.hpp"
+#include "device/cub_version.cuh"
 #include "espalier/device/buffer.hpp"
 #include "espalier/device/cuda.cuh"
 

@@ -1,8 +1,8 @@
 // index_on.hpp - the B-link tree on one kind of device: every operation of blink_index, written once over a Context.
 //
-// Rooms: storage.hpp (what the tree consists of), turns.hpp (who runs beside whom), key_by_key.hpp and merge.hpp (writes),
-// ranges.hpp. Strong guarantee: whatever can fail for lack of memory is done before the tree is touched, or builds new parts
-// and swaps them in; only writes key by key keep what they did.
+// Rooms: storage.hpp (what the tree consists of), turns.hpp (who runs beside whom), key_by_key.hpp and merge.hpp
+// (writes), ranges.hpp. Strong guarantee: whatever can fail for lack of memory is done before the tree is touched, or
+// builds new parts and swaps them in; only writes key by key keep what they did.
 #pragma once
 
 #include <functional>
@@ -54,30 +54,46 @@ class blink_index_on final : public blink_index {
     });
   }
 
+  ~blink_index_on() override { tree_.tie(beside_.last(tree_.where)); }
+
   // ---- about the index -----------------------------------------------------------------------------------
   [[nodiscard]] const device& where() const override { return tree_.where; }
   [[nodiscard]] element_type elements() const override { return tree_.elements; }
   [[nodiscard]] blink_shape shape() const override { return {P, U, N}; }
 
+  [[nodiscard]] std::size_t size(const stream& order) const override {
+    std::size_t n = 0;
+    auto* self = const_cast<blink_index_on*>(this);
+    run({tree_.where.resolve(order), !Context::on_gpu}, [&, this] {
+      {
+        const auto lock = beside_.together();
+        n = tree_.count();
+        if (tree_.count_is_known()) return;
+      }
+      self->alone_now(tree_.where.resolve(order),
+                      [&](Context& context) { n = self->tree_.count_leaves(context).elements; });
+    });
+    return n;
+  }
   [[nodiscard]] blink_stats stats(const stream& order) const override {
     blink_stats s;
     auto* self = const_cast<blink_index_on*>(this);
     self->alone({tree_.where.resolve(order), true}, [&](Context& context) {
-      const leaf_list list = self->tree_.list_leaves(context);
+      const live_counts live = self->tree_.count_leaves(context);
       self->tree_.inner_nodes.refresh(context);
-      s.leaves = list.highs.size();
-      s.size = self->tree_.count_elements(context, list);
+      s.leaves = live.leaves;
+      s.size = live.elements;
       s.free_nodes = tree_.leaf_nodes.reusable() + (tree_.leaf_nodes.capacity() - tree_.leaf_nodes.high_water());
       s.dead_nodes = tree_.leaf_nodes.high_water() - s.leaves - tree_.leaf_nodes.reusable();
       s.inner_nodes = tree_.inner_nodes.high_water();
       s.height = 2 + (context.read_word(tree_.view.inner(view_type::root).info()) >> 16 & 0xffu) - 1;
+      s.node_bytes = shape_type::bytes;
+      s.fill = static_cast<double>(s.size) / static_cast<double>(s.leaves * N);
+      s.lane_leaves = tree_.view.lane.size;
+      s.lane_bytes = tree_.lane_bytes();
+      s.lane_builds = tree_.lane_builds;
+      s.bytes = tree_.leaf_nodes.bytes() + tree_.inner_nodes.bytes() + s.lane_bytes;
     });
-    s.node_bytes = shape_type::bytes;
-    s.fill = static_cast<double>(s.size) / static_cast<double>(s.leaves * N);
-    s.lane_leaves = tree_.view.lane.size;
-    s.lane_bytes = tree_.lane_bytes();
-    s.lane_builds = tree_.lane_builds;
-    s.bytes = tree_.leaf_nodes.bytes() + tree_.inner_nodes.bytes() + s.lane_bytes;
     return s;
   }
   [[nodiscard]] validation validate() const override { return copy_nodes().validate(); }
@@ -95,7 +111,7 @@ class blink_index_on final : public blink_index {
   [[nodiscard]] write_explanation explain_apply(std::size_t n, const write_options& options) const override {
     return plan_mixed(n, true, options, Context::on_gpu, tree_.lent);
   }
-  [[nodiscard]] const void* view(std::size_t inserts) override {
+  void view(std::size_t inserts, void* to) override {
     alone({tree_.where.default_stream(), true}, [&](Context& context) {
       if (inserts != 0) {
         tree_.leaf_nodes.ensure(context, tree_.most_new_leaves(inserts), !tree_.lent);
@@ -105,25 +121,30 @@ class blink_index_on final : public blink_index {
       tree_.adopt_pools();
       tree_.order_now(context);
       tree_.lent = true;
+      tree_.count_unknown();
       tree_.list_is_whole = false;
       tree_.ranks_are_known = false;
+      if (to != nullptr) *static_cast<view_type*>(to) = tree_.view;
     });
-    return &tree_.view;
   }
 
   // ---- writes --------------------------------------------------------------------------------------------
   void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
              const write_options& options, const execution& ex) override {
     if (n == 0) return;
-    if (plan_write(question(op, n), wish_for(options)).chosen == write_path::bulk) {
-      run(ex, [=, this, order = ex.order] {
-        alone_now(order, [&](Context& context) { write_bulk(context, op, keys, values, n, done); });
-      });
-    } else {
-      run(ex, [=, this, order = ex.order] {
-        write_elements(order, nullptr, as_blink_op(op), keys, values, n, nullptr, done, options);
-      });
-    }
+    // The way is chosen when its turn has come: a ref may be lent between the call and that.
+    run(ex, [=, this, order = ex.order] {
+      if (plan_write(question(op, n), wish_for(options)).chosen == write_path::bulk) {
+        bool done_in_bulk = false;
+        alone_now(order, [&](Context& context) {
+          if (wish_for(options).path == write_path::per_key) return;
+          write_bulk(context, op, keys, values, n, done);
+          done_in_bulk = true;
+        });
+        if (done_in_bulk) return;
+      }
+      write_elements(order, nullptr, as_blink_op(op), keys, values, n, nullptr, done, options);
+    });
   }
   void apply(const std::uint8_t* ops, const void* keys, const void* values, std::size_t n, void* out_values,
              std::uint8_t* done, const write_options& options, const execution& ex) override {
@@ -146,6 +167,7 @@ class blink_index_on final : public blink_index {
     alone({order, true}, [&](Context& context) {
       tree_.make_tree(context, nullptr, nullptr, 0);
       tree_.lent = false;
+      tree_.count_is(0);
     });
   }
 
@@ -192,7 +214,8 @@ class blink_index_on final : public blink_index {
       output k(context, out_keys, n * key_bytes());
       output v(context, tree_.elements.value_bytes == 0 ? nullptr : out_values, n * tree_.elements.value_bytes);
       output mask(context, found, n);
-      blink_seek_job<view_type> job{tree_.view, kind, in.data(), k.data(), v.data(), static_cast<std::uint8_t*>(mask.data())};
+      blink_seek_job<view_type> job{tree_.view, kind,     in.data(),
+                                    k.data(),   v.data(), static_cast<std::uint8_t*>(mask.data())};
       context.template launch_read<reads, how>(job, n);
       k.deliver(context);
       v.deliver(context);
@@ -202,12 +225,16 @@ class blink_index_on final : public blink_index {
   void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
              const execution& ex) const override {
     if (n == 0) return;
-    read(ex, n, [=, this](Context& context) {
-      const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
-      output out(context, counts, n * 8);
-      ranges{tree_, context}.count_ranges(low.data(), high.data(), n, options, static_cast<std::uint64_t*>(out.data()));
-      out.deliver(context);
-    }, true);
+    read(
+        ex, n,
+        [=, this](Context& context) {
+          const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
+          output out(context, counts, n * 8);
+          ranges{tree_, context}.count_ranges(low.data(), high.data(), n, options,
+                                              static_cast<std::uint64_t*>(out.data()));
+          out.deliver(context);
+        },
+        true);
   }
   [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
     const execution now{tree_.where.default_stream(), true};
@@ -256,18 +283,22 @@ class blink_index_on final : public blink_index {
   void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
             void* out_values, std::uint64_t* counts, const execution& ex) const override {
     if (n == 0) return;
-    read(ex, n, [=, this](Context& context) {
-      const std::size_t places = n * options.limit;
-      const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
-      output k(context, out_keys, places * key_bytes());
-      output v(context, tree_.elements.value_bytes == 0 ? nullptr : out_values, places * tree_.elements.value_bytes);
-      output written(context, counts, n * 8);
-      ranges{tree_, context}.fill_rows(low.data(), high.data(), n, options, k.data(), v.data(),
-                                       static_cast<std::uint64_t*>(written.data()));
-      k.deliver(context);
-      v.deliver(context);
-      written.deliver(context);
-    }, true);
+    read(
+        ex, n,
+        [=, this](Context& context) {
+          const std::size_t places = n * options.limit;
+          const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
+          output k(context, out_keys, places * key_bytes());
+          output v(context, tree_.elements.value_bytes == 0 ? nullptr : out_values,
+                   places * tree_.elements.value_bytes);
+          output written(context, counts, n * 8);
+          ranges{tree_, context}.fill_rows(low.data(), high.data(), n, options, k.data(), v.data(),
+                                           static_cast<std::uint64_t*>(written.data()));
+          k.deliver(context);
+          v.deliver(context);
+          written.deliver(context);
+        },
+        true);
   }
   void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                  std::uint8_t* found, const execution& ex) const override {
@@ -278,6 +309,8 @@ class blink_index_on final : public blink_index {
     const bool floats = kind == scalar_kind::f32 || kind == scalar_kind::f64;
     const unsigned sum_bytes = floats || bytes_of(kind) < 8 ? 8 : 16;
     const unsigned out_bytes = bounds ? bytes_of(kind) : op == aggregate_op::sum ? sum_bytes : 8;
+    // Counted only where there might be too many.
+    if (!bounds && !floats && sum_bytes == 8 && leaves_now() * N >> 32 != 0) require_sums_fit(size(ex.order));
     read(ex, n, [=, this](Context& context) {
       const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
       output results(context, out, n * out_bytes);
@@ -341,8 +374,7 @@ class blink_index_on final : public blink_index {
   [[nodiscard]] unsigned key_bytes() const { return tree_.key_bytes(); }
   static blink_op as_blink_op(write_op op) { return static_cast<blink_op>(static_cast<unsigned>(op) + 1); }
   [[nodiscard]] write_question question(write_op op, std::size_t n) const {
-    return {op, n, leaves_now() * N, shape_type::bytes, tree_.where.threads(), Context::on_gpu,
-            P == protocol::none};
+    return {op, n, leaves_now() * N, shape_type::bytes, tree_.where.threads(), Context::on_gpu, P == protocol::none};
   }
   [[nodiscard]] std::size_t leaves_now() const {
     const auto lock = beside_.together();
@@ -357,6 +389,10 @@ class blink_index_on final : public blink_index {
   [[nodiscard]] bool is_stale_for(std::size_t n) const {
     const auto lock = beside_.together();
     return tree_.is_stale_for(n);
+  }
+
+  [[nodiscard]] bool wants_ranks() const {
+    return Context::on_gpu && U == upper::express && !tree_.ranks_are_known && !tree_.lent;
   }
 
   // ---- who runs beside whom ------------------------------------------------------------------------------
@@ -385,7 +421,8 @@ class blink_index_on final : public blink_index {
   template <class Work>
   void alone_now(const stream& order, const Work& work) {
     const auto lock = beside_.alone();
-    beside_.after_others(order, true);
+    const auto turn = beside_.begin(order, true);
+    tree_.tie(order);
     Context context(tree_.where, order);
     work(context);
   }
@@ -396,17 +433,25 @@ class blink_index_on final : public blink_index {
       work(context);
     });
   }
-  /// Reads of n queries. If that pays, the upper levels are made anew first. `by_ranks`: it asks for differences of ranks.
+  /// Reads of n queries. If that pays, the upper levels are made anew first. `by_ranks`: it asks for differences of
+  /// ranks.
   template <class Work>
   void read(const execution& ex, std::size_t n, Work work, bool by_ranks = false) const {
     auto* self = const_cast<blink_index_on*>(this);
     run(ex, [self, n, work, by_ranks, order = ex.order] {
-      if (self->is_stale_for(n))
-        self->alone_now(order, [&](Context& context) { self->tree_.tidy_if_there_is_memory(context); });
-      if (Context::on_gpu && U == upper::express && by_ranks && !self->tree_.ranks_are_known && !self->tree_.lent)
-        self->alone_now(order, [&](Context& context) { self->tree_.know_ranks(context); });
+      // What was seen beside others is looked at again alone: a ref may have been lent in between.
+      if (self->is_stale_for(n)) {
+        self->alone_now(order, [&](Context& context) {
+          if (self->tree_.is_stale_for(n)) self->tree_.tidy_if_there_is_memory(context);
+        });
+      }
+      if (by_ranks && self->wants_ranks()) {
+        self->alone_now(order, [&](Context& context) {
+          if (self->wants_ranks()) self->tree_.know_ranks(context);
+        });
+      }
       const auto lock = self->beside_.together();
-      self->beside_.after_others(order, false);
+      const auto turn = self->beside_.begin(order, false);
       Context context(self->tree_.where, order);
       work(context);
     });
@@ -421,7 +466,8 @@ class blink_index_on final : public blink_index {
     output out(context, V == 0 ? nullptr : out_values, n * tree_.elements.value_bytes), mask(context, done, n);
     if (mask.data() != nullptr) context.zero(mask.data(), n);
     // Only finds answer: the caller's other elements travel there and back.
-    if (out.data() != nullptr && out.data() != out_values) context.copy(out.data(), out_values, n * tree_.elements.value_bytes);
+    if (out.data() != nullptr && out.data() != out_values)
+      context.copy(out.data(), out_values, n * tree_.elements.value_bytes);
     blink_write_job<view_type> job;
     job.ops = static_cast<const std::uint8_t*>(in_ops.data());
     job.op = op;
@@ -433,15 +479,23 @@ class blink_index_on final : public blink_index {
     const bool ordered = options.semantics == batch_semantics::ordered;
     // On a GPU from before the first kernel until the last: reads of other streams do not look whether somebody writes.
     const auto lock = Context::on_gpu ? beside_.alone() : decltype(beside_.alone()){};
-    beside_.after_others(order, true);
+    const auto turn = beside_.begin(order, true);
+    tree_.tie(order);
     const auto deliver = [&] {
       out.deliver(context);
       mask.deliver(context);
       tree_.order_now(context);
     };
     try {
-      const bool combine = plan_mixed(n, ops != nullptr, options, Context::on_gpu, tree_.lent).chosen == write_path::bulk;
+      const bool combine =
+          plan_mixed(n, ops != nullptr, options, Context::on_gpu, tree_.lent).chosen == write_path::bulk;
       if (combine && combine_alone(context, job, n)) return deliver();
+      const bool counts = job.done == nullptr && change_of_count::may(job.ops, job.op);
+      const buffer<std::uint8_t> own_mask(tree_.where, counts ? n : 0, order);
+      if (counts) {
+        context.zero(own_mask.data(), n);
+        job.done = own_mask.data();
+      }
       writer keys_one_by_one{tree_, beside_, context, Context::on_gpu};
       if (ordered) {
         keys_one_by_one.write_in_order(job, n);
@@ -449,6 +503,7 @@ class blink_index_on final : public blink_index {
         keys_one_by_one.write_concurrently(job, n);
       }
     } catch (...) {
+      tree_.count_unknown();
       deliver();  // what was changed is in `done`
       throw;
     }
@@ -460,8 +515,7 @@ class blink_index_on final : public blink_index {
     context.zero(problems.data(), 4);
     context.for_each(n, check_op{job.ops, V == 0 || job.values != nullptr, problems.data()});
     const std::uint32_t found = context.read(problems.data());
-    if ((found & check_op::unknown) != 0)
-      throw error("apply: an element of ops is no blink_op; nothing was changed.");
+    if ((found & check_op::unknown) != 0) throw error("apply: an element of ops is no blink_op; nothing was changed.");
     if ((found & check_op::needs_values) != 0)
       throw error("apply: ops has inserts, assignments or updates, and no values were given; nothing was changed.");
   }
@@ -475,16 +529,22 @@ class blink_index_on final : public blink_index {
   // ---- writing in bulk -----------------------------------------------------------------------------------
   void write_bulk(Context& context, write_op op, const void* keys, const void* values, std::size_t n,
                   std::uint8_t* done) {
-    if (n > bulk_batch<view_type>::most) throw error("blink_tree: a bulk write has at most 2^32 - 2^16 elements; split it.");
+    if (n > bulk_batch<view_type>::most)
+      throw error("blink_tree: a bulk write has at most 2^32 - 2^16 elements; split it.");
     const input in_keys(context, keys, n * key_bytes());
     const input in_values(context, V == 0 || op == write_op::erase ? nullptr : values, n * tree_.elements.value_bytes);
     const buffer<std::uint8_t> mask(tree_.where, done == nullptr ? 0 : n, context.order());  // until all is done
     std::uint8_t* const answers = done == nullptr ? nullptr : mask.data();
     // Updates move nothing: only the leaves that they are about are looked at.
     if (op != write_op::update || !update_in_place(context, in_keys.data(), in_values.data(), n, answers))
-      merger{tree_, context}.merge(op, in_keys.data(), in_values.data(), nullptr, n, answers);
+      merge(context, op, in_keys.data(), in_values.data(), n, answers);
     if (done != nullptr) context.copy(done, mask.data(), n);
     tree_.order_now(context);
+  }
+
+  void merge(Context& context, write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
+    if (!storage::merges_tell && op != write_op::update) tree_.count_unknown();  // before: it may fail half way
+    merger{tree_, context}.merge(op, keys, values, nullptr, n, done);
   }
 
   bool update_in_place(Context& context, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {

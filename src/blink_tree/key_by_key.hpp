@@ -1,6 +1,6 @@
-// key_by_key.hpp - a batch of writes in which every element is a write of its own, beside others: concurrently, or in batch
-// order where keys are equal. What can fail for lack of memory fails before an element changes anything; elements done
-// before stay done.
+// key_by_key.hpp - a batch of writes in which every element is a write of its own, beside others: concurrently, or in
+// batch order where keys are equal. What can fail for lack of memory fails before an element changes anything; elements
+// done before stay done.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,12 @@
 #include "espalier/blink_tree/jobs.hpp"
 
 namespace espalier::detail {
+
+/// What the owner must know of a launch, in one piece, since each look at a GPU's memory costs a wait.
+struct pass_result {
+  std::uint64_t change;  ///< of the number of elements, modulo 2^64
+  std::uint32_t refused;
+};
 
 template <class Context, protocol P, class Storage>
 struct key_writer;
@@ -27,7 +33,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   storage& tree;
   turns<Context>& beside;
   Context& context;
-  bool has_it_alone = false;  ///< the caller holds the tree alone already: always on a GPU, where others' kernels may run on
+  bool has_it_alone =
+      false;  ///< the caller holds the tree alone already: always on a GPU, where others' kernels may run on
 
   /// Into a small tree a large batch goes in pieces, so that most of it finds upper levels that know the leaves.
   void write_concurrently(const blink_write_job<view_type>& job, std::size_t n) {
@@ -77,21 +84,30 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
       room = n + 64;
     }
   }
-  /// How many elements were refused; `refused` names them.
+  /// How many elements were refused; `refused` names them. With a mask of what was done, which says 0 before, the tree
+  /// is told how many elements came and went; without one the caller knows.
   [[nodiscard]] std::size_t launch_pass(blink_write_job<view_type> job, std::size_t n, buffer<std::uint32_t>& refused,
                                         bool never_splits) {
     const bool first = job.order == nullptr;
-    const buffer<std::uint32_t> refusals(tree.where, 1, context.order());
+    const buffer<pass_result> result(tree.where, 1, context.order());
     job.refused = refused.data();
-    job.refusals = refusals.data();
-    context.zero(refusals.data(), 4);
+    job.refusals = &result.data()->refused;
+    context.zero(result.data(), sizeof(pass_result));
     const auto lock = to_write();
     // Under the lock of the writes themselves: whoever is alone next must know.
     if (!never_splits || job.op == blink_op::erase || job.ops != nullptr) tree.list_is_whole = false;
     tree.ranks_are_known = false;
     job.tree = tree.view;
     launch_writes(job, n, first);
-    return context.read(refusals.data());
+    add_up_change(job, n, job.order, result.data());
+    const pass_result r = context.read(result.data());
+    tree.count_changed(static_cast<std::int64_t>(r.change));
+    return r.refused;
+  }
+  void add_up_change(const blink_write_job<view_type>& job, std::size_t n, const std::uint32_t* order,
+                     pass_result* result) {
+    if (job.done == nullptr || !change_of_count::may(job.ops, job.op)) return;
+    add_up(context, n, change_of_count{job.done, job.ops, order, job.op}, &result->change);
   }
   /// What the first pass left over is merged like a bulk write, if it is a large part of the leaves, and done.
   bool merge_refused(const blink_write_job<view_type>& job, std::uint32_t refused) {
@@ -100,6 +116,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     const write_op op = job.op == blink_op::insert ? write_op::insert : write_op::insert_or_assign;
     try {
       batch_merger<Context, storage>{tree, context}.merge(op, job.keys, job.values, job.refused, refused, job.done);
+      if (!storage::merges_tell) tree.count_unknown();
       return true;
     } catch (const out_of_memory&) {
       return false;  // key by key it takes less
@@ -107,12 +124,12 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   }
   /// Before writes: memory for so many new leaves, and for what posting them takes.
   void make_room(std::uint64_t leaves) {
-    const auto lock = alone();
-    beside.after_others(context.order(), true);
     if (leaves == 0) return;
+    const auto lock = alone();
     tree.leaf_nodes.ensure(context, leaves, !tree.lent);
     tree.adopt_pools();  // nodes may have moved, and what follows may fail
-    // Beside a lane only every few leaves of a chain are posted; without room for them ascending keys walk the whole chain.
+    // Beside a lane only every few leaves of a chain are posted; without room for them ascending keys walk the whole
+    // chain.
     tree.inner_nodes.ensure(context, leaves / (U == upper::classic ? N / 4 : N) + 64, !tree.lent);
     tree.adopt_pools();
   }
@@ -153,26 +170,32 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
       context.sort_from(words.data(), sorted, places.data(), sorted_places, n);
     }
     const buffer<std::uint8_t> own_mask(tree.where, batch.done == nullptr ? n : 0, context.order());
-    const buffer<std::uint32_t> refused(tree.where, n, context.order()), refusals(tree.where, 1, context.order());
+    const buffer<std::uint32_t> refused(tree.where, n, context.order());
+    const buffer<pass_result> result(tree.where, 1, context.order());
     blink_ordered_job<view_type> job{batch};
     job.order = sorted_places.data();
     job.size = n;
     if (job.done == nullptr) job.done = own_mask.data();
     job.refused = refused.data();
-    job.refusals = refusals.data();
+    job.refusals = &result.data()->refused;
+    std::uint64_t told = 0;
     for (std::uint64_t room = may_insert(job) ? tree.likely_new_leaves(n) : 0;; room = tree.likely_new_leaves(n)) {
       make_room(room);
-      context.zero(refusals.data(), 4);
-      std::uint32_t short_of_room = 0;
+      context.zero(result.data(), sizeof(pass_result));
+      pass_result r{};
       {
-        const auto lock = together();
+        const auto lock = to_write();
         tree.list_is_whole = false;
         tree.ranks_are_known = false;
         job.tree = tree.view;
         context.template launch_write<write_reads, how, P == protocol::none>(job, n);
-        short_of_room = context.read(refusals.data());
+        add_up_change(job, n, nullptr, result.data());
+        r = context.read(result.data());
+        // `done` is of all passes.
+        tree.count_changed(static_cast<std::int64_t>(r.change - told));
+        told = r.change;
       }
-      if (short_of_room == 0) break;
+      if (r.refused == 0) break;
       job.resumed = true;
     }
     after_piece(job, n);

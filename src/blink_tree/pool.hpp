@@ -74,6 +74,14 @@ class node_pool {
   }
 
   [[nodiscard]] const pool_view& view() const { return view_; }
+  /// From now on its memory is freed in the order of this stream, which comes after all other use of it.
+  void tie(const stream& s) {
+    first_.tie(s);
+    for (raw_buffer& segment : segments_) segment.tie(s);
+    table_.tie(s);
+    counters_.tie(s);
+    reusable_.tie(s);
+  }
   [[nodiscard]] std::size_t bytes() const {
     std::size_t total = first_.bytes() + table_.bytes() + counters_.bytes() + reusable_.bytes();
     for (const raw_buffer& segment : segments_) total += segment.bytes();
@@ -87,9 +95,7 @@ class node_pool {
   /// Nodes taken since the last maintenance.
   [[nodiscard]] std::uint32_t taken() const { return taken_; }
   [[nodiscard]] std::uint32_t left() const { return most() - taken_; }
-  [[nodiscard]] std::uint32_t reusable() const {
-    return state_.recycled > taken_ ? state_.recycled - taken_ : 0;
-  }
+  [[nodiscard]] std::uint32_t reusable() const { return state_.recycled > taken_ ? state_.recycled - taken_ : 0; }
 
   /// Learns what running teams took.
   template <class Context>
@@ -152,7 +158,8 @@ class node_pool {
   template <class Context>
   [[nodiscard]] std::vector<node_id> unused_numbers(Context& context) const {
     std::vector<node_id> host(reusable());
-    if (!host.empty()) context.copy(host.data(), view_.reusable + std::min(taken_, state_.recycled), host.size() * sizeof(node_id));
+    if (!host.empty())
+      context.copy(host.data(), view_.reusable + std::min(taken_, state_.recycled), host.size() * sizeof(node_id));
     context.order().synchronize();
     return host;
   }
@@ -161,7 +168,8 @@ class node_pool {
   [[nodiscard]] std::uint32_t most() const { return state_.recycled + capacity_ - state_.fresh; }
   /// Tickets are counted in 32 bits, and a few more are asked for than there are.
   static void check(std::uint64_t nodes) {
-    if (nodes >= no_node - (1u << 24)) throw error("blink_tree: more nodes than it can number; split the data over several trees.");
+    if (nodes >= no_node - (1u << 24))
+      throw error("blink_tree: more nodes than it can number; split the data over several trees.");
   }
   template <class Context>
   [[nodiscard]] raw_buffer room_for(Context& context, std::uint64_t nodes) const {
@@ -182,11 +190,13 @@ class node_pool {
     check(capacity_ + more * segment);
     if (entries_ + more > pool_view::most_segments) {
       if (!may_move)
-        throw error("blink_tree: it has outgrown the memory it was made with; ask for more room before its refs are in use.");
+        throw error(
+            "blink_tree: it has outgrown the memory it was made with; ask for more room before its refs are in use.");
       return move(context, capacity_ + wanted);
     }
     raw_buffer added = room_for(context, more * segment);
-    context.for_each(more, set_segment{table_.data() + entries_, static_cast<std::byte*>(added.data()), segment * node_bytes_});
+    context.for_each(
+        more, set_segment{table_.data() + entries_, static_cast<std::byte*>(added.data()), segment * node_bytes_});
     segments_.push_back(std::move(added));
     entries_ += static_cast<std::uint32_t>(more);
     capacity_ += static_cast<std::uint32_t>(more * segment);

@@ -1,15 +1,17 @@
-// storage.hpp - all that a B-link tree on one kind of device consists of, and how it is made: nodes, what lies above the
-// leaves, and what its owner knows about them. Whoever calls has the tree to itself, or says otherwise.
+// storage.hpp - all that a B-link tree on one kind of device consists of, and how it is made: nodes, what lies above
+// the leaves, and what its owner knows about them. Whoever calls has the tree to itself, or says otherwise.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "blink_tree/batch_order.hpp"
 #include "blink_tree/parts.hpp"
 #include "blink_tree/pool.hpp"
+#include "blink_tree/tally.hpp"
 #include "device/staging.hpp"
 #include "espalier/blink_tree/index.hpp"
 #include "static_tree/build.hpp"
@@ -58,6 +60,45 @@ struct blink_storage {
   std::atomic<bool> ranks_are_known = false;
   std::atomic<bool> lent = false;  ///< a ref may be in use: nothing is tidied, moved or given out again unasked
 
+  /// merge.hpp tells count_changed() itself. Until it does, who merges calls count_unknown().
+  static constexpr bool merges_tell = false;
+
+  /// Before a write on a GPU: what it replaces is freed behind its own steps, and not behind those of the stream that
+  /// made it. All other use of the memory comes before (turns.hpp).
+  void tie([[maybe_unused]] const stream& s) {
+    if constexpr (Context::on_gpu) {
+      if (tied_ == s.state()) return;
+      leaf_nodes.tie(s);
+      inner_nodes.tie(s);
+      listed.highs.tie(s);
+      listed.ids.tie(s);
+      lane.tie(s);
+      rank_bases.tie(s);
+      ranks_beyond.tie(s);
+      tied_ = s.state();
+    }
+  }
+
+  // ---- how many elements there are -----------------------------------------------------------------------
+  // The count is known while every write tells what it changed. Refs do not, so it is not while the tree is lent. What
+  // a write has changed is told inside the lock under which it was changed: whoever is alone next counts each element
+  // once.
+  void count_is(std::uint64_t elements_now) {
+    count_ = static_cast<std::int64_t>(elements_now);
+    count_is_known_ = !lent;
+  }
+  void count_changed(std::int64_t delta) { count_ += delta; }
+  void count_unknown() { count_is_known_ = false; }
+  [[nodiscard]] bool count_is_known() const { return count_is_known_; }
+  [[nodiscard]] std::uint64_t count() const { return static_cast<std::uint64_t>(count_.load()); }
+  /// From the leaves themselves. Nobody else is at the tree.
+  [[nodiscard]] live_counts count_leaves(Context& context) {
+    leaf_nodes.refresh(context);
+    const live_counts live = count_live(context, view, leaf_nodes.high_water());
+    count_is(live.elements);
+    return live;
+  }
+
   /// Below this a lane is not worth its memory: one or two levels of inner nodes do as well.
   static constexpr std::uint64_t least_lane_leaves = 64;
 
@@ -93,7 +134,8 @@ struct blink_storage {
       if (elements.value_bytes == V) {
         context.copy(slots.data(), in.data(), n * V);
       } else {
-        context.for_each(n, widen_value<V>{static_cast<const unsigned char*>(in.data()), elements.value_bytes, slots.data()});
+        context.for_each(
+            n, widen_value<V>{static_cast<const unsigned char*>(in.data()), elements.value_bytes, slots.data()});
       }
       return slots;
     }
@@ -179,6 +221,7 @@ struct blink_storage {
     upper_levels made = make_upper(context, t, std::move(list));
     leaf_nodes = std::move(leaves);
     adopt(std::move(made), count);
+    count_is(n);
     order_now(context);  // callers' buffers may go now
   }
 
@@ -207,7 +250,8 @@ struct blink_storage {
     constexpr std::uint32_t per_node = N * 3 / 4;
     std::vector<std::uint64_t> sizes;
     std::uint64_t total = 0;
-    for (std::uint64_t n = count; n != 1 || sizes.empty(); total += n) sizes.push_back(n = (n + per_node - 1) / per_node);
+    for (std::uint64_t n = count; n != 1 || sizes.empty(); total += n)
+      sizes.push_back(n = (n + per_node - 1) / per_node);
     made.inners = node_pool(context, inner_shape::bytes, std::max<std::uint64_t>(total + total / 16, 64),
                             static_cast<std::uint32_t>(total));
     t.inners = made.inners.view();
@@ -221,8 +265,8 @@ struct blink_storage {
       first -= static_cast<node_id>(nodes);  // the root is number 0
       buffer<Word> node_lows(where, nodes, context.order());
       const node_id* ids = level == 1 && made.list.ids.size() != 0 ? made.list.ids.data() : nullptr;
-      context.for_each(nodes, write_inner_node<view_type>{t, lows.data(), ids, first_below, below, per_node, level, first,
-                                                          static_cast<std::uint32_t>(nodes), node_lows.data()});
+      context.for_each(nodes, write_inner_node<view_type>{t, lows.data(), ids, first_below, below, per_node, level,
+                                                          first, static_cast<std::uint32_t>(nodes), node_lows.data()});
       lows = std::move(node_lows);
       below = nodes;
       first_below = first;
@@ -273,7 +317,8 @@ struct blink_storage {
     return context.read(ranks.data() + nodes);
   }
   /// Makes the upper levels anew, after which no node names a dead leaf, and gives those out again. After erases leaves
-  /// without elements go, and if more than one and a half times as many are left as a build would make, all are made anew.
+  /// without elements go, and if more than one and a half times as many are left as a build would make, all are made
+  /// anew.
   void tidy(Context& context, bool thorough) {
     leaf_nodes.refresh(context);
     leaf_list fresh;
@@ -283,6 +328,7 @@ struct blink_storage {
     if (thorough || erased != 0) {
       const buffer<std::uint64_t> offsets = leaf_offsets(context, list);
       const std::uint64_t size = context.read(offsets.data() + list.highs.size());
+      count_is(size);
       if (list.highs.size() > 8 && is_too_empty(list.highs.size(), size)) {
         const auto sorted = elements_of(context, list, offsets);
         make_tree(context, sorted.words.data(), sorted.values.data(), sorted.words.size());
@@ -306,8 +352,8 @@ struct blink_storage {
     buffer<node_id> ids(where, dead, context.order());
     if (drops) {
       list_is_whole = false;
-      context.for_each(list.highs.size(), drop_empty_leaf<view_type>{view, ids_of(list), kept.ranks.data(), live,
-                                                                     kept.after.ids.data()});
+      context.for_each(list.highs.size(),
+                       drop_empty_leaf<view_type>{view, ids_of(list), kept.ranks.data(), live, kept.after.ids.data()});
       static_cast<void>(mark(context, ranks, nodes, true));
     }
     context.for_each(nodes, list_leaf<view_type>{view, ranks.data(), nullptr, ids.data()});
@@ -352,8 +398,8 @@ struct blink_storage {
                                              links.after.highs.data(), links.after.ids.data()});
     return links;
   }
-  /// Counts the elements before each leaf, so that ranges of any length are found by their ends. Without a lane, or without
-  /// memory, they are walked along.
+  /// Counts the elements before each leaf, so that ranges of any length are found by their ends. Without a lane, or
+  /// without memory, they are walked along.
   void know_ranks(Context& context) {
     if (known_leaves + stale < least_lane_leaves) return;
     if (!list_is_whole) tidy_if_there_is_memory(context);
@@ -377,9 +423,6 @@ struct blink_storage {
   /// Do n reads pay for new upper levels?
   [[nodiscard]] bool is_stale_for(std::size_t n) const { return !lent && n * 4 >= known_leaves && is_behind(); }
 
-  [[nodiscard]] std::uint64_t count_elements(Context& context, const leaf_list& list) {
-    return context.read(leaf_offsets(context, list).data() + list.highs.size());
-  }
   [[nodiscard]] buffer<std::uint64_t> leaf_offsets(Context& context, const leaf_list& list) {
     const std::uint64_t live = list.highs.size();
     buffer<std::uint64_t> offsets(where, live + 1, context.order());
@@ -407,6 +450,11 @@ struct blink_storage {
     } catch (const out_of_memory&) {
     }
   }
+
+ private:
+  std::atomic<std::int64_t> count_ = 0;
+  std::atomic<bool> count_is_known_ = false;
+  std::shared_ptr<stream_state> tied_;  ///< whose order the memory is freed in
 };
 
 }  // namespace espalier::detail

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "device/cpu_pool.hpp"
 #include "device/cpu_state.hpp"
@@ -11,8 +13,16 @@
 
 namespace espalier::detail {
 
-cpu_processor::cpu_processor(unsigned threads)
-    : threads_(threads), name_(processor_name()), loop_(threads), default_stream_(std::make_shared<cpu_stream>()) {}
+cpu_processor::cpu_processor(unsigned threads) : threads_(threads), name_(processor_name()), loop_(threads) {}
+
+std::shared_ptr<stream_state> cpu_device::default_stream() const {
+  thread_local std::vector<std::pair<unsigned, std::shared_ptr<cpu_stream>>> own;  // a few, one for each kind of device
+  for (const auto& [threads, order] : own) {
+    if (threads == processor_->threads()) return order;
+  }
+  own.emplace_back(processor_->threads(), std::make_shared<cpu_stream>());
+  return own.back().second;
+}
 
 std::shared_ptr<device_state> cpu_device::with_pool(std::shared_ptr<memory_pool> pool) const {
   return std::make_shared<cpu_device>(processor_, std::move(pool));

@@ -1,7 +1,8 @@
-// cpu_state.hpp - the CPU as a device: a number of threads, a default stream, and main memory.
+// cpu_state.hpp - the CPU as a device: a number of threads, default streams, and main memory.
 //
-// The processor (threads and default stream) is shared by all handles with the same number of threads, and the
-// pool by all CPU devices, for as long as one handle lives; so a handle made anew is cheap and finds warm memory.
+// The processor (its threads) is shared by all handles with the same number of threads, and the pool by all CPU
+// devices, for as long as one handle lives; so a handle made anew is cheap and finds warm memory. Default streams
+// belong to the threads that call, one for each number of threads.
 #pragma once
 
 #include <memory>
@@ -18,14 +19,12 @@ class cpu_processor {
   explicit cpu_processor(unsigned threads);
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] const std::shared_ptr<cpu_stream>& default_stream() const noexcept { return default_stream_; }
   [[nodiscard]] cpu_loop& loop() noexcept { return loop_; }
 
  private:
   const unsigned threads_;
   const std::string name_;
   cpu_loop loop_;
-  std::shared_ptr<cpu_stream> default_stream_;
 };
 
 class cpu_device : public device_state {
@@ -40,7 +39,7 @@ class cpu_device : public device_state {
   [[nodiscard]] const std::shared_ptr<memory_pool>& pool() const noexcept override { return pool_; }
   [[nodiscard]] const std::shared_ptr<memory_pool>& host_pool() const noexcept override { return pool_; }
   [[nodiscard]] std::shared_ptr<device_state> with_pool(std::shared_ptr<memory_pool> pool) const override;
-  [[nodiscard]] std::shared_ptr<stream_state> default_stream() const override { return processor_->default_stream(); }
+  [[nodiscard]] std::shared_ptr<stream_state> default_stream() const override;
   [[nodiscard]] std::shared_ptr<stream_state> make_stream() const override { return std::make_shared<cpu_stream>(); }
   [[nodiscard]] std::shared_ptr<stream_state> wrap_stream(void* native) const override;
   [[nodiscard]] bool is_local(const void*) const override { return true; }

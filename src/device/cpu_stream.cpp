@@ -1,6 +1,7 @@
 // cpu_stream.cpp - see cpu_stream.hpp.
 #include "device/cpu_stream.hpp"
 
+#include <atomic>
 #include <system_error>
 #include <utility>
 
@@ -102,6 +103,11 @@ void cpu_queue::stop() {
     stopping_ = true;
   }
   changed_.notify_all();
+}
+
+std::uint64_t cpu_stream::next_id() {
+  static std::atomic<std::uint64_t> next = 1;
+  return next.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::shared_ptr<const mark_state> cpu_stream::mark() {

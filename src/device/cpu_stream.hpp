@@ -3,14 +3,16 @@
 // Invariants:
 //   - Every piece of work takes a ticket when it is handed in. It runs when all earlier tickets are done, so
 //     there is one order whatever the mix of enqueue() (runs on the worker) and run_now() (runs in the caller).
-//   - At most one piece of work of a stream runs at a time. Calls that would wait for the stream and come from that very
-//     work, on its thread or on one that helps with its loops (work_scope.hpp), do not wait: what they would wait for is
-//     either done or themselves.
+//   - At most one piece of work of a stream runs at a time. Calls that would wait for the stream and come from that
+//   very
+//     work, on its thread or on one that helps with its loops (work_scope.hpp), do not wait: what they would wait for
+//     is either done or themselves.
 //   - The worker keeps the queue alive, not the stream. So the last handle of a stream may be dropped inside a
 //     piece of work of that stream.
 //   - The destructor finishes all queued work first, except on the worker itself, which finishes it afterwards.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -60,6 +62,9 @@ class cpu_mark final : public mark_state {
  public:
   explicit cpu_mark(std::shared_future<void> reached) : reached_(std::move(reached)) {}
   [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cpu; }
+  [[nodiscard]] bool is_reached() const override {
+    return reached_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
   [[nodiscard]] const std::shared_future<void>& reached() const { return reached_; }
 
  private:
@@ -68,10 +73,11 @@ class cpu_mark final : public mark_state {
 
 class cpu_stream final : public stream_state {
  public:
-  cpu_stream() : queue_(std::make_shared<cpu_queue>()) {}
+  cpu_stream() : queue_(std::make_shared<cpu_queue>()), id_(next_id()) {}
   ~cpu_stream() override;
 
   [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cpu; }
+  [[nodiscard]] std::uint64_t id() const override { return id_; }
   void synchronize() override { queue_->synchronize(); }
   [[nodiscard]] bool is_done() const override { return idle(); }
   [[nodiscard]] std::shared_ptr<const mark_state> mark() override;
@@ -83,7 +89,10 @@ class cpu_stream final : public stream_state {
   [[nodiscard]] bool idle() const { return queue_->idle(); }
 
  private:
+  [[nodiscard]] static std::uint64_t next_id();
+
   std::shared_ptr<cpu_queue> queue_;
+  const std::uint64_t id_;
   std::mutex start_;
   std::thread worker_;
 };

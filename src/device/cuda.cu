@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -41,15 +42,86 @@ device_guard::~device_guard() {
   if (switched_) (void)cudaSetDevice(previous_);
 }
 
-cuda_mark::cuda_mark(int ordinal, cudaStream_t of, unsigned more_flags) {
+namespace {
+
+/// Things of a GPU that are not in use, by the number of the GPU and their kind. They stay until the process ends,
+/// which takes them along.
+template <class T>
+class drawer {
+ public:
+  [[nodiscard]] std::optional<T> take(int ordinal, unsigned kind = 0) {
+    const std::lock_guard lock(mutex_);
+    auto& spare = spare_[{ordinal, kind}];
+    if (spare.empty()) return std::nullopt;
+    const T x = spare.back();
+    spare.pop_back();
+    return x;
+  }
+  /// False: there is no memory to remember it.
+  [[nodiscard]] bool give_back(const T& x, int ordinal, unsigned kind = 0) noexcept {
+    try {
+      const std::lock_guard lock(mutex_);
+      spare_[{ordinal, kind}].push_back(x);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<int, unsigned>, std::vector<T>> spare_;
+};
+// Never destroyed: marks may go and letters may be opened while the process ends.
+drawer<cudaEvent_t>& events() {
+  static auto* const all = new drawer<cudaEvent_t>;
+  return *all;
+}
+drawer<cuda_envelope>& envelopes() {
+  static auto* const all = new drawer<cuda_envelope>;
+  return *all;
+}
+
+}  // namespace
+
+cuda_mark::cuda_mark(int ordinal, cudaStream_t of, unsigned more_flags) : ordinal_(ordinal), flags_(more_flags) {
   const device_guard guard(ordinal);
-  check_cuda(cudaEventCreateWithFlags(&native_, cudaEventDisableTiming | more_flags), "cudaEventCreateWithFlags");
+  if (const auto spare = events().take(ordinal, flags_)) {
+    native_ = *spare;
+  } else {
+    check_cuda(cudaEventCreateWithFlags(&native_, cudaEventDisableTiming | flags_), "cudaEventCreateWithFlags");
+  }
   if (const cudaError_t status = cudaEventRecord(native_, of); status != cudaSuccess) {
     (void)cudaEventDestroy(native_);
     check_cuda(status, "cudaEventRecord");
   }
 }
-cuda_mark::~cuda_mark() { (void)cudaEventDestroy(native_); }  // who waits for it still does
+// Who waits for it still does: a wait is for what was recorded when it was enqueued.
+cuda_mark::~cuda_mark() {
+  if (!events().give_back(native_, ordinal_, flags_)) (void)cudaEventDestroy(native_);
+}
+
+bool cuda_mark::is_reached() const {
+  const cudaError_t status = cudaEventQuery(native_);
+  if (status != cudaSuccess) (void)cudaGetLastError();
+  return status != cudaErrorNotReady;
+}
+
+namespace {
+
+std::uint64_t id_of(int ordinal, cudaStream_t native) {
+  const device_guard guard(ordinal);
+  unsigned long long id = 0;
+  check_cuda(cudaStreamGetId(native, &id), "cudaStreamGetId");
+  return id;
+}
+
+}  // namespace
+
+cuda_stream::cuda_stream(int ordinal, cudaStream_t native, bool owned)
+    : ordinal_(ordinal), native_(native), owned_(owned), id_(owned ? id_of(ordinal, native) : 0) {}
+
+std::uint64_t cuda_stream::id() const { return owned_ ? id_ : id_of(ordinal_, native_); }
 
 cuda_stream::~cuda_stream() {
   if (owned_) (void)cudaStreamDestroy(native_);  // returns at once; queued work still ends
@@ -88,60 +160,35 @@ void cuda_stream::wait_for(const mark_state& mark) {
 
 namespace {
 
-/// Envelopes that are not in use, of each GPU. They stay until the process ends, which takes them along.
-class envelope_drawer {
- public:
-  [[nodiscard]] cuda_envelope take(int ordinal) {
-    {
-      const std::lock_guard lock(mutex_);
-      auto& spare = spare_[ordinal];
-      if (!spare.empty()) {
-        const cuda_envelope e = spare.back();
-        spare.pop_back();
-        return e;
-      }
-    }
-    cuda_envelope e;
-    check_cuda(cudaHostAlloc(&e.memory, cuda_envelope::bytes, cudaHostAllocPortable), "cudaHostAlloc");
-    const cudaError_t status = cudaEventCreateWithFlags(&e.arrived, cudaEventDisableTiming);
-    if (status != cudaSuccess) (void)cudaFreeHost(e.memory);
-    check_cuda(status, "cudaEventCreateWithFlags");
-    return e;
-  }
-  void give_back(int ordinal, const cuda_envelope& e) noexcept {
-    try {
-      const std::lock_guard lock(mutex_);
-      spare_[ordinal].push_back(e);
-    } catch (const std::bad_alloc&) {  // 64 bytes and an event are lost
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<int, std::vector<cuda_envelope>> spare_;
-};
-envelope_drawer& envelopes() {
-  static auto* const drawer = new envelope_drawer;  // never destroyed: letters may be opened while the process ends
-  return *drawer;
+[[nodiscard]] cuda_envelope take_envelope(int ordinal) {
+  if (const auto spare = envelopes().take(ordinal)) return *spare;
+  cuda_envelope e;
+  check_cuda(cudaHostAlloc(&e.memory, cuda_envelope::bytes, cudaHostAllocPortable), "cudaHostAlloc");
+  const cudaError_t status = cudaEventCreateWithFlags(&e.arrived, cudaEventDisableTiming);
+  if (status != cudaSuccess) (void)cudaFreeHost(e.memory);
+  check_cuda(status, "cudaEventCreateWithFlags");
+  return e;
 }
+// Without memory to remember it by, 64 bytes and an event are lost.
+void give_back(const cuda_envelope& e, int ordinal) noexcept { (void)envelopes().give_back(e, ordinal); }
 
 }  // namespace
 
 cuda_letter::cuda_letter(int ordinal, const void* from, std::size_t size, cudaStream_t order) : ordinal_(ordinal) {
   const device_guard guard(ordinal_);
-  envelope_ = envelopes().take(ordinal_);
+  envelope_ = take_envelope(ordinal_);
   try {
     check_cuda(cudaMemcpyAsync(envelope_.memory, from, size, cudaMemcpyDefault, order), "cudaMemcpyAsync");
     check_cuda(cudaEventRecord(envelope_.arrived, order), "cudaEventRecord");
   } catch (...) {
-    envelopes().give_back(ordinal_, envelope_);
+    give_back(envelope_, ordinal_);
     throw;
   }
 }
 
 cuda_letter::~cuda_letter() {
   (void)cudaEventSynchronize(envelope_.arrived);  // nobody may write into it when the next one uses it
-  envelopes().give_back(ordinal_, envelope_);
+  give_back(envelope_, ordinal_);
 }
 
 const void* cuda_letter::open() {

@@ -1,9 +1,9 @@
 // cuda_scan.cu - cuda_backend::exclusive_scan over CUB. Signed sums are taken as unsigned ones: the same bits, and
 // overflow wraps around.
+#include <algorithm>
 #include <cub/device/device_scan.cuh>
 
-#include <algorithm>
-
+#include "device/cub_version.cuh"
 #include "espalier/device/buffer.hpp"
 #include "espalier/device/cuda.cuh"
 

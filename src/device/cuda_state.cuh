@@ -13,22 +13,27 @@
 
 namespace espalier::detail {
 
+/// An event, of which those that are not in use are kept for the next mark: to make one takes as long as to record ten.
 class cuda_mark final : public mark_state {
  public:
   cuda_mark(int ordinal, cudaStream_t of, unsigned more_flags = 0);
   ~cuda_mark() override;
   [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cuda; }
+  [[nodiscard]] bool is_reached() const override;
   [[nodiscard]] cudaEvent_t native() const noexcept { return native_; }
 
  private:
+  int ordinal_;
+  unsigned flags_;
   cudaEvent_t native_ = nullptr;
 };
 
 class cuda_stream final : public stream_state {
  public:
-  cuda_stream(int ordinal, cudaStream_t native, bool owned) : ordinal_(ordinal), native_(native), owned_(owned) {}
+  cuda_stream(int ordinal, cudaStream_t native, bool owned);
   ~cuda_stream() override;
   [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cuda; }
+  [[nodiscard]] std::uint64_t id() const override;
   void synchronize() override;
   void synchronize_asleep() override;
   [[nodiscard]] bool is_done() const override;
@@ -40,6 +45,7 @@ class cuda_stream final : public stream_state {
   int ordinal_;
   cudaStream_t native_;
   bool owned_;
+  std::uint64_t id_ = 0;  ///< of a stream of our own; others are asked each time, since handles name streams anew
 };
 
 /// A memory pool of our own, not the GPU's default one, so that what we keep does not depend on who else uses that.

@@ -85,6 +85,7 @@ const std::shared_ptr<memory_pool>& device::host_pool() const noexcept { return 
 
 stream device::default_stream() const { return stream(state_->default_stream()); }
 stream device::make_stream() const { return stream(state_->make_stream()); }
+stream device::resolve(const stream& s) const { return stream(stream_for(*state_, s)); }
 stream device::wrap_stream(void* native) const { return stream(state_->wrap_stream(native)); }
 
 bool device::is_local(const void* p) const { return state_->is_local(p); }

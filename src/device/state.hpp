@@ -2,12 +2,13 @@
 //
 // Invariants:
 //   - A device state is immutable: with_pool() makes a second state that shares the processor (threads or
-//     GPU, default stream) and differs in the pool only.
+//     GPU, default streams) and differs in the pool only.
 //   - Every stream a function below is given is resolved (never empty) and was made by a state of the same
 //     processor kind; device.cpp checks both before it calls.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +21,8 @@ class mark_state {
  public:
   virtual ~mark_state() = default;
   [[nodiscard]] virtual device_kind kind() const noexcept = 0;
+  /// Has the work before it ended, or failed? Does not wait.
+  [[nodiscard]] virtual bool is_reached() const = 0;
 };
 
 class stream_state {
@@ -30,6 +33,8 @@ class stream_state {
   virtual ~stream_state() = default;
 
   [[nodiscard]] virtual device_kind kind() const noexcept = 0;
+  /// Of the stream itself, whatever handle it is reached by; never given out again.
+  [[nodiscard]] virtual std::uint64_t id() const = 0;
   /// Waits for the work enqueued so far; throws the first error it met, once.
   virtual void synchronize() = 0;
   /// The same for work that takes long: the calling thread gives up its processor.

@@ -2,61 +2,46 @@
 //
 //   reads, per-key writes of a B-link tree   beside each other (CPU); reads beside reads (GPU)
 //   everything else                          alone
-// On a CPU `gate` says so, held shared or alone. On a GPU calls only enqueue: there it is the order of streams.
+// On a CPU `fair_gate` says so, held shared or alone. On a GPU calls only enqueue: there it is the order of streams
+// (stream_turns.hpp), and the gate is held while a call enqueues.
 #pragma once
 
-#include <algorithm>
-#include <mutex>
-#include <shared_mutex>
-#include <vector>
-
-#include "espalier/device/device.hpp"
+#include "device/fair_gate.hpp"
+#include "device/stream_turns.hpp"
 
 namespace espalier::detail {
 
 template <class Context>
-class turns {
+class turns : public fair_gate {
  public:
-  [[nodiscard]] auto together() { return std::shared_lock(gate_); }
-  [[nodiscard]] auto alone() { return std::unique_lock(gate_); }
+  struct no_turn {
+    ~no_turn() {}  // not trivial, as the other: one variable of either serves both
+  };
 
-  /// On a GPU: waits for streams whose work must not overlap what this one enqueues next.
-  void after_others(const stream& order, bool writes) {
+  /// To be held, inside the gate, while the call enqueues. On a CPU the gate is enough.
+  [[nodiscard]] auto begin([[maybe_unused]] const stream& order, [[maybe_unused]] bool writes) {
     if constexpr (Context::on_gpu) {
-      const std::lock_guard lock(mutex_);
-      for (const turn& other : taken_) {
-        if (other.order.state() != order.state() && (writes || other.writes)) other.order.synchronize();
-      }
-      if (writes) taken_.clear();
-      const auto own =
-          std::find_if(taken_.begin(), taken_.end(), [&](const turn& t) { return t.order.state() == order.state(); });
-      if (own == taken_.end()) {
-        taken_.push_back({order, writes});
-      } else {
-        own->writes |= writes;
-      }
+      return streams_.begin(order, writes);
+    } else {
+      return no_turn{};
     }
   }
 
-  /// On a GPU: waits for this stream, so that nobody has to wait for what it has written.
-  void settle(const stream& order) {
+  /// The stream in whose order the tree's memory is freed when its owner goes: the device's own, which lives as long as
+  /// the device, behind all that was enqueued. Streams of callers may be gone by then.
+  [[nodiscard]] stream last(const device& where) noexcept {
+    const stream order = where.default_stream();
     if constexpr (Context::on_gpu) {
-      const std::lock_guard lock(mutex_);
-      order.synchronize();
-      for (turn& own : taken_) {
-        if (own.order.state() == order.state()) own.writes = false;
+      try {
+        streams_.wait_for_all(order);
+      } catch (...) {  // the device has failed, and frees nothing any more
       }
     }
+    return order;
   }
 
  private:
-  struct turn {
-    stream order;
-    bool writes;
-  };
-  std::shared_mutex gate_;
-  std::mutex mutex_;
-  std::vector<turn> taken_;  ///< by each stream since the last write
+  stream_turns streams_;
 };
 
 }  // namespace espalier::detail

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "hybrid_tree/host_side.hpp"
+#include "hybrid_tree/limits.hpp"
 #include "hybrid_tree/unique.hpp"
 
 namespace espalier::detail {
@@ -87,6 +88,7 @@ class implicit_side final : public host_side {
                              : unique_pairs<std::uint64_t>(cpu_, elements_, keys, values, n);
   }
   [[nodiscard]] std::unique_ptr<static_index> made_of(const pair_columns& pairs) const {
+    require_line_numbers(elements_, pairs.n);
     build_options options;
     options.sorted = true;
     options.keep = keep_;

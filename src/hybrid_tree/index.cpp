@@ -12,11 +12,11 @@
 #include <limits>
 #include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "device/fair_gate.hpp"
 #include "hybrid_tree/device_side.hpp"
 #include "hybrid_tree/host_side.hpp"
 #include "hybrid_tree/pages.hpp"
@@ -73,11 +73,11 @@ class hybrid_tree_index final : public hybrid_index {
   [[nodiscard]] const device& host() const override { return host_; }
   [[nodiscard]] element_type elements() const override { return elements_; }
   [[nodiscard]] std::size_t size() const override {
-    const auto lock = together();
+    const auto lock = gate_.together();
     return side_->size();
   }
   [[nodiscard]] hybrid_stats stats() const override {
-    const auto lock = together();
+    const auto lock = gate_.together();
     const std::lock_guard device_lock(device_);
     hybrid_stats s;
     s.size = side_->size();
@@ -99,7 +99,7 @@ class hybrid_tree_index final : public hybrid_index {
     return s;
   }
   [[nodiscard]] validation validate() const override {
-    const auto lock = together();
+    const auto lock = gate_.together();
     validation v = side_->validate();
     if (!v.ok) return v;
     const std::lock_guard device_lock(device_);
@@ -115,43 +115,43 @@ class hybrid_tree_index final : public hybrid_index {
 
   void find(const void* keys, std::size_t n, void* values, std::uint8_t* found,
             const hybrid_query& how) const override {
-    const auto lock = together();
+    const auto lock = gate_.together();
     ask(finding(keys, n, values, found, how.copies), how);
   }
   void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
             void* out_values, std::uint64_t* counts, const hybrid_query& how) const override {
-    const auto lock = together();
+    const auto lock = gate_.together();
     const row_question rows{lo, hi, options, out_keys, elements_.value_bytes == 0 ? nullptr : out_values, counts};
     ask(listing(rows, n, how.copies), how);
   }
   void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
             std::uint8_t* found) const override {
-    const auto lock = together();
+    const auto lock = gate_.together();
     if (n != 0) side_->seek(kind, keys, n, out_keys, out_values, found);
   }
   void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
              std::uint64_t* counts) const override {
-    const auto lock = together();
+    const auto lock = gate_.together();
     if (n != 0) side_->count(lo, hi, n, options, counts);
   }
   [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
-    const auto lock = together();
+    const auto lock = gate_.together();
     return side_->estimate(lo, hi);
   }
   [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n,
                                     const range_options& options) const override {
-    const auto lock = together();
+    const auto lock = gate_.together();
     return side_->range(lo, hi, n, options);
   }
   void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                  std::uint8_t* found) const override {
-    const auto lock = together();
+    const auto lock = gate_.together();
     if (n != 0) side_->aggregate(op, lo, hi, n, ends, out, found);
   }
   void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
              update_way way) override {
     if (n == 0) return;
-    const auto lock = alone();
+    const auto lock = gate_.alone();
     there_.leaves.reset();  // lines that it reads may go
     inner_update update = side_->write(op, keys, values, n, done, way);
     update_ = {update.way, 0, 0, std::move(update.reason)};
@@ -159,7 +159,7 @@ class hybrid_tree_index final : public hybrid_index {
     follow(update);
   }
   void tune(const void* keys, std::size_t n) override {
-    const auto lock = together();
+    const auto lock = gate_.together();
     const std::lock_guard device_lock(device_);
     if (there_.levels == nullptr) {  // a device that failed may work again; that is not the last write's
       const hybrid_update last_write = update_;
@@ -209,16 +209,6 @@ class hybrid_tree_index final : public hybrid_index {
   }
 
  private:
-  // Who waits to write holds the door: readers that come later wait behind it, however many there are.
-  [[nodiscard]] std::shared_lock<std::shared_mutex> together() const {
-    const std::lock_guard through(door_);
-    return std::shared_lock(gate_);
-  }
-  [[nodiscard]] std::unique_lock<std::shared_mutex> alone() const {
-    const std::lock_guard through(door_);
-    return std::unique_lock(gate_);
-  }
-
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements_.key); }
   [[nodiscard]] const void* at(const void* keys, std::size_t i) const {
     return static_cast<const char*>(keys) + i * key_bytes();
@@ -550,8 +540,7 @@ class hybrid_tree_index final : public hybrid_index {
   hybrid_options options_;
   segment_memory memory_;
   std::unique_ptr<host_side> side_;
-  mutable std::mutex door_;
-  mutable std::shared_mutex gate_;
+  mutable fair_gate gate_;
   // What follows is changed by who holds the device, or the tree alone.
   mutable std::mutex device_;
   mutable device_side there_;

@@ -100,7 +100,7 @@ class regular_side final : public host_side {
   /// For the worst that n inserts can do, so that none of them fails half way. From now on nothing moves unasked.
   [[nodiscard]] bool makes_room(std::size_t n) {
     try {
-      (void)tree_->view(n);
+      tree_->view(n, nullptr);
       return true;
     } catch (const error&) {
       return false;
@@ -115,7 +115,7 @@ class regular_side final : public host_side {
     try {
       tree_->maintain(order_);
     } catch (const out_of_memory&) {
-      (void)tree_->view(0);
+      tree_->view(0, nullptr);
     }
     if (notes_lane()) update.anew = true;
   }

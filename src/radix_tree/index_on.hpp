@@ -102,6 +102,12 @@ class radix_index_on final : public radix_index {
     });
   }
 
+  ~radix_index_on() override {
+    const stream order = turns_.last(where_);
+    tree_.tie(order);
+    summaries_.tie(order);
+  }
+
   [[nodiscard]] const device& where() const override { return where_; }
   [[nodiscard]] element_type elements() const override { return elements_; }
   [[nodiscard]] radix_stats stats() const override {
@@ -112,9 +118,9 @@ class radix_index_on final : public radix_index {
     if (twin_) s.host_bytes += twin_->tree().stats().bytes;
     return s;
   }
-  [[nodiscard]] const void* view() const override {
-    ask_by_rank({where_.default_stream(), true}, 1, [](Context&) {});
-    return &tree_.view;
+  void view(void* to) const override {
+    ask_by_rank({where_.default_stream(), true}, 1,
+                [this, to](Context&) { *static_cast<radix_view<V>*>(to) = tree_.view; });
   }
 
   [[nodiscard]] validation validate() const override {
@@ -246,8 +252,7 @@ class radix_index_on final : public radix_index {
         const bool direct = op == radix_write::update && !twin_ && done != nullptr && where_.is_local(done);
         const buffer<std::uint8_t> own_mask(where_, done == nullptr || direct ? 0 : keys.n, order);
         std::uint8_t* const mask = direct || done == nullptr ? done : own_mask.data();
-        tree_.tie(order);
-        summaries_.forget(order);
+        summaries_.forget();
         in_step(context, op, in.batch(), keys.n, in_values.data(), path, [&] {
           radix_writer<Context, V>(context, tree_, elements_, options_)(op, in.batch(), keys.n, in_values.data(), mask,
                                                                         path);
@@ -267,8 +272,7 @@ class radix_index_on final : public radix_index {
         alone_now(order, [&](Context& context) {
           const keys_in in(context, call.keys, true);
           const input in_values(context, call.values, call.keys.n * elements_.value_bytes);
-          tree_.tie(order);
-          summaries_.forget(order);
+          summaries_.forget();
           outcome = traced_caller<Context, V>(context, tree_, elements_, options_)(call, in.batch(), in_values.data());
         });
       });
@@ -368,20 +372,23 @@ class radix_index_on final : public radix_index {
       {
         const auto lock = turns_.together();
         if (known()) {
-          turns_.after_others(order, false);
+          const auto turn = turns_.begin(order, false);
           Context context(where_, order);
           work(context);
           return;
         }
       }
       alone_now(order, work);
-      turns_.settle(order);  // questions on other streams do not wait for each other
     });
   }
   template <class Work>
   void alone_now(const stream& order, const Work& work) const {
     const auto lock = turns_.alone();
-    turns_.after_others(order, true);
+    const auto turn = turns_.begin(order, true);
+    if constexpr (Context::on_gpu) {
+      tree_.tie(order);
+      summaries_.tie(order);
+    }
     Context context(where_, order);
     work(context);
   }

@@ -43,7 +43,8 @@ struct radix_storage {
     return {heap_pool == nullptr ? own : own.with_pool(heap_pool), words, context.order()};
   }
 
-  /// Before a write: what it replaces is freed behind its own steps, and not behind those of the stream that made it.
+  /// Before a write, on a GPU: what it replaces is freed behind its own steps, and not behind those of the stream that
+  /// made it.
   void tie(const stream& s) {
     node4.tie(s);
     node16.tie(s);

@@ -86,10 +86,10 @@ class summary_keeper {
     view_.blocks = blocks;
   }
   /// `s` comes after all other use.
-  void forget(const stream& s) {
+  void tie(const stream& s) {
     for (raw_buffer* const memory : {&sums_, &minima_, &maxima_}) memory->tie(s);
-    *this = {};
   }
+  void forget() { *this = {}; }
 
  private:
   static bool is_bound(aggregate_op op) { return op == aggregate_op::min || op == aggregate_op::max; }
@@ -129,7 +129,8 @@ class summary_keeper {
 template <class Context>
 struct no_summaries {
   [[nodiscard]] static std::size_t bytes() { return 0; }
-  static void forget(const stream&) {}
+  static void tie(const stream&) {}
+  static void forget() {}
 };
 template <class Context, unsigned V>
 using summaries_of = std::conditional_t<V == 4 || V == 8, summary_keeper<Context, V>, no_summaries<Context>>;

@@ -166,7 +166,8 @@ class index_on final : public static_index {
       fill(context, n, static_cast<const std::uint64_t*>(off.data()), starts.data(), total, keys.data(), values.data());
       // What is staged has no content past the last offset: that much is copied out, and to know it costs a wait that a
       // copy to host memory makes anyway.
-      const bool staged = !where_.is_local(out_keys != nullptr ? out_keys : out_values);
+      const auto is_away = [this](const void* p) { return p != nullptr && !where_.is_local(p); };
+      const bool staged = is_away(out_keys) || is_away(out_values);
       const std::uint64_t written =
           staged ? std::min(total, context.read(static_cast<const std::uint64_t*>(off.data()) + n)) : total;
       keys.deliver(context, written * key_bytes());

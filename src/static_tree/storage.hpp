@@ -24,6 +24,11 @@ struct tree_storage {
   aggregates kept = aggregates::none;
   tree_view<Word, ValueBytes> view;
 
+  /// From now on its memory is freed in the order of this stream, which comes after all other use of it.
+  void tie(const stream& s) {
+    for (raw_buffer* const part : {&lines, &headers, &cells, &subtables, &prefix, &sums, &minima, &maxima})
+      part->tie(s);
+  }
   [[nodiscard]] tree_stats stats() const {
     using shape = tree_shape<Word, ValueBytes>;
     tree_stats s;

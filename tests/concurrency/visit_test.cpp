@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <functional>
+#include <future>
 #include <vector>
 
 #include "espalier/static_tree/static_tree.hpp"
@@ -201,6 +202,33 @@ TEST(VisitConcurrency, AVisitInAStreamsOwnWorkDoesNotWaitForIt) {
     order.synchronize();
   });
   EXPECT_EQ(sum, std::uint64_t{visited} * (visited - 1) / 2);
+}
+
+// Work that is enqueued knows the tree, not the object that owns it.
+TEST(VisitConcurrency, AnOwnerMayBeMovedBeforeAVisitThatWasEnqueued) {
+  constexpr std::uint32_t n = 30000;
+  const device cpu = device::cpu(2);
+  tree_type tree = even_keys(n, 1, cpu);
+  const stream order = cpu.make_stream();
+  std::promise<void> open;
+  cpu.enqueue(order, [gate = open.get_future().share()] { gate.wait(); });
+  std::atomic<std::uint64_t> seen{0};
+  std::vector<std::uint32_t> doubled(n);
+  std::uint64_t sum = 0;
+  for_each_async(
+      tree, [&](std::uint32_t, std::uint32_t) { ++seen; }, {}, order);
+  transform_async(
+      tree, doubled.data(), [](std::uint32_t key, std::uint32_t) { return 2 * key; }, {}, order);
+  reduce_async(
+      tree, &sum, std::uint64_t{0}, [](std::uint32_t, std::uint32_t value) { return std::uint64_t{value}; },
+      std::plus<>{}, {}, order);
+  const tree_type moved = std::move(tree);
+  open.set_value();
+  order.synchronize();
+  EXPECT_EQ(seen, n);
+  for (std::uint32_t r = 0; r < n; ++r) ASSERT_EQ(doubled[r], 4 * r);
+  EXPECT_EQ(sum, std::uint64_t{n} * (n - 1) / 2);
+  EXPECT_EQ(moved.size(), n);
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "espalier/device/buffer.hpp"
@@ -68,6 +71,9 @@ TEST(device_handle, a_stream_of_another_kind_of_device_is_an_error) {
   int byte = 0;
   EXPECT_THROW(all[0].fill(&byte, 0, 1, all[1].default_stream()), error);
   EXPECT_THROW(all[1].fill(&byte, 0, 1, all[0].default_stream()), error);
+  EXPECT_THROW((void)all[0].resolve(all[1].default_stream()), error);
+  EXPECT_THROW((void)all[1].resolve(all[0].default_stream()), error);
+  EXPECT_THROW(buffer<int>(all[1], 1, all[0].make_stream()), error);
 }
 
 TEST(device_handle, a_mark_of_another_kind_of_device_is_an_error) {
@@ -193,6 +199,32 @@ TEST(device_streams, empty_means_the_default_stream) {
     EXPECT_EQ(d.resolve(made).state(), made.state());
     EXPECT_EQ(d.with_pool(d.pool()).default_stream().state(), d.default_stream().state());
   });
+}
+
+// Calls without a stream, from several threads, do not wait for each other.
+TEST(device_streams, each_thread_has_a_default_stream_on_a_cpu) {
+  const device cpu = device::cpu(1);
+  const stream mine = cpu.default_stream();
+  EXPECT_EQ(mine.state(), device::cpu(1).default_stream().state());
+  std::promise<void> open;
+  cpu.enqueue(mine, [gate = open.get_future().share()] { gate.wait(); });
+  std::thread([&] {
+    EXPECT_NE(cpu.default_stream().state(), mine.state());
+    bool ran = false;
+    cpu.run_now({}, [&] { ran = true; });
+    EXPECT_TRUE(ran);
+  }).join();
+  open.set_value();
+  mine.synchronize();
+}
+// ... and a thread that ends leaves nothing undone.
+TEST(device_streams, work_on_the_default_stream_of_a_thread_is_done_when_the_thread_is_joined) {
+  const device cpu = device::cpu(1);
+  std::atomic<unsigned> done{0};
+  std::thread([&] {
+    for (unsigned i = 0; i < 100; ++i) cpu.enqueue({}, [&] { ++done; });
+  }).join();
+  EXPECT_EQ(done, 100u);
 }
 
 TEST(device_streams, enqueued_work_and_run_now_see_earlier_work) {

@@ -3,7 +3,7 @@
 //   espalier::blink_tree<std::uint32_t, float> tree;                       // empty, on the best device
 //   tree.insert(keys, values);                                             // in bulk
 //   tree.find(queries, out, found);
-//   auto ref = tree.ref(/* room for */ 1000);                              // one key at a time, in your kernel or thread
+//   auto ref = tree.ref(/* room for */ 1000);                              // in your kernel or thread, key by key
 //
 // Every bulk call takes host or device memory and a stream last, and has an _async twin that returns once the work is
 // enqueued: results are there, and errors are thrown, at stream::synchronize(). On a GPU a write waits for the host
@@ -41,10 +41,10 @@ class blink_tree {
       Policy::how == protocol::link && Policy::above == upper::express && Policy::slots == 0;
   static_assert(has_default_policy || (!is_set && detail::value_slot(sizeof(slot)) == sizeof(word_of<Key>)),
                 "policies other than the default are compiled for keys and values of 4, or of 8 bytes");
-  static_assert(Policy::slots == 0 ? Policy::how != protocol::couple || Policy::above == upper::classic
-                                   : Policy::how == protocol::link && Policy::above == upper::express &&
-                                         (Policy::slots == 8 || Policy::slots == 32 || Policy::slots == 128 ||
-                                          Policy::slots == 4096),
+  static_assert(Policy::slots == 0
+                    ? Policy::how != protocol::couple || Policy::above == upper::classic
+                    : Policy::how == protocol::link && Policy::above == upper::express &&
+                          (Policy::slots == 8 || Policy::slots == 32 || Policy::slots == 128 || Policy::slots == 4096),
                 "protocol::couple takes upper::classic; nodes of 8, 32, 128 and 4096 slots take protocol::link and "
                 "upper::express");
 
@@ -79,8 +79,8 @@ class blink_tree {
   // ---- writes --------------------------------------------------------------------------------------------
   // done (may be empty): 1 where the element changed what keys there are (insert, insert_or_assign: the key was new;
   // erase: it was there) or, for update, where the key was there. Equal keys in one batch: see batch_semantics.
-  // Where memory runs out, a bulk write changes nothing; one that goes key by key keeps what it has written, and done says
-  // which elements that are.
+  // Where memory runs out, a bulk write changes nothing; one that goes key by key keeps what it has written, and done
+  // says which elements that are.
 
   void insert(keys_in keys, in<slot> values, mask_out done = {}, const write_options& options = {},
               const stream& s = {}) requires(!is_set) {
@@ -122,8 +122,8 @@ class blink_tree {
 
   /// One batch of mixed operations. `values` are what writes bring, `out_values` what finds answer (zero bytes where
   /// nothing was found; elements of writes are left alone); both may be empty if no operation needs them. options.path:
-  /// per_key goes element by element, bulk takes equal keys together; automatic does that for large batches on a GPU, where
-  /// elements that are about one key would wait for each other, and for ordered batches.
+  /// per_key goes element by element, bulk takes equal keys together; automatic does that for large batches on a GPU,
+  /// where elements that are about one key would wait for each other, and for ordered batches.
   void apply(in<blink_op> ops, keys_in keys, in<slot> values, out<slot> out_values, mask_out done,
              const write_options& options = {}, const stream& s = {}) {
     apply_on(ops, keys, values, out_values, done, options, wait(s));
@@ -133,8 +133,8 @@ class blink_tree {
     apply_on(ops, keys, values, out_values, done, options, enqueue(s));
   }
 
-  /// Reuses the space of what was erased and makes the upper levels anew. Writes do so by themselves when it pays, but not
-  /// while a ref is lent. Ends all refs.
+  /// Reuses the space of what was erased and makes the upper levels anew. Writes do so by themselves when it pays, but
+  /// not while a ref is lent. Ends all refs.
   void maintain(const stream& s = {}) { index_->maintain(where().resolve(s)); }
   /// Ends all refs.
   void clear(const stream& s = {}) { index_->clear(where().resolve(s)); }
@@ -181,7 +181,8 @@ class blink_tree {
     seek_on(detail::seek_kind::predecessor, keys, out_keys, values, found, enqueue(s));
   }
 
-  // ---- ranges: cost grows with their length, except that of count on a GPU; snapshot() has aggregates that do not ----
+  // ---- ranges ----
+  // Their cost grows with their length, except that of count on a GPU; snapshot() has aggregates that do not.
   // While others write, each leaf is seen as it was at one moment, different leaves at different ones.
 
   void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {},
@@ -192,13 +193,13 @@ class blink_tree {
                    const stream& s = {}) const {
     count_on(lo, hi, counts, options, enqueue(s));
   }
-  /// About how many elements are in [lo, hi], for the price of a look at some hundred leaves however many there are. Exact
-  /// up to 64 leaves, where count() is cheap (on a GPU) and where there is no lane (upper::classic, small trees); else
-  /// the mean of 64 leaves between the ends: some percent off, more where many are empty. Keys written to one place since the
-  /// lane was made, at most those of an eighth of all leaves unless a ref is in use, may be missed.
+  /// About how many elements are in [lo, hi], for the price of a look at some hundred leaves however many there are.
+  /// Exact up to 64 leaves, where count() is cheap (on a GPU) and where there is no lane (upper::classic, small trees);
+  /// else the mean of 64 leaves between the ends: some percent off, more where many are empty. Keys written to one
+  /// place since the lane was made, at most those of an eighth of all leaves unless a ref is in use, may be missed.
   [[nodiscard]] std::uint64_t estimate_count(const Key& lo, const Key& hi) const { return index_->estimate(&lo, &hi); }
-  /// All elements of every range, exact and compact, in buffers on the index's device. Throws `error` if refs in the caller's
-  /// threads changed the ranges all the while: ask when they are done.
+  /// All elements of every range, exact and compact, in buffers on the index's device. Throws `error` if refs in the
+  /// caller's threads changed the ranges all the while: ask when they are done.
   [[nodiscard]] range_result<Key, Value> range(keys_in lo, keys_in hi, const range_options& options = {},
                                                const stream& s = {}) const {
     return range_on(lo, hi, options, wait(s));
@@ -208,9 +209,9 @@ class blink_tree {
                                                      const stream& s = {}) const {
     return range_on(lo, hi, options, enqueue(s));
   }
-  /// The first options.limit elements of every range, those of range i in places i * limit to (i + 1) * limit of outputs that
-  /// have that many for each; counts[i] of them are written, and what is in the others then is not specified. One pass, into
-  /// memory of yours, without waiting for a total. `out_keys` and `values` may be empty.
+  /// The first options.limit elements of every range, those of range i in places i * limit to (i + 1) * limit of
+  /// outputs that have that many for each; counts[i] of them are written, and what is in the others then is not
+  /// specified. One pass, into memory of yours, without waiting for a total. `out_keys` and `values` may be empty.
   void range_rows(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
                   const range_options& options, const stream& s = {}) const {
     rows_on(lo, hi, out_keys, values, counts, options, wait(s));
@@ -253,8 +254,9 @@ class blink_tree {
     aggregate_on(detail::aggregate_op::avg, lo, hi, means, {}, ends, enqueue(s));
   }
 
-  /// The elements of one moment as a static tree on the same device: a streaming copy, for which calls of this owner wait,
-  /// and while the snapshot is read writers go on. Teams that write through a ref do not wait: let them finish first.
+  /// The elements of one moment as a static tree on the same device: a streaming copy, for which calls of this owner
+  /// wait, and while the snapshot is read writers go on. Teams that write through a ref do not wait: let them finish
+  /// first.
   [[nodiscard]] static_tree<Key, Value> snapshot(const build_options& options = {}, const stream& s = {}) const {
     const stream order = where().resolve(s);
     detail::range_buffers raw = index_->all(order);
@@ -273,7 +275,8 @@ class blink_tree {
 
   // ---- about the index -----------------------------------------------------------------------------------
 
-  [[nodiscard]] std::size_t size() const { return index_->stats().size; }
+  /// Costs nothing, unless a ref is in use or has just been: then the leaves are counted.
+  [[nodiscard]] std::size_t size() const { return index_->size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
   [[nodiscard]] const device& where() const { return index_->where(); }
   [[nodiscard]] blink_stats stats() const { return index_->stats(); }
@@ -290,17 +293,21 @@ class blink_tree {
   [[nodiscard]] write_explanation explain_apply(std::size_t n, const write_options& options = {}) const {
     return index_->explain_apply(n, options);
   }
-  /// Trivially copyable; for use inside a kernel or CPU threads, with room for `inserts` more elements: those beyond may find
-  /// none (blink_outcome::no_room). It borrows the tree's memory until maintain(), clear() or a write with path::bulk, which
-  /// end it: a ref that is used later reads memory that is gone. Until then the tree is lent, and its owner neither reuses
-  /// what was erased nor makes upper levels anew, and writes key by key; so call maintain() when the refs are done.
-  /// While refs are in use, the owner may be asked and, on a CPU, written to per key. Calls that look at the tree as a whole
-  /// (snapshot, stats, size, validate, dump, maintain, clear, bulk writes) do not wait for refs: let those finish first. The
-  /// same holds on a GPU for all calls of the owner, unless they come later in the same stream.
-  /// An express lane is made by the owner, so what refs bring into a small tree has a long way to go (2^20 keys into an empty
-  /// tree in one kernel: up to 2 s): fill it by insert(), or by kernels that double it with maintain() between them, or
-  /// take upper::classic.
-  [[nodiscard]] ref_type ref(std::size_t inserts = 0) { return ref_type(index_->view(inserts)); }
+  /// Trivially copyable; for use inside a kernel or CPU threads, with room for `inserts` more elements: those beyond
+  /// may find none (blink_outcome::no_room). It borrows the tree's memory until maintain(), clear() or a write with
+  /// path::bulk, which end it: a ref that is used later reads memory that is gone. Until then the tree is lent, and its
+  /// owner neither reuses what was erased nor makes upper levels anew, and writes key by key; so call maintain() when
+  /// the refs are done. While refs are in use, the owner may be asked and, on a CPU, written to per key. Calls that
+  /// look at the tree as a whole (snapshot, stats, size, validate, dump, maintain, clear, bulk writes) do not wait for
+  /// refs: let those finish first. The same holds on a GPU for all calls of the owner, unless they come later in the
+  /// same stream. An express lane is made by the owner, so what refs bring into a small tree has a long way to go (2^20
+  /// keys into an empty tree in one kernel: up to 2 s): fill it by insert(), or by kernels that double it with
+  /// maintain() between them, or take upper::classic.
+  [[nodiscard]] ref_type ref(std::size_t inserts = 0) {
+    typename ref_type::view_type view;
+    index_->view(inserts, &view);
+    return ref_type(&view);
+  }
   [[nodiscard]] detail::blink_index& untyped() const { return *index_; }
 
  private:
@@ -308,9 +315,8 @@ class blink_tree {
       : index_(detail::build_blink_index(where, elements, {Policy::how, Policy::above, Policy::slots}, keys.data(),
                                          values.data(), keys.size(), options, order)) {}
 
-  static constexpr detail::element_type elements{scalar_kind_of<Key>,
-                                                 is_set ? scalar_kind::opaque : scalar_kind_of<slot>,
-                                                 is_set ? 0u : unsigned{sizeof(slot)}};
+  static constexpr detail::element_type elements{
+      scalar_kind_of<Key>, is_set ? scalar_kind::opaque : scalar_kind_of<slot>, is_set ? 0u : unsigned{sizeof(slot)}};
   detail::execution wait(const stream& s) const { return {where().resolve(s), true}; }
   detail::execution enqueue(const stream& s) const { return {where().resolve(s), false}; }
 

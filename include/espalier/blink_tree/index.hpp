@@ -36,6 +36,8 @@ class blink_index {
   [[nodiscard]] virtual const device& where() const = 0;
   [[nodiscard]] virtual element_type elements() const = 0;
   [[nodiscard]] virtual blink_shape shape() const = 0;
+  /// Known, unless a ref is in use or has just been; then leaves are counted, in any order.
+  [[nodiscard]] virtual std::size_t size(const stream& order = {}) const = 0;
   [[nodiscard]] virtual blink_stats stats(const stream& order = {}) const = 0;
   [[nodiscard]] virtual validation validate() const = 0;
   /// Nodes, links and elements: as JSON or for Graphviz.
@@ -44,8 +46,9 @@ class blink_index {
   [[nodiscard]] virtual trace_state state() const = 0;
   [[nodiscard]] virtual write_explanation explain(write_op op, std::size_t n, const write_options& options) const = 0;
   [[nodiscard]] virtual write_explanation explain_apply(std::size_t n, const write_options& options) const = 0;
-  /// Points to a blink_view<Word, ValueBytes, Slots>. Makes room for `inserts` elements first.
-  [[nodiscard]] virtual const void* view(std::size_t inserts) = 0;
+  /// Makes room for `inserts` elements, lends the tree, and copies its blink_view<Word, ValueBytes, Slots> to `to`
+  /// (null: nobody wants it), all at one moment.
+  virtual void view(std::size_t inserts, void* to) = 0;
 
   // ---- writes: done[i] = 1 if element i changed the tree (insert: was new; update, erase: was there;
   // insert_or_assign: was new). Strong guarantee for memory: if it runs out, nothing has changed, or what was

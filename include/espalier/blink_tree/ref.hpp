@@ -28,6 +28,7 @@ class blink_tree_ref {
  public:
   using key_type = Key;
   using value_type = Value;
+  using view_type = view;
 
   /// From blink_index::view(); use blink_tree::ref().
   explicit blink_tree_ref(const void* untyped) : view_(*static_cast<const view*>(untyped)) {}
@@ -91,7 +92,8 @@ class blink_tree_ref {
     deliver(e, out_key, value);
     return true;
   }
-  /// f(key, value), for a set f(key), for each element of [lo, hi] in key order until it says false. Called by every lane.
+  /// f(key, value), for a set f(key), for each element of [lo, hi] in key order until it says false. Called by every
+  /// lane.
   template <class Team, class F>
   ESPALIER_HD void range(Team team, Key lo, Key hi, F f) const {
     ops<Team>::scan(team, view_, codec<Key>::encode(lo), codec<Key>::encode(hi), [&](word w, const raw& v) -> bool {

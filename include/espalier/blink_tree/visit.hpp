@@ -135,11 +135,19 @@ class leaf_pieces {
   std::vector<word> lows_;  ///< first keys of pieces, ascending
 };
 
+/// A tree as enqueued work knows it: the index itself, which stays where it is when its owner is moved.
+template <class Key, class Value, class Policy>
+struct borrowed_map {
+  const detail::blink_index* index;
+  explicit borrowed_map(const blink_tree<Key, Value, Policy>& tree) : index(&tree.untyped()) {}
+  [[nodiscard]] const device& where() const { return index->where(); }
+};
+
 /// visit(pieces, piece) for each piece of a CPU tree, from all its threads; prepare(pieces) before.
 template <class Key, class Value, class Policy, class Prepare, class Visit>
-void over_pieces(const blink_tree<Key, Value, Policy>& tree, detail::visit_beside others, visit_order order,
+void over_pieces(const borrowed_map<Key, Value, Policy>& tree, detail::visit_beside others, visit_order order,
                  const stream& s, Prepare prepare, Visit visit) {
-  tree.untyped().visit(
+  tree.index->visit(
       others,
       [&](const detail::leaf_table& leaves) {
         const leaf_pieces<Key, Value, Policy> pieces(leaves, order);
@@ -155,6 +163,67 @@ struct nothing_to_prepare {
   void operator()(const Pieces&) const {}
 };
 
+// The visits on a CPU.
+
+template <class Key, class Value, class Policy, class F>
+void for_each_here(const borrowed_map<Key, Value, Policy>& tree, F& f, visit_order order, const stream& s) {
+  over_pieces(tree, detail::visit_beside::writers, order, s, nothing_to_prepare{},
+              [&](const auto& pieces, std::size_t piece) {
+                pieces.scan(piece, f, [](auto&& call) {
+                  call();
+                  return true;
+                });
+              });
+}
+
+template <class Key, class Value, class Policy, class T, class F>
+std::size_t transform_here(const borrowed_map<Key, Value, Policy>& tree, std::span<T> out, F& f, const stream& s) {
+  std::vector<std::uint64_t> offsets;
+  const auto count = [&](const auto& pieces) {
+    offsets.assign(pieces.size() + 1, 0);
+    cpu_backend(tree.where())
+        .for_each(
+            pieces.size(), [&](std::size_t i) { offsets[i + 1] = pieces.count(i); }, 1);
+    for (std::size_t i = 0; i < pieces.size(); ++i) offsets[i + 1] += offsets[i];
+  };
+  over_pieces(tree, detail::visit_beside::nobody, visit_order::any, s, count,
+              [&](const auto& pieces, std::size_t piece) {
+                std::uint64_t at = offsets[piece];
+                const std::uint64_t end = std::min<std::uint64_t>(offsets[piece + 1], out.size());
+                if (at >= end) return;
+                pieces.scan(piece, f, [&](auto&& call) {
+                  out[at] = call();
+                  return ++at < end;
+                });
+              });
+  return offsets.back();
+}
+
+template <class Key, class Value, class Policy, class T, class Map, class Combine>
+[[nodiscard]] T reduce_here(const borrowed_map<Key, Value, Policy>& tree, T init, Map& map, Combine& combine,
+                            const stream& s) {
+  struct piece_result {  // not a bare T: threads must not share the bits of a vector of bool
+    T x;
+    bool there;
+  };
+  std::vector<piece_result> partial;
+  const auto prepare = [&](const auto& pieces) { partial.assign(pieces.size(), {init, false}); };
+  // Pieces are combined in key order below, so that one for each thread at a time serves both orders.
+  over_pieces(tree, detail::visit_beside::writers, visit_order::any, s, prepare,
+              [&](const auto& pieces, std::size_t piece) {
+                piece_result mine{init, false};
+                pieces.scan(piece, map, [&](auto&& call) {
+                  mine = {mine.there ? combine(mine.x, call()) : call(), true};
+                  return true;
+                });
+                partial[piece] = mine;
+              });
+  for (const piece_result& p : partial) {
+    if (p.there) init = combine(init, p.x);
+  }
+  return init;
+}
+
 }  // namespace visiting
 
 /// Calls f for each element; by_key: in key order, by one thread. Waits until all are visited.
@@ -167,13 +236,7 @@ void for_each(const blink_tree<Key, Value, Policy>& tree, F f, visit_order order
     return tree.where().resolve(s).synchronize();
   }
 #endif
-  visiting::over_pieces(tree, detail::visit_beside::writers, order, s, visiting::nothing_to_prepare{},
-                        [&](const auto& pieces, std::size_t piece) {
-                          pieces.scan(piece, f, [](auto&& call) {
-                            call();
-                            return true;
-                          });
-                        });
+  visiting::for_each_here(visiting::borrowed_map(tree), f, order, s);
 }
 
 /// out[rank] = f(element) for the first out.size() elements in key order; `out` is host or device memory. How many
@@ -187,25 +250,7 @@ std::size_t transform(const blink_tree<Key, Value, Policy>& tree, std::span<T> o
     return size;
   }
 #endif
-  std::vector<std::uint64_t> offsets;
-  const auto count = [&](const auto& pieces) {
-    offsets.assign(pieces.size() + 1, 0);
-    cpu_backend(tree.where())
-        .for_each(
-            pieces.size(), [&](std::size_t i) { offsets[i + 1] = pieces.count(i); }, 1);
-    for (std::size_t i = 0; i < pieces.size(); ++i) offsets[i + 1] += offsets[i];
-  };
-  visiting::over_pieces(tree, detail::visit_beside::nobody, visit_order::any, s, count,
-                        [&](const auto& pieces, std::size_t piece) {
-                          std::uint64_t at = offsets[piece];
-                          const std::uint64_t end = std::min<std::uint64_t>(offsets[piece + 1], out.size());
-                          if (at >= end) return;
-                          pieces.scan(piece, f, [&](auto&& call) {
-                            out[at] = call();
-                            return ++at < end;
-                          });
-                        });
-  return offsets.back();
+  return visiting::transform_here(visiting::borrowed_map(tree), out, f, s);
 }
 
 /// combine(... combine(init, map(e0)) ..., map(en)) for an associative combine. visit_order::any also takes it to be
@@ -221,26 +266,7 @@ template <class Key, class Value, class Policy, class T, class Map, class Combin
     return result;
   }
 #endif
-  struct piece_result {  // not a bare T: threads must not share the bits of a vector of bool
-    T x;
-    bool there;
-  };
-  std::vector<piece_result> partial;
-  const auto prepare = [&](const auto& pieces) { partial.assign(pieces.size(), {init, false}); };
-  // Pieces are combined in key order below, so that one for each thread at a time serves both orders.
-  visiting::over_pieces(tree, detail::visit_beside::writers, visit_order::any, s, prepare,
-                        [&](const auto& pieces, std::size_t piece) {
-                          piece_result mine{init, false};
-                          pieces.scan(piece, map, [&](auto&& call) {
-                            mine = {mine.there ? combine(mine.x, call()) : call(), true};
-                            return true;
-                          });
-                          partial[piece] = mine;
-                        });
-  for (const piece_result& p : partial) {
-    if (p.there) init = combine(init, p.x);
-  }
-  return init;
+  return visiting::reduce_here(visiting::borrowed_map(tree), init, map, combine, s);
 }
 
 // ---- _async twins -------------------------------------------------------------------------------------------
@@ -255,7 +281,9 @@ void for_each_async(const blink_tree<Key, Value, Policy>& tree, F f, visit_order
   }
 #endif
   const stream in = tree.where().resolve(s);
-  tree.where().enqueue(in, [&tree, f, order, in] { for_each(tree, f, order, in); });
+  tree.where().enqueue(in, [tree = visiting::borrowed_map(tree), f, order, in]() mutable {
+    visiting::for_each_here(tree, f, order, in);
+  });
 }
 
 /// *size, host memory that lives until then, becomes what transform returns; null: nobody asks.
@@ -270,8 +298,8 @@ void transform_async(const blink_tree<Key, Value, Policy>& tree, std::span<T> ou
   }
 #endif
   const stream in = tree.where().resolve(s);
-  tree.where().enqueue(in, [&tree, out, f, size, in] {
-    const std::size_t n = transform(tree, out, f, in);
+  tree.where().enqueue(in, [tree = visiting::borrowed_map(tree), out, f, size, in]() mutable {
+    const std::size_t n = visiting::transform_here(tree, out, f, in);
     if (size != nullptr) *size = n;
   });
 }
@@ -279,15 +307,16 @@ void transform_async(const blink_tree<Key, Value, Policy>& tree, std::span<T> ou
 /// The result goes to *out, host or device memory.
 template <class Key, class Value, class Policy, class T, class Map, class Combine>
 void reduce_async(const blink_tree<Key, Value, Policy>& tree, T* out, T init, Map map, Combine combine,
-                  visit_order order = visit_order::any, const stream& s = {}) {
+                  [[maybe_unused]] visit_order order = visit_order::any, const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
   if (tree.where().kind() == device_kind::cuda) {
     return detail::enqueue_reduce_leaves(tree, out, init, map, combine, order, tree.where().resolve(s));
   }
 #endif
   const stream in = tree.where().resolve(s);
-  tree.where().enqueue(
-      in, [&tree, out, init, map, combine, order, in] { *out = reduce(tree, init, map, combine, order, in); });
+  tree.where().enqueue(in, [tree = visiting::borrowed_map(tree), out, init, map, combine, in]() mutable {
+    *out = visiting::reduce_here(tree, init, map, combine, in);
+  });
 }
 
 }  // inline namespace

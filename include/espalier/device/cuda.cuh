@@ -84,7 +84,10 @@ class cuda_backend {
   void for_each_team(const stream& s, std::size_t n, const Body& body) const {
     if (n == 0) return;
     const detail::device_guard guard(ordinal_);
-    const std::size_t blocks = (n * Team::lanes() - 1) / block_threads + 1;
+    constexpr std::size_t teams = block_threads / Team::lanes();
+    const std::size_t blocks = (n - 1) / teams + 1;
+    if (blocks > 0x7fffffff)
+      throw error("for_each_team: a launch has at most 2^31 - 1 blocks of 256 threads; split it.");
     detail::for_each_team_kernel<Team><<<static_cast<unsigned>(blocks), block_threads, 0, native(s)>>>(n, body);
     detail::check_cuda(cudaGetLastError(), "for_each_team");
   }

@@ -88,6 +88,9 @@ class device {
   [[nodiscard]] unsigned threads() const noexcept;  ///< CPU threads; 0 on a GPU
   [[nodiscard]] int ordinal() const noexcept;       ///< GPU number; -1 on the CPU
   [[nodiscard]] memory_info memory() const;         ///< what the pool can still give, and the whole
+  // A GPU's pool that has no block left waits for the whole GPU, so that memory given back in any stream's order can be
+  // used, and only then throws out_of_memory: a kernel that waits for the host (a persistent one) must not be running
+  // when memory may run out.
 
   /// The same processor with another source of memory.
   [[nodiscard]] device with_pool(std::shared_ptr<memory_pool> pool) const;
@@ -95,12 +98,15 @@ class device {
   /// Host memory that kernels of this device read and write by the same address: pinned on a GPU, pool() on a CPU.
   [[nodiscard]] const std::shared_ptr<memory_pool>& host_pool() const noexcept;
 
+  /// On a GPU CUDA's legacy default stream. On a CPU each thread has one of its own, so that calls of several threads
+  /// run beside each other; a thread that ends finishes what it has enqueued there first.
   [[nodiscard]] stream default_stream() const;
   [[nodiscard]] stream make_stream() const;
-  /// A GPU stream made elsewhere (cudaStream_t); not destroyed by us.
+  /// A GPU stream made elsewhere (cudaStream_t); not destroyed by us. Trees that change forget it with the call. What
+  /// is built in its order, static trees and answers in buffers, frees its memory there: destroy those first.
   [[nodiscard]] stream wrap_stream(void* native) const;
-  /// `s`, or the default stream if `s` is empty.
-  [[nodiscard]] stream resolve(const stream& s) const { return s ? s : default_stream(); }
+  /// `s`, or the default stream if `s` is empty. Throws `error` if `s` is of another kind of device.
+  [[nodiscard]] stream resolve(const stream& s) const;
 
   /// Can kernels of this device read `p` at full speed? On a CPU: true. On a GPU: true for device memory,
   /// false for host memory (pinned or not), which owners stage through device memory.

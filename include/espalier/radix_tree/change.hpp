@@ -216,8 +216,10 @@ class radix_changer {
   }
 
   // ---- memory ----------------------------------------------------------------------------------------------
-  ESPALIER_INLINE bool take(radix_kind kind, spares& own) const {
-    const auto k = static_cast<unsigned>(kind);
+  /// The kind is one for all threads that meet here: they ask one counter (fetch_one).
+  template <radix_kind Kind>
+  ESPALIER_INLINE bool take(spares& own) const {
+    constexpr auto k = static_cast<unsigned>(Kind);
     if (own.index[k] != none) return true;
     const std::uint32_t index = shared_word{pools_.next + k}.fetch_one();
     if (index >= pools_.capacity[k]) return false;
@@ -340,7 +342,7 @@ class radix_changer {
   /// A node into the path to `below`, where its keys and the new one part.
   ESPALIER_HD verdict split(const holder& parent, radix_link below, std::uint32_t at, unsigned symbol_below,
                             unsigned symbol, radix_link leaf, spares& own) const {
-    if (!take(radix_kind::node4, own)) return verdict::no_room;
+    if (!take<radix_kind::node4>(own)) return verdict::no_room;
     std::uint32_t* const info = info_of(parent.node);
     if (!latch(parent.node, info, parent.version)) return verdict::again;
     const radix_link made = use(radix_kind::node4, own);
@@ -381,7 +383,7 @@ class radix_changer {
   template <radix_kind Kind, class Node>
   ESPALIER_HD verdict replace(const holder& parent, const holder& node, Node& n, radix_link leaf, bool without,
                               spares& own) const {
-    if (!take(Kind, own)) return verdict::no_room;
+    if (!take<Kind>(own)) return verdict::no_room;
     std::uint32_t* const info = info_of(parent.node);
     if (!latch(parent.node, info, parent.version)) return verdict::again;
     if (!latch(node.node, &n.head.info, node.version)) {

@@ -69,8 +69,8 @@ class radix_index {
   [[nodiscard]] virtual std::string dump(bool graphviz) const = 0;
   /// The same as data, for traces. Throws `error` if a key has not eight bytes.
   [[nodiscard]] virtual trace_state state() const = 0;
-  /// Address of the trivially copyable radix_view<ValueSlot> that refs are made from; it knows ranks.
-  [[nodiscard]] virtual const void* view() const = 0;
+  /// Copies the radix_view<ValueSlot> that refs are made from to `to`; it knows ranks.
+  virtual void view(void* to) const = 0;
 
   virtual void find(const byte_keys& keys, void* values, std::uint8_t* found, const execution& ex) const = 0;
   /// How many keys are before each of these.

@@ -14,6 +14,10 @@
 //                        aggregate after a write likewise
 // The owner's calls may come from several threads at once, each with a stream of its own (device::make_stream):
 // questions are asked beside each other, a write waits for all others.
+//
+// Limits, each refused with an error that leaves the tree as it was: a key has less than 2^32 - 1 bytes; a build or a
+// batch of writes has fewer than 2^32 - 1 keys; of each of four classes of leaves (keys of up to 8, 16, 32 bytes, and
+// longer ones) and of each kind of inner node a tree has at most 2^28 - 1. Larger data go into several trees.
 #pragma once
 
 #include <cstdint>
@@ -266,7 +270,11 @@ class radix_tree {
   }
 
   /// For use inside a kernel or CPU threads, until the next write.
-  [[nodiscard]] radix_tree_ref<Value> ref() const { return radix_tree_ref<Value>(index_->view()); }
+  [[nodiscard]] radix_tree_ref<Value> ref() const {
+    typename radix_tree_ref<Value>::view_type view;
+    index_->view(&view);
+    return radix_tree_ref<Value>(&view);
+  }
 
   [[nodiscard]] std::size_t size() const { return index_->stats().size; }
   [[nodiscard]] bool empty() const { return size() == 0; }

@@ -24,6 +24,7 @@ class radix_tree_ref {
 
  public:
   using value_type = Value;
+  using view_type = view;
   struct ranks {
     std::uint64_t first, last;  ///< [first, last)
   };

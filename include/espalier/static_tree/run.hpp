@@ -413,16 +413,21 @@ struct runner {
         end = middle;
       }
     }
-    for (std::size_t i = first; i < last; ++query) {
-      const std::size_t stop = job.offsets[query + 1] < last ? job.offsets[query + 1] : last;
-      std::uint64_t rank = job.starts[query] + (i - job.offsets[query]);
+    // Offsets are the caller's: those of other ranges, or of another tree, name no element, and none is written.
+    for (std::size_t i = first; i < last && query < job.queries; ++query) {
+      const std::uint64_t end_of_range = job.offsets[query + 1] < last ? job.offsets[query + 1] : last;
+      const std::size_t stop = end_of_range > i ? end_of_range : i;
+      const std::uint64_t rank = job.starts[query] + (i - job.offsets[query]);
+      const std::uint64_t left = rank < job.tree.size ? job.tree.size - rank : 0;
+      const std::size_t n = stop - i < left ? stop - i : left;
       if constexpr (batch == 1) {
-        for (; i < stop; ++i, ++rank) store_element(job.tree, rank, true, i, job.out_keys, job.out_values, nullptr);
+        for (std::size_t j = 0; j < n; ++j)
+          store_element(job.tree, rank + j, true, i + j, job.out_keys, job.out_values, nullptr);
       } else {
         prefetch_range(team, job, query + ranges_ahead);
-        copy_elements(job, rank, stop - i, i);
-        i = stop;
+        if (n != 0) copy_elements(job, rank, n, i);
       }
+      i = stop;
     }
   }
 

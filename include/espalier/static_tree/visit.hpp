@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "espalier/static_tree/static_tree.hpp"
@@ -64,6 +65,20 @@ decltype(auto) call_with(const Ref& ref, F& f, std::uint64_t line, unsigned slot
   }
 }
 
+/// A tree as enqueued work knows it: the index itself, which stays where it is when its owner is moved.
+template <class Key, class Value>
+class borrowed_tree {
+ public:
+  explicit borrowed_tree(const static_tree<Key, Value>& tree) : index_(&tree.untyped()) {}
+  [[nodiscard]] auto& untyped() const { return *index_; }
+  [[nodiscard]] const device& where() const { return index_->where(); }
+  [[nodiscard]] std::size_t size() const { return index_->stats().size; }
+  [[nodiscard]] auto ref() const { return typename static_tree<Key, Value>::ref_type(index_->view()); }
+
+ private:
+  std::remove_reference_t<decltype(std::declval<const static_tree<Key, Value>&>().untyped())>* index_;
+};
+
 template <class Tree>
 [[nodiscard]] visit_options within(const Tree& tree, visit_options v) {
   v.last = std::min<std::uint64_t>(v.last, tree.size());
@@ -89,63 +104,41 @@ template <class Key, class Value>
   return v;
 }
 
-/// Calls f for each element. Waits until all are visited.
-template <class Key, class Value, class F>
-void for_each(const static_tree<Key, Value>& tree, F f, visit_options options = {}, const stream& s = {}) {
-  const visit_options v = visiting::within(tree, options);
-#if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
-    detail::enqueue_for_each(tree, f, v, tree.where().resolve(s));
-    return tree.where().resolve(s).synchronize();
-  }
-#endif
+/// On a CPU; `Tree` is an owner or borrowed.
+namespace visiting {
+
+template <class Tree, class F>
+void for_each_here(const Tree& tree, F& f, const visit_options& options, const stream& s) {
+  const visit_options v = within(tree, options);
   const auto ref = tree.ref();
-  tree.untyped().for_each_piece(v.first, v.last, v.order,
-                                [&](std::uint64_t first, std::uint64_t last, std::size_t) {
-                                  visiting::for_each_slot(ref, first, last,
-                                                          [&](std::uint64_t, std::uint64_t line, unsigned slot) {
-                                                            visiting::call_with(ref, f, line, slot);
-                                                          });
-                                },
-                                {tree.where().resolve(s), true});
+  tree.untyped().for_each_piece(
+      v.first, v.last, v.order,
+      [&](std::uint64_t first, std::uint64_t last, std::size_t) {
+        for_each_slot(ref, first, last,
+                      [&](std::uint64_t, std::uint64_t line, unsigned slot) { call_with(ref, f, line, slot); });
+      },
+      {tree.where().resolve(s), true});
 }
 
-/// out[rank - first] = f(element); `out` is host or device memory that the tree's device can write. Waits.
-template <class Key, class Value, class T, class F>
-void transform(const static_tree<Key, Value>& tree, T* out, F f, visit_options options = {}, const stream& s = {}) {
-  const visit_options v = visiting::within(tree, options);
-#if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
-    detail::enqueue_transform(tree, out, f, v, tree.where().resolve(s));
-    return tree.where().resolve(s).synchronize();
-  }
-#endif
+template <class Tree, class T, class F>
+void transform_here(const Tree& tree, T* out, F& f, const visit_options& options, const stream& s) {
+  const visit_options v = within(tree, options);
   const auto ref = tree.ref();
   tree.untyped().for_each_piece(v.first, v.last, visit_order::any,
                                 [&](std::uint64_t first, std::uint64_t last, std::size_t) {
-                                  visiting::for_each_slot(
-                                      ref, first, last, [&](std::uint64_t rank, std::uint64_t line, unsigned slot) {
-                                        out[rank - v.first] = visiting::call_with(ref, f, line, slot);
-                                      });
+                                  for_each_slot(ref, first, last,
+                                                [&](std::uint64_t rank, std::uint64_t line, unsigned slot) {
+                                                  out[rank - v.first] = call_with(ref, f, line, slot);
+                                                });
                                 },
                                 {tree.where().resolve(s), true});
 }
 
-/// combine(... combine(init, map(e0)) ..., map(en)) for an associative combine. visit_order::any also takes it to be
-/// commutative; by_key combines in key order. `init` takes part once. Waits.
-template <class Key, class Value, class T, class Map, class Combine>
-[[nodiscard]] T reduce(const static_tree<Key, Value>& tree, T init, Map map, Combine combine,
-                       visit_options options = {}, const stream& s = {}) {
-  const visit_options v = visiting::within(tree, options);
+template <class Tree, class T, class Map, class Combine>
+[[nodiscard]] T reduce_here(const Tree& tree, T init, Map& map, Combine& combine, const visit_options& options,
+                            const stream& s) {
+  const visit_options v = within(tree, options);
   if (v.first == v.last) return init;
-#if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
-    T result = init;
-    detail::enqueue_reduce(tree, &result, init, map, combine, v, tree.where().resolve(s));
-    tree.where().resolve(s).synchronize();
-    return result;
-  }
-#endif
   const auto ref = tree.ref();
   struct piece_result {  // not a bare T: threads must not share the bits of a vector of bool
     T x;
@@ -156,9 +149,9 @@ template <class Key, class Value, class T, class Map, class Combine>
       v.first, v.last, v.order,
       [&](std::uint64_t first, std::uint64_t last, std::size_t piece) {
         constexpr unsigned slots = std::remove_cvref_t<decltype(ref.layout())>::shape::keys_per_line;
-        T total = visiting::call_with(ref, map, first / slots, static_cast<unsigned>(first % slots));
-        visiting::for_each_slot(ref, first + 1, last, [&](std::uint64_t, std::uint64_t line, unsigned slot) {
-          total = combine(total, visiting::call_with(ref, map, line, slot));
+        T total = call_with(ref, map, first / slots, static_cast<unsigned>(first % slots));
+        for_each_slot(ref, first + 1, last, [&](std::uint64_t, std::uint64_t line, unsigned slot) {
+          total = combine(total, call_with(ref, map, line, slot));
         });
         partial[piece] = {total, true};
       },
@@ -167,6 +160,50 @@ template <class Key, class Value, class T, class Map, class Combine>
     if (p.there) init = combine(init, p.x);
   }
   return init;
+}
+
+}  // namespace visiting
+
+/// Calls f for each element. Waits until all are visited.
+template <class Key, class Value, class F>
+void for_each(const static_tree<Key, Value>& tree, F f, visit_options options = {}, const stream& s = {}) {
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) {
+    detail::enqueue_for_each(tree, f, visiting::within(tree, options), tree.where().resolve(s));
+    return tree.where().resolve(s).synchronize();
+  }
+#endif
+  visiting::for_each_here(tree, f, options, s);
+}
+
+/// out[rank - first] = f(element); `out` is host or device memory that the tree's device can write. Waits.
+template <class Key, class Value, class T, class F>
+void transform(const static_tree<Key, Value>& tree, T* out, F f, visit_options options = {}, const stream& s = {}) {
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) {
+    detail::enqueue_transform(tree, out, f, visiting::within(tree, options), tree.where().resolve(s));
+    return tree.where().resolve(s).synchronize();
+  }
+#endif
+  visiting::transform_here(tree, out, f, options, s);
+}
+
+/// combine(... combine(init, map(e0)) ..., map(en)) for an associative combine. visit_order::any also takes it to be
+/// commutative; by_key combines in key order. `init` takes part once. Waits.
+template <class Key, class Value, class T, class Map, class Combine>
+[[nodiscard]] T reduce(const static_tree<Key, Value>& tree, T init, Map map, Combine combine,
+                       visit_options options = {}, const stream& s = {}) {
+#if ESPALIER_CUDA_COMPILER
+  if (tree.where().kind() == device_kind::cuda) {
+    const visit_options v = visiting::within(tree, options);
+    if (v.first == v.last) return init;
+    T result = init;
+    detail::enqueue_reduce(tree, &result, init, map, combine, v, tree.where().resolve(s));
+    tree.where().resolve(s).synchronize();
+    return result;
+  }
+#endif
+  return visiting::reduce_here(tree, init, map, combine, options, s);
 }
 
 // ---- _async twins -------------------------------------------------------------------------------------------
@@ -179,7 +216,9 @@ void for_each_async(const static_tree<Key, Value>& tree, F f, visit_options opti
   }
 #endif
   const stream order = tree.where().resolve(s);
-  tree.where().enqueue(order, [&tree, f, options, order] { for_each(tree, f, options, order); });
+  tree.where().enqueue(order, [tree = visiting::borrowed_tree(tree), f, options, order]() mutable {
+    visiting::for_each_here(tree, f, options, order);
+  });
 }
 
 /// `out` as in transform.
@@ -192,7 +231,9 @@ void transform_async(const static_tree<Key, Value>& tree, T* out, F f, visit_opt
   }
 #endif
   const stream order = tree.where().resolve(s);
-  tree.where().enqueue(order, [&tree, out, f, options, order] { transform(tree, out, f, options, order); });
+  tree.where().enqueue(order, [tree = visiting::borrowed_tree(tree), out, f, options, order]() mutable {
+    visiting::transform_here(tree, out, f, options, order);
+  });
 }
 
 /// The result goes to *out, host or device memory.
@@ -206,9 +247,10 @@ void reduce_async(const static_tree<Key, Value>& tree, T* out, T init, Map map, 
   }
 #endif
   const stream order = tree.where().resolve(s);
-  tree.where().enqueue(order, [&tree, out, init, map, combine, options, order] {
-    *out = reduce(tree, init, map, combine, options, order);
-  });
+  tree.where().enqueue(order,
+                       [tree = visiting::borrowed_tree(tree), out, init, map, combine, options, order]() mutable {
+                         *out = visiting::reduce_here(tree, init, map, combine, options, order);
+                       });
 }
 
 }  // inline namespace

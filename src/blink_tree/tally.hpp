@@ -1,0 +1,89 @@
+// tally.hpp - how many elements a tree has: what a batch of writes changed, and the count of all, which needs no order
+// of the leaves.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "espalier/blink_tree/node.hpp"
+#include "espalier/blink_tree/options.hpp"
+#include "espalier/device/buffer.hpp"
+#include "espalier/sync/shared_memory.hpp"
+
+namespace espalier::detail {
+
+/// *total += what(0) + ... + what(n - 1), modulo 2^64. Some thousand threads add up a part each, so that they do not
+/// all meet at one word: on a GPU every so-manieth, and neighbours read together; on a CPU one behind the other.
+template <bool OnGpu, class What>
+struct add_up_part {
+  What what;
+  std::size_t n, parts;
+  std::uint64_t* total;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::size_t length = (n + parts - 1) / parts;
+    std::uint64_t sum = 0;
+    if constexpr (OnGpu) {
+      for (std::size_t j = i; j < n; j += parts) sum += what(j);
+    } else {
+      const std::size_t last = (i + 1) * length < n ? (i + 1) * length : n;
+      for (std::size_t j = i * length; j < last; ++j) sum += what(j);
+    }
+    if (sum != 0) (void)shared_word{total}.fetch_add(sum);
+  }
+};
+template <class Context, class What>
+void add_up(Context& context, std::size_t n, const What& what, std::uint64_t* total) {
+  const std::size_t parts = Context::on_gpu ? std::min<std::size_t>(n, 16384) : (n + 65535) / 65536;
+  if (n != 0) context.for_each(parts, add_up_part<Context::on_gpu, What>{what, n, parts, total});
+}
+
+/// What element number i of a batch did to the number of elements, by its `done`: 1, 0, or minus 1.
+struct change_of_count {
+  const std::uint8_t* done;
+  const std::uint8_t* ops;     ///< blink_op per element; null: all are `op`
+  const std::uint32_t* order;  ///< numbers of the elements; null: all of them
+  blink_op op;
+  ESPALIER_HD std::uint64_t operator()(std::size_t i) const {
+    const std::size_t e = order == nullptr ? i : order[i];
+    if (done[e] != 1) return 0;
+    const blink_op what = ops == nullptr ? op : static_cast<blink_op>(ops[e]);
+    const bool brings = what == blink_op::insert || what == blink_op::insert_or_assign;
+    return brings ? 1 : what == blink_op::erase ? ~std::uint64_t{0} : 0;
+  }
+  [[nodiscard]] static bool may(const std::uint8_t* ops, blink_op op) {
+    return ops != nullptr || (op != blink_op::find && op != blink_op::update);
+  }
+};
+
+/// Of node number i of the leaves: 1 if it is alive; its elements.
+template <class View>
+struct live_leaf {
+  View tree;
+  bool elements;
+  ESPALIER_HD std::uint64_t operator()(std::size_t i) const {
+    node_head<typename View::leaf_shape::word> h;
+    h.set_info(*tree.leaf(static_cast<node_id>(i)).info());
+    return h.dead ? 0 : elements ? h.count : 1;
+  }
+};
+
+/// Sums of values of up to 4 bytes are taken in 64 bits.
+inline void require_sums_fit(std::uint64_t elements) {
+  if (elements >> 32 != 0)
+    throw error("aggregate: sums of more than 2^32 values might not fit 64 bits; use 64-bit values or split the data.");
+}
+
+struct live_counts {
+  std::uint64_t leaves, elements;
+};
+/// Nobody else is at the tree; refs may be. The nodes below `nodes` have been in use.
+template <class Context, class View>
+[[nodiscard]] live_counts count_live(Context& context, const View& tree, std::uint32_t nodes) {
+  const buffer<live_counts> counts(context.where(), 1, context.order());
+  context.zero(counts.data(), sizeof(live_counts));
+  add_up(context, nodes, live_leaf<View>{tree, false}, &counts.data()->leaves);
+  add_up(context, nodes, live_leaf<View>{tree, true}, &counts.data()->elements);
+  return context.read(counts.data());
+}
+
+}  // namespace espalier::detail

@@ -1,0 +1,47 @@
+// fair_gate.hpp - a lock that many hold together or one alone, and for which nobody waits for ever.
+//
+// std::shared_mutex prefers readers: as long as their turns overlap, a writer never gets one. Here a writer that waits
+// closes the door, and whoever comes later queues at it, reader or writer. While no writer waits, readers pass without
+// looking at the door, so that they share one word and no mutex more than before.
+// A thread that holds the gate must not ask for it again: a writer may be waiting between the two.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <shared_mutex>
+
+namespace espalier::detail {
+
+class fair_gate {
+ public:
+  using shared = std::shared_lock<std::shared_mutex>;
+  using exclusive = std::unique_lock<std::shared_mutex>;
+
+  [[nodiscard]] shared together() {
+    if (writers_.load(std::memory_order_relaxed) != 0) const std::lock_guard behind(door_);
+    return shared(gate_);
+  }
+  [[nodiscard]] exclusive alone() {
+    const announcement waiting(writers_);
+    const std::lock_guard closed(door_);
+    return exclusive(gate_);
+  }
+
+ private:
+  class announcement {
+   public:
+    explicit announcement(std::atomic<unsigned>& n) : n_(n) { n_.fetch_add(1, std::memory_order_relaxed); }
+    ~announcement() { n_.fetch_sub(1, std::memory_order_relaxed); }
+    announcement(const announcement&) = delete;
+    announcement& operator=(const announcement&) = delete;
+
+   private:
+    std::atomic<unsigned>& n_;
+  };
+
+  std::atomic<unsigned> writers_ = 0;  ///< that wait
+  std::mutex door_;                    ///< held by the one whose turn is next
+  std::shared_mutex gate_;
+};
+
+}  // namespace espalier::detail

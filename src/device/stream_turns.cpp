@@ -1,0 +1,74 @@
+// stream_turns.cpp - see stream_turns.hpp.
+#include "device/stream_turns.hpp"
+
+#include <algorithm>
+
+#include "device/state.hpp"
+
+namespace espalier::detail {
+
+bool stream_turns::is_over(const stream_at& at) { return at.mark.state() == nullptr || at.mark.state()->is_reached(); }
+
+void stream_turns::follow(const stream& order, std::uint64_t id, const stream_at& other) {
+  if (other.id != id && !is_over(other)) order.wait_for(other.mark);
+}
+
+stream_turns::turn stream_turns::begin(const stream& order, bool writes) {
+  const std::uint64_t id = order.state()->id();
+  const std::lock_guard lock(mutex_);
+  follow(order, id, write_);
+  if (writes) {
+    for (const stream_at& read : reads_) follow(order, id, read);
+    // Whoever comes next waits for this turn, and so for what it waits for. end() cannot fail to leave a mark.
+    reads_.clear();
+  } else if (is_over(write_)) {
+    write_ = {};
+  }
+  return {this, order, id, writes};
+}
+
+void stream_turns::wait_for_all(const stream& order) {
+  const std::uint64_t id = order.state()->id();
+  const std::lock_guard lock(mutex_);
+  follow(order, id, write_);
+  for (const stream_at& read : reads_) follow(order, id, read);
+}
+
+std::size_t stream_turns::kept() const {
+  const std::lock_guard lock(mutex_);
+  return reads_.size() + (write_.mark.state() == nullptr ? 0 : 1);
+}
+
+// Without memory for a mark the host waits instead: then there is nothing to remember.
+void stream_turns::end(const stream& order, std::uint64_t id, bool writes) noexcept {
+  try {
+    stream_at at{id, order.mark()};
+    const std::lock_guard lock(mutex_);
+    if (writes) {
+      write_ = std::move(at);
+    } else {
+      keep(std::move(at));
+    }
+    return;
+  } catch (...) {
+  }
+  try {
+    order.synchronize();
+  } catch (...) {  // the device has failed: the next call will say so
+  }
+}
+
+void stream_turns::keep(stream_at&& read) {
+  const auto own = std::find_if(reads_.begin(), reads_.end(), [&](const stream_at& r) { return r.id == read.id; });
+  if (own != reads_.end()) {
+    own->mark = std::move(read.mark);
+    return;
+  }
+  if (reads_.size() >= swept_) {
+    std::erase_if(reads_, is_over);
+    swept_ = std::max<std::size_t>(8, 2 * reads_.size());
+  }
+  reads_.push_back(std::move(read));
+}
+
+}  // namespace espalier::detail
