@@ -43,6 +43,11 @@ class blink_subject {
   /// Replaces the tree, freeing the old one first.
   void build(const void* keys, const void* values, std::size_t n);
   void run(const placed_step& step, const write_options& options);
+  /// One batch of writes, waited for; all pointers are the device's.
+  void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
+             const write_options& options) {
+    tree_->write(op, keys, values, n, done, options, {where_.default_stream(), true});
+  }
   /// The answers of ranges in host memory, as columns offsets, keys, values.
   [[nodiscard]] answers fetch(const range_buffers& raw) const;
   /// Elements of a snapshot.

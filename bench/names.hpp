@@ -72,6 +72,18 @@ enum class distribution : std::uint8_t {
   mesh
 };
 
+/// How the keys of a batch lie beside those of the tree that they are written to (batch_layout.hpp).
+enum class batch_distribution : std::uint8_t {
+  append_sorted,
+  append_shuffled,
+  cluster,
+  clusters_1024,
+  zipf,
+  ascending,
+  descending,
+  random
+};
+
 /// Which keys of an index are asked for. normal and gamma: by rank, as the distributions of that name lie over the key
 /// range; zipf: a few keys from anywhere most often.
 enum class request_order : std::uint8_t { uniform, zipf, in_order, normal, gamma };
@@ -149,6 +161,16 @@ inline constexpr std::array distribution_names{
     named<distribution>{"clustered", distribution::clustered},
     named<distribution>{"adversarial", distribution::adversarial},
     named<distribution>{"mesh", distribution::mesh},
+};
+inline constexpr std::array batch_distribution_names{
+    named<batch_distribution>{"append-sorted", batch_distribution::append_sorted},
+    named<batch_distribution>{"append-shuffled", batch_distribution::append_shuffled},
+    named<batch_distribution>{"cluster", batch_distribution::cluster},
+    named<batch_distribution>{"clusters-1024", batch_distribution::clusters_1024},
+    named<batch_distribution>{"zipf", batch_distribution::zipf},
+    named<batch_distribution>{"ascending", batch_distribution::ascending},
+    named<batch_distribution>{"descending", batch_distribution::descending},
+    named<batch_distribution>{"random", batch_distribution::random},
 };
 inline constexpr std::array key_type_names{
     named<scalar_kind>{"u32", scalar_kind::u32}, named<scalar_kind>{"i32", scalar_kind::i32},
@@ -267,6 +289,7 @@ template <class Table>
 
 [[nodiscard]] constexpr std::string_view name_of(operation op) { return name_in(operation_names, op); }
 [[nodiscard]] constexpr std::string_view name_of(distribution d) { return name_in(distribution_names, d); }
+[[nodiscard]] constexpr std::string_view name_of(batch_distribution d) { return name_in(batch_distribution_names, d); }
 [[nodiscard]] constexpr std::string_view name_of(scalar_kind k) { return name_in(value_type_names, k); }
 
 /// Operations whose queries are pairs (lo, hi).

@@ -7,7 +7,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
+#include "bench/batch_layout.hpp"
 #include "bench/generators.hpp"
 #include "bench/peer.hpp"
 
@@ -101,6 +103,7 @@ constexpr std::array index_options{
     index_option{"slots", &raw_options::slots, {false, true, false, false}},
     index_option{"path", &raw_options::path, {false, true, true, false}},
     index_option{"batch", &raw_options::batch, {false, true, true, false}},
+    index_option{"batch-distribution", &raw_options::batch_distribution, {false, true, false, false}},
     index_option{"requests", &raw_options::requests, {false, true, false, true}},
     index_option{"fill", &raw_options::fill, {false, true, false, true}},
     index_option{"key-type", &raw_options::key_type, {true, true, false, true}},
@@ -163,11 +166,61 @@ double parse_fill(const raw_options& raw, double otherwise) {
   return fill;
 }
 
+const char* const every_path = "per-key,bulk,automatic";
+
+/// The matrix of --batch-distribution: options of other measurements would be read and then do nothing.
+void parse_matrix(const raw_options& raw, blink_choices& b) {
+  b.batch_distributions = parse_names("batch-distribution", batch_distribution_names, raw.batch_distribution);
+  b.batches = parse_numbers("batch", raw.batch.empty() ? "2^8,2^12,2^16,2^20" : raw.batch);
+  for (const auto n : b.batches) {
+    if (n == 0) throw bad_arguments("--batch is '0': with --batch-distribution a batch has one key at least.");
+  }
+  if (b.shapes.size() > 1) {
+    throw bad_arguments("--batch-distribution takes one shape: give one each of --policy, --upper and --slots.");
+  }
+  const std::array unread{std::pair{"requests", !raw.requests.empty()}, std::pair{"queries", !raw.queries.empty()},
+                          std::pair{"distribution", raw.distribution != "uniform"},
+                          std::pair{"hit-rate", raw.hit_rate != "1"}, std::pair{"trace", !raw.trace.empty()}};
+  for (const auto& [name, given] : unread) {
+    if (given) throw bad_arguments(fmt::format("--{} is not for --batch-distribution.", name));
+  }
+}
+
+/// What is known once all is read. The keys are made of words, so that their places are.
+void check_matrix(const options& o) {
+  if (o.blink.batch_distributions.empty()) return;
+  for (const auto op : o.operations) {
+    if (op != operation::insert && op != operation::erase) {
+      throw bad_arguments(fmt::format("--ops {} is not for --batch-distribution: choose insert, erase.", name_of(op)));
+    }
+  }
+  for (const auto& name : o.peers) {
+    if (name != "absl-btree" && name != "std-map" && o.peers_named) {
+      throw bad_arguments(fmt::format("--peers {} is not for --batch-distribution: choose absl-btree, std-map.", name));
+    }
+  }
+  for (const auto key : o.key_types) {
+    if (key != scalar_kind::u32 && key != scalar_kind::u64) {
+      throw bad_arguments(fmt::format("--key-type {} is not for --batch-distribution: choose u32, u64.", name_of(key)));
+    }
+    for (const auto n : o.keys) {
+      for (const auto batch : o.blink.batches) {
+        if (!batch_layout(key, n, o.seed).has_room_for(batch)) {
+          throw bad_arguments(
+              fmt::format("--batch {} is too large beside {} keys of type {} in the tree.", batch, n, name_of(key)));
+        }
+      }
+    }
+  }
+}
+
 blink_choices parse_blink(const raw_options& raw) {
   blink_choices b;
   b.shapes = parse_shapes(raw);
-  b.paths = parse_names("path", path_names, raw.path.empty() ? "automatic" : raw.path);
-  if (!raw.batch.empty()) b.batch = parse_number("batch", raw.batch);
+  if (!raw.batch_distribution.empty()) parse_matrix(raw, b);
+  const bool matrix = !b.batch_distributions.empty();
+  b.paths = parse_names("path", path_names, !raw.path.empty() ? raw.path : matrix ? every_path : "automatic");
+  if (!raw.batch.empty() && !matrix) b.batch = parse_number("batch", raw.batch);
   if (!raw.requests.empty()) b.requests = parse_name("requests", request_names, raw.requests);
   // A B-link tree's keys come in no order, and updates go by that: there is no rank for these to be drawn by.
   if (b.requests == request_order::normal || b.requests == request_order::gamma) {
@@ -357,7 +410,11 @@ options parse_options(const raw_options& raw) {
     o.key_types = parse_names("key-type", key_type_names, raw.key_type.empty() ? "u32" : raw.key_type);
     o.distributions = parse_names("distribution", distribution_names, raw.distribution);
   }
-  o.operations = parse_names("ops", operation_names, raw.ops.empty() ? default_operations(o.index) : raw.ops);
+  const char* const matrix = o.blink.batch_distributions.empty() ? nullptr : "insert,erase";
+  o.operations = parse_names("ops", operation_names,
+                             !raw.ops.empty()    ? raw.ops
+                             : matrix != nullptr ? matrix
+                                                 : default_operations(o.index));
   check_operations(o);
   if (raw.peers != "none") o.peers = split_list("peers", raw.peers.empty() ? default_peers(o.index) : raw.peers);
   o.peers_named = !raw.peers.empty();
@@ -373,6 +430,7 @@ options parse_options(const raw_options& raw) {
   if (o.index == index_kind::radix) o.byte_data_sets = parse_byte_data(raw, o.seed);
   check_byte_data(o);
   check_sizes(o);
+  check_matrix(o);
   return o;
 }
 

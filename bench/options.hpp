@@ -45,8 +45,10 @@ inline constexpr std::uint64_t most_bucket = std::uint64_t{1} << 26;
 struct blink_choices {
   std::vector<blink_shape> shapes;
   std::vector<write_path> paths;
-  std::optional<std::uint64_t> batch;     ///< nothing: as many as queries
-  std::optional<request_order> requests;  ///< nothing: zipf for YCSB, else uniform
+  std::optional<std::uint64_t> batch;                   ///< nothing: as many as queries
+  std::vector<batch_distribution> batch_distributions;  ///< not empty: the matrix of these (distribution_matrix.hpp),
+  std::vector<std::uint64_t> batches;                   ///< and batches of these sizes
+  std::optional<request_order> requests;                ///< nothing: zipf for YCSB, else uniform
   double fill = 0.75;
 };
 
@@ -131,6 +133,7 @@ struct raw_options {
   std::string slots;
   std::string path;
   std::string batch;
+  std::string batch_distribution;
   std::string requests;
   std::string fill;
   std::string key_length;

@@ -17,6 +17,10 @@ class ordered_map {
   virtual ~ordered_map() = default;
   /// Replaces the contents by these pairs, inserted in this order.
   virtual void load(const column& keys, const column& values) = 0;
+  /// Inserts these pairs, each with the place behind the last element, or that before the first, as a hint.
+  virtual void insert_at_end(const column& keys, const column& values) = 0;
+  virtual void insert_at_begin(const column& keys, const column& values) = 0;
+  [[nodiscard]] virtual std::uint64_t size() const = 0;
   /// One step that is not a range, element after element; answers go to columns values and done.
   virtual void run(const blink_step& step, const answers& out) = 0;
   /// find, find-after-insert, lower-bound, range (offsets are given in out[0]), count, sum.

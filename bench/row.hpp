@@ -27,6 +27,10 @@ struct blink_columns {
   std::string path;         ///< how writes were done; empty where there are none
   std::uint64_t batch = 0;  ///< elements that were inserted before the questions
   unsigned repeat = 0;
+  // Of the matrix of batch distributions alone:
+  std::string batch_distribution;  ///< not empty: `path` is as asked for
+  std::string chosen;              ///< what an automatic path came to
+  double of_better_path = 0;  ///< an automatic path's rate beside that of the better one; 0 where that is not known
 };
 
 /// What only rows of the radix tree have.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/blink_measurement.hpp"
+#include "bench/distribution_matrix.hpp"
 #include "bench/hybrid_data.hpp"
 #include "bench/hybrid_measurement.hpp"
 #include "bench/measurement.hpp"
@@ -56,7 +57,12 @@ std::uint64_t number_of(std::uint64_t queries, std::uint64_t keys) {
   return std::clamp<std::uint64_t>(16 * keys, std::uint64_t{1} << 14, std::uint64_t{1} << 22);
 }
 
+/// Of the progress bar.
 std::size_t count_rows(const options& what, const std::vector<device>& devices) {
+  if (!what.blink.batch_distributions.empty()) {
+    return what.blink.batch_distributions.size() * what.blink.batches.size() * what.keys.size() *
+           what.key_types.size() * devices.size();
+  }
   std::size_t per_index = 0;
   for (const auto op : what.operations) {
     per_index += sizes_of(op, what).size() * rows_per_size(op, what, devices.front().kind());
@@ -112,6 +118,7 @@ class bench_run {
   void run_data(const data_spec& spec) {
     about_ = fmt::format("{} {} {} keys", size_text(spec.keys), name_of(spec.shape), name_of(spec.key));
     bar_->say("generating " + about_);
+    if (!what_.blink.batch_distributions.empty()) return run_distributions(spec);
     if (what_.index == index_kind::blink) return run_blink(spec);
     what_.index == index_kind::hybrid ? run_hybrid(spec) : run_static(spec);
   }
@@ -134,6 +141,17 @@ class bench_run {
       for_each_batch(spec.keys, [&](operation op, std::uint64_t queries) {
         for (auto& r : m.measure(op, queries)) result_.rows.push_back(std::move(r));
       });
+    }
+  }
+
+  void run_distributions(const data_spec& spec) {
+    for (const auto& where : devices_) {
+      for (auto& r : measure_distributions(what_, spec, where, [&](const std::string& next) {
+             bar_->say(next);
+             bar_->step();
+           })) {
+        result_.rows.push_back(std::move(r));
+      }
     }
   }
 

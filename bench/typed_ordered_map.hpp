@@ -26,6 +26,14 @@ class typed_ordered_map final : public ordered_map {
     for (std::size_t i = 0; i < from.size(); ++i) map().emplace(from[i], raw.data() != nullptr ? raw[i] : Raw{});
   }
 
+  void insert_at_end(const column& keys, const column& values) override {
+    insert_hinted(keys, values, [&] { return map().end(); });
+  }
+  void insert_at_begin(const column& keys, const column& values) override {
+    insert_hinted(keys, values, [&] { return map().begin(); });
+  }
+  [[nodiscard]] std::uint64_t size() const override { return queries_.map().size(); }
+
   void run(const blink_step& step, const answers& out) override {
     const element_columns c(step, out);
     const auto ops = step.ops.as<const std::uint8_t>();
@@ -55,6 +63,14 @@ class typed_ordered_map final : public ordered_map {
   };
 
   [[nodiscard]] Map& map() { return queries_.map(); }
+  template <class Hint>
+  void insert_hinted(const column& keys, const column& values, Hint hint) {
+    const auto from = keys.as<const Key>();
+    const auto raw = values.as<const Raw>();
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      map().insert(hint(), typename Map::value_type(from[i], raw.data() != nullptr ? raw[i] : Raw{}));
+    }
+  }
   static blink_op as_element(write_op op) {
     switch (op) {
       case write_op::insert:

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "bench/distribution_matrix.hpp"
 #include "bench/machine_json.hpp"
 #include "bench/row.hpp"
 #include "bench/text_table.hpp"
@@ -43,6 +44,11 @@ json row_json(const row& r) {
     j["path"] = r.blink->path;
     j["repeat"] = r.blink->repeat;
     if (r.blink->batch != 0) j["batch"] = r.blink->batch;
+    if (!r.blink->batch_distribution.empty()) {
+      j["batch_distribution"] = r.blink->batch_distribution;
+      if (!r.blink->chosen.empty()) j["chosen"] = r.blink->chosen;
+      if (r.blink->of_better_path > 0) j["of_better_path"] = r.blink->of_better_path;
+    }
   }
   if (r.radix) {
     j["key_length"] = r.radix->key_length;
@@ -198,6 +204,7 @@ std::string seconds_text(double seconds) {
 std::string ratio_text(double ratio) { return fmt::format("{:.{}f}x", ratio, ratio >= 100 ? 0 : ratio >= 10 ? 1 : 2); }
 
 void write_table(const report& result, std::ostream& out) {
+  if (is_matrix(result)) return write_matrix(result, out);
   const auto names = peer_names(result);
   const auto axes = differing_axes(result);
   text_table table({"op", "device", "keys", "queries", "types", "length", "distribution", "plan"});

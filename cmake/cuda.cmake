@@ -60,8 +60,8 @@ function(espalier_cuda_options target)
                                              CUDA_RUNTIME_LIBRARY Static LINKER_LANGUAGE CXX)
 endfunction()
 
-# espalier_one_cuda_file(<list>): replaces the .cu files of a list by one that includes them. CMake's unity builds leave
-# CUDA out, and nvcc takes most of its time for headers that they share.
+# espalier_one_cuda_file(<list>): replaces the .cu files of a list by one that includes them. Before 3.31, CMake's unity
+# builds leave CUDA out, and nvcc takes most of its time for headers that they share.
 function(espalier_one_cuda_file list)
   set(gpu ${${list}})
   list(FILTER gpu INCLUDE REGEX "\\.cu$")

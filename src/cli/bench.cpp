@@ -14,6 +14,7 @@
 #include "bench/byte_generators.hpp"
 #include "bench/cuart_figures.hpp"
 #include "bench/cuart_suite.hpp"
+#include "bench/distribution_matrix.hpp"
 #include "bench/hb_figures.hpp"
 #include "bench/hb_suite.hpp"
 #include "bench/index_trace.hpp"
@@ -55,6 +56,14 @@ const char* footer =
     "of\n"
     "up to 100, f 50 % find then update. Compiled are link and none with --upper express and classic, couple with\n"
     "classic; --slots with link. Shapes other than the default exist for u32/u32 and u64/u64.\n\n"
+    "With --batch-distribution, --ops insert and erase of u32 and u64 keys make one table: trees of --keys (0: "
+    "empty),\n"
+    "batches of --batch (list), distributions and paths. append-sorted, append-shuffled: behind the last key; "
+    "cluster,\n"
+    "clusters-1024: between few neighbouring keys, in one place or in 1,024; zipf: denser towards the smallest key;\n"
+    "ascending: sorted, between the keys of the whole tree; descending: before the first key, backwards; random:\n"
+    "between any keys. erase takes what an automatic insert brought, in the same order. absl-btree and std-map insert\n"
+    "with the right hint where the batch is sorted at an end. With --out the table goes to standard output, too.\n\n"
     "Radix tree (--index radix): keys are byte strings, all different, with u64 values. uniform: random bytes;\n"
     "sequential: a counter; uuids: 16 raw bytes, or 36 of text; urls; triples: terms of RDF data. Misses (--hit-rate)\n"
     "are further keys of the same data. count-prefix asks for the first halves of keys. range lists --range-length\n"
@@ -143,6 +152,9 @@ void add_blink_options(CLI::App& c, bench::raw_options& o) {
                    ", radix: " + bench::choices(bench::radix_path_names) + " (list); default: automatic");
   c.add_option("--batch", o.batch,
                "blink, radix: elements of a write; radix: also keys of one find (list); default: as many as --queries");
+  c.add_option("--batch-distribution", o.batch_distribution,
+               "blink: how the keys of a batch lie beside the tree's, " +
+                   bench::choices(bench::batch_distribution_names) + " (list)");
   c.add_option("--requests", o.requests,
                "blink, hybrid: which keys are asked for and updated, " + bench::choices(bench::request_names) +
                    " (hybrid: list; blink: not normal, gamma); default: zipf for ycsb, else uniform");
@@ -336,6 +348,7 @@ int run(const bench::raw_options& raw, const std::string& command_line) {
   }
   const bench::report result = bench::run_benchmarks(what);
   write(result, raw.out.empty() ? std::cout : file);
+  if (!raw.out.empty() && bench::is_matrix(result)) bench::write_table(result, std::cout);
   if (!raw.out.empty() && !file.flush()) throw std::runtime_error(fmt::format("Writing '{}' failed.", raw.out));
   return 0;
 }

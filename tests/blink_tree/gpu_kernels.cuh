@@ -205,11 +205,7 @@ class gpu_runner {
 };
 
 /// The settings of these tests: each GPU once.
-[[nodiscard]] inline std::vector<const setting*> gpu_settings() {
-  std::vector<const setting*> all = all_settings();
-  std::erase_if(all, [](const setting* s) { return s->where.kind() != device_kind::cuda || s->spans == side::host; });
-  return all;
-}
+[[nodiscard]] inline std::vector<const setting*> gpu_settings() { return device_span_settings(); }
 
 /// check.operator()<Lanes>() for each width of a team.
 template <class Check>

@@ -4,7 +4,7 @@
 namespace espalier::test {
 namespace {
 
-[[nodiscard]] std::vector<const setting*> gpu_settings() {
+[[nodiscard]] std::vector<const setting*> visited_gpu_settings() {
   std::vector<const setting*> all = all_settings();
   std::erase_if(all, [](const setting* s) { return s->where.kind() != device_kind::cuda; });
   return all;
@@ -27,7 +27,7 @@ template <class Kind>
 class BlinkTreeVisitGpu : public blink_visit_suite<Kind> {
  protected:
   void SetUp() override {
-    if (gpu_settings().empty()) GTEST_SKIP() << "no GPU";
+    if (visited_gpu_settings().empty()) GTEST_SKIP() << "no GPU";
   }
 };
 TYPED_TEST_SUITE(BlinkTreeVisitGpu, visited_kinds, visited_name);
@@ -35,19 +35,19 @@ TYPED_TEST_SUITE(BlinkTreeVisitGpu, visited_kinds, visited_name);
 const std::vector<std::size_t> small_sizes{0, 1, 2, 13, 200, 1500};
 
 TYPED_TEST(BlinkTreeVisitGpu, SmallReduceMeetsEveryElementOnce) {
-  TestFixture::for_trees(gpu_settings(), small_sizes, TestFixture::check_reduce);
+  TestFixture::for_trees(visited_gpu_settings(), small_sizes, TestFixture::check_reduce);
 }
 TYPED_TEST(BlinkTreeVisitGpu, SmallTransformWritesEachElementAtItsRank) {
-  TestFixture::for_trees(gpu_settings(), small_sizes, TestFixture::check_transform);
+  TestFixture::for_trees(visited_gpu_settings(), small_sizes, TestFixture::check_transform);
 }
 TYPED_TEST(BlinkTreeVisitGpu, LargeReduceMeetsEveryElementOnce) {
-  TestFixture::for_trees(gpu_settings(), {300003}, TestFixture::check_reduce);
+  TestFixture::for_trees(visited_gpu_settings(), {300003}, TestFixture::check_reduce);
 }
 TYPED_TEST(BlinkTreeVisitGpu, LargeTransformWritesEachElementAtItsRank) {
-  TestFixture::for_trees(gpu_settings(), {300003}, TestFixture::check_transform);
+  TestFixture::for_trees(visited_gpu_settings(), {300003}, TestFixture::check_transform);
 }
 TYPED_TEST(BlinkTreeVisitGpu, LargeAsyncTwinsAgree) {
-  TestFixture::for_trees(gpu_settings(), {100003}, TestFixture::check_async);
+  TestFixture::for_trees(visited_gpu_settings(), {100003}, TestFixture::check_async);
 }
 
 /// Adds into device memory that the test owns.
@@ -74,7 +74,7 @@ struct list_marks {
 
 TYPED_TEST(BlinkTreeVisitGpu, SmallForEachMeetsEveryElementOnce) {
   TestFixture::for_trees(
-      gpu_settings(), {0, 1, 200, 5000}, [](const setting& here, const auto& tree, const auto& marks) {
+      visited_gpu_settings(), {0, 1, 200, 5000}, [](const setting& here, const auto& tree, const auto& marks) {
         if (here.spans == side::host) return;  // where a functor of a kernel cannot write
         std::uint64_t want = 0;
         for (const std::uint64_t mark : marks) want += mark;

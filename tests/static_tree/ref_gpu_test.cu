@@ -70,12 +70,7 @@ TEST_P(StaticTreeRefGpu, SmallARefAnswersInAKernel) {
   }
 }
 
-[[nodiscard]] std::vector<const setting*> gpu_settings() {
-  std::vector<const setting*> all = all_settings();
-  std::erase_if(all, [](const setting* s) { return s->where.kind() != device_kind::cuda || s->spans == side::host; });
-  return all;
-}
-INSTANTIATE_TEST_SUITE_P(, StaticTreeRefGpu, testing::ValuesIn(gpu_settings()), setting_name{});
+INSTANTIATE_TEST_SUITE_P(, StaticTreeRefGpu, testing::ValuesIn(device_span_settings()), setting_name{});
 
 }  // namespace
 }  // namespace espalier::test

@@ -4,12 +4,6 @@
 namespace espalier::test {
 namespace {
 
-[[nodiscard]] std::vector<const setting*> gpu_settings() {
-  std::vector<const setting*> all = all_settings();
-  std::erase_if(all, [](const setting* s) { return s->where.kind() != device_kind::cuda || s->spans == side::host; });
-  return all;
-}
-
 class StaticTreeVisitGpu : public visit_suite {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StaticTreeVisitGpu);
 
@@ -56,7 +50,7 @@ TEST_P(StaticTreeVisitGpu, SmallForEachMeetsEveryElementOfThePartOnce) {
 
 TEST_P(StaticTreeVisitGpu, LargeTreesAreVisitedInPieces) { everything_about(visited_in_pieces); }
 
-INSTANTIATE_TEST_SUITE_P(, StaticTreeVisitGpu, testing::ValuesIn(gpu_settings()), setting_name{});
+INSTANTIATE_TEST_SUITE_P(, StaticTreeVisitGpu, testing::ValuesIn(device_span_settings()), setting_name{});
 
 }  // namespace
 }  // namespace espalier::test

@@ -54,6 +54,13 @@ inline void PrintTo(const setting* s, std::ostream* out) { *out << s->name; }
   return all;
 }
 
+/// GPUs with spans in their own memory: each GPU once.
+[[nodiscard]] inline std::vector<const setting*> device_span_settings() {
+  std::vector<const setting*> all = all_settings();
+  std::erase_if(all, [](const setting* s) { return s->where.kind() != device_kind::cuda || s->spans == side::host; });
+  return all;
+}
+
 /// Names tests after their setting.
 struct setting_name {
   template <class Info>
