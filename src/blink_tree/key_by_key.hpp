@@ -113,7 +113,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     tree.leaf_nodes.ensure(context, leaves, !tree.lent);
     tree.adopt_pools();  // nodes may have moved, and what follows may fail
     // Beside a lane only every few leaves of a chain are posted; without room for them ascending keys walk the whole chain.
-    tree.inner_nodes.ensure(context, leaves / (U == upper::classic ? N / 4 : N) + 64, !tree.lent);
+    const bool posts_all = U == upper::classic || tree.view.lane.size == 0;
+    tree.inner_nodes.ensure(context, leaves / (posts_all ? N / 4 : N) + 64, !tree.lent);
     tree.adopt_pools();
   }
   void launch_writes(const blink_write_job<view_type>& job, std::size_t n, bool first) {
