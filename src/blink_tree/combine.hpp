@@ -224,7 +224,6 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
         const write_op merged = erase ? write_op::erase : write_op::insert_or_assign;
         batch_merger<Context, storage>{tree, context}.merge(merged, batch.keys, erase ? nullptr : batch.values,
                                                             list.data(), count, nullptr);
-        if (!storage::merges_tell) tree.count_unknown();
         return;
       } catch (const out_of_memory&) {  // key by key it takes less
       }

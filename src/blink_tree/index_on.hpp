@@ -543,7 +543,6 @@ class blink_index_on final : public blink_index {
   }
 
   void merge(Context& context, write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
-    if (!storage::merges_tell && op != write_op::update) tree_.count_unknown();  // before: it may fail half way
     merger{tree_, context}.merge(op, keys, values, nullptr, n, done);
   }
 

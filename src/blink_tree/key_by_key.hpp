@@ -116,7 +116,6 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     const write_op op = job.op == blink_op::insert ? write_op::insert : write_op::insert_or_assign;
     try {
       batch_merger<Context, storage>{tree, context}.merge(op, job.keys, job.values, job.refused, refused, job.done);
-      if (!storage::merges_tell) tree.count_unknown();
       return true;
     } catch (const out_of_memory&) {
       return false;  // key by key it takes less
@@ -130,7 +129,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     tree.adopt_pools();  // nodes may have moved, and what follows may fail
     // Beside a lane only every few leaves of a chain are posted; without room for them ascending keys walk the whole
     // chain.
-    tree.inner_nodes.ensure(context, leaves / (U == upper::classic ? N / 4 : N) + 64, !tree.lent);
+    const bool posts_all = U == upper::classic || tree.view.lane.size == 0;
+    tree.inner_nodes.ensure(context, leaves / (posts_all ? N / 4 : N) + 64, !tree.lent);
     tree.adopt_pools();
   }
   void launch_writes(const blink_write_job<view_type>& job, std::size_t n, bool first) {

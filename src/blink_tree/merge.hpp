@@ -120,11 +120,12 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       b.sorted = sorted.data();
       b.positions = positions.data();
       touched_leaves<Context, view_type> touched(context, b);
-      const auto [new_nodes, heavy] = touched.judge();
+      const auto [new_nodes, changed, heavy] = touched.judge();
       if (heavy) return false;
       if (brings_values) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});
       leaf_list after = make_new_leaves(b, new_nodes, list, {0, b.leaves - 1});
       touched.change(b);
+      count_changed(b, changed);
       after_merge(b, list, std::move(after));
       return true;
     }
@@ -204,6 +205,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       context.for_each(b.leaves, list_untouched<lone_team, view_type>{b});
     }
     if (heavy.leaves != 0) change_runs(r, totals.heavy);
+    count_changed(b, totals.all >> 32);
     after_merge(b, list, std::move(after));
   }
   /// Which elements of heavy leaves are new, and what nodes those leaves need. Nothing is changed.
@@ -262,6 +264,10 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     } else {
       context.for_each(n, number_leaves{static_cast<node_id>(from), after.ids.data() + to});
     }
+  }
+  void count_changed(const batch& b, std::uint64_t changed) {
+    const auto n = static_cast<std::int64_t>(changed);
+    tree.count_changed(b.op == write_op::erase ? -n : n);
   }
   void after_merge(const batch& b, const leaf_list& list, leaf_list&& after) {
     tree.lent = false;

@@ -60,9 +60,6 @@ struct blink_storage {
   std::atomic<bool> ranks_are_known = false;
   std::atomic<bool> lent = false;  ///< a ref may be in use: nothing is tidied, moved or given out again unasked
 
-  /// merge.hpp tells count_changed() itself. Until it does, who merges calls count_unknown().
-  static constexpr bool merges_tell = false;
-
   /// Before a write on a GPU: what it replaces is freed behind its own steps, and not behind those of the stream that
   /// made it. All other use of the memory comes before (turns.hpp).
   void tie([[maybe_unused]] const stream& s) {

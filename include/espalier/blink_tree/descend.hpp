@@ -15,6 +15,10 @@ namespace espalier {
 /// How nodes are read. While writers are about: past stale caches, and valid only if the version stood still.
 struct racing_reads {
   using latch = version_latch;
+  /// Do kernels ask the inner nodes, too, where a lane is left behind? Not those of the library: the owner makes the lane
+  /// anew in time, and registers are scarce.
+  static constexpr bool kernels_ask = false;
+  using plain = racing_reads;
   template <unsigned N, class Team, class X>
   [[nodiscard]] static ESPALIER_INLINE auto view(Team team, const X* p) {
     return team.template view_shared<N>(p);
@@ -31,10 +35,18 @@ struct racing_reads {
 /// By the only writer.
 struct own_reads : racing_reads {
   using latch = no_latch;
+  using plain = own_reads;
+};
+/// In the kernel of a user, whose ref may have outgrown the lane by far.
+template <class Reads>
+struct asking : Reads {
+  static constexpr bool kernels_ask = true;
 };
 /// While nobody writes: any cache may help.
 struct stable_reads {
   using latch = no_latch;
+  static constexpr bool kernels_ask = false;
+  using plain = stable_reads;
   template <unsigned N, class Team, class X>
   [[nodiscard]] static ESPALIER_INLINE auto view(Team team, const X* p) {
     return team.template view<N>(p);

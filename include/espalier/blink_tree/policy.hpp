@@ -31,7 +31,7 @@ template <protocol Protocol, upper Upper, class Team, class View>
 struct blink_ops {
   using how = writing<Protocol, Upper>;
   using reads = typename how::reads;
-  using reader = blink_reader<Team, reads, View>;
+  using reader = blink_reader<Team, asking<reads>, View>;
   using writer = typename how::template writer<Team, View>;
   using descent = descender<Team, reads, View>;
   using word = typename View::leaf_shape::word;

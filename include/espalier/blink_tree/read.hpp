@@ -18,7 +18,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   using shape = typename view::leaf_shape;
   using value = typename shape::value;
   using reader = node_reader<Team, Reads, shape>;
-  using descent = descender<Team, Reads, view>;
+  using descent = descender<Team, typename Reads::plain, view>;
   using latch = noted_latch<typename Reads::latch>;
   static constexpr Word largest = static_cast<Word>(~Word{0});
 
@@ -44,26 +44,26 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     return {node, id, version, seen, reader::head(team, node, seen)};
   }
   static ESPALIER_INLINE bool covers(const position& p, Word x) { return !p.head.dead && x <= p.head.high; }
-  /// So many right links are followed from where the lane led before the inner nodes are asked.
+  /// So many right links are followed before the inner nodes are asked, where writers post leaves of long chains: what
+  /// upper levels have not learned yet costs a few steps, not the whole chain.
   static constexpr unsigned far = 4;
-  /// From a leaf at or to the left of x to the one that covers it. Threads of a CPU that had to go far ask the inner
-  /// nodes, where writers post leaves of long chains, so that a lane that is left behind costs a few steps. Kernels do
-  /// not: their owner makes the lane anew in time, and registers are scarce.
+  static constexpr bool asks = Team::batch > 1 || Reads::kernels_ask;
+  /// From a leaf at or to the left of x to the one that covers it.
   static ESPALIER_INLINE position arrive(Team team, const view& t, node_id id, Word x) {
     for ([[maybe_unused]] unsigned links = 0;;) {
       const position p = look(team, t, id);
       if (covers(p, x)) return p;  // the caller validates, together with what it reads
       if (!valid(team, p)) continue;
       id = p.head.right;
-      if constexpr (Team::batch > 1) {
-        if (++links == far && t.lane.size != 0) id = further(team, t, p, x);
+      if constexpr (asks) {
+        if (++links % far == 0) id = further(team, t, p.head.high, id, x);
       }
     }
   }
-  /// Right of p, at or to the left of x: where the inner nodes lead, if that is further on than the next leaf.
-  static ESPALIER_COLD node_id further(Team team, const view& t, const position& p, Word x) {
+  /// `next` is right of a leaf that ends at `high`, below x: the inner nodes lead there, or further on.
+  static ESPALIER_COLD node_id further(Team team, const view& t, Word high, node_id next, Word x) {
     const auto start = descent::by_nodes(team, t, x, 0);
-    return start.low > p.head.high ? start.id : p.head.right;
+    return start.low > high ? start.id : next;
   }
 
   // ---- find ------------------------------------------------------------------------------------------------
@@ -145,10 +145,10 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   /// one that is further to the left.
   static ESPALIER_HD bool at_or_before(Team team, const view& t, Word x, element& out) {
     for (;;) {
-      const auto start = descent::leaf_and_low(team, t, x);
+      auto start = descent::leaf_and_low(team, t, x);
       bool found = false;
       node_id id = start.id;
-      for (;;) {
+      for ([[maybe_unused]] unsigned links = 0;;) {
         const position p = look(team, t, id);
         const auto place = rank(team, p, x);
         unsigned count = place.slot + (place.equal ? 1u : 0u);
@@ -162,6 +162,16 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
         }
         if (!p.head.dead && x <= p.head.high) break;
         id = p.head.right;
+        if constexpr (asks) {
+          if (++links % far == 0) {
+            const auto next = descent::by_nodes(team, t, x, 0);
+            if (next.low > p.head.high) {  // what lies between is unknown: what was found in front of it does not count
+              start = next;
+              id = next.id;
+              found = false;
+            }
+          }
+        }
       }
       if (found) return true;
       if (start.low == 0) return false;
@@ -176,10 +186,14 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   static ESPALIER_HD void scan_from(Team team, const view& t, node_id id, Word lo, Word hi, Visit visit) {
     if (lo > hi) return;
     node_id begins_at_lo = no_node;  // a neighbour reached by its link; not one that a merge made longer to the left
-    for (;;) {
+    for ([[maybe_unused]] unsigned links = 0;;) {
       const position p = look(team, t, id);
       if (!covers(p, lo)) {
-        if (valid(team, p)) id = p.head.right;
+        if (!valid(team, p)) continue;
+        id = p.head.right;
+        if constexpr (asks) {
+          if (++links % far == 0) id = further(team, t, p.head.high, id, lo);
+        }
         continue;
       }
       const bool from_first = id == begins_at_lo, to_last = p.head.high <= hi;

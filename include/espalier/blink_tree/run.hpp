@@ -20,6 +20,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
   using base::ask_ahead;
   using base::batch;
   using base::batch_size;
+  using base::land;
   using base::prefetch_most_of;
   using base::run;
   using base::start;
@@ -138,19 +139,26 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
                                       node_id id, Word x) {
     const view& t = job.tree;
     value v{}, out{};
-    if (V != 0 && job.values != nullptr && op != blink_op::find && op != blink_op::erase)
-      v = load_value<V>(t.value_bytes, job.values, e);
+    if (op != blink_op::find && op != blink_op::erase) v = value_for(job, e);
     const blink_outcome r = one<Splits>(team, t, op, id, x, v, out);
     team.once([&] {
-      if (r == blink_outcome::no_room) {
-        job.refused[shared_word{job.refusals}.fetch_one()] = static_cast<std::uint32_t>(e);
-        return;
-      }
-      if (job.done != nullptr) store_once(job.done + e, std::uint8_t{r == blink_outcome::done});
+      tell(job, e, r);
       if (V != 0 && op == blink_op::find && job.out_values != nullptr)
         io::template store_value<V>(t.value_bytes, job.out_values, e, out);
     });
     return r != blink_outcome::no_room;
+  }
+  static ESPALIER_INLINE value value_for(const blink_write_job<view>& job, std::size_t e) {
+    if (V != 0 && job.values != nullptr) return load_value<V>(job.tree.value_bytes, job.values, e);
+    return {};
+  }
+  /// By one lane: what became of element e.
+  static ESPALIER_INLINE void tell(const blink_write_job<view>& job, std::size_t e, blink_outcome r) {
+    if (r == blink_outcome::no_room) {
+      job.refused[shared_word{job.refusals}.fetch_one()] = static_cast<std::uint32_t>(e);
+    } else if (job.done != nullptr) {
+      store_once(job.done + e, std::uint8_t{r == blink_outcome::done});
+    }
   }
   static ESPALIER_COLD bool element_called(Team team, const blink_write_job<view>& job, std::size_t e, node_id id,
                                            Word x) {
@@ -177,9 +185,63 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     elements(team, job, first, last,
              [&](std::size_t e, node_id id, Word x) { (void)element_called(team, job, e, id, x); });
   }
+
+  // ---- runs of ascending keys, by a CPU thread --------------------------------------------------------------------
+  /// Inserts that go to one leaf, and to those that it is split into, need neither a descent nor a latch each. `at` is where
+  /// the last batch ended, and `before` its last key.
+  struct run_state {
+    typename writer::run_place at;
+    Word before = 0;
+  };
+  static ESPALIER_INLINE bool ascends(const Word* keys, unsigned n) {
+    bool up = true;
+    for (unsigned j = 1; j < n; ++j) up &= keys[j - 1] <= keys[j];
+    return up;
+  }
+  /// A guess, from a header that may be changing.
+  static ESPALIER_INLINE bool goes_on(const view& t, const run_state& s, const Word* keys, unsigned n) {
+    if (s.at.leaf == no_node || keys[0] < s.before) return false;
+    const auto leaf = t.leaf(s.at.leaf);
+    return keys[n - 1] <= load_shared(leaf.high()) || load_shared(leaf.right()) == no_node;
+  }
+  static ESPALIER_INLINE void insert_all(Team team, const blink_write_job<view>& job, bool assign, std::size_t first,
+                                         std::size_t last) {
+    const view& t = job.tree;
+    run_state state;
+    for (std::size_t i = first; i < last; i += batch) {
+      const unsigned n = batch_size(i, last);
+      const auto number = [&](unsigned j) -> std::size_t { return job.order == nullptr ? i + j : job.order[i + j]; };
+      starts s;
+      for (unsigned j = 0; j < n; ++j) s.key[j] = word_at(t, job.keys, number(j));
+      const bool ascending = ascends(s.key, n);
+      bool in_run = ascending && goes_on(t, state, s.key, n);
+      if (!in_run) {
+        land(team, t, s, n);
+        in_run = ascending && n > 1 && s.id[0] == s.id[n - 1];
+        state.at.leaf = s.id[n - 1];
+      }
+      if (in_run) {
+        writer::insert_run(
+            team, t, state.at, s.key, n, assign, [&](unsigned j) { return value_for(job, number(j)); },
+            [&](unsigned j, blink_outcome r) { team.once([&] { tell(job, number(j), r); }); });
+      } else {
+        for (unsigned j = 0; j < n; ++j) {
+          ask_ahead(team, t, s, n, j);
+          const blink_outcome r = writer::insert_from(team, t, s.id[j], s.key[j], value_for(job, number(j)), assign);
+          team.once([&] { tell(job, number(j), r); });
+        }
+      }
+      state.before = s.key[n - 1];
+    }
+  }
+
   template <blink_op Op>
   static ESPALIER_INLINE void run(Team team, const blink_first_pass_job<view, Op>& job, std::size_t first,
                                   std::size_t last) {
+    constexpr bool inserts = Op == blink_op::insert || Op == blink_op::insert_or_assign;
+    if constexpr (Team::batch > 1 && Writing::starts_at_leaf && inserts) {
+      return insert_all(team, job, Op == blink_op::insert_or_assign, first, last);
+    }
     constexpr splitting splits = Team::batch > 1 ? splitting::allowed : splitting::never;
     elements(team, job, first, last,
              [&](std::size_t e, node_id id, Word x) { (void)element<splits>(team, job, Op, e, id, x); });

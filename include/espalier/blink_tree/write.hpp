@@ -1,235 +1,42 @@
 // write.hpp - operations that change the tree, by the protocols link and none. Written once for every team.
 //
-// A writer holds the latch of the leaf it changes and nothing else; when it merges, also that of the right neighbour,
-// which it only ever tries for. So nobody waits in a circle. Separators are posted after the leaf's latch is released:
-// until then, and if there is no room for them, the right link alone leads to the new leaf.
+// Invariants, beside those of nodes (node.hpp):
+// (a) A writer holds the latch of the leaf it changes and nothing else; when it merges, also that of the right neighbour,
+//     which it only ever tries for. So nobody waits in a circle.
+// (b) A search for x is always at a leaf whose lowest key is not above x. So it may go on at any such leaf: where upper
+//     levels lead, or where a key that is not above x went before.
+// (c) A search that followed `far` links asks the inner nodes where it is, each time: what was posted while it was on its
+//     way, or waited, shortens the rest of it.
+// (d) A new leaf is complete before a link leads to it. It is posted after the latch of its left neighbour is released:
+//     until then, and if there is no room for its separator, the right link alone leads there.
+// (e) Without a lane every new leaf is posted, once, by the team that made it. Beside a lane the leaves of long chains are:
+//     by those that make them, in kernels, and every `far`-th of those that a search had to walk along.
+// (f) Nobody latches an inner node, for which everybody would wait, to see that there is nothing to do.
+// (g) Teams that wait for a leaf let one of them do the work of all (together.hpp).
 #pragma once
 
+#include "espalier/blink_tree/node_write.hpp"
 #include "espalier/blink_tree/read.hpp"
+#include "espalier/blink_tree/together.hpp"
 
 namespace espalier {
-
-enum class blink_outcome : std::uint8_t {
-  done,
-  unchanged,
-  no_room,  ///< the pool of nodes is exhausted; nothing was changed
-};
 
 /// May an insert split a leaf, or wait for one? On a GPU most need not, and would wait for those in their warp that do. So
 /// batches are inserted in two passes: the first answers no_room where a leaf is full or another team has it.
 enum class splitting : std::uint8_t { allowed, never };
 
-/// Changes to the slots of one node whose latch this team holds, or which nobody else can reach yet.
-template <class Team, class Shape>
-struct node_writer {
-  using word = typename Shape::word;
-  using value = typename Shape::value;
-  static constexpr unsigned chunk = Shape::chunk;
-  static constexpr word unused = static_cast<word>(~word{0});
-
-  static ESPALIER_INLINE void store_head(Team team, node_at<Shape> node, const node_head<word>& h) {
-    team.once([&] {
-      store_shared(node.info(), h.info());
-      store_shared(node.right(), h.right);
-      store_shared(node.high(), h.high);
-    });
-  }
-  /// A new node's version, before anybody can see it.
-  static ESPALIER_INLINE void store_version(Team team, node_at<Shape> node) {
-    team.once([&] { store_shared(node.version(), std::uint32_t{0}); });
-  }
-
-  /// Slot `at` becomes x; those from there to `count` move up. Chunks from the end, so that none is overwritten before it
-  /// is read; within a chunk all is read before anything is written.
-  template <class X>
-  static ESPALIER_INLINE void open_gap(Team team, X* p, unsigned at, unsigned count, X x) {
-    for (unsigned base = count == 0 ? 0 : (count - 1) / chunk * chunk;; base -= chunk) {
-      const auto s = team.template load_shared<chunk>(p + base);
-      team.sync();
-      team.for_slots(s, at > base ? at - base : 0, count - base < chunk ? count - base : chunk,
-                     [=](unsigned i, const X& moved) { store_shared(p + base + i + 1, moved); });
-      if (base <= at) break;
-    }
-    team.once([&] { store_shared(p + at, x); });
-    team.sync();
-  }
-  /// Slots after `at` move down; slot count - 1 becomes `fill`.
-  template <class X>
-  static ESPALIER_INLINE void close_gap(Team team, X* p, unsigned at, unsigned count, X fill) {
-    for (unsigned base = at / chunk * chunk; base < count; base += chunk) {
-      const auto s = team.template load_shared<chunk>(p + base);
-      team.sync();
-      team.for_slots(s, at + 1 > base ? at + 1 - base : 0, count - base < chunk ? count - base : chunk,
-                     [=](unsigned i, const X& moved) { store_shared(p + base + i - 1, moved); });
-      team.sync();
-    }
-    team.once([&] { store_shared(p + count - 1, fill); });
-    team.sync();
-  }
-  static ESPALIER_INLINE void insert_at(Team team, node_at<Shape> node, unsigned at, unsigned count, word key,
-                                        const value& v) {
-    open_gap(team, node.keys(), at, count, key);
-    if constexpr (Shape::value_bytes != 0) open_gap(team, node.values(), at, count, v);
-  }
-  /// The same where `seen`, a look at the node under its latch, is in registers already.
-  template <class Look>
-  static ESPALIER_INLINE void insert_at(Team team, node_at<Shape> node, [[maybe_unused]] const Look& seen, unsigned at,
-                                        unsigned count, word key, const value& v) {
-    if constexpr (Shape::in_one_piece && Team::copies_views) {
-      constexpr unsigned front = Shape::head_words;
-      word* keys = node.keys();
-      team.for_slots(seen, front + at, front + count,
-                     [=](unsigned i, word moved) { store_shared(keys + i - front + 1, moved); });
-      team.once([&] { store_shared(keys + at, key); });
-      if constexpr (Shape::value_bytes != 0) open_gap(team, node.values(), at, count, v);
-    } else {
-      insert_at(team, node, at, count, key, v);
-    }
-  }
-  template <class Look>
-  static ESPALIER_INLINE void erase_at(Team team, node_at<Shape> node, [[maybe_unused]] const Look& seen, unsigned at,
-                                       unsigned count) {
-    if constexpr (Shape::in_one_piece && Team::copies_views) {
-      constexpr unsigned front = Shape::head_words;
-      word* keys = node.keys();
-      team.for_slots(seen, front + at + 1, front + count,
-                     [=](unsigned i, word moved) { store_shared(keys + i - front - 1, moved); });
-      team.once([&] { store_shared(keys + count - 1, static_cast<word>(~word{0})); });
-      if constexpr (Shape::value_bytes != 0) close_gap(team, node.values(), at, count, value{});
-      team.sync();
-    } else {
-      erase_at(team, node, at, count);
-    }
-  }
-  static ESPALIER_INLINE void erase_at(Team team, node_at<Shape> node, unsigned at, unsigned count) {
-    close_gap(team, node.keys(), at, count, unused);
-    if constexpr (Shape::value_bytes != 0) close_gap(team, node.values(), at, count, value{});
-  }
-
-  /// Slots [from, count) of one node to the front of another; the rest of it becomes `fill`.
-  template <class X>
-  static ESPALIER_INLINE void move_tail(Team team, const X* p, unsigned from, X* to, X fill) {
-    if constexpr (Shape::slots == chunk) {
-      team.store_shared(to, team.tail(team.template load_shared<chunk>(p), from, fill));
-    } else {  // `from` is a multiple of chunk: half of the slots, or all
-      for (unsigned base = 0; base < Shape::slots; base += chunk) {
-        if (from + base < Shape::slots) {
-          team.store_shared(to + base, team.template load_shared<chunk>(p + from + base));
-        } else {
-          team.store_shared(to + base, team.head(team.template load_shared<chunk>(p), 0, fill));
-        }
-      }
-    }
-  }
-  template <class X>
-  static ESPALIER_INLINE void cut(Team team, X* p, unsigned from, X fill) {
-    for (unsigned base = from / chunk * chunk; base < Shape::slots; base += chunk) {
-      const auto s = team.template load_shared<chunk>(p + base);
-      team.store_shared(p + base, team.head(s, from > base ? from - base : 0, fill));
-    }
-  }
-  /// Slots [0, n) of one node behind those of another.
-  template <class X>
-  static ESPALIER_INLINE void append(Team team, const X* p, unsigned n, X* to) {
-    for (unsigned base = 0; base < n; base += chunk) {
-      const auto s = team.template load_shared<chunk>(p + base);
-      X* target = to + base;
-      team.for_slots(s, 0, n - base < chunk ? n - base : chunk,
-                     [=](unsigned i, const X& x) { store_shared(target + i, x); });
-    }
-  }
-
-  /// Takes the upper half of `left`, whose new header is `h`, into `right`, which nobody can reach yet; its header is
-  /// returned and not stored. `left` still has its elements: cut_left() once the right one is complete.
-  static ESPALIER_INLINE node_head<word> split(Team team, node_at<Shape> left, node_at<Shape> right, node_id right_id,
-                                               unsigned keep, node_head<word>& h) {
-    node_head<word> r = h;
-    r.count = h.count - keep;
-    move_tail(team, left.keys(), keep, right.keys(), unused);
-    if constexpr (Shape::value_bytes != 0) move_tail(team, left.values(), keep, right.values(), value{});
-    h.high = team.once([&] { return load_shared(left.keys() + keep - 1); });
-    h.count = keep;
-    h.right = right_id;
-    team.sync();
-    return r;
-  }
-  /// Both halves of an inner node.
-  struct halves {
-    node_head<word> left, right;
-    word separator;  ///< lowest key of the right one
-  };
-  /// Cuts a latched inner node, whose header is `h`, in two. The root keeps its number: its lower half moves to `left`, and
-  /// it becomes the parent of both; other nodes are `left` themselves.
-  static ESPALIER_INLINE halves halve(Team team, node_at<Shape> node, node_head<word> h, node_id left_id,
-                                      node_at<Shape> left, node_id right_id, node_at<Shape> right) {
-    halves made;
-    made.right = split(team, node, right, right_id, Shape::half, h);
-    made.separator = team.once([&] { return load_shared(right.keys()); });
-    h.high = static_cast<word>(made.separator - 1);
-    made.left = h;
-    store_version(team, right);
-    store_head(team, right, made.right);
-    const bool grow = left.p != node.p;
-    if (grow) {
-      move_tail(team, node.keys(), 0, left.keys(), unused);
-      move_tail(team, node.values(), 0, left.values(), value{});
-      store_version(team, left);
-      team.sync();
-      cut_left(team, left, h);
-      store_head(team, left, h);
-    }
-    team.sync();
-    fence_both();  // new nodes are complete before a link leads to them
-    team.sync();
-    if (!grow) {
-      cut_left(team, node, h);
-      store_head(team, node, h);
-      return made;
-    }
-    const word first = team.once([&] { return load_shared(left.keys()); });
-    node_head<word> top;
-    top.level = h.level + 1;
-    top.count = 2;
-    cut(team, node.keys(), 0, unused);
-    team.sync();
-    team.once([&] {
-      store_shared(node.keys(), first);
-      store_shared(node.keys() + 1, made.separator);
-      store_shared(node.values(), value{left_id});
-      store_shared(node.values() + 1, value{right_id});
-    });
-    store_head(team, node, top);
-    return made;
-  }
-  static ESPALIER_INLINE void cut_left(Team team, node_at<Shape> left, const node_head<word>& h) {
-    cut(team, left.keys(), h.count, unused);
-    team.sync();
-  }
-};
-
-/// What node_writer::halve() did to node n.
-template <class Team, class Word>
-ESPALIER_INLINE void note_halves(Team team, trace_node n, node_id left, node_id right, unsigned keep, Word separator) {
-  note(team, trace::split(n, right, keep));
-  if (left == n.id) {
-    note(team, trace::link(n, right, keep, static_cast<Word>(separator - 1)));
-  } else {
-    note(team, trace::grow(n, left, right, keep, separator));
-  }
-}
-
 template <class Team, class Reads, bool PostAlways, class View>
 struct blink_writer;  // protocols link and none
 
 /// `Reads` carries the latch: racing_reads for the protocol link, own_reads for none. `PostAlways`: each split is posted to
-/// the inner nodes at once; else only along stretches where many right links had to be followed.
+/// the inner nodes at once, lane or not.
 template <class Team, class Reads, bool PostAlways, class Word, unsigned V, unsigned N>
 struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   using view = blink_view<Word, V, N>;
   using shape = typename view::leaf_shape;
   using value = typename shape::value;
   using inner_shape = typename view::inner_shape;
-  using reader = blink_reader<Team, Reads, view>;
+  using reader = blink_reader<Team, asking<Reads>, view>;
   using leaf_reader = node_reader<Team, own_reads, shape>;  // under the latch nothing moves
   using leaf_writer = node_writer<Team, shape>;
   using inner_reader = node_reader<Team, own_reads, inner_shape>;
@@ -237,9 +44,37 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   using descent = descender<Team, Reads, view>;
   using latch = noted_latch<typename Reads::latch>;
 
-  /// As for reads; and of a longer way than that every so many-th leaf is posted to the inner nodes: a chain of n leaves
-  /// costs n links once, not each time.
   static constexpr unsigned far = reader::far;
+  /// Teams of a warp that wait for a leaf can hand over what they want to insert. Not those whose steps are recorded one by
+  /// one, and not one that is the only writer.
+  static constexpr bool combines = Team::copies_views && !is_traced<Team> && latch::is_real;
+
+  // ---- the way to the leaf of a key ------------------------------------------------------------------------------
+  struct walk {
+    node_id id;
+    bool asked;          ///< by this search, the inner nodes
+    Word low = 0;        ///< x is not below this: what was passed ends in front of it
+    unsigned links = 0;  ///< followed since the upper levels were asked
+  };
+  static ESPALIER_INLINE walk walk_from(const view& t, node_id start) { return {start, t.lane.size == 0}; }
+  /// From a leaf with this header that does not cover x.
+  static ESPALIER_INLINE void go_on(Team team, const view& t, const node_head<Word>& h, walk& w, Word x) {
+    if (!h.dead) w.low = static_cast<Word>(h.high + 1);
+    w.id = h.right;
+    if (++w.links == far) w = ask_nodes(team, t, w, !h.dead, x);
+  }
+  static ESPALIER_COLD walk ask_nodes(Team team, const view& t, walk w, bool starts_at_low, Word x) {
+    const auto start = descent::by_nodes(team, t, x, 0);
+    if (start.low > w.low) {  // only if that is further on
+      w.id = start.id;
+      w.low = start.low;
+    } else if (w.asked && starts_at_low) {
+      post(team, t, w.low, w.id);  // so that nobody has to walk this stretch again
+    }
+    w.asked = true;
+    w.links = 0;
+    return w;
+  }
 
   // ---- the leaf of a key, latched ------------------------------------------------------------------------------
   struct held {
@@ -248,51 +83,34 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     std::uint32_t before;  ///< version, for release
     decltype(leaf_reader::look(std::declval<Team>(), std::declval<node_at<shape>>())) seen;
     node_head<Word> head;
+    bool in_chain;  ///< the lane, if there is one, does not lead near this leaf
   };
-  static ESPALIER_HD held hold(Team team, const view& t, node_id id, Word x) {
-    Word low = 0;
-    unsigned links = 0, turn = 0;
-    bool asked_nodes = t.lane.size == 0;
-    for (;;) {
-      const auto node = t.leaf(id);
-      // The first try is blind, most often right, and saves a read. Then look before taking the latch.
-      if (links != 0 || turn != 0) {
-        const auto p = reader::look(on_attempt(team, turn), t, id);
+  static ESPALIER_HD held hold(Team team, const view& t, node_id start, Word x) {
+    walk w = walk_from(t, start);
+    bool blind = true;  // The first try is, most often right, and saves a read. Then look before taking the latch.
+    for (unsigned turn = 0;;) {
+      const auto node = t.leaf(w.id);
+      if (!blind) {
+        const auto p = reader::look(on_attempt(team, turn), t, w.id);
         if (p.head.dead || x > p.head.high) {
-          if (!reader::valid(team, p)) continue;
-          follow(team, t, p.head, id, low, links, asked_nodes, x);
+          if (reader::valid(team, p)) go_on(team, t, p.head, w, x);
           continue;
         }
       } else {
-        note(team, trace::reach(trace::leaf(id)));
+        note(team, trace::reach(trace::leaf(w.id)));
+        blind = false;
       }
-      const std::uint32_t before = latch::try_latch(team, trace::leaf(id), node.version());
+      const std::uint32_t before = latch::try_latch(team, trace::leaf(w.id), node.version());
       if ((before & 1) != 0) {
-        if (turn == 0) note(team, trace::retry(trace::leaf(id), trace_why::busy));
+        if (turn == 0) note(team, trace::retry(trace::leaf(w.id), trace_why::busy));
         pause(turn++);
         continue;
       }
       const auto seen = leaf_reader::look(team, node);
       const auto h = leaf_reader::head(team, node, seen);
-      if (!h.dead && x <= h.high) return {node, id, before, seen, h};
-      latch::release_unchanged(team, trace::leaf(id), node.version(), before);
-      follow(team, t, h, id, low, links, asked_nodes, x);
-    }
-  }
-  static ESPALIER_INLINE void follow(Team team, const view& t, const node_head<Word>& h, node_id& id, Word& low,
-                                     unsigned& links, bool& asked_nodes, Word x) {
-    if (!h.dead) low = static_cast<Word>(h.high + 1);
-    id = h.right;
-    if (++links > far && !asked_nodes) {
-      asked_nodes = true;
-      const auto start = descent::by_nodes(team, t, x, 0);
-      if (start.low > low) {  // only if that is further on
-        id = start.id;
-        low = start.low;
-        links = 0;
-      }
-    } else if (asked_nodes && !h.dead && links % far == 0) {
-      post(team, t, low, id);  // so that nobody has to walk this stretch again
+      if (!h.dead && x <= h.high) return {node, w.id, before, seen, h, w.asked};
+      latch::release_unchanged(team, trace::leaf(w.id), node.version(), before);
+      go_on(team, t, h, w, x);
     }
   }
   static ESPALIER_INLINE void release(Team team, const held& l) {
@@ -310,9 +128,19 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   template <splitting Splits = splitting::allowed>
   static ESPALIER_HD blink_outcome insert_from(Team team, const view& t, node_id start, Word x, const value& v,
                                                bool assign) {
-    if constexpr (Splits == splitting::never && shape::in_one_piece && Team::copies_views) {
-      return try_insert_from(team, t, start, x, v, assign);
+    if constexpr (shape::in_one_piece && Team::copies_views && (Splits == splitting::never || combines)) {
+      const blink_outcome r = try_insert_from<Splits>(team, t, start, x, v, assign);
+      if (Splits == splitting::never || r != blink_outcome::no_room) return r;
     }
+    if constexpr (Splits == splitting::allowed && combines) {
+      return blink_together<blink_writer, Team, view>::insert(team, t, walk_from(t, start), x, v, assign);
+    } else {
+      return insert_alone<Splits>(team, t, start, x, v, assign);
+    }
+  }
+  template <splitting Splits>
+  static ESPALIER_INLINE blink_outcome insert_alone(Team team, const view& t, node_id start, Word x, const value& v,
+                                                    bool assign) {
     held l = hold(team, t, start, x);
     const auto place = leaf_reader::rank(team, l.node, l.seen, x);
     if (place.equal && place.slot < l.head.count) {
@@ -335,15 +163,98 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       release_unchanged(team, l);
       return blink_outcome::no_room;
     } else {
-      return split_and_insert(team, t, l, place.slot, x, v);
+      const new_leaf made = split_and_insert(team, t, l, place.slot, x, v, false);
+      if (made.id == no_node) return blink_outcome::no_room;
+      if (posts(t, l.in_chain)) post(team, t, made.low, made.id);
+      return blink_outcome::done;
     }
   }
+  /// (e)
+  static ESPALIER_INLINE bool posts(const view& t, bool in_chain) {
+    return PostAlways || t.lane.size == 0 || (Team::batch == 1 && in_chain);
+  }
 
-  /// The first of two passes where a look brings a whole leaf: no waiting, nothing rare; the leaf is changed in registers.
-  static ESPALIER_INLINE blink_outcome try_insert_from(Team team, const view& t, node_id id, Word x, const value& v,
+  // ---- many inserts by one thread --------------------------------------------------------------------------------
+  /// Where a run of ascending keys is, from one call to the next.
+  struct run_place {
+    node_id leaf = no_node;  ///< where the last key went
+    unsigned unposted = 0;   ///< leaves made since one was posted
+  };
+  /// Inserts keys[0] <= ... <= keys[n - 1], of which the first is not below the last one of the run so far: as inserts one
+  /// after the other, but for each leaf under one latch, and with no descent between. answer(j, outcome) for each.
+  template <class ValueAt, class Answer>
+  static ESPALIER_INLINE void insert_run(Team team, const view& t, run_place& at, const Word* keys, unsigned n,
+                                         bool assign, ValueAt value_at, Answer answer) {
+    for (unsigned j = 0; j < n;) {
+      held l = hold(team, t, at.leaf, keys[j]);
+      at.leaf = l.id;
+      Word last = l.head.count == 0 ? Word{0} : load_shared(l.node.keys() + l.head.count - 1);
+      bool changed = false, split = false;
+      do {
+        const Word x = keys[j];
+        const value v = value_at(j);
+        unsigned slot = l.head.count;
+        bool present = false;
+        if (slot != 0 && x <= last) {
+          const auto place = leaf_reader::rank(team, l.node, leaf_reader::look(team, l.node), x);
+          slot = place.slot;
+          present = place.equal && slot < l.head.count;
+        }
+        if (present) {
+          if (V != 0 && assign) {
+            team.once([&] { store_shared(l.node.values() + slot, v); });
+            note(team, trace::assign(trace::leaf(l.id), slot, x));
+            changed = true;
+          }
+          answer(j, blink_outcome::unchanged);
+        } else if (l.head.count < N) {
+          if (slot == l.head.count) {
+            last = x;
+            team.once([&] {
+              store_shared(l.node.keys() + slot, x);
+              store_shared(l.node.values() + slot, v);
+            });
+          } else {
+            leaf_writer::insert_at(team, l.node, slot, l.head.count, x, v);
+          }
+          ++l.head.count;
+          note(team, trace::insert(trace::leaf(l.id), slot, x));
+          changed = true;
+          answer(j, blink_outcome::done);
+        } else {
+          split = true;
+          answer(j, split_in_run(team, t, at, l, slot, x, v, changed));
+        }
+      } while (++j < n && !split && keys[j] <= l.head.high);
+      if (split) continue;
+      if (changed) {
+        team.once([&] { store_shared(l.node.info(), l.head.info()); });
+        release(team, l);
+      } else {
+        release_unchanged(team, l);
+      }
+    }
+  }
+  static ESPALIER_COLD blink_outcome split_in_run(Team team, const view& t, run_place& at, held& l, unsigned slot, Word x,
+                                                  const value& v, bool changed) {
+    if (changed) team.once([&] { store_shared(l.node.info(), l.head.info()); });
+    const new_leaf made = split_and_insert(team, t, l, slot, x, v, changed);
+    if (made.id == no_node) return blink_outcome::no_room;
+    if (made.has_x) at.leaf = made.id;
+    if (posts(t, l.in_chain) || ++at.unposted == far) {
+      post(team, t, made.low, made.id);
+      at.unposted = 0;
+    }
+    return blink_outcome::done;
+  }
+
+  /// Where a look brings a whole leaf: no waiting, nothing rare; the leaf is changed in registers. no_room: not this way, and
+  /// nothing was changed. The first of two passes; else what most inserts need, and `id` is then where it gave up.
+  template <splitting Splits>
+  static ESPALIER_INLINE blink_outcome try_insert_from(Team team, const view& t, node_id& id, Word x, const value& v,
                                                        bool assign) {
     constexpr unsigned front = shape::head_words;
-    for (;;) {
+    for ([[maybe_unused]] unsigned links = 0;;) {
       const auto node = t.leaf(id);
       for (unsigned b = 0; b < shape::bytes; b += 64) prefetch_shared(node.p + b);  // while the latch is on its way
       const std::uint32_t before = latch::try_latch(team, trace::leaf(id), node.version());
@@ -354,19 +265,20 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       if (h.dead || x > h.high) {
         latch::release_unchanged(team, trace::leaf(id), node.version(), before);
         id = h.right;
+        if constexpr (Splits == splitting::allowed) {
+          if (++links == 2) return blink_outcome::no_room;
+        }
         continue;
       }
       const auto place = leaf_reader::rank(team, node, seen, x);
       const bool present = place.equal && place.slot < h.count;
-      if (h.count == N && !present) {
+      if ((h.count == N && !present) || (present && (V == 0 || !assign))) {
         latch::release_unchanged(team, trace::leaf(id), node.version(), before);
-        return blink_outcome::no_room;
+        return present ? blink_outcome::unchanged : blink_outcome::no_room;
       }
       if (present) {
-        if constexpr (V != 0) {
-          if (assign) team.once([&] { store_shared(node.values() + place.slot, v); });
-          if (assign) note(team, trace::assign(trace::leaf(id), place.slot, x));
-        }
+        if constexpr (V != 0) team.once([&] { store_shared(node.values() + place.slot, v); });
+        note(team, trace::assign(trace::leaf(id), place.slot, x));
       } else {
         team.store_shared_from(reinterpret_cast<Word*>(node.p), team.insert_at(seen, front + place.slot, x),
                                front + place.slot);
@@ -389,12 +301,22 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     }
   }
 
-  static ESPALIER_COLD blink_outcome split_and_insert(Team team, const view& t, held& l, unsigned at, Word x,
-                                                    const value& v) {
+  struct new_leaf {
+    node_id id;  ///< no_node: there was no room for it
+    Word low;
+    bool has_x;
+  };
+  /// Into a full leaf: x is the key number `at` of it. Releases the latch, under which the leaf was `changed` before or not.
+  static ESPALIER_COLD new_leaf split_and_insert(Team team, const view& t, held& l, unsigned at, Word x, const value& v,
+                                                 bool changed) {
     const node_id right_id = team.once([&] { return t.leaves.take(); });
     if (right_id == no_node) {
-      release_unchanged(team, l);
-      return blink_outcome::no_room;
+      if (changed) {
+        release(team, l);
+      } else {
+        release_unchanged(team, l);
+      }
+      return {no_node, Word{0}, false};
     }
     const auto right = t.leaf(right_id);
     // Keys that come in ascending order leave full leaves behind, not half-full ones.
@@ -422,8 +344,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     leaf_writer::store_head(team, l.node, l.head);
     const Word separator = static_cast<Word>(l.head.high + 1);
     release(team, l);
-    if (PostAlways) post(team, t, separator, right_id);
-    return blink_outcome::done;
+    return {right_id, separator, goes_right};
   }
   static ESPALIER_INLINE void cut(Team team, node_at<shape> node, unsigned keep) {
     leaf_writer::cut(team, node.keys(), keep, leaf_writer::unused);
@@ -500,23 +421,31 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       std::uint32_t before = 0;
       for (unsigned turn = 0;;) {
         node = t.inner(id);
-        before = latch::try_latch(team, trace_node{id, level}, node.version());
-        if ((before & 1) != 0) {
-          if (turn == 0) note(team, trace::retry(trace_node{id, level}, trace_why::busy));
-          pause(turn++);
+        const Team told = on_attempt(team, turn);
+        const std::uint32_t version = latch::read_begin(team, node.version());
+        const auto seen = inner_reader::look(team, node);
+        h = inner_reader::head(team, node, seen);
+        note(told, trace::reach(trace_node{id, h.level}));
+        const bool here = h.level == level && low <= h.high;
+        const auto place = inner_reader::rank(team, node, seen, low);
+        const bool posted = here && place.equal && place.slot < h.count;
+        if (!here || posted) {
+          if (!latch::read_valid(told, trace_node{id, h.level}, node.version(), version)) continue;
+          if (posted) return;  // another team was first
+          id = h.level == level ? h.right : descent::by_nodes(told, t, low, level).id;  // the root has grown
           continue;
         }
-        h = inner_reader::head(team, node, inner_reader::look(team, node));
-        note(team, trace::reach(trace_node{id, h.level}));
-        if (h.level == level && low <= h.high) break;
-        latch::release_unchanged(team, trace_node{id, level}, node.version(), before);
-        id = h.level == level ? h.right : descent::by_nodes(team, t, low, level).id;  // the root has grown
+        before = latch::try_latch(team, trace_node{id, level}, node.version());
+        if (before == version) break;  // what was seen is still so
+        if ((before & 1) == 0) {
+          latch::release_unchanged(team, trace_node{id, level}, node.version(), before);
+        } else {
+          if (turn == 0) note(team, trace::retry(trace_node{id, level}, trace_why::busy));
+          pause(turn);
+        }
+        ++turn;
       }
       const auto place = inner_reader::rank(team, node, inner_reader::look(team, node), low);
-      if (place.equal && place.slot < h.count) {  // another team was first
-        latch::release_unchanged(team, trace_node{id, level}, node.version(), before);
-        return;
-      }
       if (h.count < N) {
         inner_writer::insert_at(team, node, place.slot, h.count, low, child);
         ++h.count;

@@ -1,6 +1,7 @@
 // shared_memory.hpp - memory that another team may write meanwhile, and the order in which writes become visible.
 //
-// load_shared and store_shared move one value, with no order to others. On a GPU loads go past L1, which is not coherent.
+// load_shared and store_shared move one value, with no order to others. On a GPU they are ld.relaxed and st.relaxed of
+// device scope, which go past L1, which is not coherent; of 16 bytes each 4 come from one moment.
 // On a CPU they are plain moves that the compiler may join into vectors: whoever reads this way must check afterwards
 // that nobody wrote (version_latch.hpp). Under ThreadSanitizer they are atomic, so that it reports every access that
 // forgot to be one of these; loads are then acquire, because ThreadSanitizer knows no fences.
@@ -16,8 +17,6 @@
 #include "espalier/core/config.hpp"
 
 #if ESPALIER_CUDA_COMPILER
-#include <cooperative_groups.h>
-
 #include <cuda/atomic>
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -34,6 +33,67 @@ namespace detail {
 template <class T>
 inline constexpr bool is_word = std::is_integral_v<T> && sizeof(T) <= 8;
 
+#if ESPALIER_CUDA_COMPILER
+// As text, because libcu++ has no vectors. "memory": the compiler moves no other access across them, as with its atomics.
+template <unsigned Bytes>
+__device__ __forceinline__ void load_relaxed(void* to, const void* from) {
+  const std::size_t p = __cvta_generic_to_global(from);
+  if constexpr (Bytes == 16) {
+    uint4 x;
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
+                 : "l"(p)
+                 : "memory");
+    memcpy(to, &x, 16);
+  } else if constexpr (Bytes == 8) {
+    unsigned long long x;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(p) : "memory");
+    memcpy(to, &x, 8);
+  } else if constexpr (Bytes == 4) {
+    unsigned x;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+    memcpy(to, &x, 4);
+  } else if constexpr (Bytes == 2) {
+    unsigned short x;
+    asm volatile("ld.relaxed.gpu.global.u16 %0, [%1];" : "=h"(x) : "l"(p) : "memory");
+    memcpy(to, &x, 2);
+  } else {
+    static_assert(Bytes == 1);
+    unsigned x;
+    asm volatile("ld.relaxed.gpu.global.u8 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+    const auto byte = static_cast<unsigned char>(x);
+    memcpy(to, &byte, 1);
+  }
+}
+template <unsigned Bytes>
+__device__ __forceinline__ void store_relaxed(void* to, const void* from) {
+  const std::size_t p = __cvta_generic_to_global(to);
+  if constexpr (Bytes == 16) {
+    uint4 x;
+    memcpy(&x, from, 16);
+    asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
+                 : "memory");
+  } else if constexpr (Bytes == 8) {
+    unsigned long long x;
+    memcpy(&x, from, 8);
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(x) : "memory");
+  } else if constexpr (Bytes == 4) {
+    unsigned x;
+    memcpy(&x, from, 4);
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(x) : "memory");
+  } else if constexpr (Bytes == 2) {
+    unsigned short x;
+    memcpy(&x, from, 2);
+    asm volatile("st.relaxed.gpu.global.u16 [%0], %1;" ::"l"(p), "h"(x) : "memory");
+  } else {
+    static_assert(Bytes == 1);
+    unsigned char byte;
+    memcpy(&byte, from, 1);
+    asm volatile("st.relaxed.gpu.global.u8 [%0], %1;" ::"l"(p), "r"(unsigned{byte}) : "memory");
+  }
+}
+#endif
+
 }  // namespace detail
 
 template <class T>
@@ -42,19 +102,9 @@ template <class T>
     return {};
   } else {
 #if defined(__CUDA_ARCH__)
-    if constexpr (sizeof(T) == 16) {
-      const uint4 x = __ldcg(reinterpret_cast<const uint4*>(p));
-      T t;
-      memcpy(&t, &x, 16);
-      return t;
-    } else if constexpr (sizeof(T) == 8) {
-      const auto x = __ldcg(reinterpret_cast<const unsigned long long*>(p));
-      T t;
-      memcpy(&t, &x, 8);
-      return t;
-    } else {
-      return __ldcg(p);
-    }
+    T t;
+    detail::load_relaxed<sizeof(T)>(&t, p);
+    return t;
 #elif ESPALIER_SHARED_ATOMIC
     if constexpr (detail::is_word<T>) {
       return std::atomic_ref<T>(*const_cast<T*>(p)).load(std::memory_order_acquire);
@@ -77,7 +127,9 @@ template <class T>
 template <class T>
 ESPALIER_INLINE void store_shared(T* p, const T& x) {
   if constexpr (!std::is_empty_v<T>) {
-#if !defined(__CUDA_ARCH__) && ESPALIER_SHARED_ATOMIC
+#if defined(__CUDA_ARCH__)
+    detail::store_relaxed<sizeof(T)>(p, &x);
+#elif ESPALIER_SHARED_ATOMIC
     if constexpr (detail::is_word<T>) {
       std::atomic_ref<T>(*p).store(x, std::memory_order_relaxed);
     } else {
@@ -118,6 +170,21 @@ ESPALIER_INLINE void fence_both() {
 #endif
 }
 
+/// The one place where this library relies on more than the memory model of PTX says. Between taking a latch and the
+/// accesses under it, and between reads under a latch and its release, an acquire or release fence of device scope is
+/// asked for; it costs about as much as the rest of an insert. Left out, because all accesses in question are strong, of
+/// device scope and to L2, where all teams of a device meet: the answer of the atomic, or of the reads, has come back from
+/// there before the branch on it lets anything follow, and what follows cannot overtake it on the way. Only the compiler
+/// must be kept from moving it. ESPALIER_STRICT_FENCES makes it the fence that the model asks for: to measure it, and for
+/// hardware of which the above is not known. tests/blink_concurrency/litmus_test.cu looks for the outcomes that must not be.
+ESPALIER_INLINE void fence_by_dependency() {
+#if defined(__CUDA_ARCH__) && !defined(ESPALIER_STRICT_FENCES)
+  asm volatile("" ::: "memory");
+#else
+  fence_both();
+#endif
+}
+
 /// Atomic operations on a word of 4 or 8 bytes, among all teams of one device.
 template <class T>
 struct shared_word {
@@ -145,23 +212,21 @@ struct shared_word {
     std::atomic_ref<T>(*p).store(x, std::memory_order_release);
 #endif
   }
-  /// Sets bits; what follows in this thread, loads past L1 and stores, becomes visible after it. On a GPU no fence is needed
-  /// for that: the old value has come back from L2, where everybody sees the new one, before a branch on it lets anything
-  /// follow; the compiler alone must not move it.
+  /// Sets bits; what follows in this thread, load_shared and store_shared, becomes visible after it.
   ESPALIER_INLINE T fetch_or_first(T bits) const {
 #if defined(__CUDA_ARCH__)
     const T old = cuda::atomic_ref<T, cuda::thread_scope_device>(*p).fetch_or(bits, cuda::memory_order_relaxed);
-    asm volatile("" ::: "memory");
 #else
     const T old = std::atomic_ref<T>(*p).fetch_or(
         bits, ESPALIER_SHARED_ATOMIC ? std::memory_order_acq_rel : std::memory_order_relaxed);
-    fence_both();
 #endif
+    fence_by_dependency();
     return old;
   }
-  /// Frees what was only read. On a GPU those reads are done: a header comes in one piece, and a branch on it came before.
+  /// Frees what was only read, and whose header a branch depended on.
   ESPALIER_INLINE void store_after_reads(T x) const {
 #if defined(__CUDA_ARCH__)
+    fence_by_dependency();
     store_relaxed(x);
 #else
     store_release(x);
@@ -193,13 +258,17 @@ struct shared_word {
     return seen;
 #endif
   }
-  /// fetch_add(1), for a word that many teams ask at once: those that happen to ask together share one access.
+  /// fetch_add(1), for a word that many teams ask at once: those that happen to ask for the same word together share one
+  /// access.
   ESPALIER_INLINE T fetch_one() const {
 #if defined(__CUDA_ARCH__)
-    const auto together = cooperative_groups::coalesced_threads();
+    const unsigned same = __match_any_sync(__activemask(), reinterpret_cast<unsigned long long>(p));
+    unsigned in_front;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(in_front));
+    const unsigned before = __popc(same & in_front);
     T first{};
-    if (together.thread_rank() == 0) first = fetch_add(static_cast<T>(together.size()));
-    return together.shfl(first, 0) + together.thread_rank();
+    if (before == 0) first = fetch_add(static_cast<T>(__popc(same)));
+    return __shfl_sync(same, first, __ffs(static_cast<int>(same)) - 1) + before;
 #else
     return fetch_add(1);
 #endif

@@ -58,6 +58,10 @@
 //                                element of its own. Such values are not uniform;
 //   team.nth(x, i)               makes that of lane i < lanes() so;
 //   team.votes(x)                in how many lanes x is true.
+//   team.meet(place)             if T::copies_views: those teams of a warp that happen to run together and are at the same
+//                                place, an address; null: this team alone. Of the meeting m that it returns, each call is
+//                                made by all of them: m.leads(), true for one; m.number(), from 0 on; m.each(f), f(number,
+//                                lane) for each; m.is_at(lane); m.from(x, lane), m.from_leader(x): what they have.
 #pragma once
 
 #include <concepts>

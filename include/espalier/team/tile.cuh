@@ -55,6 +55,66 @@ class tile_group<1> {
   __device__ __forceinline__ void sync() const {}
 };
 
+/// Tiles of a warp that happen to run together and are at the same place. All of them make each call.
+template <unsigned Lanes>
+class tile_meeting {
+ public:
+  /// Without a place, and for tiles whose lanes do not run together just now, the meeting is of one.
+  explicit __device__ __forceinline__ tile_meeting(const void* place) {
+    unsigned lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    first_ = lane & ~(Lanes - 1);
+    const unsigned mine = lanes_of(first_);
+    // All lanes that run this together get the same mask, so that either none or all lanes of a tile see it whole.
+    const unsigned active = __activemask();
+    const bool alone = place == nullptr || (active & mine) != mine;
+    const unsigned long long label = alone ? 2 * lane + 1 : reinterpret_cast<unsigned long long>(place);
+    const unsigned same = __match_any_sync(active, label);
+    lanes_ = alone ? mine : same;
+    leader_ = static_cast<unsigned>(__ffs(static_cast<int>(lanes_))) - 1;
+  }
+  [[nodiscard]] __device__ __forceinline__ bool leads() const { return first_ == leader_; }
+  /// Of this tile among those who meet.
+  [[nodiscard]] __device__ __forceinline__ unsigned number() const {
+    return __popc(lanes_ & ((1u << first_) - 1)) / Lanes;
+  }
+  [[nodiscard]] __device__ __forceinline__ bool is_at(unsigned lane) const { return first_ == lane; }
+  /// f(number, lane) for each of them: its x is from(x, lane).
+  template <class F>
+  __device__ __forceinline__ void each(F&& f) const {
+    unsigned i = 0;
+    for (unsigned left = lanes_; left != 0; ++i) {
+      const unsigned lane = static_cast<unsigned>(__ffs(static_cast<int>(left))) - 1;
+      f(i, lane);
+      left &= ~lanes_of(lane);
+    }
+  }
+  template <class X>
+  [[nodiscard]] __device__ __forceinline__ X from(const X& x, unsigned lane) const {
+    if constexpr (std::is_empty_v<X>) {
+      return x;
+    } else {
+      unsigned w[(sizeof(X) + 3) / 4] = {};
+      memcpy(w, &x, sizeof(X));
+#pragma unroll
+      for (unsigned& one : w) one = __shfl_sync(lanes_, one, static_cast<int>(lane));
+      X r;
+      memcpy(&r, w, sizeof(X));
+      return r;
+    }
+  }
+  template <class X>
+  [[nodiscard]] __device__ __forceinline__ X from_leader(const X& x) const {
+    return from(x, leader_);
+  }
+
+ private:
+  [[nodiscard]] static __device__ __forceinline__ unsigned lanes_of(unsigned first) {
+    return (Lanes == 32 ? ~0u : (1u << Lanes % 32) - 1) << first;
+  }
+  unsigned first_, lanes_, leader_;
+};
+
 }  // namespace detail
 
 template <unsigned Lanes>
@@ -115,23 +175,21 @@ struct tile {
   }
   template <class X, unsigned N>
   __device__ __forceinline__ void store_shared(X* p, const slots<X, N>& s) const {
-    store(p, s);  // stores go through L1 to L2 in any case
+#pragma unroll
+    for (unsigned j = 0; j < s.rows; ++j) {
+      if (has_slot<N>(j)) espalier::store_shared(p + slot(j), s.w[j]);
+    }
   }
   /// Of a view: slots from `from` on, in the pieces in which they were loaded; slots in front of it may come along.
   template <class X, unsigned N, unsigned Each>
   __device__ __forceinline__ void store_shared_from(X* p, const node<X, N, Each>& v, unsigned from) const {
     using held = node<X, N, Each>;
     constexpr unsigned bytes = Each * sizeof(X);
-    using unit = std::conditional_t<bytes == 16, uint4, std::conditional_t<bytes == 8, uint2, unsigned>>;
-    static_assert(!held::packed && sizeof(unit) == bytes);
+    static_assert(!held::packed);
 #pragma unroll
     for (unsigned j = 0; j < held::rows; ++j) {
       const unsigned first = held::slot_of(j * Each, group_.rank());
-      if (first + Each > from && first < N) {
-        unit u;
-        memcpy(&u, v.w + j * Each, bytes);
-        __stcg(reinterpret_cast<unit*>(p + first), u);  // as an intrinsic: an assignment becomes one store for each word
-      }
+      if (first + Each > from && first < N) detail::store_relaxed<bytes>(p + first, v.w + j * Each);
     }
   }
   template <class X, unsigned N, unsigned Each, class F>
@@ -325,6 +383,10 @@ struct tile {
     return group_.from(x, i);
   }
   [[nodiscard]] __device__ __forceinline__ unsigned votes(bool x) const { return group_.votes(x); }
+  [[nodiscard]] __device__ __forceinline__ detail::tile_meeting<Lanes> meet(const void* place) const {
+    group_.sync();  // lanes of a tile are more likely to run together
+    return detail::tile_meeting<Lanes>(place);
+  }
 
  private:
   /// The slot in row j of this lane, where Each is 1.

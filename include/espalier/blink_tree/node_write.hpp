@@ -1,0 +1,209 @@
+// node_write.hpp - changes to the slots of one node, written once for every team.
+//
+// Whoever calls these holds the node's latch, or is the only one that can reach the node yet.
+#pragma once
+
+#include "espalier/blink_tree/descend.hpp"
+
+namespace espalier {
+
+/// Changes to the slots of one node whose latch this team holds, or which nobody else can reach yet.
+template <class Team, class Shape>
+struct node_writer {
+  using word = typename Shape::word;
+  using value = typename Shape::value;
+  static constexpr unsigned chunk = Shape::chunk;
+  static constexpr word unused = static_cast<word>(~word{0});
+
+  static ESPALIER_INLINE void store_head(Team team, node_at<Shape> node, const node_head<word>& h) {
+    team.once([&] {
+      store_shared(node.info(), h.info());
+      store_shared(node.right(), h.right);
+      store_shared(node.high(), h.high);
+    });
+  }
+  /// A new node's version, before anybody can see it.
+  static ESPALIER_INLINE void store_version(Team team, node_at<Shape> node) {
+    team.once([&] { store_shared(node.version(), std::uint32_t{0}); });
+  }
+
+  /// Slot `at` becomes x; those from there to `count` move up. Chunks from the end, so that none is overwritten before it
+  /// is read; within a chunk all is read before anything is written.
+  template <class X>
+  static ESPALIER_INLINE void open_gap(Team team, X* p, unsigned at, unsigned count, X x) {
+    for (unsigned base = count == 0 ? 0 : (count - 1) / chunk * chunk;; base -= chunk) {
+      const auto s = team.template load_shared<chunk>(p + base);
+      team.sync();
+      team.for_slots(s, at > base ? at - base : 0, count - base < chunk ? count - base : chunk,
+                     [=](unsigned i, const X& moved) { store_shared(p + base + i + 1, moved); });
+      if (base <= at) break;
+    }
+    team.once([&] { store_shared(p + at, x); });
+    team.sync();
+  }
+  /// Slots after `at` move down; slot count - 1 becomes `fill`.
+  template <class X>
+  static ESPALIER_INLINE void close_gap(Team team, X* p, unsigned at, unsigned count, X fill) {
+    for (unsigned base = at / chunk * chunk; base < count; base += chunk) {
+      const auto s = team.template load_shared<chunk>(p + base);
+      team.sync();
+      team.for_slots(s, at + 1 > base ? at + 1 - base : 0, count - base < chunk ? count - base : chunk,
+                     [=](unsigned i, const X& moved) { store_shared(p + base + i - 1, moved); });
+      team.sync();
+    }
+    team.once([&] { store_shared(p + count - 1, fill); });
+    team.sync();
+  }
+  static ESPALIER_INLINE void insert_at(Team team, node_at<Shape> node, unsigned at, unsigned count, word key,
+                                        const value& v) {
+    open_gap(team, node.keys(), at, count, key);
+    if constexpr (Shape::value_bytes != 0) open_gap(team, node.values(), at, count, v);
+  }
+  /// The same where `seen`, a look at the node under its latch, is in registers already.
+  template <class Look>
+  static ESPALIER_INLINE void insert_at(Team team, node_at<Shape> node, [[maybe_unused]] const Look& seen, unsigned at,
+                                        unsigned count, word key, const value& v) {
+    if constexpr (Shape::in_one_piece && Team::copies_views) {
+      constexpr unsigned front = Shape::head_words;
+      word* keys = node.keys();
+      team.for_slots(seen, front + at, front + count,
+                     [=](unsigned i, word moved) { store_shared(keys + i - front + 1, moved); });
+      team.once([&] { store_shared(keys + at, key); });
+      if constexpr (Shape::value_bytes != 0) open_gap(team, node.values(), at, count, v);
+    } else {
+      insert_at(team, node, at, count, key, v);
+    }
+  }
+  template <class Look>
+  static ESPALIER_INLINE void erase_at(Team team, node_at<Shape> node, [[maybe_unused]] const Look& seen, unsigned at,
+                                       unsigned count) {
+    if constexpr (Shape::in_one_piece && Team::copies_views) {
+      constexpr unsigned front = Shape::head_words;
+      word* keys = node.keys();
+      team.for_slots(seen, front + at + 1, front + count,
+                     [=](unsigned i, word moved) { store_shared(keys + i - front - 1, moved); });
+      team.once([&] { store_shared(keys + count - 1, static_cast<word>(~word{0})); });
+      if constexpr (Shape::value_bytes != 0) close_gap(team, node.values(), at, count, value{});
+      team.sync();
+    } else {
+      erase_at(team, node, at, count);
+    }
+  }
+  static ESPALIER_INLINE void erase_at(Team team, node_at<Shape> node, unsigned at, unsigned count) {
+    close_gap(team, node.keys(), at, count, unused);
+    if constexpr (Shape::value_bytes != 0) close_gap(team, node.values(), at, count, value{});
+  }
+
+  /// Slots [from, count) of one node to the front of another; the rest of it becomes `fill`.
+  template <class X>
+  static ESPALIER_INLINE void move_tail(Team team, const X* p, unsigned from, X* to, X fill) {
+    if constexpr (Shape::slots == chunk) {
+      team.store_shared(to, team.tail(team.template load_shared<chunk>(p), from, fill));
+    } else {  // `from` is a multiple of chunk: half of the slots, or all
+      for (unsigned base = 0; base < Shape::slots; base += chunk) {
+        if (from + base < Shape::slots) {
+          team.store_shared(to + base, team.template load_shared<chunk>(p + from + base));
+        } else {
+          team.store_shared(to + base, team.head(team.template load_shared<chunk>(p), 0, fill));
+        }
+      }
+    }
+  }
+  template <class X>
+  static ESPALIER_INLINE void cut(Team team, X* p, unsigned from, X fill) {
+    for (unsigned base = from / chunk * chunk; base < Shape::slots; base += chunk) {
+      const auto s = team.template load_shared<chunk>(p + base);
+      team.store_shared(p + base, team.head(s, from > base ? from - base : 0, fill));
+    }
+  }
+  /// Slots [0, n) of one node behind those of another.
+  template <class X>
+  static ESPALIER_INLINE void append(Team team, const X* p, unsigned n, X* to) {
+    for (unsigned base = 0; base < n; base += chunk) {
+      const auto s = team.template load_shared<chunk>(p + base);
+      X* target = to + base;
+      team.for_slots(s, 0, n - base < chunk ? n - base : chunk,
+                     [=](unsigned i, const X& x) { store_shared(target + i, x); });
+    }
+  }
+
+  /// Takes the upper half of `left`, whose new header is `h`, into `right`, which nobody can reach yet; its header is
+  /// returned and not stored. `left` still has its elements: cut_left() once the right one is complete.
+  static ESPALIER_INLINE node_head<word> split(Team team, node_at<Shape> left, node_at<Shape> right, node_id right_id,
+                                               unsigned keep, node_head<word>& h) {
+    node_head<word> r = h;
+    r.count = h.count - keep;
+    move_tail(team, left.keys(), keep, right.keys(), unused);
+    if constexpr (Shape::value_bytes != 0) move_tail(team, left.values(), keep, right.values(), value{});
+    h.high = team.once([&] { return load_shared(left.keys() + keep - 1); });
+    h.count = keep;
+    h.right = right_id;
+    team.sync();
+    return r;
+  }
+  /// Both halves of an inner node.
+  struct halves {
+    node_head<word> left, right;
+    word separator;  ///< lowest key of the right one
+  };
+  /// Cuts a latched inner node, whose header is `h`, in two. The root keeps its number: its lower half moves to `left`, and
+  /// it becomes the parent of both; other nodes are `left` themselves.
+  static ESPALIER_INLINE halves halve(Team team, node_at<Shape> node, node_head<word> h, node_id left_id,
+                                      node_at<Shape> left, node_id right_id, node_at<Shape> right) {
+    halves made;
+    made.right = split(team, node, right, right_id, Shape::half, h);
+    made.separator = team.once([&] { return load_shared(right.keys()); });
+    h.high = static_cast<word>(made.separator - 1);
+    made.left = h;
+    store_version(team, right);
+    store_head(team, right, made.right);
+    const bool grow = left.p != node.p;
+    if (grow) {
+      move_tail(team, node.keys(), 0, left.keys(), unused);
+      move_tail(team, node.values(), 0, left.values(), value{});
+      store_version(team, left);
+      team.sync();
+      cut_left(team, left, h);
+      store_head(team, left, h);
+    }
+    team.sync();
+    fence_both();  // new nodes are complete before a link leads to them
+    team.sync();
+    if (!grow) {
+      cut_left(team, node, h);
+      store_head(team, node, h);
+      return made;
+    }
+    const word first = team.once([&] { return load_shared(left.keys()); });
+    node_head<word> top;
+    top.level = h.level + 1;
+    top.count = 2;
+    cut(team, node.keys(), 0, unused);
+    team.sync();
+    team.once([&] {
+      store_shared(node.keys(), first);
+      store_shared(node.keys() + 1, made.separator);
+      store_shared(node.values(), value{left_id});
+      store_shared(node.values() + 1, value{right_id});
+    });
+    store_head(team, node, top);
+    return made;
+  }
+  static ESPALIER_INLINE void cut_left(Team team, node_at<Shape> left, const node_head<word>& h) {
+    cut(team, left.keys(), h.count, unused);
+    team.sync();
+  }
+};
+
+/// What node_writer::halve() did to node n.
+template <class Team, class Word>
+ESPALIER_INLINE void note_halves(Team team, trace_node n, node_id left, node_id right, unsigned keep, Word separator) {
+  note(team, trace::split(n, right, keep));
+  if (left == n.id) {
+    note(team, trace::link(n, right, keep, static_cast<Word>(separator - 1)));
+  } else {
+    note(team, trace::grow(n, left, right, keep, separator));
+  }
+}
+
+}  // namespace espalier
