@@ -1,9 +1,12 @@
 // in_place.hpp - inserts and erases that change the nodes they are about, and no others.
 //
-// New leaves are written first; then each is hung into the tree by one thread (change.hpp), beside all others. Who
-// finds no node waits for a larger pool. If there is no memory for that, what was inserted is erased again, which takes
-// none. At the end the cells of the root table that lead to changed places are made anew; leaves in key order are
-// listed when somebody asks for them (order.hpp).
+// A batch is sorted, new leaves are written first, and nodes are changed once each (graft.hpp, prune.hpp). At the end
+// the cells of the root table that lead to changed places are made anew; leaves in key order are listed when somebody
+// asks for them (order.hpp).
+//
+// A batch that is traced has its keys hung in (or taken out) one by one by many threads beside each other (change.hpp),
+// which is what there is to be seen. Who finds no node waits for a larger pool. If there is no memory for that, what was
+// inserted is erased again, which takes none.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +14,7 @@
 #include <utility>
 
 #include "espalier/radix_tree/change.hpp"
+#include "radix_tree/graft.hpp"
 #include "radix_tree/parts.hpp"
 #include "radix_tree/storage.hpp"
 #include "radix_tree/traced.hpp"
@@ -66,7 +70,7 @@ struct erase_listed {
     return radix_changer<radix_view<V>, Team>(tree, root, pools, team).erase(key(j));
   }
 };
-/// The cells that the listed keys are in.
+/// The cells that the listed keys are in. Of neighbours in one cell the first renews it.
 template <unsigned V>
 struct renew_cell {
   radix_view<V> tree;
@@ -75,6 +79,10 @@ struct renew_cell {
   ESPALIER_HD void operator()(std::size_t j) const {
     const byte_key_view key = keys.batch[keys.numbers[j]];
     if (!tree.in_table(key)) return;
+    if (j != 0) {
+      const byte_key_view before = keys.batch[keys.numbers[j - 1]];
+      if (tree.in_table(before) && tree.cell_of(before) == tree.cell_of(key)) return;
+    }
     shared_word{&cells[tree.cell_of(key)].word}.store_relaxed(write_root_cell<V>::lowest_above(tree, key).word);
   }
 };
@@ -87,8 +95,26 @@ class in_place_writer {
   in_place_writer(Context& context, storage& tree)
       : context_(context), tree_(tree), counters_(context.where(), 8, context.order()) {}
 
-  /// m elements whose keys are new and differ. If it throws, the tree holds what it held.
+  /// m elements whose keys are new and differ, in key order. If it throws, the tree holds what it held.
   void insert(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const void* values) {
+    const ordered_keys listed{keys, numbers, m};
+    const buffer<radix_link> links = make_leaves(listed, values);
+    radix_graft<Context, V> graft(context_, tree_.view, listed);
+    grow(tree_.node4, tree_.view.node4, 0, graft.made(0));
+    grow(tree_.node16, tree_.view.node16, 1, graft.made(1));
+    grow(tree_.node48, tree_.view.node48, 2, graft.made(2));
+    grow(tree_.node256, tree_.view.node256, 3, graft.made(3));
+    // From here on nothing can fail.
+    const auto outcome = graft.write(tree_.view, links.data(), tree_.node_counts);
+    tree_.view.root = outcome.root;
+    for (unsigned k = 0; k < 4; ++k) {
+      tree_.node_counts[k] += graft.made(k);
+      tree_.node_dead[k] += outcome.dead[k];
+    }
+    inserted(keys, numbers, m);
+  }
+  /// The same key by key, in any order.
+  void insert_beside(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const void* values) {
     const ordered_keys listed{keys, numbers, m};
     const buffer<radix_link> links = make_leaves(listed, values);
     const buffer<radix_root> root = lend_root();
@@ -125,10 +151,7 @@ class in_place_writer {
       throw;
     }
     take_root(root);
-    tree_.view.size += m;
-    tree_.heap_used = heap_after_;
-    for (unsigned c = 0; c < leaf_classes; ++c) tree_.leaf_counts[c] += added_[c];
-    after(keys, numbers, m);
+    inserted(keys, numbers, m);
   }
 
   /// m elements whose keys are there and differ; `gone`: how many leaves of each class they take along.
@@ -263,6 +286,12 @@ class in_place_writer {
     after(keys, numbers, m);
   }
 
+  void inserted(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m) {
+    tree_.view.size += m;
+    tree_.heap_used = heap_after_;
+    for (unsigned c = 0; c < leaf_classes; ++c) tree_.leaf_counts[c] += added_[c];
+    after(keys, numbers, m);
+  }
   void after(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m) {
     tree_.forget_order();
     if (tree_.view.table_bits == 0) return;

@@ -183,8 +183,38 @@ struct write_head {
   }
 };
 
+/// A child at the next free slot of a new node; of node4 and node16, bytes come in order.
+template <class Node>
+ESPALIER_INLINE void put_at_slot(Node& n, unsigned slot, std::uint8_t byte, radix_link l) {
+  if constexpr (Node::kind == radix_kind::node256) {
+    n.children[byte] = l;
+  } else {
+    if constexpr (Node::kind == radix_kind::node48) {
+      n.slots[byte] = static_cast<std::uint8_t>(slot);
+    } else {
+      n.bytes[slot] = byte;
+    }
+    n.children[slot] = l;
+  }
+}
+/// Where a node has the child that hangs at a symbol; there is one.
+template <class Node>
+[[nodiscard]] ESPALIER_INLINE radix_link* place_of_child(Node& n, unsigned symbol) {
+  if (symbol == end_symbol) return &n.head.end;
+  const auto b = static_cast<std::uint8_t>(symbol - 1);
+  if constexpr (Node::kind == radix_kind::node256) {
+    return n.children + b;
+  } else if constexpr (Node::kind == radix_kind::node48) {
+    return n.children + n.slots[b];
+  } else {
+    unsigned i = 0;
+    while (n.bytes[i] != b) ++i;
+    return n.children + i;
+  }
+}
+
 /// A leaf (or node) at keys [left, right) hangs itself into the node of the higher cut at its ends; cuts of height 0
-/// are at the ends of all: then it is the root.
+/// are at the ends of trees: then it is the root of one.
 template <unsigned V>
 struct hang {
   radix_view<V> tree;
@@ -194,11 +224,12 @@ struct hang {
   const std::uint16_t* ordinals;
   const planned_node* nodes;
   const radix_link* node_links;
-  radix_link* root;
+  radix_link* roots;
+  const std::uint64_t* trees = nullptr;  ///< that begin before key i; null: there is one
 
   ESPALIER_INLINE void operator()(radix_link l, std::uint32_t left, std::uint32_t right) const {
     if (cuts[left] == 0 && cuts[right] == 0) {
-      *root = l;
+      roots[trees == nullptr ? 0 : trees[left]] = l;
       return;
     }
     const bool by_left = cuts[left] >= cuts[right];
@@ -210,24 +241,9 @@ struct hang {
       if (symbol == end_symbol) {
         n.head.end = l;
       } else {
-        put(n, child - parent.has_end, static_cast<std::uint8_t>(symbol - 1), l);
+        put_at_slot(n, child - parent.has_end, static_cast<std::uint8_t>(symbol - 1), l);
       }
     });
-  }
-
- private:
-  template <class Node>
-  static ESPALIER_INLINE void put(Node& n, unsigned slot, std::uint8_t byte, radix_link l) {
-    if constexpr (Node::kind == radix_kind::node256) {
-      n.children[byte] = l;
-    } else {
-      if constexpr (Node::kind == radix_kind::node48) {
-        n.slots[byte] = static_cast<std::uint8_t>(slot);
-      } else {
-        n.bytes[slot] = byte;
-      }
-      n.children[slot] = l;
-    }
   }
 };
 template <unsigned V>

@@ -18,17 +18,18 @@
 
 namespace espalier::detail {
 
-/// marks[e] = 1: element e brings a key that is not there (or takes one that is): of equal ones the first, or the last.
+/// A mark for each element that brings a key that is not there (or takes one that is): of equal ones the first, or the
+/// last. Marks are in key order, or by number.
 struct mark_changing {
   ordered_keys keys;
   const radix_link* links;
-  bool first, there;
+  bool first, there, in_order;
   std::uint64_t* marks;
   ESPALIER_HD void operator()(std::size_t i) const {
     const std::uint32_t e = keys.places[i];
     const bool at_end = first ? i == 0 : i + 1 == keys.n;
     const bool one = at_end || first_difference(keys[i], keys[first ? i - 1 : i + 1]) != same_key;
-    marks[e] = one && links[e].is_nothing() != there ? 1 : 0;
+    marks[in_order ? i : e] = one && links[e].is_nothing() != there ? 1 : 0;
   }
 };
 struct keep_numbers {
@@ -145,10 +146,15 @@ class radix_writer {
     const std::size_t n = sorted.n;
     const bool erases = op == radix_write::erase, assigns = op == radix_write::insert_or_assign;
     const buffer<std::uint64_t> marks = room<std::uint64_t>(context_, n + 1);
-    context_.for_each(n, mark_changing{sorted, links, !assigns, erases, marks.data()});
+    const bool one_by_one = context_.noting.workers != 0;  // in the order of the batch, as somebody looks on
+    context_.for_each(n, mark_changing{sorted, links, !assigns, erases, !one_by_one, marks.data()});
     const std::uint64_t m = number_marks(context_, marks, n);
     const buffer<std::uint32_t> numbers = room<std::uint32_t>(context_, m);
-    context_.for_each(n, keep_numbers{marks.data(), numbers.data()});
+    if (one_by_one) {
+      context_.for_each(n, keep_numbers{marks.data(), numbers.data()});
+    } else {
+      context_.for_each(n, keep_one_of_keys{sorted.places, marks.data(), numbers.data()});
+    }
     radix_updater<Context, V> update(context_, tree_, elements_.value_bytes);
     if (assigns) update.prepare(n);  // while it may still fail
     in_place_writer<Context, V> writer(context_, tree_);
@@ -158,6 +164,8 @@ class radix_writer {
       const std::uint64_t words = gone[long_class] == 0 ? 0 : count_words(sorted.batch, numbers.data(), m);
       writer.erase(sorted.batch, numbers.data(), m, gone);
       tree_.heap_dead += words;
+    } else if (m != 0 && one_by_one) {
+      writer.insert_beside(sorted.batch, numbers.data(), m, values);
     } else if (m != 0) {
       writer.insert(sorted.batch, numbers.data(), m, values);
     }
