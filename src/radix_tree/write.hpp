@@ -162,7 +162,11 @@ class radix_writer {
       std::size_t gone[leaf_classes];
       for (unsigned c = 0; c < leaf_classes; ++c) gone[c] = count_class(sorted.batch, numbers.data(), m, c);
       const std::uint64_t words = gone[long_class] == 0 ? 0 : count_words(sorted.batch, numbers.data(), m);
-      writer.erase(sorted.batch, numbers.data(), m, gone);
+      if (one_by_one) {
+        writer.erase_beside(sorted.batch, numbers.data(), m, gone);
+      } else {
+        writer.erase(sorted.batch, numbers.data(), m, gone);
+      }
       tree_.heap_dead += words;
     } else if (m != 0 && one_by_one) {
       writer.insert_beside(sorted.batch, numbers.data(), m, values);

@@ -429,7 +429,7 @@ class radix_changer {
       const unsigned left = count - 1 - (has_end && parent.symbol != end_symbol ? 1 : 0);
       if constexpr (node_type::kind != radix_kind::node4) {
         constexpr auto smaller = static_cast<radix_kind>(static_cast<unsigned>(node_type::kind) - 1);
-        if (left <= shrinks_at<node_type>) {
+        if (left <= shrinks_at(node_type::kind)) {
           const verdict v = replace<smaller>(above, parent, n, {}, true, own);
           if (v != verdict::no_room) return v;
         }
@@ -441,12 +441,6 @@ class radix_changer {
       return verdict::done;
     });
   }
-  /// A few below what the smaller kind holds, so that a child that comes and goes does not change the kind each time.
-  template <class Node>
-  static constexpr unsigned shrinks_at = Node::kind == radix_kind::node16   ? 3
-                                         : Node::kind == radix_kind::node48 ? 12
-                                                                            : 37;
-
   /// A node with one child left is no branch: the child takes its place.
   template <class Node>
   ESPALIER_HD verdict join(const holder& above, const holder& parent, Node& n) const {
