@@ -5,8 +5,8 @@
 // asks for them (order.hpp).
 //
 // A batch that is traced has its keys hung in (or taken out) one by one by many threads beside each other (change.hpp),
-// which is what there is to be seen. Who finds no node waits for a larger pool. If there is no memory for that, what was
-// inserted is erased again, which takes none.
+// which is what there is to be seen. Who finds no node waits for a larger pool. If there is no memory for that, what
+// was inserted is erased again, which takes none.
 #pragma once
 
 #include <algorithm>
@@ -186,7 +186,10 @@ class in_place_writer {
   [[nodiscard]] buffer<radix_link> make_leaves(const ordered_keys& listed, const void* values) {
     buffer<radix_link> links = room<radix_link>(context_, listed.n);
     const buffer<std::uint64_t> of_class = room<std::uint64_t>(context_, listed.n + 1);
+    const byte_batch& batch = listed.batch;
     for (unsigned c = 0; c < leaf_classes; ++c) {
+      added_[c] = 0;
+      if (batch.offsets == nullptr && leaf_class(static_cast<std::uint32_t>(batch.stride)) != c) continue;
       context_.for_each(listed.n, mark_class{listed, c, of_class.data()});
       added_[c] = number_marks(context_, of_class, listed.n);
       if (added_[c] == 0) continue;
