@@ -235,7 +235,10 @@ class radix_prune {
     context_.for_each(n_, tidy_pruned<V>{tree, pruned_.data()});
     context_.for_each(n_ < count_pruned<V>::parts ? n_ : count_pruned<V>::parts,
                       count_pruned<V>{tree, pruned_.data(), n_, outcome_.data()});
-    return context_.read(outcome_.data());
+    prune_outcome result;
+    context_.copy(&result, outcome_.data(), sizeof(result));
+    if constexpr (Context::on_gpu) context_.order().synchronize();
+    return result;
   }
   /// `before`: nodes of each kind that there are, and behind them is room.
   void shrink(const radix_view<V>& tree, const std::size_t (&before)[4]) {

@@ -10,6 +10,9 @@
 //   version.
 // A node that is replaced becomes dead: whoever still meets it starts again. Its memory is not used again before the
 // root table, which may lead to it, has been made anew. Finds do not run beside writers.
+//
+// Batches are written another way (src/radix_tree/graft.hpp, prune.hpp) unless they are traced: keys that lie close
+// together want the same nodes, and would start again most of the time.
 #pragma once
 
 #include "espalier/radix_tree/noted.hpp"
