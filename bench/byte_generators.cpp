@@ -63,6 +63,29 @@ class sequential_shape final : public byte_shape {
   unsigned length_;
 };
 
+// ---- clusters -----------------------------------------------------------------------------------------------
+
+/// Neighbours in number are in different clusters; a cluster grows at its end.
+class cluster_shape final : public byte_shape {
+ public:
+  static constexpr unsigned clusters = 1024, least_length = 5;
+  explicit cluster_shape(const byte_spec& spec)
+      : counter_(spec.key_length - 4), names_(std::uint64_t{1} << 32, mix(spec.seed)) {}
+  [[nodiscard]] std::uint64_t distinct() const override {
+    const std::uint64_t each = strings_of(counter_);
+    return each > no_limit / clusters ? no_limit : clusters * each;
+  }
+  void append(std::uint64_t i, std::string& to) const override {
+    append_big_endian(names_(i % clusters), 4, to);
+    if (counter_ > 8) to.append(counter_ - 8, '\0');
+    append_big_endian(i / clusters, std::min(counter_, 8u), to);
+  }
+
+ private:
+  unsigned counter_;
+  permutation names_;
+};
+
 // ---- uuids --------------------------------------------------------------------------------------------------
 
 /// The first 64 of the 122 free bits are random_bits(seed, i), a bijection of i: 60 around the version, 4 behind the
@@ -120,6 +143,12 @@ byte_spec checked(byte_spec spec) {
             fmt::format("--key-length 0 is not for {}: give a length of at least 1.", name_of(spec.shape)));
       }
       break;
+    case byte_data::clusters:
+      if (spec.key_length < cluster_shape::least_length) {
+        throw bad_arguments(fmt::format("--key-length {} is not for clusters: give a length of at least {}.",
+                                        spec.key_length, cluster_shape::least_length));
+      }
+      break;
     case byte_data::uuids:
       if (spec.key_length == 0) spec.key_length = 16;
       if (spec.key_length != 16 && spec.key_length != 36) {
@@ -143,6 +172,8 @@ std::shared_ptr<const byte_shape> shape_for(const byte_spec& spec) {
       return std::make_shared<uniform_shape>(spec);
     case byte_data::sequential:
       return std::make_shared<sequential_shape>(spec);
+    case byte_data::clusters:
+      return std::make_shared<cluster_shape>(spec);
     case byte_data::uuids:
       return std::make_shared<uuid_shape>(spec);
     case byte_data::urls:

@@ -2,6 +2,7 @@
 //
 //   uniform     random bytes
 //   sequential  a big-endian counter, aligned to the right
+//   clusters    1,024 such counters, each behind four bytes of its own that are random
 //   uuids       version 4: 16 raw bytes, or 36 characters of text
 //   urls        https://www.host.tld/path/of/words/id.html: few popular hosts, many others
 //   triples     terms of RDF data as in the Billion Triple Challenge: 80 % namespace and words, 10 % namespace and
@@ -25,12 +26,12 @@
 
 namespace espalier::bench {
 
-enum class byte_data : std::uint8_t { uniform, sequential, uuids, urls, triples };
+enum class byte_data : std::uint8_t { uniform, sequential, clusters, uuids, urls, triples };
 
 inline constexpr std::array byte_data_names{
-    named<byte_data>{"uniform", byte_data::uniform}, named<byte_data>{"sequential", byte_data::sequential},
-    named<byte_data>{"uuids", byte_data::uuids},     named<byte_data>{"urls", byte_data::urls},
-    named<byte_data>{"triples", byte_data::triples},
+    named<byte_data>{"uniform", byte_data::uniform},   named<byte_data>{"sequential", byte_data::sequential},
+    named<byte_data>{"clusters", byte_data::clusters}, named<byte_data>{"uuids", byte_data::uuids},
+    named<byte_data>{"urls", byte_data::urls},         named<byte_data>{"triples", byte_data::triples},
 };
 [[nodiscard]] constexpr std::string_view name_of(byte_data d) { return name_in(byte_data_names, d); }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 

@@ -28,7 +28,7 @@ std::vector<std::string> line_of(const row& r) {
           size_text(r.queries)};
 }
 
-std::vector<std::string> different(const std::vector<const row*>& rows, std::string (*text)(const row&)) {
+std::vector<std::string> distinct_texts(const std::vector<const row*>& rows, std::string (*text)(const row&)) {
   std::vector<std::string> list;
   for (const auto* r : rows) {
     if (std::find(list.begin(), list.end(), text(*r)) == list.end()) list.push_back(text(*r));
@@ -40,13 +40,13 @@ std::vector<std::string> different(const std::vector<const row*>& rows, std::str
 std::vector<const row*> by_operation(const report& result) {
   std::vector<const row*> rows;
   for (const auto& r : result.rows) rows.push_back(&r);
-  const auto ops = different(rows, [](const row& r) { return r.op; });
+  const auto ops = distinct_texts(rows, [](const row& r) { return r.op; });
   const auto position = [&](const row* r) { return std::find(ops.begin(), ops.end(), r->op) - ops.begin(); };
   std::stable_sort(rows.begin(), rows.end(), [&](auto* a, auto* b) { return position(a) < position(b); });
   return rows;
 }
 
-const peer_result* peer_of(const row& r, const std::string& name) {
+const peer_result* cell_peer(const row& r, const std::string& name) {
   const auto at = std::find_if(r.peers.begin(), r.peers.end(), [&](const peer_result& p) { return p.name == name; });
   return at == r.peers.end() ? nullptr : &*at;
 }
@@ -55,7 +55,7 @@ class matrix_table {
  public:
   explicit matrix_table(const report& result)
       : rows_(by_operation(result)),
-        paths_(different(rows_, [](const row& r) { return r.blink->path; })),
+        paths_(distinct_texts(rows_, [](const row& r) { return r.blink->path; })),
         shown_(std::find(paths_.begin(), paths_.end(), automatic_path()) != paths_.end() ? std::string(automatic_path())
                                                                                          : paths_.front()) {
     for (const auto* r : rows_) {
@@ -99,7 +99,7 @@ class matrix_table {
     line.push_back(share > 0 ? ratio_text(share) : "");
     line.push_back(shown != nullptr && shown->seconds > 0 ? fmt::format("{:.0f}", shown->seconds * 1e6) : "");
     for (const auto& name : peers_) {
-      const peer_result* const found = shown != nullptr ? peer_of(*shown, name) : nullptr;
+      const peer_result* const found = shown != nullptr ? cell_peer(*shown, name) : nullptr;
       const bool known = found != nullptr && found->seconds > 0;
       line.push_back(known ? millions(static_cast<double>(found->queries) / found->seconds) : "");
       line.push_back(known ? ratio_text(found->ratio) : "");
@@ -128,7 +128,7 @@ class matrix_table {
       const auto line = line_of(r);
       return fmt::format("{} {} {}", line[0], line[2], line[1]);
     };
-    for (const auto& group : different(rows_, text)) {
+    for (const auto& group : distinct_texts(rows_, text)) {
       std::vector<const row*> list;
       std::uint64_t largest = 0;
       for (const auto* r : rows_) {

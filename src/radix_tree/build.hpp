@@ -30,15 +30,15 @@ class radix_builder {
   radix_builder(Context& context, element_type elements, const radix_options& options)
       : context_(context), elements_(elements), options_(options) {}
 
-  /// `keys` and `values` are in the device's memory.
+  /// `keys` and `values` are in the device's memory. `places`: the keys in order, if somebody sorted them already.
   [[nodiscard]] storage operator()(const byte_batch& keys, const void* values, std::size_t n,
-                                   of_equal_keys which = of_equal_keys::last) {
+                                   of_equal_keys which = of_equal_keys::last, buffer<std::uint32_t>&& places = {}) {
     storage tree;
     tree.view.value_kind = elements_.value;
     tree.view.value_bytes = elements_.value_bytes;
     if (options_.long_keys == long_key_way::in_host_memory) tree.heap_pool = options_.host_pool;
     if (n == 0) return tree;
-    buffer<std::uint32_t> places = key_sorter<Context>(context_)(keys, n);
+    if (places.size() == 0) places = key_sorter<Context>(context_)(keys, n);
     drop_duplicates(keys, places, n, which);
     const ordered_keys sorted{keys, places.data(), places.size()};
     tree.view.size = sorted.n;

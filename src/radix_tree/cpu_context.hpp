@@ -1,6 +1,8 @@
 // cpu_context.hpp - how the radix tree's jobs run on a CPU. Twin: cuda_context.cuh.
 #pragma once
 
+#include <utility>
+
 #include "espalier/radix_tree/run.hpp"
 #include "espalier/team/scalar_team.hpp"
 #include "radix_tree/traced.hpp"
@@ -23,6 +25,15 @@ class radix_cpu_context : public cpu_context {
         return run_teams(noting.workers, note_changes<Body>{body, noting.ring, noting.op, n, noting.workers});
     }
     cpu_backend(where()).for_each(n, body, 32);
+  }
+  /// Numbers by values that are less than 2^bits, and stay as they are.
+  template <class Word>
+  void sort_numbers(const Word* values, buffer<std::uint32_t>& numbers, std::size_t n, unsigned bits) {
+    buffer<Word> sorted(where(), n, order()), other(where(), n, order());
+    buffer<std::uint32_t> alt(where(), n, order());
+    copy(sorted.data(), values, n * sizeof(Word));
+    if (cpu_backend(where()).sort_pairs(sorted.data(), other.data(), numbers.data(), alt.data(), 4, n, 0, bits))
+      numbers = std::move(alt);
   }
   /// work(team, w) for each w below `teams`.
   template <class Work>

@@ -1,6 +1,8 @@
 // cuda_context.cuh - how the radix tree's jobs run on a GPU: one thread per question. Twin: cpu_context.hpp.
 #pragma once
 
+#include <utility>
+
 #include "espalier/radix_tree/run.hpp"
 #include "espalier/team/tile.cuh"
 #include "radix_tree/traced.hpp"
@@ -30,6 +32,22 @@ class radix_cuda_context : public cuda_context {
         return run_teams(noting.workers, note_changes<Body>{body, noting.ring, noting.op, n, noting.workers});
     }
     for_each(n, body);
+  }
+  /// Numbers by values that are less than 2^bits, and stay as they are.
+  template <class Word>
+  void sort_numbers(const Word* values, buffer<std::uint32_t>& numbers, std::size_t n, unsigned bits) {
+    buffer<Word> sorted(where(), n, order());
+    buffer<std::uint32_t> result(where(), n, order());
+    const cuda_backend backend(where());
+    bool moved = true;
+    if (n < copied_before_sort) {
+      backend.sort_pairs_from(order(), values, sorted.data(), numbers.data(), result.data(), 4, n, 0, bits);
+    } else {  // as in sort_from()
+      const buffer<Word> other(where(), n, order());
+      copy(sorted.data(), values, n * sizeof(Word));
+      moved = backend.sort_pairs(order(), sorted.data(), other.data(), numbers.data(), result.data(), 4, n, 0, bits);
+    }
+    if (moved) numbers = std::move(result);
   }
   /// work(team, w) for each w below `teams`.
   template <class Work>

@@ -362,7 +362,7 @@ class radix_graft {
     const std::size_t trees = nodes_.size(), joints = joints_.size();
     context_.for_each(trees + joints, number);
     context_.for_each(trees, write_head<V>{tree, nodes_.data(), links_.data()});
-    const hang<V> up{tree,           keys_,        cuts_.data(),  owners_.data(), ordinals_.data(),
+    const hang<V> up{tree,          keys_,         cuts_.data(),  owners_.data(), ordinals_.data(),
                      nodes_.data(), links_.data(), roots_.data(), begins_.data()};
     context_.for_each(keys_.n, hang_leaf<V>{up, leaves});
     context_.for_each(trees, hang_node<V>{up});
@@ -370,8 +370,8 @@ class radix_graft {
       context_.copy(&outcome_.data()->root, roots_.data(), sizeof(radix_link));
     } else {
       const radix_link* const made = links_.data() + trees;
-      context_.for_each(joints, write_joint<V>{tree, joints_.data(), joints, branches_.data(), places_.data(),
-                                               roots_.data(), made});
+      context_.for_each(
+          joints, write_joint<V>{tree, joints_.data(), joints, branches_.data(), places_.data(), roots_.data(), made});
       context_.for_each(joints, hang_joint<V>{tree, joints_.data(), joints, branches_.data(), places_.data(), made,
                                               &outcome_.data()->root});
       context_.for_each(joints < count_replaced::parts ? joints : count_replaced::parts,
@@ -399,8 +399,8 @@ class radix_graft {
     branches_ = room<std::uint32_t>(context_, branches);
     buffer<std::uint64_t> names = room<std::uint64_t>(context_, branches);
     const buffer<std::uint32_t> numbers = room<std::uint32_t>(context_, branches);
-    context_.for_each(n, place_branch<V>{tree, keys_, agreed.data(), begins_.data(), places_.data(), names.data(),
-                                         numbers.data()});
+    context_.for_each(
+        n, place_branch<V>{tree, keys_, agreed.data(), begins_.data(), places_.data(), names.data(), numbers.data()});
     context_.sort_from(names.data(), names_, numbers.data(), branches_, branches);
   }
   void plan_forest() {
@@ -420,8 +420,8 @@ class radix_graft {
     const buffer<std::uint64_t> marks = room<std::uint64_t>(context_, n + 1);
     context_.for_each(n, mark_joints{names_.data(), marks.data()});
     joints_ = room<planned_joint>(context_, number_marks(context_, marks, n));
-    context_.for_each(n, plan_joint<V>{tree, names_.data(), n, marks.data(), branches_.data(), places_.data(),
-                                       joints_.data()});
+    context_.for_each(
+        n, plan_joint<V>{tree, names_.data(), n, marks.data(), branches_.data(), places_.data(), joints_.data()});
   }
   void count() {
     const std::size_t n = nodes_.size() + joints_.size();

@@ -5,8 +5,8 @@
 // asks for them (order.hpp).
 //
 // A batch that is traced has its keys hung in (or taken out) one by one by many threads beside each other (change.hpp),
-// which is what there is to be seen. Who finds no node waits for a larger pool. If there is no memory for that, what was
-// inserted is erased again, which takes none.
+// which is what there is to be seen. Who finds no node waits for a larger pool. If there is no memory for that, what
+// was inserted is erased again, which takes none.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "espalier/radix_tree/change.hpp"
 #include "radix_tree/graft.hpp"
 #include "radix_tree/parts.hpp"
+#include "radix_tree/prune.hpp"
 #include "radix_tree/storage.hpp"
 #include "radix_tree/traced.hpp"
 #include "radix_tree/workshop.hpp"
@@ -157,15 +158,27 @@ class in_place_writer {
   /// m elements whose keys are there and differ; `gone`: how many leaves of each class they take along.
   void erase(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
              const std::size_t (&gone)[leaf_classes]) {
+    radix_prune<Context, V> prune(context_, {keys, numbers, m});
+    const prune_outcome outcome = prune.take_out_keys(tree_.view);
+    const bool shrinks = grow_if_possible(outcome.shrunk_to);
+    if (shrinks) prune.shrink(tree_.view, tree_.node_counts);
+    tree_.view.root = prune.rehang(tree_.view);
+    for (unsigned k = 0; k < 4; ++k) {
+      tree_.node_dead[k] += outcome.dead[k] + (shrinks ? outcome.shrunk[k] : 0);
+      tree_.node_counts[k] += shrinks ? outcome.shrunk_to[k] : 0;
+    }
+    erased(keys, numbers, m, gone);
+  }
+  /// The same key by key.
+  void erase_beside(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
+                    const std::size_t (&gone)[leaf_classes]) {
     const buffer<radix_root> root = lend_root();
     grow_pools_if_possible(m);
     lend_counters();
     context_.for_each_change(m, erase_listed<V>{tree_.view, root.data(), pools(), {keys, numbers}});
     take_counters();
     take_root(root);
-    tree_.view.size -= m;
-    for (unsigned c = 0; c < leaf_classes; ++c) tree_.leaf_dead[c] += gone[c];
-    after(keys, numbers, m);
+    erased(keys, numbers, m, gone);
   }
 
  private:
@@ -173,7 +186,10 @@ class in_place_writer {
   [[nodiscard]] buffer<radix_link> make_leaves(const ordered_keys& listed, const void* values) {
     buffer<radix_link> links = room<radix_link>(context_, listed.n);
     const buffer<std::uint64_t> of_class = room<std::uint64_t>(context_, listed.n + 1);
+    const byte_batch& batch = listed.batch;
     for (unsigned c = 0; c < leaf_classes; ++c) {
+      added_[c] = 0;
+      if (batch.offsets == nullptr && leaf_class(static_cast<std::uint32_t>(batch.stride)) != c) continue;
       context_.for_each(listed.n, mark_class{listed, c, of_class.data()});
       added_[c] = number_marks(context_, of_class, listed.n);
       if (added_[c] == 0) continue;
@@ -223,6 +239,18 @@ class in_place_writer {
       grow(tree_.node48, tree_.view.node48, 2, m / 256 + 16);
     } catch (const out_of_memory&) {
     }
+  }
+  /// Room for just as many more nodes of each kind; false: there is no memory for some, or no need.
+  [[nodiscard]] bool grow_if_possible(const std::uint32_t (&more)[4]) {
+    if (more[0] + more[1] + more[2] == 0) return false;
+    try {
+      grow(tree_.node4, tree_.view.node4, 0, more[0]);
+      grow(tree_.node16, tree_.view.node16, 1, more[1]);
+      grow(tree_.node48, tree_.view.node48, 2, more[2]);
+    } catch (const error&) {  // no memory, or no numbers
+      return false;
+    }
+    return true;
   }
   template <class Node>
   void grow(buffer<Node>& memory, Node*& view, unsigned kind, std::size_t more) {
@@ -290,6 +318,12 @@ class in_place_writer {
     tree_.view.size += m;
     tree_.heap_used = heap_after_;
     for (unsigned c = 0; c < leaf_classes; ++c) tree_.leaf_counts[c] += added_[c];
+    after(keys, numbers, m);
+  }
+  void erased(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
+              const std::size_t (&gone)[leaf_classes]) {
+    tree_.view.size -= m;
+    for (unsigned c = 0; c < leaf_classes; ++c) tree_.leaf_dead[c] += gone[c];
     after(keys, numbers, m);
   }
   void after(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m) {

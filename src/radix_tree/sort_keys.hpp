@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <utility>
 
@@ -128,9 +129,12 @@ class key_sorter {
     if (n < 2) return places;
     buffer<std::uint32_t> open, groups;
     std::size_t m = n;
-    for (std::uint32_t at = common_prefix(keys, n) / 8 * 8; m != 0; at += 8) {
+    const std::uint32_t agreed = common_prefix(keys, n);
+    for (std::uint32_t at = agreed / 8 * 8; m != 0; at += 8) {
       const std::uint32_t* const which = open.size() == 0 ? nullptr : open.data();
-      buffer<std::uint32_t> numbers = sort_round(keys, at, places.data(), which, groups, m);
+      const auto range = groups.size() == 0 ? 0u : static_cast<unsigned>(std::bit_width(n));  // groups are fewer
+      buffer<std::uint32_t> numbers =
+          sort_round(keys, at, at < agreed ? agreed - at : 0, places.data(), which, groups, range, m);
       buffer<std::uint32_t> elements = room<std::uint32_t>(context_, m), own_groups;
       context_.for_each(m, element_of_round{places.data(), which, numbers.data(), elements.data()});
       if (groups.size() != 0) {
@@ -170,27 +174,32 @@ class key_sorter {
   }
 
  private:
-  /// The open positions, by number, in the order of this round.
-  [[nodiscard]] buffer<std::uint32_t> sort_round(const byte_batch& keys, std::uint32_t at, const std::uint32_t* places,
-                                                 const std::uint32_t* open, const buffer<std::uint32_t>& groups,
+  /// The open positions, by number, in the order of this round. The first `agreed` bytes of all words are the same, and
+  /// groups are less than 2^group_bits.
+  [[nodiscard]] buffer<std::uint32_t> sort_round(const byte_batch& keys, std::uint32_t at, std::uint32_t agreed,
+                                                 const std::uint32_t* places, const std::uint32_t* open,
+                                                 const buffer<std::uint32_t>& groups, unsigned group_bits,
                                                  std::size_t m) {
     const buffer<std::uint64_t> words = room<std::uint64_t>(context_, m);
     const buffer<std::uint32_t> lefts = room<std::uint32_t>(context_, m);
     buffer<std::uint32_t> numbers = room<std::uint32_t>(context_, m);
     context_.for_each(m, open_words{keys, at, places, open, words.data(), lefts.data(), numbers.data()});
-    if (keys.offsets != nullptr) sort_by(lefts.data(), numbers, m);  // keys of one length end together
-    sort_by(words.data(), numbers, m);
-    if (groups.size() != 0) sort_by(groups.data(), numbers, m);
+    bool in_order = true;           // numbers are those of the positions
+    if (keys.offsets != nullptr) {  // keys of one length end together
+      context_.sort_numbers(lefts.data(), numbers, m, 4);
+      in_order = false;
+    }
+    sort_by(words.data(), numbers, in_order, m, 64 - 8 * agreed);
+    if (groups.size() != 0) sort_by(groups.data(), numbers, false, m, group_bits);
     return numbers;
   }
-  /// `numbers` by the values that they number.
+  /// `numbers` by the values that they number, of which the lower bits differ.
   template <class T>
-  void sort_by(const T* values, buffer<std::uint32_t>& numbers, std::size_t m) {
-    buffer<T> keys = room<T>(context_, m), sorted = room<T>(context_, m);
-    buffer<std::uint32_t> result = room<std::uint32_t>(context_, m);
+  void sort_by(const T* values, buffer<std::uint32_t>& numbers, bool in_order, std::size_t m, unsigned bits) {
+    if (in_order) return context_.sort_numbers(values, numbers, m, bits);
+    const buffer<T> keys = room<T>(context_, m);
     context_.for_each(m, gather<T>{values, numbers.data(), keys.data()});
-    context_.sort_from(keys.data(), sorted, numbers.data(), result, m);
-    numbers = std::move(result);
+    context_.sort_numbers(keys.data(), numbers, m, bits);
   }
 
   Context& context_;

@@ -110,18 +110,29 @@ class radix_writer {
     }
     const buffer<radix_link> links = room<radix_link>(context_, n);
     context_.ask(radix_locate_job<V>{tree_.view, keys, links.data()}, n);
-    const buffer<std::uint32_t> places = key_sorter<Context>(context_)(keys, n);
-    const ordered_keys sorted{keys, places.data(), n};
     const bool erases = op == radix_write::erase;
-    if (path == radix_path::in_place ||
-        (path == radix_path::automatic && n < tree_.view.size / 2 && !is_worn() && can_number(n))) {
+    const of_equal_keys which = op == radix_write::insert ? of_equal_keys::first : of_equal_keys::last;
+    const bool in_place = path == radix_path::in_place ||
+                          (path == radix_path::automatic && n < tree_.view.size / 2 && !is_worn() && can_number(n));
+    const bool builds = !in_place && !erases && tree_.view.size == 0;  // of the batch alone
+    buffer<std::uint32_t> places;
+    if (in_place || builds || done != nullptr) places = key_sorter<Context>(context_)(keys, n);
+    const ordered_keys sorted{keys, places.data(), n};
+    const auto say = [&] {
+      if (done != nullptr) context_.for_each(n, mark_first{sorted, links.data(), erases, done});
+    };
+    if (builds) {
+      say();
+      return replace(keys, values, n, which, std::move(places));
+    }
+    if (in_place) {
       change_in_place(op, sorted, links.data(), values);
     } else if (erases) {
       erase(links.data(), n);
     } else {
-      insert(keys, n, values, op == radix_write::insert ? of_equal_keys::first : of_equal_keys::last);
+      insert(keys, n, values, which);
     }
-    if (done != nullptr) context_.for_each(n, mark_first{sorted, links.data(), erases, done});
+    say();
   }
 
  private:
@@ -162,7 +173,11 @@ class radix_writer {
       std::size_t gone[leaf_classes];
       for (unsigned c = 0; c < leaf_classes; ++c) gone[c] = count_class(sorted.batch, numbers.data(), m, c);
       const std::uint64_t words = gone[long_class] == 0 ? 0 : count_words(sorted.batch, numbers.data(), m);
-      writer.erase(sorted.batch, numbers.data(), m, gone);
+      if (one_by_one) {
+        writer.erase_beside(sorted.batch, numbers.data(), m, gone);
+      } else {
+        writer.erase(sorted.batch, numbers.data(), m, gone);
+      }
       tree_.heap_dead += words;
     } else if (m != 0 && one_by_one) {
       writer.insert_beside(sorted.batch, numbers.data(), m, values);
@@ -173,6 +188,7 @@ class radix_writer {
   }
   [[nodiscard]] std::uint64_t count_class(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
                                           unsigned c) {
+    if (keys.offsets == nullptr) return leaf_class(static_cast<std::uint32_t>(keys.stride)) == c ? m : 0;
     const buffer<std::uint64_t> marks = room<std::uint64_t>(context_, m + 1);
     context_.for_each(m, mark_class{{keys, numbers, m}, c, marks.data()});
     return number_marks(context_, marks, m);
@@ -222,8 +238,9 @@ class radix_writer {
     if (a_bytes != 0) context_.copy(p, a, a_bytes);
     if (b_bytes != 0) context_.copy(p + a_bytes, b, b_bytes);
   }
-  void replace(const byte_batch& keys, const void* values, std::size_t n, of_equal_keys which) {
-    storage made = radix_builder<Context, V>(context_, elements_, options_)(keys, values, n, which);
+  void replace(const byte_batch& keys, const void* values, std::size_t n, of_equal_keys which,
+               buffer<std::uint32_t>&& places = {}) {
+    storage made = radix_builder<Context, V>(context_, elements_, options_)(keys, values, n, which, std::move(places));
     tree_ = std::move(made);
   }
 

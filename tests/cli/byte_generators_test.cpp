@@ -33,7 +33,7 @@ const std::vector<byte_spec>& byte_specs() {
       {byte_data::uniform, 9},     {byte_data::uniform, 16}, {byte_data::uniform, 100}, {byte_data::sequential, 3},
       {byte_data::sequential, 16}, {byte_data::uuids, 16},   {byte_data::uuids, 36},    {byte_data::urls, 0},
       {byte_data::urls, 16},       {byte_data::urls, 32},    {byte_data::urls, 100},    {byte_data::triples, 0},
-      {byte_data::triples, 28},    {byte_data::triples, 32},
+      {byte_data::triples, 28},    {byte_data::triples, 32}, {byte_data::clusters, 8},  {byte_data::clusters, 16},
   };
   return all;
 }
@@ -329,6 +329,7 @@ TEST(byte_keys, triples_have_their_kinds_of_terms) {
 TEST(byte_keys, impossible_lengths_are_refused_with_a_way_out) {
   expect_refusal({byte_data::uniform, 0}, "at least 1");
   expect_refusal({byte_data::sequential, 0}, "at least 1");
+  expect_refusal({byte_data::clusters, 4}, "at least 5");
   expect_refusal({byte_data::uniform, 65'536}, "at most 65535");
   for (const unsigned length : {1u, 15u, 17u, 32u, 35u, 37u})
     expect_refusal({byte_data::uuids, length}, "16 for bytes");
@@ -345,7 +346,7 @@ TEST(byte_keys, data_sets_have_names_both_ways) {
     EXPECT_EQ(from_name(byte_data_names, entry.name), entry.value);
   }
   EXPECT_EQ(from_name(byte_data_names, "nonsense"), std::nullopt);
-  EXPECT_EQ(choices(byte_data_names), "uniform, sequential, uuids, urls, triples");
+  EXPECT_EQ(choices(byte_data_names), "uniform, sequential, clusters, uuids, urls, triples");
 }
 
 }  // namespace

@@ -14,28 +14,28 @@ namespace {
 using subject = radix_subject<std::uint64_t>;
 
 enum class lie : std::uint8_t {
-  behind,          // the next numbers
-  between,         // every other number is there
-  descending,      // below all that there are
-  one_cluster,     // next to each other, among random ones
-  many_clusters,   // 1,024 of them
-  shared_prefix,   // behind 300 bytes that are the same, some of which are there
+  behind,         // the next numbers
+  between,        // every other number is there
+  descending,     // below all that there are
+  one_cluster,    // next to each other, among random ones
+  many_clusters,  // 1,024 of them
+  shared_prefix,  // behind 300 bytes that are the same, some of which are there
   all_equal,
   one_key,
-  larger,          // than the tree
+  larger,  // than the tree
   into_empty,
-  into_one,        // key, which is the beginning of them all
-  ends,            // keys that are the beginning of others, there and new ones
-  on_one_path,     // that each of them leaves at another byte
-  wide,            // nodes of every kind become nodes of every larger kind
+  into_one,     // key, which is the beginning of them all
+  ends,         // keys that are the beginning of others, there and new ones
+  on_one_path,  // that each of them leaves at another byte
+  wide,         // nodes of every kind become nodes of every larger kind
 };
-constexpr lie all_lies[] = {lie::behind,    lie::between, lie::descending, lie::one_cluster, lie::many_clusters,
-                            lie::shared_prefix, lie::all_equal, lie::one_key,  lie::larger,      lie::into_empty,
-                            lie::into_one,  lie::ends,    lie::on_one_path, lie::wide};
+constexpr lie all_lies[] = {lie::behind,        lie::between,   lie::descending,  lie::one_cluster, lie::many_clusters,
+                            lie::shared_prefix, lie::all_equal, lie::one_key,     lie::larger,      lie::into_empty,
+                            lie::into_one,      lie::ends,      lie::on_one_path, lie::wide};
 const char* to_string(lie l) {
-  static constexpr const char* names[] = {"behind",    "between", "descending", "one_cluster", "many_clusters",
-                                          "shared_prefix", "all_equal", "one_key",  "larger",      "into_empty",
-                                          "into_one",  "ends",    "on_one_path", "wide"};
+  static constexpr const char* names[] = {"behind",        "between",   "descending",  "one_cluster", "many_clusters",
+                                          "shared_prefix", "all_equal", "one_key",     "larger",      "into_empty",
+                                          "into_one",      "ends",      "on_one_path", "wide"};
   return names[static_cast<unsigned>(l)];
 }
 
@@ -78,8 +78,10 @@ work work_of(lie l, std::size_t n) {
       break;
     case lie::shared_prefix: {
       const std::string prefix = random_bytes(random, 300);
-      for (std::size_t i = 0; i < n; ++i) w.there.push_back(prefix.substr(0, random.below(301)) + big_endian(i).substr(4));
-      for (std::size_t i = 0; i < n; ++i) w.come.push_back(prefix.substr(0, random.below(301)) + big_endian(i).substr(5));
+      for (std::size_t i = 0; i < n; ++i)
+        w.there.push_back(prefix.substr(0, random.below(301)) + big_endian(i).substr(4));
+      for (std::size_t i = 0; i < n; ++i)
+        w.come.push_back(prefix.substr(0, random.below(301)) + big_endian(i).substr(5));
       break;
     }
     case lie::all_equal:
@@ -178,7 +180,9 @@ class RadixTreeDistributions : public testing::TestWithParam<const setting*> {
 TEST_P(RadixTreeDistributions, SmallBatchesAgree) {
   insert_update_and_erase(less_work > 1 ? 60 : 300, {radix_path::in_place, radix_path::automatic});
 }
-TEST_P(RadixTreeDistributions, LargeBatchesAgree) { insert_update_and_erase(20000 / less_work, {radix_path::in_place}); }
+TEST_P(RadixTreeDistributions, LargeBatchesAgree) {
+  insert_update_and_erase(20000 / less_work, {radix_path::in_place});
+}
 
 TEST_P(RadixTreeDistributions, SmallBatchesOneAfterTheOther) {
   for (const lie l : {lie::behind, lie::descending, lie::between, lie::ends}) {
@@ -191,8 +195,9 @@ TEST_P(RadixTreeDistributions, SmallBatchesOneAfterTheOther) {
     for (const radix_op op : {radix_op::insert, radix_op::erase})
       for (std::size_t i = 0; i < w.come.size(); i += 9) {
         const auto first = w.come.begin() + static_cast<std::ptrdiff_t>(i);
-        step(tree, m, op, strings(first, first + static_cast<std::ptrdiff_t>(std::min<std::size_t>(9, w.come.size() - i))),
-             i, radix_path::automatic);
+        step(tree, m, op,
+             strings(first, first + static_cast<std::ptrdiff_t>(std::min<std::size_t>(9, w.come.size() - i))), i,
+             radix_path::automatic);
         if (HasFatalFailure()) return;
       }
   }

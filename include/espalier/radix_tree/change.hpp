@@ -10,6 +10,9 @@
 //   version.
 // A node that is replaced becomes dead: whoever still meets it starts again. Its memory is not used again before the
 // root table, which may lead to it, has been made anew. Finds do not run beside writers.
+//
+// Batches are written another way (src/radix_tree/graft.hpp, prune.hpp) unless they are traced: keys that lie close
+// together want the same nodes, and would start again most of the time.
 #pragma once
 
 #include "espalier/radix_tree/noted.hpp"
@@ -431,7 +434,7 @@ class radix_changer {
       const unsigned left = count - 1 - (has_end && parent.symbol != end_symbol ? 1 : 0);
       if constexpr (node_type::kind != radix_kind::node4) {
         constexpr auto smaller = static_cast<radix_kind>(static_cast<unsigned>(node_type::kind) - 1);
-        if (left <= shrinks_at<node_type>) {
+        if (left <= shrinks_at(node_type::kind)) {
           const verdict v = replace<smaller>(above, parent, n, {}, true, own);
           if (v != verdict::no_room) return v;
         }
@@ -443,12 +446,6 @@ class radix_changer {
       return verdict::done;
     });
   }
-  /// A few below what the smaller kind holds, so that a child that comes and goes does not change the kind each time.
-  template <class Node>
-  static constexpr unsigned shrinks_at = Node::kind == radix_kind::node16   ? 3
-                                         : Node::kind == radix_kind::node48 ? 12
-                                                                            : 37;
-
   /// A node with one child left is no branch: the child takes its place.
   template <class Node>
   ESPALIER_HD verdict join(const holder& above, const holder& parent, Node& n) const {

@@ -58,17 +58,18 @@ struct radix_searcher {
   }
 
   // ---- ends of subtrees ------------------------------------------------------------------------------------
-  static ESPALIER_INLINE radix_link first_leaf(const View& t, radix_link l) {
-    while (l.is_node()) {
-      l = t.with_node(l, [](const auto& n) {
-        radix_link first;
-        each_child(n, end_symbol, [&](unsigned, radix_link child) {
-          first = child;
-          return false;
-        });
-        return first;
+  static ESPALIER_INLINE radix_link first_child(const View& t, radix_link node) {
+    return t.with_node(node, [](const auto& n) {
+      radix_link first;
+      each_child(n, end_symbol, [&](unsigned, radix_link child) {
+        first = child;
+        return false;
       });
-    }
+      return first;
+    });
+  }
+  static ESPALIER_INLINE radix_link first_leaf(const View& t, radix_link l) {
+    while (l.is_node()) l = first_child(t, l);
     return l;
   }
   static ESPALIER_INLINE radix_link last_leaf(const View& t, radix_link l) {

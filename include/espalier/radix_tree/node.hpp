@@ -75,6 +75,12 @@ static_assert(sizeof(radix_node4) == 32 && sizeof(radix_node16) == 96 && sizeof(
                                           : radix_kind::node256;
 }
 
+/// So few children at bytes are left when a node of a kind shrinks to the next smaller one: a few below what that
+/// holds, so that a child that comes and goes does not change the kind each time.
+[[nodiscard]] ESPALIER_HD constexpr unsigned shrinks_at(radix_kind kind) {
+  return kind == radix_kind::node16 ? 3 : kind == radix_kind::node48 ? 12 : kind == radix_kind::node256 ? 37 : 0;
+}
+
 // ---- the child at a byte -----------------------------------------------------------------------------------
 // Of several bytes 0xff the first is the one in use, if one is: behind the others hangs nothing.
 template <class Team>
