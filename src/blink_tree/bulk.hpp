@@ -8,9 +8,9 @@
 //     change_leaf     one team per leaf that stays one node changes it in registers
 //     split_leaf      one team per leaf that becomes several nodes writes them
 //   heavy leaves (bulk_runs.hpp), any number of elements: the parallelism follows the output, not the leaves
-//     judge_element   one thread per element: is its key new?
+//     judge_elements  a thread for each few elements: which keys are new?
 //     count_run       after a scan of that: how many nodes the leaf needs
-//     gather_element  new elements, packed in key order
+//     gather_elements new elements, packed in key order
 //     write_node      one team per output node, which finds its part of the old leaf and of the new elements (merge path)
 //
 // So a leaf that gets a million elements costs what a million leaves that get one do.
@@ -83,12 +83,21 @@ struct bulk_batch {
   /// In `splits`: the new node belongs to a heavy leaf.
   static constexpr std::uint32_t no_split = ~std::uint32_t{0};
 
+  /// How the elements of a leaf will lie.
+  struct plan {
+    std::uint32_t begin, end;  ///< slice
+    std::uint32_t total;       ///< elements afterwards
+    std::uint32_t nodes, per;
+  };
+
   [[nodiscard]] ESPALIER_INLINE node_id id_of(std::uint64_t j) const {
     return ids == nullptr ? static_cast<node_id>(first_id + j) : ids[j];
   }
-  /// Nodes and changed elements are summed up by one scan: nodes in the low half of a word, elements in the high half.
-  [[nodiscard]] static ESPALIER_INLINE std::uint64_t encode(std::uint64_t nodes, std::uint64_t changed) {
-    return nodes | changed << 32;
+  /// What becomes of a leaf is summed up by one scan: in the low half of a word its new nodes (erase: 1 if it is left
+  /// without elements), in the high half the elements that come or go.
+  [[nodiscard]] ESPALIER_INLINE std::uint64_t encode(const plan& p, std::uint64_t changed) const {
+    const std::uint64_t low = op != write_op::erase ? p.nodes - 1 : p.total == 0 && changed != 0 ? 1 : 0;
+    return low | changed << 32;
   }
   [[nodiscard]] ESPALIER_INLINE std::uint64_t nodes_before(std::uint64_t j) const { return new_nodes[j] & 0xffffffffu; }
   [[nodiscard]] ESPALIER_INLINE std::uint32_t place_of(std::uint64_t i) const {
@@ -129,12 +138,6 @@ struct bulk_batch {
     return {moves, moves};
   }
 
-  /// How the elements of a leaf will lie.
-  struct plan {
-    std::uint32_t begin, end;  ///< slice
-    std::uint32_t total;       ///< elements afterwards
-    std::uint32_t nodes, per;
-  };
   /// So that positions in a leaf are words of 32 bits, whatever it had before.
   static constexpr std::uint64_t most = 0xffff0000u;
   [[nodiscard]] ESPALIER_INLINE plan plan_of(std::uint64_t j, std::uint32_t count, std::uint32_t change) const {

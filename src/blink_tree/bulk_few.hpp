@@ -40,7 +40,7 @@ struct judge_leaf {
       if (b.done != nullptr && v.done) b.done[b.place_of(i)] = 1;
     }
     b.changes[j] = static_cast<std::uint8_t>(moves);
-    b.new_nodes[j] = batch::encode(b.plan_of(j, h.count, moves).nodes - 1, moves);
+    b.new_nodes[j] = b.encode(b.plan_of(j, h.count, moves), moves);
   }
 };
 
@@ -59,7 +59,7 @@ struct change_leaf {
     const std::uint32_t begin = b.cuts[j], end = b.cuts[j + 1], changes = b.changes[j];
     if (end - begin > batch::few) return;  // heavy
     const std::uint64_t first_new = b.nodes_before(j), new_nodes = b.nodes_before(j + 1) - first_new;
-    if (new_nodes != 0) {  // left to split_leaf
+    if (new_nodes != 0 && b.op != write_op::erase) {  // left to split_leaf
       return team.once([&] {
         for (std::uint64_t k = 0; k < new_nodes; ++k) b.splits[first_new + k] = static_cast<std::uint32_t>(j);
       });

@@ -73,27 +73,41 @@ struct list_untouched {
   }
 };
 
+/// Bodies over elements of runs do neighbours together, because they share the search for their run: on a CPU thousands,
+/// in a thread of a GPU these many.
+inline constexpr std::size_t run_elements = 4;
+/// Piece i of [0, n).
+template <class Body>
+struct by_pieces {
+  Body body;
+  std::size_t n;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::size_t first = i * run_elements;
+    body(first, first + run_elements < n ? first + run_elements : n);
+  }
+};
+template <class Context, class Body>
+void for_each_element_of_runs(Context& context, std::size_t n, const Body& body) {
+  if constexpr (Context::on_gpu) {
+    context.for_each((n + run_elements - 1) / run_elements, by_pieces<Body>{body, n});
+  } else {
+    context.for_each(n, body);
+  }
+}
+
 /// `Team` is one thread. Answers the caller and marks new elements; nothing in the tree is changed.
 template <class Team, class View>
-struct judge_element {
+struct judge_elements {
   using runs_type = leaf_runs<View>;
   using shape = typename runs_type::shape;
   using reader = node_reader<Team, stable_reads, shape>;
   runs_type r;
 
-  ESPALIER_HD void operator()(std::size_t e) const {
-    const std::uint64_t h = r.run_of_element(e), i = r.position(h, e);
-    const auto node = r.b.tree.leaf(r.b.id_of(r.leaf_of(h)));
-    const auto seen = reader::look(Team{}, node);
-    const auto head = reader::head(Team{}, node, seen);
-    const auto place = reader::rank(Team{}, node, seen, r.b.words[i]);
-    answer(e, i, place.equal && place.slot < head.count);
-  }
-  /// Neighbours together, by one thread of a CPU: both the leaf and the slice ascend.
-  void operator()(std::size_t first, std::size_t last) const {
+  /// Both the leaf and the slice ascend.
+  ESPALIER_HD void operator()(std::size_t first, std::size_t last) const {
     for (std::size_t e = first; e < last;) {
       const std::uint64_t h = r.run_of_element(e);
-      const std::size_t end = r.elements[h + 1] < last ? static_cast<std::size_t>(r.elements[h + 1]) : last;
+      const std::size_t end = r.elements[h + 1] < last ? r.elements[h + 1] : last;
       const auto node = r.b.tree.leaf(r.b.id_of(r.leaf_of(h)));
       const auto head = reader::head(Team{}, node, reader::look(Team{}, node));
       std::uint64_t i = r.position(h, e);
@@ -122,28 +136,21 @@ struct count_run {
     node_head<typename View::leaf_shape::word> head;
     head.set_info(*r.b.tree.leaf(r.b.id_of(j)).info());
     const std::uint32_t change = r.added(h);
-    r.more[h] = r.b.plan_of(j, head.count, change).nodes - 1;
-    r.b.new_nodes[j] = bulk_batch<View>::encode(r.more[h], change);
+    const auto p = r.b.plan_of(j, head.count, change);
+    r.more[h] = p.nodes - 1;
+    r.b.new_nodes[j] = r.b.encode(p, change);
   }
 };
 
 template <class View>
-struct gather_element {
+struct gather_elements {
   leaf_runs<View> r;
   typename leaf_runs<View>::word* words;
   typename leaf_runs<View>::value* values;
-  ESPALIER_HD void operator()(std::size_t e) const {
-    const std::uint64_t to = r.moved[e];
-    if (r.moved[e + 1] == to) return;
-    const std::uint64_t i = r.position(r.run_of_element(e), e);
-    words[to] = r.b.words[i];
-    if constexpr (View::leaf_shape::value_bytes != 0) values[to] = r.b.value_of_run(i);
-  }
-  /// As in judge_element.
-  void operator()(std::size_t first, std::size_t last) const {
+  ESPALIER_HD void operator()(std::size_t first, std::size_t last) const {
     for (std::size_t e = first; e < last;) {
       const std::uint64_t h = r.run_of_element(e);
-      const std::size_t end = r.elements[h + 1] < last ? static_cast<std::size_t>(r.elements[h + 1]) : last;
+      const std::size_t end = r.elements[h + 1] < last ? r.elements[h + 1] : last;
       for (std::uint64_t i = r.position(h, e); e < end; ++e, ++i) {
         const std::uint64_t to = r.moved[e];
         if (r.moved[e + 1] == to) continue;

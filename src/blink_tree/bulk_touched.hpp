@@ -40,9 +40,9 @@ class touched_leaves {
         more_(context.where(), b.n + blocks_, context.order()) {}
 
   struct outcome {
-    std::uint64_t new_nodes;
-    std::uint64_t changed;  ///< elements that come or go
-    bool heavy;             ///< too many elements fall into one leaf
+    std::uint64_t new_nodes;  ///< erase: leaves left without elements
+    std::uint64_t changed;    ///< elements that come or go
+    bool heavy;               ///< too many elements fall into one leaf
   };
   [[nodiscard]] outcome judge() {
     heavy_list::total heavy{};

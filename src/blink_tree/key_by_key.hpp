@@ -112,7 +112,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   /// What the first pass left over is merged like a bulk write, if it is a large part of the leaves, and done.
   bool merge_refused(const blink_write_job<view_type>& job, std::uint32_t refused) {
     const auto lock = alone();
-    if (tree.lent || job.ops != nullptr || !merges_refused(refused, tree.known_leaves + tree.stale)) return false;
+    if (tree.lent || job.ops != nullptr) return false;
+    if (!merges_refused(refused, tree.known_leaves + tree.stale) && !met_at_few_leaves(refused, job.size)) return false;
     const write_op op = job.op == blink_op::insert ? write_op::insert : write_op::insert_or_assign;
     try {
       batch_merger<Context, storage>{tree, context}.merge(op, job.keys, job.values, job.refused, refused, job.done);

@@ -14,7 +14,7 @@ namespace espalier::detail {
 
 /// What the owner must know of a batch before its leaves are changed.
 struct merge_totals {
-  std::uint64_t all;    ///< new nodes and changed elements (bulk_batch::encode)
+  std::uint64_t all;    ///< as bulk_batch::encode has it
   std::uint64_t heavy;  ///< new nodes of heavy leaves
   std::uint64_t moved;  ///< new elements of heavy leaves
 };
@@ -123,10 +123,9 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       const auto [new_nodes, changed, heavy] = touched.judge();
       if (heavy) return false;
       if (brings_values) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});
-      leaf_list after = make_new_leaves(b, new_nodes, list, {0, b.leaves - 1});
+      leaf_list after = make_new_leaves(b, b.op == write_op::erase ? 0 : new_nodes, list, {0, b.leaves - 1});
       touched.change(b);
-      count_changed(b, changed);
-      after_merge(b, list, std::move(after));
+      after_merge(b, list, std::move(after), b.op == write_op::erase ? new_nodes : 0, changed);
       return true;
     }
   }
@@ -183,7 +182,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     b.sorted = as_they_are ? static_cast<const value*>(b.values) : sorted.data();
     if (sorted.size() != 0) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});
     const merge_totals totals = letter.get();
-    const std::uint64_t new_nodes = totals.all & 0xffffffffu;
+    const std::uint64_t low = totals.all & 0xffffffffu;
+    const std::uint64_t new_nodes = b.op == write_op::erase ? 0 : low, emptied = b.op == write_op::erase ? low : 0;
     const bool inserts = b.op == write_op::insert || b.op == write_op::insert_or_assign;
     // One run whose elements are all new is what the batch is.
     const bool direct = heavy.leaves == 1 && totals.moved == b.n && values_are_sorted(b);
@@ -192,7 +192,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     const buffer<value> new_values(tree.where, V == 0 ? 0 : gathered, context.order());
     r.new_words = direct ? b.words : new_words.data();
     r.new_values = direct ? static_cast<const value*>(b.values) : new_values.data();
-    if (gathered != 0) context.for_each(heavy.elements, gather_element<view_type>{r, new_words.data(), new_values.data()});
+    if (gathered != 0)
+      for_each_element_of_runs(context, heavy.elements, gather_elements<view_type>{r, new_words.data(), new_values.data()});
     const buffer<std::uint32_t> splits(tree.where, any_light ? new_nodes : 0, context.order());
     b.splits = splits.data();
     if (splits.size() != 0 && totals.heavy != 0) context.fill(splits.data(), 0xff, splits.bytes());
@@ -205,15 +206,14 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       context.for_each(b.leaves, list_untouched<lone_team, view_type>{b});
     }
     if (heavy.leaves != 0) change_runs(r, totals.heavy);
-    count_changed(b, totals.all >> 32);
-    after_merge(b, list, std::move(after));
+    after_merge(b, list, std::move(after), emptied, totals.all >> 32);
   }
   /// Which elements of heavy leaves are new, and what nodes those leaves need. Nothing is changed.
   void judge_runs(const leaf_runs<view_type>& r, const heavy_list::total& heavy) {
     context.zero(r.b.heavy.elements + heavy.leaves, 8);
     context.exclusive_scan(r.b.heavy.elements, r.b.heavy.elements, heavy.leaves + 1);
     context.zero(r.moved + heavy.elements, 8);
-    context.for_each(heavy.elements, judge_element<lone_team, view_type>{r});
+    for_each_element_of_runs(context, heavy.elements, judge_elements<lone_team, view_type>{r});
     context.exclusive_scan(r.moved, r.moved, std::uint64_t{heavy.elements} + 1);
     context.zero(r.more + heavy.leaves, 8);
     context.for_each(heavy.leaves, count_run<view_type>{r});
@@ -265,17 +265,18 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       context.for_each(n, number_leaves{static_cast<node_id>(from), after.ids.data() + to});
     }
   }
-  void count_changed(const batch& b, std::uint64_t changed) {
+  /// `emptied`: leaves that an erase left without elements; `changed`: elements that came or went.
+  void after_merge(const batch& b, const leaf_list& list, leaf_list&& after, std::uint64_t emptied, std::uint64_t changed) {
+    tree.lent = false;
     const auto n = static_cast<std::int64_t>(changed);
     tree.count_changed(b.op == write_op::erase ? -n : n);
-  }
-  void after_merge(const batch& b, const leaf_list& list, leaf_list&& after) {
-    tree.lent = false;
     const std::uint64_t before = list.highs.size();
     const std::uint64_t leaves = after.highs.size() == 0 ? before : after.highs.size();
     tree.known_leaves = leaves;
     if (b.op == write_op::erase) {
-      tree.erased += b.n;
+      // A look at all leaves finds nothing to do while none is empty and all of them together are full enough.
+      const bool full_enough = tree.count_is_known() && !tree.is_too_empty(leaves, tree.count());
+      if (emptied != 0 || !full_enough) tree.erased += b.n;
       if (tree.looks_now()) tree.tidy_if_there_is_memory(context);
     } else if (leaves != before) {
       try {

@@ -228,7 +228,8 @@ struct drop_empty_leaf {
   ESPALIER_HD void operator()(std::size_t i) const {
     const auto node = tree.leaf(ids == nullptr ? static_cast<node_id>(i) : ids[i]);
     if (ranks[i + 1] != ranks[i]) {
-      *node.right() = ranks[i] + 1 < stay ? kept_ids[ranks[i] + 1] : no_node;
+      // The last leaf stays, so that there is a next one to look at.
+      if (ranks[i] + 1 < stay && ranks[i + 2] == ranks[i + 1]) *node.right() = kept_ids[ranks[i] + 1];
       return;
     }
     node_head<typename View::leaf_shape::word> h;

@@ -76,5 +76,9 @@ write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& opt
 
 bool merges_refused(std::size_t refused, std::size_t leaves) { return refused * 16 >= leaves; }
 
+// Of keys that are spread over the tree a seventh finds a full leaf. Those that meet at a leaf queue for it in a second
+// pass; a merge costs the same wherever they go.
+bool met_at_few_leaves(std::size_t refused, std::size_t n) { return refused >= 8192 && refused * 2 >= n; }
+
 }  // namespace detail
 }  // namespace espalier

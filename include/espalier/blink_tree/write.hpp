@@ -381,7 +381,9 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     leaf_writer::erase_at(team, l.node, l.seen, place.slot, l.head.count);
     --l.head.count;
     note(team, trace::erase(trace::leaf(l.id), place.slot, x));
-    if (l.head.count < shape::few && l.head.right != no_node) take_in_right(team, t, l);
+    // Not in kernels: a stretch of keys that thousands of teams erase at once would become a chain of dead leaves, each
+    // leading to the one before it, and its nodes could not be given out again before maintain() either way.
+    if (Team::batch > 1 && l.head.count < shape::few && l.head.right != no_node) take_in_right(team, t, l);
     leaf_writer::store_head(team, l.node, l.head);
     release(team, l);
     return blink_outcome::done;
