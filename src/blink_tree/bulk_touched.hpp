@@ -40,20 +40,22 @@ class touched_leaves {
         more_(context.where(), b.n + blocks_, context.order()) {}
 
   struct outcome {
-    std::uint64_t new_nodes;  ///< erase: leaves left without elements
-    std::uint64_t changed;    ///< elements that come or go
-    bool heavy;               ///< too many elements fall into one leaf
+    std::uint64_t new_nodes;
+    std::uint64_t emptied;  ///< leaves that an erase leaves without elements
+    std::uint64_t changed;  ///< elements that come or go
+    bool heavy;             ///< too many elements fall into one leaf
   };
   [[nodiscard]] outcome judge() {
     heavy_list::total heavy{};
     b_.heavy.size = &heavy;
     context_.for_each_large(blocks_, [&](std::size_t block) { judge(block); });
-    std::uint64_t sum = 0, changed = 0;
+    std::uint64_t sum = 0, emptied = 0, changed = 0;
     for (std::uint64_t i = 0; i < blocks_; ++i) {
       sum += std::exchange(sums_.data()[i].new_nodes, sum);
+      emptied += sums_.data()[i].emptied;
       changed += sums_.data()[i].changed;
     }
-    return {sum, changed, heavy.leaves != 0};
+    return {sum, emptied, changed, heavy.leaves != 0};
   }
   /// `b`: as before, with what new nodes need.
   void change(const batch& b) const {
@@ -68,7 +70,7 @@ class touched_leaves {
 
   struct block_sum {
     std::uint64_t new_nodes;  ///< of this block; later, of all before it
-    std::uint64_t changed;
+    std::uint64_t emptied, changed;
     std::uint64_t lists;      ///< where they begin
     std::uint32_t touched;
   };
@@ -98,13 +100,14 @@ class touched_leaves {
     const std::uint64_t first = block * per_block_, last = std::min(first + per_block_, b_.leaves);
     block_sum& sum = sums_.data()[block];
     const std::uint64_t begin = cut(first), end = cut(last);
-    sum = {0, 0, begin + block, 0};
+    sum = {0, 0, 0, begin + block, 0};
     if (begin == end) return;
     list(sum, first, last, begin, end);
     block_lists lists;
     Context::in_turn(sum.touched, judge_leaf<typename Context::lone_team, View>{local(b_, sum, lists)});
     for (std::uint32_t t = 0; t < sum.touched; ++t) {
-      const std::uint64_t more = lists.new_nodes[t] & 0xffffffffu;
+      const std::uint64_t low = lists.new_nodes[t] & 0xffffffffu, more = b_.op == write_op::erase ? 0 : low;
+      sum.emptied += low - more;
       more_.data()[sum.lists + t] = static_cast<std::uint8_t>(more);
       sum.new_nodes += more;
       sum.changed += lists.new_nodes[t] >> 32;

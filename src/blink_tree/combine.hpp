@@ -152,7 +152,7 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
       return false;
     }
     scratch& s = *memory;
-    if (tree.is_stale_for(n)) tree.tidy_if_there_is_memory(context);
+    tree.refresh_upper(context, n);
     combined_batch<view_type> b = parts_of(s, batch, n);
     context.for_each(n, settle_run<team, view_type>{b});
     const listed_keys listed = context.read(s.listed.data());

@@ -113,6 +113,7 @@ class blink_index_on final : public blink_index {
   }
   void view(std::size_t inserts, void* to) override {
     alone({tree_.where.default_stream(), true}, [&](Context& context) {
+      tree_.settle(context);
       if (inserts != 0) {
         tree_.leaf_nodes.ensure(context, tree_.most_new_leaves(inserts), !tree_.lent);
         tree_.adopt_pools();  // nodes may have moved, and what follows may fail
@@ -122,7 +123,7 @@ class blink_index_on final : public blink_index {
       tree_.order_now(context);
       tree_.lent = true;
       tree_.count_unknown();
-      tree_.list_is_whole = false;
+      tree_.lists_end();
       tree_.ranks_are_known = false;
       if (to != nullptr) *static_cast<view_type*>(to) = tree_.view;
     });
@@ -185,6 +186,10 @@ class blink_index_on final : public blink_index {
     });
   }
   [[nodiscard]] any_upper_image upper(std::size_t& builds) const override {
+    if (is_stale_for(0)) {
+      auto* self = const_cast<blink_index_on*>(this);
+      self->alone_now(tree_.where.default_stream(), [&](Context& context) { self->tree_.settle(context); });
+    }
     const auto lock = beside_.together();
     builds = tree_.lane_builds;
     upper_image<Word> image = upper_of(tree_.lane);
@@ -345,6 +350,7 @@ class blink_index_on final : public blink_index {
     }
     if (!alone_at_it) return;
     self->alone(ex, [&](Context& context) {
+      self->tree_.settle(context);
       if (Context::on_gpu && tree_.listed.highs.size() == 0) {
         with(self->tree_.list_leaves(context));
       } else {
@@ -442,7 +448,7 @@ class blink_index_on final : public blink_index {
       // What was seen beside others is looked at again alone: a ref may have been lent in between.
       if (self->is_stale_for(n)) {
         self->alone_now(order, [&](Context& context) {
-          if (self->tree_.is_stale_for(n)) self->tree_.tidy_if_there_is_memory(context);
+          if (self->tree_.is_stale_for(n)) self->tree_.refresh_upper(context, n);
         });
       }
       if (by_ranks && self->wants_ranks()) {
@@ -481,6 +487,7 @@ class blink_index_on final : public blink_index {
     const auto lock = Context::on_gpu ? beside_.alone() : decltype(beside_.alone()){};
     const auto turn = beside_.begin(order, true);
     tree_.tie(order);
+    settle_first(context);
     const auto deliver = [&] {
       out.deliver(context);
       mask.deliver(context);
@@ -508,6 +515,15 @@ class blink_index_on final : public blink_index {
       throw;
     }
     deliver();
+  }
+  /// Single keys descend by the upper levels.
+  void settle_first(Context& context) {
+    if constexpr (Context::on_gpu) {
+      tree_.settle(context);  // the caller has the tree alone
+    } else if (is_stale_for(0)) {
+      const auto lock = beside_.alone();
+      tree_.settle(context);
+    }
   }
   /// Operations come from the caller's memory: one that is none would be taken for another.
   void require_known(Context& context, const blink_write_job<view_type>& job, std::size_t n) const {
@@ -543,7 +559,7 @@ class blink_index_on final : public blink_index {
   }
 
   void merge(Context& context, write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
-    merger{tree_, context}.merge(op, keys, values, nullptr, n, done);
+    merger{tree_, context, true}.merge(op, keys, values, nullptr, n, done);
   }
 
   bool update_in_place(Context& context, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {

@@ -95,7 +95,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     context.zero(result.data(), sizeof(pass_result));
     const auto lock = to_write();
     // Under the lock of the writes themselves: whoever is alone next must know.
-    if (!never_splits || job.op == blink_op::erase || job.ops != nullptr) tree.list_is_whole = false;
+    if (!never_splits || job.op == blink_op::erase || job.ops != nullptr) tree.lists_end();
     tree.ranks_are_known = false;
     job.tree = tree.view;
     launch_writes(job, n, first);
@@ -186,7 +186,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
       pass_result r{};
       {
         const auto lock = to_write();
-        tree.list_is_whole = false;
+        tree.lists_end();
         tree.ranks_are_known = false;
         job.tree = tree.view;
         context.template launch_write<write_reads, how, P == protocol::none>(job, n);

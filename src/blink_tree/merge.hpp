@@ -61,6 +61,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
 
   storage& tree;  ///< no other operation is in progress
   Context& context;
+  bool lazy = false;  ///< upper levels may wait until something else than a merge needs them
 
   /// Elements numbered list[0], ..., list[n - 1] of a batch (list null: all n of it), sorted and merged into the leaves.
   /// No other operation is in progress. What is pointed to is in this device's memory.
@@ -70,9 +71,14 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     if (list == nullptr && fill_empty(op, keys, values, n, done)) return;
     leaf_list fresh;
     const leaf_list* leaves = &tree.listed;
-    if (!tree.list_is_whole) {
+    std::uint64_t live = tree.listed.highs.size();
+    if (tree.pending.size != 0 && tree.pending_is_whole) {
+      leaves = &tree.pending.list;
+      live = tree.pending.size;
+    } else if (!tree.list_is_whole) {
       fresh = tree.list_leaves(context);
       leaves = &fresh;
+      live = fresh.highs.size();
     }
     const ordered_batch<Word> ordered(context, tree.elements.key, keys, list, n);
     batch b{};
@@ -83,16 +89,28 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     b.place = ordered.places();
     b.values = values;
     b.done = done;
-    b.leaves = leaves->highs.size();
+    b.leaves = live;
     b.highs = leaves->highs.data();
     b.ids = leaves->ids.size() == 0 ? nullptr : leaves->ids.data();
     b.per_node = N * 3 / 4;
     if (done != nullptr && list == nullptr) context.zero(done, n);
-    if (!merge_touched(b, *leaves)) merge_span(b, *leaves);
+    const known_list before{*leaves, live};
+    if (!merge_touched(b, before)) merge_span(b, before);
     tree.order_now(context);
   }
 
  private:
+  /// Live leaves before the merge.
+  struct known_list {
+    const leaf_list& entries;
+    std::uint64_t size;
+  };
+  /// And after it; size 0: the same.
+  struct next_list {
+    leaf_list entries;  ///< empty: in the memory of tree.pending
+    std::uint64_t size = 0;
+  };
+
   /// Into a tree without elements: what a build makes of the batch. False: the tree has elements, or the caller asks which
   /// of equal keys were inserted.
   bool fill_empty(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
@@ -109,7 +127,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   }
 
   /// On a CPU. False, and nothing is changed: too many elements fall into one leaf.
-  bool merge_touched([[maybe_unused]] batch b, [[maybe_unused]] const leaf_list& list) {
+  bool merge_touched([[maybe_unused]] batch b, [[maybe_unused]] const known_list& list) {
     if constexpr (Context::on_gpu || batch::few == 0) {
       return false;
     } else {
@@ -120,18 +138,18 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       b.sorted = sorted.data();
       b.positions = positions.data();
       touched_leaves<Context, view_type> touched(context, b);
-      const auto [new_nodes, changed, heavy] = touched.judge();
+      const auto [new_nodes, emptied, changed, heavy] = touched.judge();
       if (heavy) return false;
       if (brings_values) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});
-      leaf_list after = make_new_leaves(b, b.op == write_op::erase ? 0 : new_nodes, list, {0, b.leaves - 1});
+      next_list after = make_new_leaves(b, new_nodes, list, {0, b.leaves - 1});
       touched.change(b);
-      after_merge(b, list, std::move(after), b.op == write_op::erase ? new_nodes : 0, changed);
+      after_merge(b, list, std::move(after), emptied, changed);
       return true;
     }
   }
 
   /// Steps over the leaves that the batch falls into, and over those between them.
-  void merge_span(batch b, const leaf_list& list) {
+  void merge_span(batch b, const known_list& list) {
     const buffer<leaf_span> found(tree.where, 1, context.order());
     context.for_each(1, find_span<Word>{b.highs, b.leaves, b.words, b.n, found.data()});
     const leaf_span span = context.read(found.data());
@@ -147,7 +165,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     context.zero(new_nodes.data() + b.leaves, 8);
     merge_cut(b, list, span);
   }
-  void merge_cut(batch b, const leaf_list& list, leaf_span span) {
+  void merge_cut(batch b, const known_list& list, leaf_span span) {
     constexpr unsigned least = light_steps ? batch::few + 1 : 1;  // elements of a heavy leaf
     const std::uint64_t most_heavy = std::min<std::uint64_t>(b.n / least, b.leaves);
     const buffer<std::uint32_t> heavy_leaves(tree.where, most_heavy, context.order());
@@ -197,12 +215,12 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     const buffer<std::uint32_t> splits(tree.where, any_light ? new_nodes : 0, context.order());
     b.splits = splits.data();
     if (splits.size() != 0 && totals.heavy != 0) context.fill(splits.data(), 0xff, splits.bytes());
-    leaf_list after = make_new_leaves(b, new_nodes, list, span);
+    next_list after = make_new_leaves(b, new_nodes, list, span);
     r.b = b;
     if constexpr (light_steps) {
-      if (any_light || after.highs.size() != 0) context.for_each_whole_leaf(b.leaves, change_leaf<view_type>{b});
+      if (any_light || after.size != 0) context.for_each_whole_leaf(b.leaves, change_leaf<view_type>{b});
       if (totals.heavy != new_nodes) context.for_each_leaf(new_nodes, split_leaf<view_type>{b});
-    } else if (after.highs.size() != 0) {
+    } else if (after.size != 0) {
       context.for_each(b.leaves, list_untouched<lone_team, view_type>{b});
     }
     if (heavy.leaves != 0) change_runs(r, totals.heavy);
@@ -236,19 +254,27 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
 
   /// Memory for new nodes, and for the list of leaves afterwards, of which leaves outside of the span are written here.
   /// From here on the tree is changed.
-  [[nodiscard]] leaf_list make_new_leaves(batch& b, std::uint64_t wanted, const leaf_list& list, leaf_span span) {
-    leaf_list after;
+  [[nodiscard]] next_list make_new_leaves(batch& b, std::uint64_t wanted, const known_list& list, leaf_span span) {
+    next_list after;
     if (wanted != 0) {
       tree.leaf_nodes.ensure_alone(context, wanted);
       tree.adopt_pools();  // nodes may have moved, and what follows may fail
-      const std::uint64_t before = list.highs.size();
-      after = {buffer<Word>(tree.where, before + wanted, context.order()),
-               buffer<node_id>(tree.where, before + wanted, context.order())};
+      after.size = list.size + wanted;
+      const bool at_end = span.last + 1 == list.size;
+      // Behind the last leaf entries are added where they are. Of the steps that write them none reads the old high key.
+      const bool in_place = &list.entries == &tree.pending.list && at_end && span.first == span.last &&
+                            after.size <= list.entries.highs.size();
+      if (!in_place) {
+        const std::uint64_t room = after.size + (waits(list.size, after.size) && at_end ? after.size / 16 : 0);
+        after.entries = {buffer<Word>(tree.where, room, context.order()),
+                         buffer<node_id>(tree.where, room, context.order())};
+        copy_entries(list.entries, 0, span.first, after.entries, 0);
+        copy_entries(list.entries, span.last + 1, list.size - span.last - 1, after.entries, span.last + 1 + wanted);
+      }
+      const leaf_list& to = in_place ? tree.pending.list : after.entries;
       b.numbers = tree.leaf_nodes.take(context, static_cast<std::uint32_t>(wanted));
-      b.after_highs = after.highs.data() + span.first;
-      b.after_ids = after.ids.data() + span.first;
-      copy_entries(list, 0, span.first, after, 0);
-      copy_entries(list, span.last + 1, before - span.last - 1, after, span.last + 1 + wanted);
+      b.after_highs = to.highs.data() + span.first;
+      b.after_ids = to.ids.data() + span.first;
     }
     tree.adopt_pools();
     b.tree = tree.view;
@@ -266,28 +292,29 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     }
   }
   /// `emptied`: leaves that an erase left without elements; `changed`: elements that came or went.
-  void after_merge(const batch& b, const leaf_list& list, leaf_list&& after, std::uint64_t emptied, std::uint64_t changed) {
+  void after_merge(const batch& b, const known_list& list, next_list&& after, std::uint64_t emptied,
+                   std::uint64_t changed) {
     tree.lent = false;
     const auto n = static_cast<std::int64_t>(changed);
     tree.count_changed(b.op == write_op::erase ? -n : n);
-    const std::uint64_t before = list.highs.size();
-    const std::uint64_t leaves = after.highs.size() == 0 ? before : after.highs.size();
+    const std::uint64_t before = list.size, leaves = after.size == 0 ? before : after.size;
     tree.known_leaves = leaves;
     if (b.op == write_op::erase) {
       // A look at all leaves finds nothing to do while none is empty and all of them together are full enough.
       const bool full_enough = tree.count_is_known() && !tree.is_too_empty(leaves, tree.count());
       if (emptied != 0 || !full_enough) tree.erased += b.n;
       if (tree.looks_now()) tree.tidy_if_there_is_memory(context);
-    } else if (leaves != before) {
-      try {
-        auto made = tree.make_upper(context, tree.view, std::move(after));
-        const std::uint64_t erased = tree.erased;
-        tree.adopt(std::move(made), leaves);
-        tree.erased = erased;  // dead leaves wait for a tidy() still
-      } catch (const out_of_memory&) {
-        tree.stale += leaves - before;  // the lane that there was still leads to every leaf, by links
-      }
+      return;
     }
+    if (after.size == 0) return;
+    if (after.entries.highs.size() != 0) tree.pending.list = std::move(after.entries);
+    tree.pending.size = leaves;
+    tree.pending_is_whole = true;
+    if (!waits(before, leaves)) tree.settle(context);
+  }
+  /// Are upper levels made later, after a merge that adds leaves?
+  [[nodiscard]] bool waits(std::uint64_t before, std::uint64_t after) const {
+    return lazy && tree.view.lane.size != 0 && (after - before) * 16 <= after;
   }
 };
 

@@ -55,6 +55,14 @@ struct blink_storage {
   std::uint64_t erased = 0;        ///< elements asked to be erased since
   std::size_t lane_builds = 0;
   std::atomic<bool> list_is_whole = false;  ///< `listed` names all live leaves and no others
+  /// Live leaves after merges that left the lane as it was: a stream of appended batches does not pay for a lane that no
+  /// read asks for. settle() makes it.
+  struct pending_leaves {
+    leaf_list list;  ///< has room for more
+    std::uint64_t size = 0;
+  };
+  pending_leaves pending;
+  std::atomic<bool> pending_is_whole = false;  ///< no leaf came or went since
   buffer<std::uint64_t> rank_bases;         ///< of `listed`, on a GPU (node.hpp, leaf_ranks)
   buffer<std::uint32_t> ranks_beyond;
   std::atomic<bool> ranks_are_known = false;
@@ -69,6 +77,8 @@ struct blink_storage {
       inner_nodes.tie(s);
       listed.highs.tie(s);
       listed.ids.tie(s);
+      pending.list.highs.tie(s);
+      pending.list.ids.tie(s);
       lane.tie(s);
       rank_bases.tie(s);
       ranks_beyond.tie(s);
@@ -102,7 +112,8 @@ struct blink_storage {
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements.key); }
   [[nodiscard]] std::size_t lane_bytes() const {
     return lane.headers.bytes() + lane.cells.bytes() + lane.subtables.bytes() + listed.highs.bytes() +
-           listed.ids.bytes() + rank_bases.bytes() + ranks_beyond.bytes();
+           listed.ids.bytes() + pending.list.highs.bytes() + pending.list.ids.bytes() + rank_bases.bytes() +
+           ranks_beyond.bytes();
   }
   /// Leaves that n inserts can make, all at once at worst; more is asked for when they are refused.
   [[nodiscard]] static std::uint64_t likely_new_leaves(std::uint64_t n) { return n / (N / 2) + 64; }
@@ -278,6 +289,7 @@ struct blink_storage {
     } else {
       ++lane_builds;
     }
+    pending = {};
     known_leaves = leaves;
     erased = 0;
     stale = 0;
@@ -290,6 +302,33 @@ struct blink_storage {
   void adopt_pools() {
     view.leaves = leaf_nodes.view();
     view.inners = inner_nodes.view();
+  }
+
+  /// Before leaves may come or go other than by a merge.
+  void lists_end() {
+    list_is_whole = false;
+    pending_is_whole = false;
+  }
+  /// Upper levels that know the leaves of `pending`. Without memory for them links lead there.
+  void settle(Context& context) {
+    if (pending.size == 0) return;
+    try {
+      leaf_list list = !pending_is_whole                              ? list_leaves(context)
+                       : pending.list.highs.size() == pending.size ? std::move(pending.list)
+                                                                   : copy_of(context, pending.list, pending.size);
+      const std::uint64_t leaves = list.highs.size(), erases = erased;
+      adopt(make_upper(context, view, std::move(list)), leaves);
+      erased = erases;  // dead leaves wait for a tidy() still
+    } catch (const out_of_memory&) {
+      stale += known_leaves - std::min<std::uint64_t>(known_leaves, lane.view.size);
+      pending = {};
+    }
+    order_now(context);
+  }
+  /// Makes the upper levels anew if n reads pay for it.
+  void refresh_upper(Context& context, std::size_t n) {
+    settle(context);
+    if (is_stale_for(n)) tidy_if_there_is_memory(context);
   }
 
   // ---- keeping it tidy -----------------------------------------------------------------------------------
@@ -317,6 +356,7 @@ struct blink_storage {
   /// without elements go, and if more than one and a half times as many are left as a build would make, all are made
   /// anew.
   void tidy(Context& context, bool thorough) {
+    settle(context);
     leaf_nodes.refresh(context);
     leaf_list fresh;
     if (!list_is_whole) fresh = list_leaves(context);
@@ -344,7 +384,7 @@ struct blink_storage {
       return;
     }
     // What is needed to change links outlives the list that they come from.
-    leaf_list named = drops || list_is_whole ? copy_of(context, drops ? kept.after : list) : std::move(fresh);
+    leaf_list named = drops || list_is_whole ? copy_of(context, drops ? kept.after : list, live) : std::move(fresh);
     upper_levels made = make_upper(context, view, std::move(named));
     buffer<node_id> ids(where, dead, context.order());
     if (drops) {
@@ -369,11 +409,12 @@ struct blink_storage {
   [[nodiscard]] static const node_id* ids_of(const leaf_list& list) {
     return list.ids.size() == 0 ? nullptr : list.ids.data();
   }
-  [[nodiscard]] leaf_list copy_of(Context& context, const leaf_list& list) const {
-    leaf_list copy{buffer<Word>(where, list.highs.size(), context.order()),
-                   buffer<node_id>(where, list.ids.size(), context.order())};
-    context.copy(copy.highs.data(), list.highs.data(), list.highs.bytes());
-    context.copy(copy.ids.data(), list.ids.data(), list.ids.bytes());
+  /// The first `leaves` of a list.
+  [[nodiscard]] leaf_list copy_of(Context& context, const leaf_list& list, std::uint64_t leaves) const {
+    const std::uint64_t ids = list.ids.size() == 0 ? 0 : leaves;
+    leaf_list copy{buffer<Word>(where, leaves, context.order()), buffer<node_id>(where, ids, context.order())};
+    context.copy(copy.highs.data(), list.highs.data(), leaves * sizeof(Word));
+    context.copy(copy.ids.data(), list.ids.data(), ids * sizeof(node_id));
     return copy;
   }
   struct leaf_links {
@@ -399,6 +440,7 @@ struct blink_storage {
   /// without memory, they are walked along.
   void know_ranks(Context& context) {
     if (known_leaves + stale < least_lane_leaves) return;
+    settle(context);
     if (!list_is_whole) tidy_if_there_is_memory(context);
     if (!list_is_whole) return;
     try {
@@ -418,7 +460,9 @@ struct blink_storage {
   /// Does the lane not know a good part of the leaves?
   [[nodiscard]] bool is_behind() const { return U == upper::express && stale * 8 > known_leaves && stale > 64; }
   /// Do n reads pay for new upper levels?
-  [[nodiscard]] bool is_stale_for(std::size_t n) const { return !lent && n * 4 >= known_leaves && is_behind(); }
+  [[nodiscard]] bool is_stale_for(std::size_t n) const {
+    return !lent && (pending.size != 0 || (n * 4 >= known_leaves && is_behind()));
+  }
 
   [[nodiscard]] buffer<std::uint64_t> leaf_offsets(Context& context, const leaf_list& list) {
     const std::uint64_t live = list.highs.size();
