@@ -50,9 +50,10 @@ class live_blink final : public live_tree {
     const buffer<std::uint64_t> found(where(), live_outcome::most_found, order), count(where(), 1, order);
     where().fill(count.data(), 0, sizeof(std::uint64_t), order);
     order.synchronize();
-    const auto* tree = static_cast<const view*>(tree_->view(inserts ? n : 0));
+    view tree;
+    tree_->view(inserts ? n : 0, &tree);
     Launcher::run(where(), order, call.workers,
-                  blink_work<P, U, view>{*tree, ring, call.op, keys.data(), n, call.to, call.workers, results.data(),
+                  blink_work<P, U, view>{tree, ring, call.op, keys.data(), n, call.to, call.workers, results.data(),
                                          found.data(), live_outcome::most_found, count.data()});
     live_outcome outcome;
     for (const std::uint8_t r : results.to_vector()) {
