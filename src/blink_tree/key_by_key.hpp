@@ -33,8 +33,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   storage& tree;
   turns<Context>& beside;
   Context& context;
-  bool has_it_alone =
-      false;  ///< the caller holds the tree alone already: always on a GPU, where others' kernels may run on
+  /// The caller holds the tree alone already: always on a GPU, where others' kernels may run on.
+  bool has_it_alone = false;
 
   /// Into a small tree a large batch goes in pieces, so that most of it finds upper levels that know the leaves.
   void write_concurrently(const blink_write_job<view_type>& job, std::size_t n) {

@@ -19,7 +19,7 @@ stream_turns::turn stream_turns::begin(const stream& order, bool writes) {
   follow(order, id, write_);
   if (writes) {
     for (const stream_at& read : reads_) follow(order, id, read);
-    // Whoever comes next waits for this turn, and so for what it waits for. end() cannot fail to leave a mark.
+    // Whoever comes next waits for this turn, and so for what it waits for.
     reads_.clear();
   } else if (is_over(write_)) {
     write_ = {};
@@ -42,8 +42,8 @@ std::size_t stream_turns::kept() const {
 // Without memory for a mark the host waits instead: then there is nothing to remember.
 void stream_turns::end(const stream& order, std::uint64_t id, bool writes) noexcept {
   try {
+    const std::lock_guard lock(mutex_);  // two threads may use one stream: the later mark is the one to keep
     stream_at at{id, order.mark()};
-    const std::lock_guard lock(mutex_);
     if (writes) {
       write_ = std::move(at);
     } else {
