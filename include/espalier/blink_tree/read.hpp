@@ -48,6 +48,11 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   /// upper levels have not learned yet costs a few steps, not the whole chain.
   static constexpr unsigned far = 4;
   static constexpr bool asks = Team::batch > 1 || Reads::kernels_ask;
+  /// After 4, 8, 16, ... links. Upper levels may name a dead leaf, which leads back to the left: each time there must be
+  /// further to go before they are asked again, so that nobody goes round for ever.
+  [[nodiscard]] static ESPALIER_INLINE bool is_far(unsigned links) {
+    return links >= far && (links & (links - 1)) == 0;
+  }
   /// From a leaf at or to the left of x to the one that covers it.
   static ESPALIER_INLINE position arrive(Team team, const view& t, node_id id, Word x) {
     for ([[maybe_unused]] unsigned links = 0;;) {
@@ -56,7 +61,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       if (!valid(team, p)) continue;
       id = p.head.right;
       if constexpr (asks) {
-        if (++links % far == 0) id = further(team, t, p.head.high, id, x);
+        if (is_far(++links)) id = further(team, t, p.head.high, id, x);
       }
     }
   }
@@ -163,7 +168,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
         if (!p.head.dead && x <= p.head.high) break;
         id = p.head.right;
         if constexpr (asks) {
-          if (++links % far == 0) {
+          if (is_far(++links)) {
             const auto next = descent::by_nodes(team, t, x, 0);
             if (next.low > p.head.high) {  // what lies between is unknown: what was found in front of it does not count
               start = next;
@@ -192,7 +197,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
         if (!valid(team, p)) continue;
         id = p.head.right;
         if constexpr (asks) {
-          if (++links % far == 0) id = further(team, t, p.head.high, id, lo);
+          if (is_far(++links)) id = further(team, t, p.head.high, id, lo);
         }
         continue;
       }

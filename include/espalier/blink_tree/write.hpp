@@ -53,23 +53,27 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   struct walk {
     node_id id;
     bool asked;          ///< by this search, the inner nodes
-    Word low = 0;        ///< x is not below this: what was passed ends in front of it
+    Word low = 0;        ///< what was passed ends in front of this, or upper levels led there; it only ever grows
     unsigned links = 0;  ///< followed since the upper levels were asked
   };
   static ESPALIER_INLINE walk walk_from(const view& t, node_id start) { return {start, t.lane.size == 0}; }
   /// From a leaf with this header that does not cover x.
   static ESPALIER_INLINE void go_on(Team team, const view& t, const node_head<Word>& h, walk& w, Word x) {
-    if (!h.dead) w.low = static_cast<Word>(h.high + 1);
+    const Word next = h.dead ? Word{0} : static_cast<Word>(h.high + 1);
+    if (next > w.low) w.low = next;
     w.id = h.right;
-    if (++w.links == far) w = ask_nodes(team, t, w, !h.dead, x);
+    if (++w.links == far) w = ask_nodes(team, t, w, next, x);
   }
-  static ESPALIER_COLD walk ask_nodes(Team team, const view& t, walk w, bool starts_at_low, Word x) {
+  /// `next` is the lowest key of leaf w.id, or 0: not known.
+  static ESPALIER_COLD walk ask_nodes(Team team, const view& t, walk w, Word next, Word x) {
     const auto start = descent::by_nodes(team, t, x, 0);
-    if (start.low > w.low) {  // only if that is further on
+    // Only if that is further on than anything before. Upper levels may name a dead leaf, which leads back to the left:
+    // whoever let himself be sent there twice would go round for ever.
+    if (start.low > w.low) {
       w.id = start.id;
       w.low = start.low;
-    } else if (w.asked && starts_at_low) {
-      post(team, t, w.low, w.id);  // so that nobody has to walk this stretch again
+    } else if (w.asked && next != 0) {
+      post(team, t, next, w.id);  // so that nobody has to walk this stretch again
     }
     w.asked = true;
     w.links = 0;
