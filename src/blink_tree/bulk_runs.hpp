@@ -227,6 +227,7 @@ struct erase_run {
 template <class View>
 struct node_maker {
   using runs_type = leaf_runs<View>;
+  using batch = typename runs_type::batch;
   using shape = typename runs_type::shape;
   using word = typename runs_type::word;
   using value = typename runs_type::value;
@@ -244,6 +245,11 @@ struct node_maker {
     const auto to = r.b.node_of(j, k);
     word high = old.high;
     if (k + 1 != p.nodes) high = from.key(first + count - 1, old_end);
+    if (old_first == old_end) {
+      copy_new(team, to, from.new_keys + (first - old_first),
+               shape::value_bytes == 0 ? nullptr : r.new_values + r.moved[r.elements[h]] + (first - old_first), count);
+      return finish(team, j, k, p, old, to, count, high);
+    }
     for (unsigned base = (shape::slots - 1) / shape::chunk * shape::chunk;; base -= shape::chunk) {
       // Chunk by chunk: the sources, then what they hold, then the stores.
       const auto sources = team.template make<shape::chunk>([&](unsigned s) {
@@ -268,6 +274,28 @@ struct node_maker {
       team.sync();
       if (base == 0) break;
     }
+    finish(team, j, k, p, old, to, count, high);
+  }
+
+ private:
+  /// Most nodes of a long run: nothing but new elements, which lie in a row.
+  template <class Team>
+  static ESPALIER_INLINE void copy_new(Team team, node_at<shape> to, const word* keys, [[maybe_unused]] const value* values,
+                                       unsigned count) {
+    for (unsigned base = 0; base < shape::slots; base += shape::chunk) {
+      team.store(to.keys() + base, team.template make<shape::chunk>([&](unsigned s) {
+        return base + s < count ? keys[base + s] : static_cast<word>(~word{0});
+      }));
+      if constexpr (shape::value_bytes != 0) {
+        team.store(to.values() + base, team.template make<shape::chunk>([&](unsigned s) {
+          return base + s < count ? values[base + s] : value{};
+        }));
+      }
+    }
+  }
+  template <class Team>
+  ESPALIER_INLINE void finish(Team team, std::uint64_t j, std::uint32_t k, const typename batch::plan& p,
+                              const node_head<word>& old, node_at<shape> to, std::uint32_t count, word high) const {
     team.once([&] {
       node_head<word> head = old;
       head.count = count;
@@ -281,7 +309,6 @@ struct node_maker {
     });
   }
 
- private:
   /// The merged sequence of a leaf's keys and of the new keys of its slice; no key is in both.
   struct merge_path {
     const word* old_keys;

@@ -131,7 +131,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     if constexpr (Context::on_gpu || batch::few == 0) {
       return false;
     } else {
-      if (b.n > batch::few * b.leaves) return false;  // without a look
+      const leaf_span span = span_of(b);
+      if (b.n > batch::few * (span.last - span.first + 1)) return false;  // without a look
       const bool brings_values = V != 0 && b.op != write_op::erase;
       const buffer<value> sorted(tree.where, brings_values ? b.n : 0, context.order());
       const buffer<std::uint8_t> positions(tree.where, b.n, context.order());
@@ -148,11 +149,14 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     }
   }
 
-  /// Steps over the leaves that the batch falls into, and over those between them.
-  void merge_span(batch b, const known_list& list) {
+  [[nodiscard]] leaf_span span_of(const batch& b) {
     const buffer<leaf_span> found(tree.where, 1, context.order());
     context.for_each(1, find_span<Word>{b.highs, b.leaves, b.words, b.n, found.data()});
-    const leaf_span span = context.read(found.data());
+    return context.read(found.data());
+  }
+  /// Steps over the leaves that the batch falls into, and over those between them.
+  void merge_span(batch b, const known_list& list) {
+    const leaf_span span = span_of(b);
     b.leaves = span.last - span.first + 1;
     b.highs += span.first;
     b.first_id = static_cast<node_id>(span.first);
@@ -314,7 +318,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   }
   /// Are upper levels made later, after a merge that adds leaves?
   [[nodiscard]] bool waits(std::uint64_t before, std::uint64_t after) const {
-    return lazy && tree.view.lane.size != 0 && (after - before) * 16 <= after;
+    return lazy && tree.view.lane.size != 0 && (after - before) * 2 <= after;
   }
 };
 
