@@ -1,7 +1,8 @@
-// litmus_test.cu - the version latch on a GPU: what its readers and writers must never see, looked for by thousands of teams.
+// litmus_test.cu - the version latch on a GPU: what its readers and writers must never see, looked for by thousands of
+// teams.
 //
-// What fence_by_dependency() (sync/shared_memory.hpp) relies on, a memory model does not say. This is the check that it holds
-// on the GPU at hand. Skipped where there is none.
+// What fence_by_dependency() (sync/shared_memory.hpp) relies on, a memory model does not say. This is the check that it
+// holds on the GPU at hand. Skipped where there is none.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -95,8 +96,8 @@ class BlinkLitmusGpu : public testing::TestWithParam<const setting*> {
     lent<litmus_counts> counts(here, array<litmus_counts>(1));
     const stream order = here.where.default_stream();
     const cuda_backend backend(here.where);
-    backend.for_each_team<tile<Lanes>>(
-        order, teams, litmus_body{memory.span().data(), records, rounds, counts.span().data()});
+    backend.for_each_team<tile<Lanes>>(order, teams,
+                                       litmus_body{memory.span().data(), records, rounds, counts.span().data()});
     within(std::chrono::seconds(120), [order] { order.synchronize(); });
     const litmus_counts got = counts.get()[0];
     EXPECT_EQ(got.torn_writes, 0u);

@@ -1,7 +1,7 @@
 // latch_test.cpp - the version latch itself: every order in which the steps of two writers and a reader can come.
 //
-// One step is one access to the latch or to what it guards, as version_latch.hpp makes it. Nobody waits: who finds the latch
-// taken goes home, so that the orders are as many as there are ways to shuffle three lists of steps.
+// One step is one access to the latch or to what it guards, as version_latch.hpp makes it. Nobody waits: who finds the
+// latch taken goes home, so that the orders are as many as there are ways to shuffle three lists of steps.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// neighbours_test.cpp - what ordered point queries promise beside writers, and what not: each leaf is seen as it was at one
-// moment, but two leaves are seen at two moments.
+// neighbours_test.cpp - what ordered point queries promise beside writers, and what not: each leaf is seen as it was at
+// one moment, but two leaves are seen at two moments.
 #include "blink_steps/questions.hpp"
 
 namespace espalier::test {
@@ -9,8 +9,9 @@ template <class Policy>
 class BlinkStepsNeighbours : public testing::Test {};
 TYPED_TEST_SUITE(BlinkStepsNeighbours, all_kinds, kind_name);
 
-/// The reader has seen that leaf 1 has nothing for it, and is on its way to leaf 2. Then a key comes to leaf 1, and only then
-/// the first one of leaf 2 goes: the answer was right at no single moment, and is right for each leaf at its own.
+/// The reader has seen that leaf 1 has nothing for it, and is on its way to leaf 2. Then a key comes to leaf 1, and
+/// only then the first one of leaf 2 goes: the answer was right at no single moment, and is right for each leaf at its
+/// own.
 TYPED_TEST(BlinkStepsNeighbours, ALowerBoundOfTwoLeavesIsOfTwoMoments) {
   using planted_tree = planted<TypeParam>;
   planted_tree tree;

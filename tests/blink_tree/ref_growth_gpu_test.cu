@@ -1,5 +1,5 @@
-// ref_growth_gpu_test.cu - teams of one warp that meet at a leaf: of one tree, of two, and some of them elsewhere. Skipped
-// where there is no GPU.
+// ref_growth_gpu_test.cu - teams of one warp that meet at a leaf: of one tree, of two, and some of them elsewhere.
+// Skipped where there is no GPU.
 #include <algorithm>
 #include <cstdlib>
 #include <map>

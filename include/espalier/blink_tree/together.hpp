@@ -1,14 +1,17 @@
 // together.hpp - teams of a warp that wait for the same leaf: one of them takes the latch and inserts for all.
 //
-// A tree that thousands of teams fill from nothing, or at its end, has few leaves for all of them. Each latch then changes a
-// leaf once for a whole warp, and a warp asks once for a latch, not each of its teams.
+// A tree that thousands of teams fill from nothing, or at its end, has few leaves for all of them. Each latch then
+// changes a leaf once for a whole warp, and a warp asks once for a latch, not each of its teams.
 //
 // Invariants:
-// (1) Those who meet (Team::meet) are at one leaf, which each of them reached by itself: its lowest key is above none of
+// (1) Those who meet (Team::meet) are at one leaf, which each of them reached by itself: its lowest key is above none
+// of
 //     their keys, for ever. Whether it still covers them is seen under the latch; who is not covered goes on by itself.
-// (2) A meeting is of those teams that happen to run together; none waits for a team that is elsewhere, and those who meet
+// (2) A meeting is of those teams that happen to run together; none waits for a team that is elsewhere, and those who
+// meet
 //     stay together until all were told what became of them. The one that leads waits for no latch during a meeting.
-// (3) What the leading team does for another is an insert of its own: each answer is what that insert found, one after the
+// (3) What the leading team does for another is an insert of its own: each answer is what that insert found, one after
+// the
 //     other, under one latch.
 #pragma once
 
@@ -47,7 +50,7 @@ struct blink_together<Writer, Team, blink_view<Word, V, N>> {
     decltype(reader::look(std::declval<Team>(), std::declval<node_at<shape>>())) seen;
     decltype(values_of(std::declval<Team>(), std::declval<node_at<shape>>())) values;
     node_head<Word> head;
-    unsigned from = N;                   ///< first slot that changed
+    unsigned from = N;                    ///< first slot that changed
     unsigned next = none, next_slot = 0;  ///< the first team for which it was full: its lane
     std::uint32_t settled = 0, done = 0;  ///< a bit for each team
     [[nodiscard]] ESPALIER_INLINE bool changed() const { return from != N; }
@@ -76,7 +79,8 @@ struct blink_together<Writer, Team, blink_view<Word, V, N>> {
       } else {
         turn = 0;
         a = serve(team, t, meeting, w.id, before, x, v, assign);
-        if (a.made != no_node && Writer::posts(t, w.asked)) Writer::post(team, t, a.low, a.made);  // nobody waits for it
+        if (a.made != no_node && Writer::posts(t, w.asked))
+          Writer::post(team, t, a.low, a.made);  // nobody waits for it
       }
     }
     return a.outcome;
