@@ -2,6 +2,7 @@
 // of the others only by the bits in which their keys differ.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <utility>
@@ -50,9 +51,12 @@ struct look_at_order {
     }
     // Looked at before: most threads have nothing to add, and would queue for the word.
     const shared_word bits{&shape->differing};
-    if ((bits.load_relaxed() | differing) != bits.load_relaxed()) bits.fetch_or_first(differing);
-    if (descends) shared_word{&shape->descends}.store_relaxed(1);
-    if (repeats) shared_word{&shape->repeats}.store_relaxed(1);
+    if (const Word seen = bits.load_relaxed(); (seen | differing) != seen) bits.fetch_or_first(differing);
+    if (descends) raise(&shape->descends);
+    if (repeats) raise(&shape->repeats);
+  }
+  static ESPALIER_INLINE void raise(std::uint32_t* flag) {
+    if (shared_word{flag}.load_relaxed() == 0) shared_word{flag}.store_relaxed(1);
   }
 };
 
@@ -61,7 +65,8 @@ template <class Context, class Word>
 [[nodiscard]] batch_shape<Word> shape_of_batch(Context& context, const Word* words, std::size_t n) {
   const buffer<batch_shape<Word>> shape(context.where(), 1, context.order());
   context.zero(shape.data(), sizeof(batch_shape<Word>));
-  constexpr std::uint64_t threads = std::uint64_t{1} << 16;
+  // Enough threads to keep the memory busy; few enough that what they saw is not a queue at one word.
+  const std::uint64_t threads = std::clamp<std::uint64_t>(n / 16, 1, std::uint64_t{1} << 20);
   context.for_each(Context::on_gpu ? threads : n, look_at_order<Word>{words, n, threads, shape.data()});
   return context.read(shape.data());
 }

@@ -114,7 +114,9 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     const auto lock = alone();
     if (tree.lent || job.ops != nullptr) return false;
     if (!merges_refused(refused, tree.known_leaves + tree.stale) && !met_at_few_leaves(refused, job.size)) return false;
-    const write_op op = job.op == blink_op::insert ? write_op::insert : write_op::insert_or_assign;
+    const write_op op = job.op == blink_op::insert  ? write_op::insert
+                        : job.op == blink_op::erase ? write_op::erase
+                                                    : write_op::insert_or_assign;
     try {
       batch_merger<Context, storage>{tree, context}.merge(op, job.keys, job.values, job.refused, refused, job.done);
       return true;

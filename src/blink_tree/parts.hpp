@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "espalier/blink_tree/node.hpp"
 
@@ -73,9 +74,9 @@ struct keep_marked {
   }
 };
 
-/// Slot i % slots of leaf i / slots: `per_leaf` elements each, leaves in order of their numbers.
+/// Leaves of a build: `per_leaf` elements each, leaves in order of their numbers.
 template <class View>
-struct write_leaf_slot {
+struct write_leaves {
   using shape = typename View::leaf_shape;
   using word = typename shape::word;
   using value = typename shape::value;
@@ -86,25 +87,77 @@ struct write_leaf_slot {
   std::uint32_t leaves;
   std::uint32_t per_leaf;
   word* highs;
-  ESPALIER_HD void operator()(std::size_t i) const {
-    const auto id = static_cast<node_id>(i / shape::slots);
-    const auto slot = static_cast<unsigned>(i % shape::slots);
-    const auto node = tree.leaf(id);
-    const std::uint64_t begin = std::uint64_t{id} * per_leaf;
-    const std::uint64_t end = begin + per_leaf < n ? begin + per_leaf : n;
-    const std::uint64_t at = begin + slot;
-    node.keys()[slot] = at < end ? words[at] : static_cast<word>(~word{0});
-    if constexpr (shape::value_bytes != 0) node.values()[slot] = at < end ? values[at] : value{};
-    if (slot != 0) return;
+
+  /// A thread of a GPU writes 16 bytes of a leaf, so that neighbours write whole lines.
+  static constexpr unsigned unit_bytes = 16, units = shape::bytes / unit_bytes;
+  struct alignas(unit_bytes) unit {
+    std::uint64_t low, high;
+  };
+
+  [[nodiscard]] ESPALIER_INLINE node_head<word> head(std::uint64_t id, std::uint64_t begin, std::uint64_t end) const {
     node_head<word> h;
-    h.count = static_cast<std::uint32_t>(end > begin ? end - begin : 0);
-    h.right = id + 1 < leaves ? id + 1 : no_node;
+    h.count = static_cast<std::uint32_t>(end - begin);
+    h.right = id + 1 < leaves ? static_cast<node_id>(id + 1) : no_node;
     if (id + 1 < leaves) h.high = words[end - 1];
-    *node.version() = 0;
-    *node.info() = h.info();
-    *node.right() = h.right;
-    *node.high() = h.high;
-    highs[id] = h.high;
+    return h;
+  }
+  /// Unit i % units of leaf i / units.
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::uint64_t id = i / units;
+    const unsigned first = static_cast<unsigned>(i % units) * unit_bytes;
+    const std::uint64_t begin = id * per_leaf, end = begin + per_leaf < n ? begin + per_leaf : (begin < n ? n : begin);
+    const auto count = static_cast<unsigned>(end - begin);
+    unsigned char bytes[unit_bytes] = {};
+    if (first < shape::keys_at) {
+      const node_head<word> h = head(id, begin, end);
+      if (first == 0) {
+        const std::uint32_t start[3] = {0, h.info(), h.right};
+        memcpy(bytes, start, sizeof(start));
+        if constexpr (sizeof(word) == 4) memcpy(bytes + 12, &h.high, 4);
+        highs[id] = h.high;
+      } else if constexpr (sizeof(word) == 8) {
+        memcpy(bytes, &h.high, 8);
+      }
+    } else if (first < shape::values_at) {
+      fill(bytes, words + begin, first - shape::keys_at, count, static_cast<word>(~word{0}));
+    } else if constexpr (shape::value_bytes != 0) {
+      fill(bytes, values + begin, first - shape::values_at, count, value{});
+    }
+    unit u;
+    memcpy(&u, bytes, unit_bytes);
+    *reinterpret_cast<unit*>(tree.leaf(static_cast<node_id>(id)).p + first) = u;
+  }
+  /// A CPU writes leaf after leaf.
+  void operator()(std::size_t first, std::size_t last) const {
+    for (std::size_t id = first; id < last; ++id) {
+      const std::uint64_t begin = std::uint64_t{id} * per_leaf, end = begin + per_leaf < n ? begin + per_leaf : n;
+      const auto count = static_cast<unsigned>(end > begin ? end - begin : 0);
+      const node_head<word> h = head(id, begin, begin + count);
+      const auto node = tree.leaf(static_cast<node_id>(id));
+      for (unsigned s = 0; s < count; ++s) node.keys()[s] = words[begin + s];
+      for (unsigned s = count; s < shape::slots; ++s) node.keys()[s] = static_cast<word>(~word{0});
+      if constexpr (shape::value_bytes != 0) {
+        for (unsigned s = 0; s < count; ++s) node.values()[s] = values[begin + s];
+        for (unsigned s = count; s < shape::slots; ++s) node.values()[s] = value{};
+      }
+      *node.version() = 0;
+      *node.info() = h.info();
+      *node.right() = h.right;
+      *node.high() = h.high;
+      highs[id] = h.high;
+    }
+  }
+
+ private:
+  /// The unit that starts `at` bytes into an array of slots, of which `count` have elements.
+  template <class X>
+  static ESPALIER_INLINE void fill(unsigned char* bytes, const X* elements, unsigned at, unsigned count, X unused) {
+    constexpr unsigned each = unit_bytes / sizeof(X);
+    for (unsigned k = 0; k < each; ++k) {
+      const unsigned s = at / sizeof(X) + k;
+      const X x = s < count ? elements[s] : unused;
+      memcpy(bytes + k * sizeof(X), &x, sizeof(X));
+    }
   }
 };
 

@@ -1,5 +1,5 @@
-// plan.cpp - the cost model of writes. The GPU's rates fit batches of u32 pairs into 2^26 keys on an H200
-// (bench/results/gpu-blink-bulk-2.json), the CPU's batches of 2^14 to 2^20 u64 pairs into 2^20 to 2^26 on two Neoverse
+// plan.cpp - the cost model of writes. The GPU's rates fit batches of 2^8 to 2^24 u64 pairs into 2^26 keys on an H200
+// (bench/results/gpu-blink-distributions-2.json, random), the CPU's batches of 2^14 to 2^20 u64 pairs into 2^20 to 2^26 on two Neoverse
 // cores (docs/design/blink-tree.md); that of a single writer on a GPU is a guess.
 #include "blink_tree/plan.hpp"
 
@@ -38,8 +38,8 @@ write_explanation plan_write(const write_question& q, const write_options& optio
   // touched, but lists all of them anew if one has split. Key by key the batch alone counts.
   const double leaf_bytes = static_cast<double>(q.leaf_slots) * static_cast<double>(q.node_bytes) / 12;
   if (q.on_gpu) {
-    e.per_key_seconds = 50e-6 + n / (q.one_writer ? 1e6 : q.op == write_op::erase ? 3e9 : 1.5e9);
-    e.bulk_seconds = 250e-6 + n / 6e9 + (q.op == write_op::update ? 0 : leaf_bytes / 3.3e12);
+    e.per_key_seconds = 45e-6 + n / (q.one_writer ? 1e6 : 2.2e9);
+    e.bulk_seconds = 180e-6 + n / 5e9 + (q.op == write_op::update ? 0 : leaf_bytes / 5e12);
   } else {
     const double threads = q.one_writer ? 1 : q.threads;
     e.per_key_seconds = n * (q.op == write_op::update ? 100e-9 : 130e-9) / threads;
@@ -78,7 +78,7 @@ bool merges_refused(std::size_t refused, std::size_t leaves) { return refused * 
 
 // Of keys that are spread over the tree a seventh finds a full leaf. Those that meet at a leaf queue for it in a second
 // pass; a merge costs the same wherever they go.
-bool met_at_few_leaves(std::size_t refused, std::size_t n) { return refused >= 8192 && refused * 2 >= n; }
+bool met_at_few_leaves(std::size_t refused, std::size_t n) { return refused >= 1024 && refused * 2 >= n; }
 
 }  // namespace detail
 }  // namespace espalier

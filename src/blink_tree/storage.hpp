@@ -224,8 +224,9 @@ struct blink_storage {
     t.leaves = leaves.view();
     leaf_list list;
     list.highs = buffer<Word>(where, count, context.order());
-    context.for_each(count * N, write_leaf_slot<view_type>{t, words, values, n, static_cast<std::uint32_t>(count),
-                                                           per_leaf(), list.highs.data()});
+    using leaf_writer = write_leaves<view_type>;
+    context.for_each(Context::on_gpu ? count * leaf_writer::units : count,
+                     leaf_writer{t, words, values, n, static_cast<std::uint32_t>(count), per_leaf(), list.highs.data()});
     upper_levels made = make_upper(context, t, std::move(list));
     leaf_nodes = std::move(leaves);
     adopt(std::move(made), count);

@@ -130,7 +130,11 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
       case blink_op::update:
         return writer::update_from(team, t, id, x, v);
       default:
-        return writer::erase_from(team, t, id, x);
+        if constexpr (Splits == splitting::never && requires { writer::try_erase_from(team, t, id, x); }) {
+          return writer::try_erase_from(team, t, id, x);
+        } else {
+          return writer::erase_from(team, t, id, x);
+        }
     }
   }
   /// Element e of the batch; false: there was no room.

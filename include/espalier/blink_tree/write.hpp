@@ -260,6 +260,10 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     constexpr unsigned front = shape::head_words;
     for ([[maybe_unused]] unsigned links = 0;;) {
       const auto node = t.leaf(id);
+      if constexpr (Splits == splitting::never && combines) {
+        // Of the teams of a warp at one leaf one can have the latch; the others need not ask for it.
+        if (!team.meet(node.p).leads()) return blink_outcome::no_room;
+      }
       for (unsigned b = 0; b < shape::bytes; b += 64) prefetch_shared(node.p + b);  // while the latch is on its way
       const std::uint32_t before = latch::try_latch(team, trace::leaf(id), node.version());
       if ((before & 1) != 0) return blink_outcome::no_room;
@@ -375,6 +379,32 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   }
 
   // ---- erase -----------------------------------------------------------------------------------------------------
+  /// The first of two passes: no_room if another team has the leaf, for which this one does not wait.
+  static ESPALIER_HD blink_outcome try_erase_from(Team team, const view& t, node_id id, Word x) {
+    for (;;) {
+      const auto node = t.leaf(id);
+      const std::uint32_t before = latch::try_latch(team, trace::leaf(id), node.version());
+      if ((before & 1) != 0) return blink_outcome::no_room;
+      const auto seen = leaf_reader::look(team, node);
+      auto h = leaf_reader::head(team, node, seen);
+      if (h.dead || x > h.high) {
+        latch::release_unchanged(team, trace::leaf(id), node.version(), before);
+        id = h.right;
+        continue;
+      }
+      const auto place = leaf_reader::rank(team, node, seen, x);
+      if (!place.equal || place.slot >= h.count) {
+        latch::release_unchanged(team, trace::leaf(id), node.version(), before);
+        return blink_outcome::unchanged;
+      }
+      leaf_writer::erase_at(team, node, seen, place.slot, h.count);
+      --h.count;
+      team.once([&] { store_shared(node.info(), h.info()); });
+      note(team, trace::erase(trace::leaf(id), place.slot, x));
+      latch::release(team, trace::leaf(id), node.version(), before);
+      return blink_outcome::done;
+    }
+  }
   static ESPALIER_HD blink_outcome erase_from(Team team, const view& t, node_id start, Word x) {
     held l = hold(team, t, start, x);
     const auto place = leaf_reader::rank(team, l.node, l.seen, x);
