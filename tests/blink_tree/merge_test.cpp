@@ -12,8 +12,8 @@
 namespace espalier::test {
 namespace {
 
-constexpr std::uint64_t step = 64;            // between the keys of the tree
-constexpr std::size_t n = 40000 / less_work;  // hundreds of leaves and more: several blocks, of 16 leaves at least
+constexpr std::uint64_t key_step = 64;            // between the keys of the tree
+constexpr std::size_t tree_keys = 40000 / less_work;  // hundreds of leaves and more: several blocks, of 16 leaves at least
 
 template <class Key>
 array<Key> keys_by(std::size_t count, const std::function<std::uint64_t(std::size_t)>& key) {
@@ -36,32 +36,32 @@ std::vector<named_batch<Key>> batches() {
   const auto add = [&](const std::string& name, std::size_t count, std::function<std::uint64_t(std::size_t)> key) {
     all.push_back({name, keys_by<Key>(count, key)});
   };
-  add("one", 1, [](std::size_t) { return n / 2 * step + 1; });
-  add("one in a leaf now and then", n / 90, [](std::size_t i) { return i * 90 * step + 2; });
-  add("one in each leaf, more or less", n / 9, [](std::size_t i) { return i * 9 * step + 3; });
-  add("present", n / 5, [](std::size_t i) { return (5 * i + 1) * step; });
-  add("each three times", 3 * n / 40, [](std::size_t i) { return i / 3 * 40 * step + 4; });
+  add("one", 1, [](std::size_t) { return tree_keys / 2 * key_step + 1; });
+  add("one in a leaf now and then", tree_keys / 90, [](std::size_t i) { return i * 90 * key_step + 2; });
+  add("one in each leaf, more or less", tree_keys / 9, [](std::size_t i) { return i * 9 * key_step + 3; });
+  add("present", tree_keys / 5, [](std::size_t i) { return (5 * i + 1) * key_step; });
+  add("each three times", 3 * tree_keys / 40, [](std::size_t i) { return i / 3 * 40 * key_step + 4; });
   for (const std::size_t count : {std::size_t{20}, std::size_t{31}, std::size_t{32}, std::size_t{33}}) {
-    for (const std::size_t at : {std::size_t{0}, n / 3, n - 1}) {
+    for (const std::size_t at : {std::size_t{0}, tree_keys / 3, tree_keys - 1}) {
       add(std::to_string(count) + " behind key " + std::to_string(at), count,
-          [=](std::size_t i) { return at * step + 5 + i; });
+          [=](std::size_t i) { return at * key_step + 5 + i; });
     }
   }
-  add("leaves that split, with neighbours that do not", 24 * (n / 500),
-      [](std::size_t i) { return i / 24 * 500 * step + (i % 24 < 20 ? 6 + i % 24 : (i % 24) * 10 * step + 7); });
-  add("all leaves of a stretch split", n / 4 / 9 * 20,
-      [](std::size_t i) { return (n / 4 + i / 20 * 9) * step + 30 + i % 20; });
-  add("many in one leaf, and some in others", 40 + n / 9,
-      [](std::size_t i) { return i < 40 ? n / 2 * step + 20 + i : (i - 40) * 9 * step + 3; });
+  add("leaves that split, with neighbours that do not", 24 * (tree_keys / 500),
+      [](std::size_t i) { return i / 24 * 500 * key_step + (i % 24 < 20 ? 6 + i % 24 : (i % 24) * 10 * key_step + 7); });
+  add("all leaves of a stretch split", tree_keys / 4 / 9 * 20,
+      [](std::size_t i) { return (tree_keys / 4 + i / 20 * 9) * key_step + 30 + i % 20; });
+  add("many in one leaf, and some in others", 40 + tree_keys / 9,
+      [](std::size_t i) { return i < 40 ? tree_keys / 2 * key_step + 20 + i : (i - 40) * 9 * key_step + 3; });
   add("behind the first", 30, [](std::size_t i) { return i + 1; });
-  add("behind all", 300, [](std::size_t i) { return (n + i) * step; });
+  add("behind all", 300, [](std::size_t i) { return (tree_keys + i) * key_step; });
   return all;
 }
 
 /// Equal keys of a tree whose views are lent are not taken together first, and updates are merged like the rest.
 template <class Key, class Value, class Policy = blink_policy<>>
 void check_batches(const setting& where, double fill, bool lent = false) {
-  const array<Key> keys = keys_by<Key>(n, [](std::size_t i) { return i * step; });
+  const array<Key> keys = keys_by<Key>(tree_keys, [](std::size_t i) { return i * key_step; });
   for (const named_batch<Key>& batch : batches<Key>()) {
     SCOPED_TRACE(batch.name + ", fill " + std::to_string(fill));
     blink_subject<Key, Value, Policy> subject(where, keys, blink_options{fill});
@@ -81,17 +81,17 @@ void check_batches(const setting& where, double fill, bool lent = false) {
 /// Numbers of nodes that were given back are given out again, in no order, and leaves are not numbered in that of keys.
 template <class Key, class Value>
 void check_reuse(const setting& where) {
-  blink_subject<Key, Value> subject(where, keys_by<Key>(n, [](std::size_t i) { return i * step; }));
+  blink_subject<Key, Value> subject(where, keys_by<Key>(tree_keys, [](std::size_t i) { return i * key_step; }));
   const write_options bulk{batch_semantics::ordered, write_path::bulk};
   for (std::uint64_t round = 0; round < 4; ++round) {
-    subject.erase(keys_by<Key>(n / 4, [=](std::size_t i) { return (n / 4 * round + i) * step; }), bulk);
+    subject.erase(keys_by<Key>(tree_keys / 4, [=](std::size_t i) { return (tree_keys / 4 * round + i) * key_step; }), bulk);
     subject.maintain();
     for (const named_batch<Key>& batch : batches<Key>()) {
       subject.write(write_op::insert_or_assign, batch.keys, bulk);
       if (testing::Test::HasFailure()) return;
     }
     subject.check_content();
-    subject.write(write_op::insert, keys_by<Key>(n / 3, [=](std::size_t i) { return 3 * i * step + round; }), bulk);
+    subject.write(write_op::insert, keys_by<Key>(tree_keys / 3, [=](std::size_t i) { return 3 * i * key_step + round; }), bulk);
   }
   subject.check_content();
 }

@@ -215,7 +215,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     for (std::size_t i = first; i < last; i += batch) {
       const unsigned n = batch_size(i, last);
       const auto number = [&](unsigned j) -> std::size_t { return job.order == nullptr ? i + j : job.order[i + j]; };
-      starts s;
+      starts s{};  // GCC 12 does not see that land() writes the entries that are read
       for (unsigned j = 0; j < n; ++j) s.key[j] = word_at(t, job.keys, number(j));
       const bool ascending = ascends(s.key, n);
       bool in_run = ascending && goes_on(t, state, s.key, n);
