@@ -380,7 +380,8 @@ class blink_index_on final : public blink_index {
   [[nodiscard]] unsigned key_bytes() const { return tree_.key_bytes(); }
   static blink_op as_blink_op(write_op op) { return static_cast<blink_op>(static_cast<unsigned>(op) + 1); }
   [[nodiscard]] write_question question(write_op op, std::size_t n) const {
-    return {op, n, leaves_now() * N, shape_type::bytes, tree_.where.threads(), Context::on_gpu, P == protocol::none};
+    const std::size_t leaves = leaves_now();
+    return {op, n, leaves, leaves * N, shape_type::bytes, tree_.where.threads(), Context::on_gpu, P == protocol::none};
   }
   [[nodiscard]] std::size_t leaves_now() const {
     const auto lock = beside_.together();

@@ -3,6 +3,7 @@
 // cores (docs/design/blink-tree.md); that of a single writer on a GPU is a guess.
 #include "blink_tree/plan.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace espalier {
@@ -38,7 +39,9 @@ write_explanation plan_write(const write_question& q, const write_options& optio
   // touched, but lists all of them anew if one has split. Key by key the batch alone counts.
   const double leaf_bytes = static_cast<double>(q.leaf_slots) * static_cast<double>(q.node_bytes) / 12;
   if (q.on_gpu) {
-    e.per_key_seconds = 45e-6 + n / (q.one_writer ? 1e6 : 2.2e9);
+    // Where a leaf gets several keys of a batch they meet there, and what was refused is merged after all.
+    const double meet = (n - 1) / static_cast<double>(std::max<std::size_t>(q.leaves, 1));
+    e.per_key_seconds = 45e-6 + n / (q.one_writer ? 1e6 : 2.2e9) + meet * (q.op == write_op::erase ? 200e-6 : 400e-6);
     e.bulk_seconds = 180e-6 + n / 5e9 + (q.op == write_op::update ? 0 : leaf_bytes / 5e12);
   } else {
     const double threads = q.one_writer ? 1 : q.threads;

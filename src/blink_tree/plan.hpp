@@ -10,7 +10,8 @@ namespace espalier::detail {
 struct write_question {
   write_op op;
   std::size_t n;           ///< elements of the batch
-  std::size_t leaf_slots;  ///< of the tree, roughly
+  std::size_t leaves;      ///< of the tree, roughly
+  std::size_t leaf_slots;  ///< in them
   std::size_t node_bytes;
   unsigned threads;
   bool on_gpu;
