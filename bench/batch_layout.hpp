@@ -1,5 +1,5 @@
 // batch_layout.hpp - keys of a tree with room between, before and behind them, and batches of further keys that lie
-// beside the tree's in a given way: each key a pure function of its number, all of them different.
+// relative to the tree's in a given way: each key a pure function of its number, all of them different.
 //
 // Words, not fractions: an eighth of the key range (a sixteenth each) is left for batches before the first and behind
 // the last key, the rest is cut into cells of equal width, one for each key of the tree, which lies anywhere in its

@@ -194,7 +194,7 @@ class matrix_of_tree {
     return yes;
   }
 
-  /// The automatic path beside the better one of those that were measured with it.
+  /// The rate of the automatic path relative to that of the better measured one.
   static void compare_paths(std::span<row> rows) {
     const auto automatic = name_in(path_names, write_path::automatic);
     double better = 0;

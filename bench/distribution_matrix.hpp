@@ -1,7 +1,7 @@
-// distribution_matrix.hpp - inserts and erases of batches whose keys lie beside the tree's in every way, by every path:
+// distribution_matrix.hpp - inserts and erases of batches of every key distribution relative to the tree's keys, by every path:
 // `espalier bench --index blink --batch-distribution ...`.
 //
-// Each run gets a tree built anew, outside the timed part, since a batch that was inserted and erased leaves other
+// The tree is rebuilt for each run, outside the timed part, since a batch that was inserted and erased leaves other
 // leaves than there were. Erases are of what an automatic insert brought, whatever their own path, so that paths are
 // compared on the same tree. The first run of each kind is checked: what it answered, the size afterwards, every key of
 // the batch.
@@ -19,7 +19,7 @@
 
 namespace espalier::bench {
 
-/// Batches beside one tree on one device: one row for each distribution, batch, operation and path. spec.keys may be 0.
+/// Batches written to one tree on one device: one row for each distribution, batch, operation and path. spec.keys may be 0.
 /// `say` is told what is measured next, and is called once for each distribution and batch.
 [[nodiscard]] std::vector<row> measure_distributions(const options& what, const data_spec& spec, const device& where,
                                                      const std::function<void(const std::string&)>& say);

@@ -72,7 +72,7 @@ enum class distribution : std::uint8_t {
   mesh
 };
 
-/// How the keys of a batch lie beside those of the tree that they are written to (batch_layout.hpp).
+/// How the keys of a batch are distributed relative to those of the tree they are written to (batch_layout.hpp).
 enum class batch_distribution : std::uint8_t {
   append_sorted,
   append_shuffled,

@@ -207,7 +207,7 @@ void check_matrix(const options& o) {
       for (const auto batch : o.blink.batches) {
         if (!batch_layout(key, n, o.seed).has_room_for(batch)) {
           throw bad_arguments(
-              fmt::format("--batch {} is too large beside {} keys of type {} in the tree.", batch, n, name_of(key)));
+              fmt::format("--batch {} is too large for a tree of {} keys of type {}.", batch, n, name_of(key)));
         }
       }
     }

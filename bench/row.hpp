@@ -30,7 +30,7 @@ struct blink_columns {
   // Of the matrix of batch distributions alone:
   std::string batch_distribution;  ///< not empty: `path` is as asked for
   std::string chosen;              ///< what an automatic path came to
-  double of_better_path = 0;  ///< an automatic path's rate beside that of the better one; 0 where that is not known
+  double of_better_path = 0;  ///< rate of the automatic path / rate of the better path; 0: not known
 };
 
 /// What only rows of the radix tree have.

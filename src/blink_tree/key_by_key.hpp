@@ -130,7 +130,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     const auto lock = alone();
     tree.leaf_nodes.ensure(context, leaves, !tree.lent);
     tree.adopt_pools();  // nodes may have moved, and what follows may fail
-    // Beside a lane only every few leaves of a chain are posted; without room for them ascending keys walk the whole
+    // With a lane only every few leaves of a chain are posted; without room for them ascending keys walk the whole
     // chain.
     const bool posts_all = U == upper::classic || tree.view.lane.size == 0;
     tree.inner_nodes.ensure(context, leaves / (posts_all ? N / 4 : N) + 64, !tree.lent);

@@ -26,7 +26,7 @@ struct write_question {
 
 /// Elements that the first of two passes over a batch left over (write.hpp): merged in bulk, or key by key in a second?
 [[nodiscard]] bool merges_refused(std::size_t refused, std::size_t leaves);
-/// So many of n elements were refused that they must have met at few leaves.
+/// True if the share of refused elements shows that they met at few leaves.
 [[nodiscard]] bool met_at_few_leaves(std::size_t refused, std::size_t n);
 
 }  // namespace espalier::detail

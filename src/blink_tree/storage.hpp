@@ -88,7 +88,7 @@ struct blink_storage {
 
   // ---- how many elements there are -----------------------------------------------------------------------
   // The count is known while every write tells what it changed. Refs do not, so it is not while the tree is lent. What
-  // a write has changed is told inside the lock under which it was changed: whoever is alone next counts each element
+  // a write has changed is told inside the lock under which it was changed: the next exclusive operation counts each element
   // once.
   void count_is(std::uint64_t elements_now) {
     count_ = static_cast<std::int64_t>(elements_now);
@@ -98,7 +98,7 @@ struct blink_storage {
   void count_unknown() { count_is_known_ = false; }
   [[nodiscard]] bool count_is_known() const { return count_is_known_; }
   [[nodiscard]] std::uint64_t count() const { return static_cast<std::uint64_t>(count_.load()); }
-  /// From the leaves themselves. Nobody else is at the tree.
+  /// From the leaves themselves. No other operation is in progress.
   [[nodiscard]] live_counts count_leaves(Context& context) {
     leaf_nodes.refresh(context);
     const live_counts live = count_live(context, view, leaf_nodes.high_water());
@@ -326,7 +326,7 @@ struct blink_storage {
     }
     order_now(context);
   }
-  /// Makes the upper levels anew if n reads pay for it.
+  /// Rebuilds the upper levels if n reads pay for it.
   void refresh_upper(Context& context, std::size_t n) {
     settle(context);
     if (is_stale_for(n)) tidy_if_there_is_memory(context);

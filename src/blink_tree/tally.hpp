@@ -76,7 +76,7 @@ inline void require_sums_fit(std::uint64_t elements) {
 struct live_counts {
   std::uint64_t leaves, elements;
 };
-/// Nobody else is at the tree; refs may be. The nodes below `nodes` have been in use.
+/// No other operation of the owner is in progress; refs may be in use. The nodes below `nodes` have been in use.
 template <class Context, class View>
 [[nodiscard]] live_counts count_live(Context& context, const View& tree, std::uint32_t nodes) {
   const buffer<live_counts> counts(context.where(), 1, context.order());

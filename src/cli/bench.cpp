@@ -153,7 +153,7 @@ void add_blink_options(CLI::App& c, bench::raw_options& o) {
   c.add_option("--batch", o.batch,
                "blink, radix: elements of a write; radix: also keys of one find (list); default: as many as --queries");
   c.add_option("--batch-distribution", o.batch_distribution,
-               "blink: how the keys of a batch lie beside the tree's, " +
+               "blink: distribution of a batch's keys relative to the tree's, " +
                    bench::choices(bench::batch_distribution_names) + " (list)");
   c.add_option("--requests", o.requests,
                "blink, hybrid: which keys are asked for and updated, " + bench::choices(bench::request_names) +

@@ -1,7 +1,7 @@
 // cpu_state.hpp - the CPU as a device: a number of threads, default streams, and main memory.
 //
 // The processor (its threads) is shared by all handles with the same number of threads, and the pool by all CPU
-// devices, for as long as one handle lives; so a handle made anew is cheap and finds warm memory. Default streams
+// devices, for as long as one handle lives; so a new handle is cheap and finds warm memory. Default streams
 // belong to the threads that call, one for each number of threads.
 #pragma once
 

@@ -45,7 +45,7 @@ class cuda_stream final : public stream_state {
   int ordinal_;
   cudaStream_t native_;
   bool owned_;
-  std::uint64_t id_ = 0;  ///< of a stream of our own; others are asked each time, since handles name streams anew
+  std::uint64_t id_ = 0;  ///< of a stream of our own; others are asked each time, since handles are reused for other streams
 };
 
 /// A memory pool of our own, not the GPU's default one, so that what we keep does not depend on who else uses that.

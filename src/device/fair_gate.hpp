@@ -1,7 +1,7 @@
-// fair_gate.hpp - a lock that many hold together or one alone, and for which nobody waits for ever.
+// fair_gate.hpp - a lock that many hold together or one alone, without starvation of readers or writers.
 //
 // std::shared_mutex prefers readers: as long as their turns overlap, a writer never gets one. Here a writer that waits
-// closes the door, and whoever comes later queues at it, reader or writer. While no writer waits, readers pass without
+// closes the door, and later threads queue at it, reader or writer. While no writer waits, readers pass without
 // looking at the door, so that they share one word and no mutex more than before.
 // A thread that holds the gate must not ask for it again: a writer may be waiting between the two.
 #pragma once

@@ -21,7 +21,7 @@ stream_turns::turn stream_turns::begin(const stream& order, bool writes) {
   follow(order, id, write_);
   if (writes) {
     for (const stream_at& read : reads_) follow(order, id, read);
-    // Whoever comes next waits for this turn, and so for what it waits for.
+    // The next stream waits for this turn, and so for what this turn waits for.
     reads_.clear();
   }
   return {this, order, id, writes};

@@ -1,10 +1,10 @@
 // stream_turns.hpp - the order of streams at one tree, where calls only enqueue: reads overlap reads, a write overlaps
-// nothing. Nobody waits on the host: a stream is made to wait for marks of others.
+// nothing. The host does not wait: a stream is made to wait for marks of others.
 //
 // Invariants:
 //   - What is kept are marks (events), never streams: a stream may be destroyed as soon as its owner likes.
-//   - A stream is known by its id, so that handles of one stream, wrapped anew for each call, take one entry.
-//   - A write waits for all marks and replaces them: whoever comes after it comes after them.
+//   - A stream is known by its id, so that handles of one stream, wrapped for each call, take one entry.
+//   - A write waits for all marks and replaces them: what follows it follows them.
 //   - Marks that have been reached are dropped, at the latest when there are twice as many as were left the last time.
 #pragma once
 
@@ -19,10 +19,10 @@ namespace espalier::detail {
 
 class stream_turns {
  public:
-  /// What a stream enqueues while this lives is in turn. Nobody begins a turn beside a write; fair_gate sees to that.
+  /// What a stream enqueues while this lives is in turn. No turn begins during a write (fair_gate).
   class turn {
    public:
-    turn() = default;  ///< of nobody
+    turn() = default;  ///< of no stream
     turn(turn&& other) noexcept
         : turns_(std::exchange(other.turns_, nullptr)),
           order_(std::move(other.order_)),

@@ -30,7 +30,7 @@ class radix_builder {
   radix_builder(Context& context, element_type elements, const radix_options& options)
       : context_(context), elements_(elements), options_(options) {}
 
-  /// `keys` and `values` are in the device's memory. `places`: the keys in order, if somebody sorted them already.
+  /// `keys` and `values` are in the device's memory. `places`: the keys in order, if they are known.
   [[nodiscard]] storage operator()(const byte_batch& keys, const void* values, std::size_t n,
                                    of_equal_keys which = of_equal_keys::last, buffer<std::uint32_t>&& places = {}) {
     storage tree;

@@ -1,10 +1,10 @@
 // in_place.hpp - inserts and erases that change the nodes they are about, and no others.
 //
 // A batch is sorted, new leaves are written first, and nodes are changed once each (graft.hpp, prune.hpp). At the end
-// the cells of the root table that lead to changed places are made anew; leaves in key order are listed when somebody
+// the cells of the root table that lead to changed places are rewritten; leaves in key order are listed when a query
 // asks for them (order.hpp).
 //
-// A batch that is traced has its keys hung in (or taken out) one by one by many threads beside each other (change.hpp),
+// A batch that is traced has its keys hung in (or taken out) one by one by many concurrent threads (change.hpp),
 // which is what there is to be seen. Who finds no node waits for a larger pool. If there is no memory for that, what
 // was inserted is erased again, which takes none.
 #pragma once

@@ -157,7 +157,7 @@ class radix_writer {
     const std::size_t n = sorted.n;
     const bool erases = op == radix_write::erase, assigns = op == radix_write::insert_or_assign;
     const buffer<std::uint64_t> marks = room<std::uint64_t>(context_, n + 1);
-    const bool one_by_one = context_.noting.workers != 0;  // in the order of the batch, as somebody looks on
+    const bool one_by_one = context_.noting.workers != 0;  // in the order of the batch, as the trace shows it
     context_.for_each(n, mark_changing{sorted, links, !assigns, erases, !one_by_one, marks.data()});
     const std::uint64_t m = number_marks(context_, marks, n);
     const buffer<std::uint32_t> numbers = room<std::uint32_t>(context_, m);

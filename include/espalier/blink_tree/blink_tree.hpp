@@ -11,7 +11,7 @@
 // The owner's calls may come from several threads at once, each with a stream of its own (device::make_stream). Those
 // that change the structure as a whole (bulk writes, maintain, clear) wait for the others; on a GPU all writes do.
 // A key is in the tree at most once. No key and no value is reserved.
-// Beside writes, each key of a find sees the tree at one moment; lower_bound, successor, predecessor and ranges see each
+// Concurrent with writes, each key of a find sees the tree at one moment; lower_bound, successor, predecessor and ranges see each
 // leaf at one moment, but different leaves at different ones (ref.hpp says what that means).
 #pragma once
 

@@ -47,7 +47,7 @@ class blink_index {
   [[nodiscard]] virtual write_explanation explain(write_op op, std::size_t n, const write_options& options) const = 0;
   [[nodiscard]] virtual write_explanation explain_apply(std::size_t n, const write_options& options) const = 0;
   /// Makes room for `inserts` elements, lends the tree, and copies its blink_view<Word, ValueBytes, Slots> to `to`
-  /// (null: nobody wants it), all at one moment.
+  /// (may be null), all at one moment.
   virtual void view(std::size_t inserts, void* to) = 0;
 
   // ---- writes: done[i] = 1 if element i changed the tree (insert: was new; update, erase: was there;

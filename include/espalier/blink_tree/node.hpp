@@ -11,7 +11,7 @@
 // (3) A dead leaf was merged into its left neighbour: `right` then names the node where its keys went.
 // (4) Key i of an inner node is the lowest key that child i covered when it was posted; key 0 is the node's own.
 //     Children between two posted ones are reached by right links: an upper level may be stale, never wrong. Which leaves
-//     are posted, and by whom, is in write.hpp: without a lane all of them, beside one those of long chains.
+//     are posted, and by whom, is in write.hpp: without a lane all of them, with a lane those of long chains.
 // (5) Everything but `version` changes only while its writer holds the latch (sync/version_latch.hpp).
 #pragma once
 

@@ -1,13 +1,13 @@
 // node_write.hpp - changes to the slots of one node, written once for every team.
 //
-// Whoever calls these holds the node's latch, or is the only one that can reach the node yet.
+// The caller holds the node's latch, or no other team can reach the node yet.
 #pragma once
 
 #include "espalier/blink_tree/descend.hpp"
 
 namespace espalier {
 
-/// Changes to the slots of one node whose latch this team holds, or which nobody else can reach yet.
+/// Changes to the slots of one node whose latch this team holds, or which no other team can reach yet.
 template <class Team, class Shape>
 struct node_writer {
   using word = typename Shape::word;
@@ -127,7 +127,7 @@ struct node_writer {
     }
   }
 
-  /// Takes the upper half of `left`, whose new header is `h`, into `right`, which nobody can reach yet; its header is
+  /// Takes the upper half of `left`, whose new header is `h`, into `right`, which no other team can reach yet; its header is
   /// returned and not stored. `left` still has its elements: cut_left() once the right one is complete.
   static ESPALIER_INLINE node_head<word> split(Team team, node_at<Shape> left, node_at<Shape> right, node_id right_id,
                                                unsigned keep, node_head<word>& h) {

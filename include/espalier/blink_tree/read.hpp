@@ -44,12 +44,12 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     return {node, id, version, seen, reader::head(team, node, seen)};
   }
   static ESPALIER_INLINE bool covers(const position& p, Word x) { return !p.head.dead && x <= p.head.high; }
-  /// So many right links are followed before the inner nodes are asked, where writers post leaves of long chains: what
+  /// Number of right links that are followed before the inner nodes are asked, where writers post leaves of long chains: what
   /// upper levels have not learned yet costs a few steps, not the whole chain.
   static constexpr unsigned far = 4;
   static constexpr bool asks = Team::batch > 1 || Reads::kernels_ask;
   /// After 4, 8, 16, ... links. Upper levels may name a dead leaf, which leads back to the left: each time there must be
-  /// further to go before they are asked again, so that nobody goes round for ever.
+  /// further to go before they are asked again, so that no search goes round for ever.
   [[nodiscard]] static ESPALIER_INLINE bool is_far(unsigned links) {
     return links >= far && (links & (links - 1)) == 0;
   }

@@ -4,7 +4,7 @@
 // (scalar_team), in a kernel a tile, called by all its lanes. An insert that finds no node left answers no_room and
 // changes nothing: ask the owner for a ref with more room. Tiles of a warp may use refs of different trees.
 //
-// Beside other writers insert, update, erase, find and contains take effect at one moment each (they are linearizable).
+// Concurrent with other writers insert, update, erase, find and contains take effect at one moment each (they are linearizable).
 // lower_bound, successor, predecessor and range are not: each leaf they read is seen as it was at one moment, but leaf
 // after leaf. If the leaf of the key has no answer and the neighbour is asked, a key may come to the first one and another
 // go from the second in between, and the answer is then one that was right at no single moment. What they do promise: an

@@ -80,14 +80,14 @@ struct blink_together<Writer, Team, blink_view<Word, V, N>> {
         turn = 0;
         a = serve(team, t, meeting, w.id, before, x, v, assign);
         if (a.made != no_node && Writer::posts(t, w.asked))
-          Writer::post(team, t, a.low, a.made);  // nobody waits for it
+          Writer::post(team, t, a.low, a.made);  // no team waits for it
       }
     }
     return a.outcome;
   }
 
  private:
-  /// To the leaf that covers x. False: somebody changes a leaf on the way.
+  /// To the leaf that covers x. False: another team has latched a leaf on the way.
   template <class Walk>
   static ESPALIER_INLINE bool approach(Team team, const view& t, Walk& w, Word x) {
     for (;;) {

@@ -1,17 +1,17 @@
 // write.hpp - operations that change the tree, by the protocols link and none. Written once for every team.
 //
-// Invariants, beside those of nodes (node.hpp):
+// Invariants, in addition to those of nodes (node.hpp):
 // (a) A writer holds the latch of the leaf it changes and nothing else; when it merges, also that of the right neighbour,
-//     which it only ever tries for. So nobody waits in a circle.
+//     which it only ever tries for. So no cycle of waiting teams exists.
 // (b) A search for x is always at a leaf whose lowest key is not above x. So it may go on at any such leaf: where upper
 //     levels lead, or where a key that is not above x went before.
 // (c) A search that followed `far` links asks the inner nodes where it is, each time: what was posted while it was on its
 //     way, or waited, shortens the rest of it.
 // (d) A new leaf is complete before a link leads to it. It is posted after the latch of its left neighbour is released:
 //     until then, and if there is no room for its separator, the right link alone leads there.
-// (e) Without a lane every new leaf is posted, once, by the team that made it. Beside a lane the leaves of long chains are:
+// (e) Without a lane every new leaf is posted, once, by the team that made it. With a lane the leaves of long chains are:
 //     by those that make them, in kernels, and every `far`-th of those that a search had to walk along.
-// (f) Nobody latches an inner node, for which everybody would wait, to see that there is nothing to do.
+// (f) A team reads an inner node optimistically before it latches it: most often the separator is there already.
 // (g) Teams that wait for a leaf let one of them do the work of all (together.hpp).
 #pragma once
 
@@ -68,12 +68,12 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   static ESPALIER_COLD walk ask_nodes(Team team, const view& t, walk w, Word next, Word x) {
     const auto start = descent::by_nodes(team, t, x, 0);
     // Only if that is further on than anything before. Upper levels may name a dead leaf, which leads back to the left:
-    // whoever let himself be sent there twice would go round for ever.
+    // a search that is sent there twice would go round for ever.
     if (start.low > w.low) {
       w.id = start.id;
       w.low = start.low;
     } else if (w.asked && next != 0) {
-      post(team, t, next, w.id);  // so that nobody has to walk this stretch again
+      post(team, t, next, w.id);  // so that no other search walks this stretch again
     }
     w.asked = true;
     w.links = 0;

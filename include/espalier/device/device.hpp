@@ -99,7 +99,7 @@ class device {
   [[nodiscard]] const std::shared_ptr<memory_pool>& host_pool() const noexcept;
 
   /// On a GPU CUDA's legacy default stream. On a CPU each thread has one of its own, so that calls of several threads
-  /// run beside each other; a thread that ends finishes what it has enqueued there first.
+  /// run concurrently; a thread that ends finishes what it has enqueued there first.
   [[nodiscard]] stream default_stream() const;
   [[nodiscard]] stream make_stream() const;
   /// A GPU stream made elsewhere (cudaStream_t); not destroyed by us. Trees that change forget it with the call. What
