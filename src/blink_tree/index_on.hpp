@@ -113,7 +113,7 @@ class blink_index_on final : public blink_index {
   }
   void view(std::size_t inserts, void* to) override {
     alone({tree_.where.default_stream(), true}, [&](Context& context) {
-      tree_.settle(context);
+      tree_.settle(context, P == protocol::couple);
       if (inserts != 0) {
         tree_.leaf_nodes.ensure(context, tree_.most_new_leaves(inserts), !tree_.lent);
         tree_.adopt_pools();  // nodes may have moved, and what follows may fail
@@ -519,11 +519,12 @@ class blink_index_on final : public blink_index {
   }
   /// Single keys descend by the upper levels.
   void settle_first(Context& context) {
+    constexpr bool required = P == protocol::couple;
     if constexpr (Context::on_gpu) {
-      tree_.settle(context);  // the caller has the tree alone
+      tree_.settle(context, required);  // the caller has the tree alone
     } else if (is_stale_for(0)) {
       const auto lock = beside_.alone();
-      tree_.settle(context);
+      tree_.settle(context, required);
     }
   }
   /// Operations come from the caller's memory: one that is none would be taken for another.

@@ -20,6 +20,20 @@ struct pass_result {
   std::uint32_t refused;
 };
 
+/// The answer of element list[i] becomes "no".
+struct clear_answer {
+  const std::uint32_t* list;
+  std::uint8_t* done;
+  ESPALIER_HD void operator()(std::size_t i) const { done[list[i]] = 0; }
+};
+/// Elements that were still to do (blink_runner::refused_mark) when memory ran out were not done.
+struct clear_refused {
+  std::uint8_t* done;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    if (done[i] > 1) done[i] = 0;
+  }
+};
+
 template <class Context, protocol P, class Storage>
 struct key_writer;
 
@@ -70,7 +84,11 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     if (left == 0) return;
     job.refused = refused.data();
     if (never_splits && merge_refused(job, static_cast<std::uint32_t>(left))) return;
-    write_listed(job, refused, left, left + 64);
+    write_listed(job, refused, left, room_for(job, left));
+  }
+  /// Leaves that n elements may need; an erase must not fail for lack of memory.
+  [[nodiscard]] static std::uint64_t room_for(const blink_write_job<view_type>& job, std::size_t n) {
+    return may_insert(job) ? n + 64 : 0;
   }
   /// Elements numbered list[0], ..., list[n - 1]; then, until there are none, those of them that found no room. On an
   /// exception `list` and `n` are those that are still to do.
@@ -81,7 +99,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
       job.order = list.data();
       n = launch_pass(job, n, refused, false);
       if (n != 0) context.copy(list.data(), refused.data(), n * sizeof(std::uint32_t));
-      room = n + 64;
+      room = room_for(job, n);
     }
   }
   /// How many elements were refused; `refused` names them. With a mask of what was done, which says 0 before, the tree
@@ -121,7 +139,9 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
       batch_merger<Context, storage>{tree, context}.merge(op, job.keys, job.values, job.refused, refused, job.done);
       return true;
     } catch (const out_of_memory&) {
-      return false;  // key by key it takes less
+      // Key by key it takes less. The merge may have answered for elements that it did not write.
+      if (job.done != nullptr) context.for_each(refused, clear_answer{job.refused, job.done});
+      return false;
     }
   }
   /// Before writes: memory for so many new leaves, and for what posting them takes.
@@ -183,7 +203,12 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.refusals = &result.data()->refused;
     std::uint64_t told = 0;
     for (std::uint64_t room = may_insert(job) ? tree.likely_new_leaves(n) : 0;; room = tree.likely_new_leaves(n)) {
-      make_room(room);
+      try {
+        make_room(room);
+      } catch (...) {
+        context.for_each(n, clear_refused{job.done});
+        throw;
+      }
       context.zero(result.data(), sizeof(pass_result));
       pass_result r{};
       {

@@ -283,7 +283,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     tree.adopt_pools();
     b.tree = tree.view;
     if (b.op != write_op::update) tree.ranks_are_known = false;
-    if (wanted != 0) tree.list_is_whole = false;
+    if (wanted != 0) tree.lists_end();  // until after_merge()
     return after;
   }
   void copy_entries(const leaf_list& list, std::uint64_t from, std::uint64_t n, const leaf_list& after, std::uint64_t to) {

@@ -90,6 +90,7 @@ struct write_leaves {
 
   /// A thread of a GPU writes 16 bytes of a leaf, so that neighbours write whole lines.
   static constexpr unsigned unit_bytes = 16, units = shape::bytes / unit_bytes;
+  static_assert(shape::values_at % unit_bytes == 0 && shape::keys_at % unit_bytes == 0);
   struct alignas(unit_bytes) unit {
     std::uint64_t low, high;
   };

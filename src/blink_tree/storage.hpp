@@ -97,7 +97,11 @@ struct blink_storage {
   void count_changed(std::int64_t delta) { count_ += delta; }
   void count_unknown() { count_is_known_ = false; }
   [[nodiscard]] bool count_is_known() const { return count_is_known_; }
-  [[nodiscard]] std::uint64_t count() const { return static_cast<std::uint64_t>(count_.load()); }
+  /// Concurrent writers tell what they changed when they are done: meanwhile an erase may be counted before the insert.
+  [[nodiscard]] std::uint64_t count() const {
+    const std::int64_t n = count_.load();
+    return n < 0 ? 0 : static_cast<std::uint64_t>(n);
+  }
   /// From the leaves themselves. No other operation is in progress.
   [[nodiscard]] live_counts count_leaves(Context& context) {
     leaf_nodes.refresh(context);
@@ -310,8 +314,9 @@ struct blink_storage {
     list_is_whole = false;
     pending_is_whole = false;
   }
-  /// Upper levels that know the leaves of `pending`. Without memory for them links lead there.
-  void settle(Context& context) {
+  /// Upper levels that know the leaves of `pending`. Without memory for them links lead there; with `required`, for
+  /// operations that follow no links (protocol couple), it throws, and the next call tries again.
+  void settle(Context& context, bool required = false) {
     if (pending.size == 0) return;
     try {
       leaf_list list = !pending_is_whole                              ? list_leaves(context)
@@ -321,8 +326,14 @@ struct blink_storage {
       adopt(make_upper(context, view, std::move(list)), leaves);
       erased = erases;  // dead leaves wait for a tidy() still
     } catch (const out_of_memory&) {
-      stale += known_leaves - std::min<std::uint64_t>(known_leaves, lane.view.size);
-      pending = {};
+      if constexpr (U == upper::classic) {
+        pending.list = {};
+        pending_is_whole = false;
+        if (required) throw;
+      } else {
+        stale += known_leaves - std::min<std::uint64_t>(known_leaves, lane.view.size);
+        pending = {};
+      }
     }
     order_now(context);
   }

@@ -277,7 +277,8 @@ class blink_tree {
 
   // ---- about the index -----------------------------------------------------------------------------------
 
-  /// Costs nothing, unless a ref is in use or has just been: then the leaves are counted.
+  /// Number of elements. O(1), unless a ref is in use or has just been: then the leaves are counted. Concurrent writers
+  /// are counted batch by batch, so that the number is exact while no write is in progress.
   [[nodiscard]] std::size_t size() const { return index_->size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
   [[nodiscard]] const device& where() const { return index_->where(); }
