@@ -15,13 +15,27 @@ namespace espalier::detail {
 
 cpu_processor::cpu_processor(unsigned threads) : threads_(threads), name_(processor_name()), loop_(threads) {}
 
+namespace {
+
+/// Default streams of one thread: a few, one for each number of threads of a device.
+struct default_streams {
+  std::vector<std::pair<unsigned, std::shared_ptr<cpu_stream>>> own;
+  ~default_streams();
+};
+// Objects of static storage duration, and thread-local ones that are older, are destroyed after the streams are.
+thread_local bool default_streams_ended = false;
+default_streams::~default_streams() { default_streams_ended = true; }
+
+}  // namespace
+
 std::shared_ptr<stream_state> cpu_device::default_stream() const {
-  thread_local std::vector<std::pair<unsigned, std::shared_ptr<cpu_stream>>> own;  // a few, one for each kind of device
-  for (const auto& [threads, order] : own) {
+  if (default_streams_ended) return std::make_shared<cpu_stream>();
+  thread_local default_streams streams;
+  for (const auto& [threads, order] : streams.own) {
     if (threads == processor_->threads()) return order;
   }
-  own.emplace_back(processor_->threads(), std::make_shared<cpu_stream>());
-  return own.back().second;
+  streams.own.emplace_back(processor_->threads(), std::make_shared<cpu_stream>());
+  return streams.own.back().second;
 }
 
 std::shared_ptr<device_state> cpu_device::with_pool(std::shared_ptr<memory_pool> pool) const {

@@ -191,6 +191,28 @@ TEST(device_streams, a_stream_that_waits_for_a_mark_sees_what_was_done_before_it
   });
 }
 
+/// Uses the default stream of its thread when the thread ends.
+struct late_user {
+  std::atomic<bool>* used = nullptr;
+  ~late_user() {
+    if (used == nullptr) return;
+    const device d = device::cpu(2);
+    const buffer<int> memory(d, 100, d.default_stream());
+    d.fill(memory.data(), 1, memory.bytes(), d.default_stream());
+    d.default_stream().synchronize();
+    *used = true;
+  }
+};
+TEST(device_streams, a_thread_has_a_default_stream_until_its_last_object_is_gone) {
+  std::atomic<bool> used{false};
+  std::thread([&used] {
+    thread_local late_user user;  // older than the streams, so that it outlives them
+    user.used = &used;
+    device::cpu(2).default_stream().synchronize();
+  }).join();
+  EXPECT_TRUE(used);
+}
+
 TEST(device_streams, empty_means_the_default_stream) {
   on_every_device([](const device& d) {
     EXPECT_EQ(d.resolve({}).state(), d.default_stream().state());
