@@ -24,7 +24,7 @@ TEST_F(explorer_sessions, AnInsertIntoAFullLeafAnswersWithItsSplit) {
   std::vector<std::string> kinds;
   for (const auto& e : done["events"]) kinds.push_back(e["e"]);
   EXPECT_EQ(kinds, (std::vector<std::string>{"begin", "reach", "reach", "latch", "split", "insert", "link", "unlatch",
-                                             "reach", "latch", "reach", "post", "unlatch", "end"}));
+                                             "reach", "reach", "latch", "post", "unlatch", "end"}));
 }
 
 TEST_F(explorer_sessions, EveryChoiceOfInfoCanBeCreatedAndAsked) {
