@@ -141,7 +141,11 @@ std::vector<mapped_stretch> mapped_stretches() {
       std::size_t size = 0;
       if (!found.empty() && fields >> name >> size) found.back().huge = size * kib;
     } else if (line.find('-') < line.find(' ') && fields >> std::hex >> first >> dash >> last && dash == '-') {
-      found.push_back({first, last, 0});  // a stretch begins with its addresses
+      // A stretch begins with its addresses. The system tells them in pieces, and memory that is mapped meanwhile (by
+      // this very vector, for one) makes it repeat a stretch that has grown: the later word counts.
+      while (!found.empty() && found.back().first >= first) found.pop_back();
+      if (!found.empty() && found.back().last > first) found.back().last = first;
+      found.push_back({first, last, 0});
     }
   }
   return found;

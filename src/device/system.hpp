@@ -22,7 +22,7 @@ struct mapped_stretch {
   std::uintptr_t first = 0, last = 0;
   std::size_t huge = 0;
 };
-/// In order of addresses; empty where the system does not tell. Takes milliseconds where there are thousands.
+/// In order of addresses and disjoint, also while other threads map memory; empty where the system does not tell. Takes milliseconds where there are thousands.
 [[nodiscard]] std::vector<mapped_stretch> mapped_stretches();
 
 /// To whom the system gives huge pages unasked, on advice or not at all: "always", "madvise", "never", or "" if it does

@@ -1,8 +1,11 @@
 // pages_test.cpp - whatever pages the segments have, answers are the same; stats() tells what was asked for and given.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "device/cpu_pool.hpp"
@@ -114,13 +117,45 @@ TEST(PagedPool, CountsHugePagesAsTheSystemDoes) {
   }
 }
 
+bool in_order(const std::vector<detail::mapped_stretch>& stretches) {
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    if (stretches[i].first >= stretches[i].last) return false;
+    if (i != 0 && stretches[i - 1].last > stretches[i].first) return false;
+  }
+  return true;
+}
+
 TEST(System, KnowsItsAddresses) {
   const auto stretches = detail::mapped_stretches();
   if (stretches.empty()) GTEST_SKIP() << "there is no /proc/self/smaps";
   const auto here = reinterpret_cast<std::uintptr_t>(&stretches);
   EXPECT_TRUE(
       std::any_of(stretches.begin(), stretches.end(), [&](const auto& s) { return s.first <= here && here < s.last; }));
-  for (std::size_t i = 1; i < stretches.size(); ++i) EXPECT_LE(stretches[i - 1].last, stretches[i].first);
+  EXPECT_TRUE(in_order(stretches));
+}
+
+TEST(System, KnowsItsAddressesWhileTheyChange) {
+  constexpr std::size_t page = 4096, pages = 2048;
+  const auto map = [](void* at, std::size_t bytes, int access, int how) {
+    return mmap(at, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
+  };
+  void* const room = map(nullptr, pages * page, PROT_NONE, 0);
+  ASSERT_NE(room, MAP_FAILED);
+  std::atomic<bool> done{false};
+  std::thread grows([&] {  // many stretches, and one of them longer with each page
+    while (!done.load()) {
+      for (std::size_t i = 0; i < pages && !done.load(); ++i) {
+        char* const at = static_cast<char*>(room) + i * page;
+        map(at, page, i % 3 == 2 ? PROT_READ : PROT_READ | PROT_WRITE, MAP_FIXED);
+      }
+      map(room, pages * page, PROT_READ | PROT_WRITE, MAP_FIXED);
+      map(room, pages * page, PROT_NONE, MAP_FIXED);
+    }
+  });
+  for (int round = 0; round < 50; ++round) EXPECT_TRUE(in_order(detail::mapped_stretches()));
+  done.store(true);
+  grows.join();
+  munmap(room, pages * page);
 }
 
 }  // namespace
