@@ -9,10 +9,10 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
 #include "radix_tree/order.hpp"
 #include "radix_tree/parts.hpp"
+#include "radix_tree/root_table.hpp"
 #include "radix_tree/sort_keys.hpp"
 #include "radix_tree/storage.hpp"
 #include "radix_tree/workshop.hpp"
@@ -55,7 +55,7 @@ class radix_builder {
     context_.for_each(sorted.n, hang_leaf<V>{up, leaf_links.data()});
     context_.for_each(nodes_.size(), hang_node<V>{up});
     tree.view.root = context_.read(root.data());
-    make_table(tree, sorted);
+    root_table<Context, V>(context_, tree, options_.table_bits).make(sorted);
     make_order(tree, std::move(leaf_links));
     return tree;
   }
@@ -130,42 +130,6 @@ class radix_builder {
     context_.for_each(sorted.n,
                       write_leaf<V>{tree.view, sorted, values, of_class.data(), tree.heap.data(), links.data()});
     return links;
-  }
-
-  void make_table(storage& tree, const ordered_keys& sorted) {
-    if (!tree.view.root.is_node()) return;
-    tree.view.table_at = root_position(tree);
-    const unsigned bits =
-        options_.table_bits == radix_options::as_the_keys_suggest ? suggested_bits(tree, sorted) : options_.table_bits;
-    if (bits == 0) return;
-    tree.view.table_bits = bits;
-    tree.cells = room<radix_link>(context_, std::size_t{1} << bits);
-    context_.fill(tree.cells.data(), 0xff, tree.cells.bytes());
-    context_.for_each(sorted.n, write_root_cell<V>{tree.view, sorted, tree.cells.data()});
-    tree.view.cells = tree.cells.data();
-    tree.view.table_is_exact = true;
-  }
-  [[nodiscard]] std::uint32_t root_position(const storage& tree) {
-    return tree.view.with_node(tree.view.root, [&](const auto& n) { return context_.read(&n.head).at; });
-  }
-  /// The most bits of which at least one cell in eight is used: a table of as many bytes as four times the keys is the
-  /// largest that uniform keys get, and keys that differ in few places get a small one.
-  [[nodiscard]] unsigned suggested_bits(const storage& tree, const ordered_keys& sorted) {
-    constexpr std::size_t parts = 4096;
-    if (sorted.n < 64) return 0;
-    const std::size_t part = (sorted.n + parts - 1) / parts, used = (sorted.n + part - 1) / part;
-    const buffer<std::uint32_t> counts = room<std::uint32_t>(context_, used * count_cells::most_bits);
-    context_.for_each(used, count_cells{sorted, tree.view.table_at, part, counts.data()});
-    std::vector<std::uint32_t> host(counts.size());
-    context_.copy(host.data(), counts.data(), counts.bytes());
-    if constexpr (Context::on_gpu) context_.order().synchronize();
-    unsigned best = 0;
-    for (unsigned b = 0; b < count_cells::most_bits; ++b) {
-      std::uint64_t cells = 0;
-      for (std::size_t p = 0; p < used; ++p) cells += host[p * count_cells::most_bits + b];
-      if (cells * 8 >= std::uint64_t{2} << b && (std::uint64_t{2} << b) <= 2 * sorted.n) best = b + 1;
-    }
-    return best;
   }
 
   /// Leaves of one class lie in key order already, and their links are known if they are of one kind.

@@ -13,10 +13,12 @@
 #include <iterator>
 #include <utility>
 
+#include "device/with_memory.hpp"
 #include "espalier/radix_tree/change.hpp"
 #include "radix_tree/graft.hpp"
 #include "radix_tree/parts.hpp"
 #include "radix_tree/prune.hpp"
+#include "radix_tree/root_table.hpp"
 #include "radix_tree/storage.hpp"
 #include "radix_tree/traced.hpp"
 #include "radix_tree/workshop.hpp"
@@ -93,8 +95,9 @@ class in_place_writer {
   using storage = radix_storage<V>;
 
  public:
-  in_place_writer(Context& context, storage& tree)
-      : context_(context), tree_(tree), counters_(context.where(), 8, context.order()) {}
+  /// `table_bits`: as in radix_options.
+  in_place_writer(Context& context, storage& tree, unsigned table_bits)
+      : context_(context), tree_(tree), table_(context, tree, table_bits), counters_(context.where(), 8, context.order()) {}
 
   /// m elements whose keys are new and differ, in key order. If it throws, the tree holds what it held.
   void insert(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const void* values) {
@@ -233,12 +236,11 @@ class in_place_writer {
   }
   /// Erasing goes without: nodes then stay larger than they need be.
   void grow_pools_if_possible(std::size_t m) {
-    try {
+    static_cast<void>(with_memory([&] {
       grow(tree_.node4, tree_.view.node4, 0, m / 16 + 16);
       grow(tree_.node16, tree_.view.node16, 1, m / 64 + 16);
       grow(tree_.node48, tree_.view.node48, 2, m / 256 + 16);
-    } catch (const out_of_memory&) {
-    }
+    }));
   }
   /// Room for just as many more nodes of each kind; false: there is no memory for some, or no need.
   [[nodiscard]] bool grow_if_possible(const std::uint32_t (&more)[4]) {
@@ -328,24 +330,13 @@ class in_place_writer {
   }
   void after(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m) {
     tree_.forget_order();
-    if (tree_.view.table_bits == 0) return;
-    // Keys that part before the table's first byte may share a cell, and it would lead to one of them.
-    const radix_link root = tree_.view.root;
-    const bool too_low = root.is_node() && tree_.view.with_node(root, [&](const auto& n) {
-      return context_.read(&n.head).at < tree_.view.table_at;
-    });
-    if (too_low) {
-      tree_.cells = {};
-      tree_.view.cells = nullptr;
-      tree_.view.table_bits = 0;
-      tree_.lost_table = true;
-    } else {
-      context_.for_each(m, renew_cell<V>{tree_.view, {keys, numbers}, tree_.cells.data()});
-    }
+    if (table_.follow() || tree_.view.table_bits == 0) return;
+    context_.for_each(m, renew_cell<V>{tree_.view, {keys, numbers}, tree_.cells.data()});
   }
 
   Context& context_;
   storage& tree_;
+  root_table<Context, V> table_;
   buffer<std::uint32_t> counters_;
   // Of the batch that is being inserted:
   std::size_t added_[leaf_classes] = {};

@@ -32,7 +32,7 @@ struct radix_storage {
   buffer<std::uint32_t> disputes;    ///< in each piece of a batch of updates: elements that came after another, by list
   std::uint32_t stamped_pieces = 0;  ///< of batches of updates, since stamps were cleared
   std::uint32_t root_info = 0;       ///< of the root's latch (change.hpp), from batch to batch
-  bool lost_table = false;           ///< keys came that it could not tell apart; a rebuild makes another
+  std::size_t table_suits = 0;       ///< keys there were when the size of the root table was chosen
   bool order_is_known = true;        ///< else leaves have come or gone since (order.hpp)
   radix_view<V> view;
 

@@ -136,7 +136,7 @@ class radix_writer {
   }
 
  private:
-  /// Half of the leaves are dead, or of the bytes of leaves and long keys; or the root table is lost.
+  /// Half of the leaves are dead, or of the bytes of leaves and long keys.
   [[nodiscard]] bool is_worn() const {
     std::size_t leaves = 0, dead = 0, bytes = 8 * tree_.heap_used, dead_bytes = 8 * tree_.heap_dead;
     for (unsigned c = 0; c < leaf_classes; ++c) {
@@ -145,7 +145,7 @@ class radix_writer {
       bytes += tree_.leaf_counts[c] * leaf_bytes(c, V);
       dead_bytes += tree_.leaf_dead[c] * leaf_bytes(c, V);
     }
-    return 2 * dead > leaves || 2 * dead_bytes > bytes || tree_.lost_table;
+    return 2 * dead > leaves || 2 * dead_bytes > bytes;
   }
   /// Links have numbers for n more leaves of any class; a rebuild gives those of dead ones again.
   [[nodiscard]] bool can_number(std::size_t n) const {
@@ -168,7 +168,7 @@ class radix_writer {
     }
     radix_updater<Context, V> update(context_, tree_, elements_.value_bytes);
     if (assigns) update.prepare(n);  // while it may still fail
-    in_place_writer<Context, V> writer(context_, tree_);
+    in_place_writer<Context, V> writer(context_, tree_, options_.table_bits);
     if (erases && m != 0) {
       std::size_t gone[leaf_classes];
       for (unsigned c = 0; c < leaf_classes; ++c) gone[c] = count_class(sorted.batch, numbers.data(), m, c);
