@@ -87,10 +87,14 @@ class ordered_batch {
     words_ = plain ? static_cast<const Word*>(keys) : encoded.data();
     // A GPU has to tell the host what it saw, which takes as long as to sort some thousand keys.
     constexpr std::size_t least = Context::on_gpu ? std::size_t{1} << 15 : 1;
-    const bool looks = n >= least && list == nullptr && !always_places;
+    const bool looks = n >= least && !always_places;
     const auto shape = looks ? shape_of_batch(context, words_, n) : batch_shape<Word>::unknown();
     if (shape.descends == 0) {
       sorted_ = std::move(encoded);
+      if (list == nullptr) return;
+      places_ = buffer<std::uint32_t>(context.where(), n, context.order());
+      context.copy(places_.data(), list, n * sizeof(std::uint32_t));
+      sorted_here_ = true;
       return;
     }
     buffer<std::uint32_t> numbers(context.where(), list == nullptr ? n : 0, context.order());

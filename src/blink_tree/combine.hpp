@@ -140,17 +140,16 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
   turns<Context>& beside;
   Context& context;
 
-  /// False: there is no memory for it, and nothing was changed. Throws out_of_memory if part of it was done, which
-  /// then is what `done` says.
+  /// False: there is no memory for it, and nothing was changed. Throws if part of it was done, which then is
+  /// what `done` says.
   bool combine(const blink_write_job<view_type>& batch, std::size_t n) {
     if (n > stored::most) return false;
     std::optional<scratch> memory;
-    try {
+    const bool folded_all = with_memory([&] {
       memory.emplace(tree, context, batch, n);
       fold(*memory, batch, n);
-    } catch (const out_of_memory&) {
-      return false;
-    }
+    });
+    if (!folded_all) return false;
     scratch& s = *memory;
     tree.refresh_upper(context, n);
     combined_batch<view_type> b = parts_of(s, batch, n);
@@ -160,7 +159,7 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
     const auto write = [&](blink_op op, numbers& list, std::size_t count) {
       try {
         write_listed(batch, op, list, count);
-      } catch (const out_of_memory&) {
+      } catch (...) {
         problem = std::current_exception();
         context.for_each(count, lose_run<view_type>{b, tree.elements.key, batch.keys, list.data()});
       }
@@ -220,13 +219,12 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
     if (count == 0) return;
     const bool erase = op == blink_op::erase;
     if (merges_refused(count, tree.known_leaves + tree.stale)) {
-      try {
-        const write_op merged = erase ? write_op::erase : write_op::insert_or_assign;
-        batch_merger<Context, storage>{tree, context}.merge(merged, batch.keys, erase ? nullptr : batch.values,
-                                                            list.data(), count, nullptr);
-        return;
-      } catch (const out_of_memory&) {  // key by key it takes less
-      }
+      const bool merged = with_memory([&] {
+        batch_merger<Context, storage>{tree, context}.merge(erase ? write_op::erase : write_op::insert_or_assign,
+                                                            batch.keys, erase ? nullptr : batch.values, list.data(),
+                                                            count, nullptr);
+      });
+      if (merged) return;  // otherwise key by key, which takes less
     }
     blink_write_job<view_type> job = batch;
     job.ops = nullptr;

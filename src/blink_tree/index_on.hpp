@@ -80,7 +80,6 @@ class blink_index_on final : public blink_index {
     auto* self = const_cast<blink_index_on*>(this);
     self->alone({tree_.where.resolve(order), true}, [&](Context& context) {
       const live_counts live = self->tree_.count_leaves(context);
-      self->tree_.inner_nodes.refresh(context);
       s.leaves = live.leaves;
       s.size = live.elements;
       s.free_nodes = tree_.leaf_nodes.reusable() + (tree_.leaf_nodes.capacity() - tree_.leaf_nodes.high_water());
@@ -115,6 +114,7 @@ class blink_index_on final : public blink_index {
     alone({tree_.where.default_stream(), true}, [&](Context& context) {
       tree_.settle(context, P == protocol::couple);
       if (inserts != 0) {
+        tree_.refresh_pools(context);
         tree_.leaf_nodes.ensure(context, tree_.most_new_leaves(inserts), !tree_.lent);
         tree_.adopt_pools();  // nodes may have moved, and what follows may fail
         tree_.inner_nodes.ensure(context, tree_.most_new_inners(inserts), !tree_.lent);
@@ -122,6 +122,7 @@ class blink_index_on final : public blink_index {
       tree_.adopt_pools();
       tree_.order_now(context);
       tree_.lent = true;
+      tree_.pools_in_use();
       tree_.count_unknown();
       tree_.lists_end();
       tree_.ranks_are_known = false;
@@ -579,8 +580,7 @@ class blink_index_on final : public blink_index {
     node_image image;
     auto* self = const_cast<blink_index_on*>(this);
     self->alone({tree_.where.default_stream(), true}, [&](Context& context) {
-      self->tree_.leaf_nodes.refresh(context);
-      self->tree_.inner_nodes.refresh(context);
+      self->tree_.refresh_pools(context);
       image.key = tree_.elements.key;
       image.leaves = node_level_image::of<shape_type>(self->tree_.leaf_nodes.host_copy(context));
       image.inners = node_level_image::of<inner_shape>(self->tree_.inner_nodes.host_copy(context));

@@ -43,6 +43,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   using view_type = typename storage::view_type;
   using how = writing<P, U>;
   using write_reads = typename how::reads;
+  /// Kernels leave what they have emptied (blink_writer::erase_from).
+  static constexpr bool erases_drop_leaves = !Context::on_gpu || P != protocol::link;
 
   storage& tree;
   turns<Context>& beside;
@@ -53,6 +55,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   /// Into a small tree a large batch goes in pieces, so that most of it finds upper levels that know the leaves.
   void write_concurrently(const blink_write_job<view_type>& job, std::size_t n) {
     for (std::size_t first = 0; first < n;) {
+      if constexpr (Context::on_gpu) tree.settle(context);  // the piece before may have been merged
       const std::size_t most = std::max<std::size_t>(4096, leaves_now() * N);
       const std::size_t piece = std::min({n - first, most, std::size_t{1} << 31});
       write_piece(part_of(job, first), piece);
@@ -112,13 +115,20 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.refusals = &result.data()->refused;
     context.zero(result.data(), sizeof(pass_result));
     const auto lock = to_write();
+    const bool takes_nodes = may_insert(job) && !(never_splits && first && job.ops == nullptr);
     // Under the lock of the writes themselves: whoever is alone next must know.
-    if (!never_splits || job.op == blink_op::erase || job.ops != nullptr) tree.lists_end();
+    if (takes_nodes || (may_erase(job) && erases_drop_leaves)) tree.lists_end();
+    if (takes_nodes) tree.pools_in_use();
     tree.ranks_are_known = false;
     job.tree = tree.view;
     launch_writes(job, n, first);
     add_up_change(job, n, job.order, result.data());
-    const pass_result r = context.read(result.data());
+    auto told = context.send(result.data());
+    // One wait for both.
+    if constexpr (Context::on_gpu) {
+      if (takes_nodes) tree.refresh_pools(context);
+    }
+    const pass_result r = told.get();
     tree.count_changed(static_cast<std::int64_t>(r.change));
     return r.refused;
   }
@@ -135,19 +145,18 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     const write_op op = job.op == blink_op::insert  ? write_op::insert
                         : job.op == blink_op::erase ? write_op::erase
                                                     : write_op::insert_or_assign;
-    try {
-      batch_merger<Context, storage>{tree, context}.merge(op, job.keys, job.values, job.refused, refused, job.done);
-      return true;
-    } catch (const out_of_memory&) {
-      // Key by key it takes less. The merge may have answered for elements that it did not write.
-      if (job.done != nullptr) context.for_each(refused, clear_answer{job.refused, job.done});
-      return false;
-    }
+    const bool merged = with_memory([&] {
+      batch_merger<Context, storage>{tree, context, true}.merge(op, job.keys, job.values, job.refused, refused, job.done);
+    });
+    // Key by key it takes less. The merge may have answered for elements that it did not write.
+    if (!merged && job.done != nullptr) context.for_each(refused, clear_answer{job.refused, job.done});
+    return merged;
   }
   /// Before writes: memory for so many new leaves, and for what posting them takes.
   void make_room(std::uint64_t leaves) {
     if (leaves == 0) return;
     const auto lock = alone();
+    tree.refresh_pools(context);
     tree.leaf_nodes.ensure(context, leaves, !tree.lent);
     tree.adopt_pools();  // nodes may have moved, and what follows may fail
     // With a lane only every few leaves of a chain are posted; without room for them ascending keys walk the whole
@@ -177,6 +186,9 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   template <blink_op Op>
   void launch_first_pass(const blink_write_job<view_type>& job, std::size_t n) {
     context.template launch_write<write_reads, how, false>(blink_first_pass_job<view_type, Op>{job}, n);
+  }
+  [[nodiscard]] static bool may_erase(const blink_write_job<view_type>& job) {
+    return job.ops != nullptr || job.op == blink_op::erase;
   }
   [[nodiscard]] static bool may_insert(const blink_write_job<view_type>& job) {
     return job.ops != nullptr || job.op == blink_op::insert || job.op == blink_op::insert_or_assign;
@@ -215,6 +227,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
         const auto lock = to_write();
         tree.lists_end();
         tree.ranks_are_known = false;
+        tree.pools_in_use();
         job.tree = tree.view;
         context.template launch_write<write_reads, how, P == protocol::none>(job, n);
         add_up_change(job, n, nullptr, result.data());
@@ -232,7 +245,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   /// Counts what this did to the upper levels, and makes them anew when they hardly help any more.
   void after_piece(const blink_write_job<view_type>& job, std::size_t n) {
     const auto lock = alone();
-    tree.leaf_nodes.refresh(context);
+    tree.refresh_pools(context);
     tree.stale = tree.leaf_nodes.taken();
     if (job.ops != nullptr || job.op == blink_op::erase) tree.erased += n;
     if (tree.lent) return;

@@ -67,7 +67,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   /// No other operation is in progress. What is pointed to is in this device's memory.
   void merge(write_op op, const void* keys, const void* values, const std::uint32_t* list,
              std::size_t n, std::uint8_t* done) {
-    tree.leaf_nodes.refresh(context);
+    tree.refresh_pools(context);
     if (list == nullptr && fill_empty(op, keys, values, n, done)) return;
     leaf_list fresh;
     const leaf_list* leaves = &tree.listed;
@@ -261,7 +261,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   [[nodiscard]] next_list make_new_leaves(batch& b, std::uint64_t wanted, const known_list& list, leaf_span span) {
     next_list after;
     if (wanted != 0) {
-      tree.leaf_nodes.ensure_alone(context, wanted);
+      tree.leaf_nodes.ensure(context, wanted, true);
       tree.adopt_pools();  // nodes may have moved, and what follows may fail
       after.size = list.size + wanted;
       const bool at_end = span.last + 1 == list.size;

@@ -279,8 +279,10 @@ struct drop_empty_leaf {
   const std::uint64_t* ranks;
   std::uint64_t stay;
   const node_id* kept_ids;
+  node_id* dropped;  ///< numbers of the others
   ESPALIER_HD void operator()(std::size_t i) const {
-    const auto node = tree.leaf(ids == nullptr ? static_cast<node_id>(i) : ids[i]);
+    const node_id id = ids == nullptr ? static_cast<node_id>(i) : ids[i];
+    const auto node = tree.leaf(id);
     if (ranks[i + 1] != ranks[i]) {
       // The last leaf stays, so that there is a next one to look at.
       if (ranks[i] + 1 < stay && ranks[i + 2] == ranks[i + 1]) *node.right() = kept_ids[ranks[i] + 1];
@@ -291,6 +293,7 @@ struct drop_empty_leaf {
     h.dead = true;
     *node.info() = h.info();
     *node.right() = kept_ids[ranks[i]];
+    dropped[i - ranks[i]] = id;
   }
 };
 /// leaf_ranks (node.hpp) from the scanned counts.

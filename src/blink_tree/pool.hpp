@@ -87,7 +87,7 @@ class node_pool {
     for (const raw_buffer& segment : segments_) total += segment.bytes();
     return total;
   }
-  /// As of the last refresh: numbers below this have been in use.
+  /// As of the last learn(): numbers below this have been in use.
   [[nodiscard]] std::uint32_t high_water() const {
     return state_.fresh + (taken_ > state_.recycled ? taken_ - state_.recycled : 0);
   }
@@ -97,21 +97,33 @@ class node_pool {
   [[nodiscard]] std::uint32_t left() const { return most() - taken_; }
   [[nodiscard]] std::uint32_t reusable() const { return state_.recycled > taken_ ? state_.recycled - taken_ : 0; }
 
-  /// Learns what running teams took.
-  template <class Context>
-  void refresh(Context& context) {
-    taken_ = pool_state::taken(context.read_word(&counters_.data()->tickets));
-  }
-  /// At least `nodes` more can be taken. Others may be taking meanwhile, unless nodes `may_move`.
+  /// Tells what running teams took: blink_storage::refresh_pools().
+  [[nodiscard]] std::uint64_t* tickets() const { return &counters_.data()->tickets; }
+  void learn(std::uint64_t tickets) { taken_ = pool_state::taken(tickets); }
+  /// At least `nodes` more can be taken, beyond those that were last learned of. Others may be taking meanwhile, unless
+  /// nodes `may_move`.
   template <class Context>
   void ensure(Context& context, std::uint64_t nodes, bool may_move) {
-    refresh(context);
-    grow(context, nodes, may_move);
-  }
-  /// The same right after refresh(), if nobody else is at the pool.
-  template <class Context>
-  void ensure_alone(Context& context, std::uint64_t nodes) {
-    grow(context, nodes, true);
+    if (left() >= nodes) return;
+    const std::uint64_t segment = std::uint64_t{1} << view_.shift;
+    const std::uint64_t wanted = std::max<std::uint64_t>(nodes - left(), capacity_ / 16);
+    const std::uint64_t more = (wanted + segment - 1) / segment;
+    check(capacity_ + more * segment);
+    if (entries_ + more > pool_view::most_segments) {
+      if (!may_move)
+        throw error(
+            "blink_tree: it has outgrown the memory it was made with; ask for more room before its refs are in use.");
+      return move(context, capacity_ + wanted);
+    }
+    segments_.reserve(segments_.size() + 1);
+    raw_buffer added = room_for(context, more * segment);
+    context.for_each(
+        more, set_segment{table_.data() + entries_, static_cast<std::byte*>(added.data()), segment * node_bytes_});
+    segments_.push_back(std::move(added));
+    entries_ += static_cast<std::uint32_t>(more);
+    capacity_ += static_cast<std::uint32_t>(more * segment);
+    // After the table: whoever sees the new limit finds the segment.
+    context.for_each(1, raise_limit{&counters_.data()->tickets, most()});
   }
   /// Many segments become one block. Nobody else is at the pool.
   template <class Context>
@@ -179,29 +191,6 @@ class node_pool {
   void set_segment_size(std::uint64_t nodes) {
     for (view_.shift = 8; (std::uint64_t{16} << view_.shift) < nodes; ++view_.shift) {
     }
-  }
-  /// As ensure(), after refresh().
-  template <class Context>
-  void grow(Context& context, std::uint64_t nodes, bool may_move) {
-    if (left() >= nodes) return;
-    const std::uint64_t segment = std::uint64_t{1} << view_.shift;
-    const std::uint64_t wanted = std::max<std::uint64_t>(nodes - left(), capacity_ / 16);
-    const std::uint64_t more = (wanted + segment - 1) / segment;
-    check(capacity_ + more * segment);
-    if (entries_ + more > pool_view::most_segments) {
-      if (!may_move)
-        throw error(
-            "blink_tree: it has outgrown the memory it was made with; ask for more room before its refs are in use.");
-      return move(context, capacity_ + wanted);
-    }
-    raw_buffer added = room_for(context, more * segment);
-    context.for_each(
-        more, set_segment{table_.data() + entries_, static_cast<std::byte*>(added.data()), segment * node_bytes_});
-    segments_.push_back(std::move(added));
-    entries_ += static_cast<std::uint32_t>(more);
-    capacity_ += static_cast<std::uint32_t>(more * segment);
-    // After the table: whoever sees the new limit finds the segment.
-    context.for_each(1, raise_limit{&counters_.data()->tickets, most()});
   }
   /// All nodes to a block of `nodes`, under the numbers they have.
   template <class Context>

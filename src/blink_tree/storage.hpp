@@ -13,6 +13,7 @@
 #include "blink_tree/pool.hpp"
 #include "blink_tree/tally.hpp"
 #include "device/staging.hpp"
+#include "device/with_memory.hpp"
 #include "espalier/blink_tree/index.hpp"
 #include "static_tree/build.hpp"
 
@@ -104,7 +105,7 @@ struct blink_storage {
   }
   /// From the leaves themselves. No other operation is in progress.
   [[nodiscard]] live_counts count_leaves(Context& context) {
-    leaf_nodes.refresh(context);
+    refresh_pools(context);
     const live_counts live = count_live(context, view, leaf_nodes.high_water());
     count_is(live.elements);
     return live;
@@ -206,7 +207,7 @@ struct blink_storage {
     sorted.values = sorted.memory.values.data();
     sorted.n = distinct;
   }
-  /// After leaf_nodes.refresh().
+  /// After refresh_pools().
   [[nodiscard]] bool is_empty(Context& context) {
     if (known_leaves != 1 || leaf_nodes.high_water() != 1) return false;
     node_head<Word> h;
@@ -304,6 +305,24 @@ struct blink_storage {
     view.lane = lane.view;
     view.lane_leaves = listed.ids.size() == 0 ? nullptr : listed.ids.data();
   }
+  /// Before kernels that take nodes by themselves.
+  void pools_in_use() {
+    if constexpr (Context::on_gpu) pools_are_known_ = false;
+  }
+  /// Learns how many nodes have been taken. A GPU is not asked for what is known already: each look at its memory is a wait.
+  /// No other operation of the owner is in progress.
+  void refresh_pools(Context& context) {
+    if constexpr (Context::on_gpu) {
+      if (pools_are_known_ && !lent) return;
+      auto leaves = context.send(leaf_nodes.tickets()), inners = context.send(inner_nodes.tickets());
+      leaf_nodes.learn(leaves.get());
+      inner_nodes.learn(inners.get());
+      pools_are_known_ = !lent;  // refs take nodes at any time
+    } else {
+      leaf_nodes.learn(context.read_word(leaf_nodes.tickets()));
+      inner_nodes.learn(context.read_word(inner_nodes.tickets()));
+    }
+  }
   void adopt_pools() {
     view.leaves = leaf_nodes.view();
     view.inners = inner_nodes.view();
@@ -318,22 +337,25 @@ struct blink_storage {
   /// operations that follow no links (protocol couple), it throws, and the next call tries again.
   void settle(Context& context, bool required = false) {
     if (pending.size == 0) return;
-    try {
+    const auto make = [&] {
       leaf_list list = !pending_is_whole                              ? list_leaves(context)
                        : pending.list.highs.size() == pending.size ? std::move(pending.list)
                                                                    : copy_of(context, pending.list, pending.size);
       const std::uint64_t leaves = list.highs.size(), erases = erased;
       adopt(make_upper(context, view, std::move(list)), leaves);
       erased = erases;  // dead leaves wait for a tidy() still
-    } catch (const out_of_memory&) {
-      if constexpr (U == upper::classic) {
-        pending.list = {};
+    };
+    if constexpr (U == upper::classic) {
+      try {
+        make();
+      } catch (...) {
+        pending.list = {};  // moved from
         pending_is_whole = false;
-        if (required) throw;
-      } else {
-        stale += known_leaves - std::min<std::uint64_t>(known_leaves, lane.view.size);
-        pending = {};
+        if (required || !is_lack_of_memory()) throw;
       }
+    } else if (!with_memory(make)) {
+      stale += known_leaves - std::min<std::uint64_t>(known_leaves, lane.view.size);
+      pending = {};
     }
     order_now(context);
   }
@@ -346,7 +368,7 @@ struct blink_storage {
   // ---- keeping it tidy -----------------------------------------------------------------------------------
   /// Live leaves in key order.
   [[nodiscard]] leaf_list list_leaves(Context& context) {
-    leaf_nodes.refresh(context);
+    refresh_pools(context);
     const std::uint32_t nodes = leaf_nodes.high_water();
     buffer<std::uint64_t> ranks(where, nodes + 1, context.order());
     const std::uint64_t live = mark(context, ranks, nodes, false);
@@ -369,7 +391,7 @@ struct blink_storage {
   /// anew.
   void tidy(Context& context, bool thorough) {
     settle(context);
-    leaf_nodes.refresh(context);
+    refresh_pools(context);
     leaf_list fresh;
     if (!list_is_whole) fresh = list_leaves(context);
     const leaf_list& list = list_is_whole ? listed : fresh;
@@ -389,8 +411,8 @@ struct blink_storage {
     const std::uint64_t live = drops ? kept.after.highs.size() : list.highs.size();
     const std::uint32_t nodes = leaf_nodes.high_water();
     buffer<std::uint64_t> ranks(where, nodes + 1, context.order());
-    // Dead already, and those that will be.
-    const std::uint64_t dead = mark(context, ranks, nodes, true) + (drops ? list.highs.size() - live : 0);
+    const std::uint64_t dead_already = mark(context, ranks, nodes, true);
+    const std::uint64_t dead = dead_already + (drops ? list.highs.size() - live : 0);
     if (list_is_whole && dead == leaf_nodes.reusable()) {
       erased = 0;
       return;
@@ -399,14 +421,16 @@ struct blink_storage {
     leaf_list named = drops || list_is_whole ? copy_of(context, drops ? kept.after : list, live) : std::move(fresh);
     upper_levels made = make_upper(context, view, std::move(named));
     buffer<node_id> ids(where, dead, context.order());
+    leaf_nodes.gather(context);
+    adopt_pools();
+    // From here on nothing fails: without the new upper levels nobody may find that leaves are dead.
+    context.for_each(nodes, list_leaf<view_type>{view, ranks.data(), nullptr, ids.data()});
     if (drops) {
       list_is_whole = false;
       context.for_each(list.highs.size(),
-                       drop_empty_leaf<view_type>{view, ids_of(list), kept.ranks.data(), live, kept.after.ids.data()});
-      static_cast<void>(mark(context, ranks, nodes, true));
+                       drop_empty_leaf<view_type>{view, ids_of(list), kept.ranks.data(), live, kept.after.ids.data(),
+                                                  ids.data() + dead_already});
     }
-    context.for_each(nodes, list_leaf<view_type>{view, ranks.data(), nullptr, ids.data()});
-    leaf_nodes.gather(context);
     leaf_nodes.recycle(context, std::move(ids), static_cast<std::uint32_t>(dead));
     adopt(std::move(made), live);
     order_now(context);
@@ -455,16 +479,14 @@ struct blink_storage {
     settle(context);
     if (!list_is_whole) tidy_if_there_is_memory(context);
     if (!list_is_whole) return;
-    try {
+    ranks_are_known = with_memory([&] {
       const buffer<std::uint64_t> offsets = leaf_offsets(context, listed);
       rank_bases = {};
       ranks_beyond = {};
       rank_bases = buffer<std::uint64_t>(where, ((offsets.size() - 1) >> leaf_ranks::shift) + 1, context.order());
       ranks_beyond = buffer<std::uint32_t>(where, offsets.size(), context.order());
       context.for_each(offsets.size(), split_rank{offsets.data(), rank_bases.data(), ranks_beyond.data()});
-      ranks_are_known = true;
-    } catch (const out_of_memory&) {
-    }
+    });
   }
   [[nodiscard]] leaf_ranks known_ranks() const {
     return ranks_are_known && !lent ? leaf_ranks{rank_bases.data(), ranks_beyond.data()} : leaf_ranks{};
@@ -498,15 +520,13 @@ struct blink_storage {
 
   /// What was asked for is done, or can be: that upper levels could not be made anew is no reason to report a failure.
   void tidy_if_there_is_memory(Context& context) {
-    try {
-      tidy(context, false);
-    } catch (const out_of_memory&) {
-    }
+    static_cast<void>(with_memory([&] { tidy(context, false); }));
   }
 
  private:
   std::atomic<std::int64_t> count_ = 0;
   std::atomic<bool> count_is_known_ = false;
+  bool pools_are_known_ = false;  ///< on a GPU: what was last learned of the pools is still so
   std::shared_ptr<stream_state> tied_;  ///< whose order the memory is freed in
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 
 #include "espalier/device/buffer.hpp"
 
@@ -54,7 +55,7 @@ void execute(const device& where, const Execution& ex, const Work& work) {
     work();
     if (ex.wait) ex.order.synchronize();
   } else if (ex.wait) {
-    where.run_now(ex.order, work);
+    where.run_now(ex.order, std::ref(work));  // by reference: a copy would be on the heap
   } else {
     where.enqueue(ex.order, work);
   }

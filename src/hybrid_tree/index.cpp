@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "device/fair_gate.hpp"
+#include "device/with_memory.hpp"
 #include "hybrid_tree/device_side.hpp"
 #include "hybrid_tree/host_side.hpp"
 #include "hybrid_tree/pages.hpp"
@@ -155,8 +156,11 @@ class hybrid_tree_index final : public hybrid_index {
     there_.leaves.reset();  // lines that it reads may go
     inner_update update = side_->write(op, keys, values, n, done, way);
     update_ = {update.way, 0, 0, std::move(update.reason)};
-    try_leaves_again();
-    follow(update);
+    // The batch is in the tree. Without memory for the device's copy of it the host works alone.
+    if (!with_memory([&] { follow(update); })) {
+      there_.host_levels.reset();
+      give_up("memory of the host ran out.");
+    }
   }
   void tune(const void* keys, std::size_t n) override {
     const auto lock = gate_.together();
@@ -306,6 +310,7 @@ class hybrid_tree_index final : public hybrid_index {
   }
   /// After a write: inner levels that are the same stay; a device that failed is tried again.
   void follow(const inner_update& update) {
+    try_leaves_again();
     if (!update.anew && there_.levels != nullptr) return;
     if (update.before != nullptr && there_.levels != nullptr && bytes_of_upper(side_->upper()) != 0) {
       there_.host_levels = borrow_inner_levels(host_, side_->upper());
@@ -321,13 +326,15 @@ class hybrid_tree_index final : public hybrid_index {
     }
     renew();
   }
-  void give_up(const error& e) const {
+  void give_up(const error& e) const { give_up(e.what()); }
+  void give_up(const char* why) const {
     there_.let_end();
     last_ = hybrid_placement::host_alone;
     there_.leaves.reset();
     there_.levels.reset();
     there_.walker.reset();
-    reason_ = std::string("the device failed, and the host works alone: ") + e.what();
+    if (!with_memory([&] { reason_ = std::string("the device failed, and the host works alone: ") + why; }))
+      reason_.clear();
   }
   /// It reads and searches leaves no more, and goes on with inner levels: if it is lost, those tell.
   void give_up_leaves(const error& e) const {

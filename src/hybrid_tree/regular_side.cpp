@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 
+#include "device/with_memory.hpp"
 #include "espalier/blink_tree/index.hpp"
 #include "hybrid_tree/host_side.hpp"
 
@@ -74,6 +75,7 @@ class regular_side final : public host_side {
     const bool by_key = choice.way == update_way::synchronised;
     tree_->write(op, keys, values, n, done, {batch_semantics::ordered, by_key ? write_path::per_key : write_path::bulk},
                  now());
+    // The batch is in the tree: nothing from here on fails for lack of memory.
     update.way = choice.way;
     update.reason = std::move(choice.reason);
     update.anew = notes_lane();
@@ -108,15 +110,11 @@ class regular_side final : public host_side {
   }
   /// If there is no memory for a new one, the lane that there is leads to every leaf, too.
   void make_lane(inner_update& update) {
-    try {  // to be compared, if it is the one that the device has
+    // To be compared, if it is the one that the device has. Without memory for it the new one is sent as a whole.
+    static_cast<void>(with_memory([&] {
       if (!update.anew) update.before = copy_inner_levels(tree_->where(), upper(), inner_room::exact);
-    } catch (const out_of_memory&) {  // then the new one is sent as a whole
-    }
-    try {
-      tree_->maintain(order_);
-    } catch (const out_of_memory&) {
-      tree_->view(0, nullptr);
-    }
+    }));
+    if (!with_memory([&] { tree_->maintain(order_); })) tree_->view(0, nullptr);
     if (notes_lane()) update.anew = true;
   }
   /// Is the lane another one than at the last call? One that was given up, since the tree is small, counts as no build.
