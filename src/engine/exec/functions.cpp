@@ -33,6 +33,32 @@ std::optional<std::int64_t> constant_number(const arrow::Datum& value, const bou
 
 arrow::Datum null_of(const bound& e) { return arrow::MakeNullScalar(arrow_type(e.type)); }
 
+// Of decimals; of floats there are more digits than round takes.
+int scale_of(const arrow::Datum& value) {
+  constexpr int of_floats = 39;
+  if (value.type()->id() != arrow::Type::DECIMAL128) return of_floats;
+  return static_cast<const arrow::Decimal128Type&>(*value.type()).scale();
+}
+
+// With a digit more in front, for 9.9 becomes 10: Arrow wants room for it before it rounds.
+arrow::Datum roomy(const bound& e, const arrow::Datum& value) {
+  if (value.type()->id() != arrow::Type::DECIMAL128) return value;
+  const auto& type = static_cast<const arrow::Decimal128Type&>(*value.type());
+  const bool narrow = type.precision() < max_decimal_precision;
+  return value_of(compute::Cast(value, narrow ? arrow::decimal128(type.precision() + 1, type.scale())
+                                              : arrow::decimal256(type.precision() + 1, type.scale())),
+                  e.position);
+}
+
+// Rounded decimals, with the digits behind the point that are left.
+arrow::Datum as_answer(const bound& e, const arrow::Datum& value) {
+  const auto type = arrow_type(e.type);
+  if (value.type()->Equals(*type)) return value;
+  const auto out = compute::Cast(value, type);
+  if (!out.ok()) refuse(e.position, "The rounded number has more than 38 digits.");
+  return *out;
+}
+
 arrow::Datum number_function(const bound& e, const std::vector<arrow::Datum>& args) {
   if (e.name == "abs") return call_kernel("abs_checked", args, e.position);
   if (is_integer(e.type.id)) return args[0];
@@ -42,9 +68,10 @@ arrow::Datum number_function(const bound& e, const std::vector<arrow::Datum>& ar
     const auto mode =
         e.type.id == type_id::decimal ? compute::RoundMode::HALF_TOWARDS_INFINITY : compute::RoundMode::HALF_TO_EVEN;
     if (*digits > 38 || *digits < -38) refuse(e.position, "round takes at most 38 digits.");
-    return value_of(compute::Round(args[0], compute::RoundOptions(*digits, mode)), e.position);
+    if (*digits >= scale_of(args[0])) return as_answer(e, args[0]);
+    return as_answer(e, value_of(compute::Round(roomy(e, args[0]), compute::RoundOptions(*digits, mode)), e.position));
   }
-  return call_kernel(e.name == "floor" ? "floor" : "ceil", args, e.position);
+  return as_answer(e, call_kernel(e.name == "floor" ? "floor" : "ceil", {roomy(e, args[0])}, e.position));
 }
 
 std::optional<compute::CalendarUnit> calendar_unit(const std::string& field) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/exec/cast.hpp"
 #include "engine/exec/evaluate.hpp"
@@ -39,9 +40,20 @@ column_type common_decimal(const column_type& a, const column_type& b) {
   return {type_id::decimal, std::min(max_decimal_precision, whole + scale), scale};
 }
 
+// Integers and floats are compared as doubles, as PostgreSQL does. Below 2^53 every integer is one: there the
+// comparison of integers has the same answer, and an index on them serves it.
+bool is_compared_as_double(const bound& literal, const column_type& to) {
+  if (!is_integer(to.id) || !is_float(literal.type.id)) return false;
+  const double value = literal.type.id == type_id::float64
+                           ? static_cast<const arrow::DoubleScalar&>(*literal.value).value
+                           : static_cast<double>(static_cast<const arrow::FloatScalar&>(*literal.value).value);
+  return !(std::abs(value) < 9007199254740992.0);
+}
+
 // The literal in that type if not a bit of its value is lost, else null.
 bound_ptr exactly(const bound_ptr& literal, const column_type& to) {
   if (literal->open || is_null_literal(literal)) return coerced(literal, to);
+  if (is_compared_as_double(*literal, to)) return nullptr;
   const bool numbers = is_numeric(literal->type.id) && is_numeric(to.id);
   const bool times = literal->type.id == type_id::timestamp && to.id == type_id::date;
   if (!numbers && !times) return nullptr;
