@@ -105,9 +105,27 @@ arrow::Datum field_of(const bound& e, const std::string& field, const arrow::Dat
   return call_kernel(name, {time}, at);
 }
 
+// Arrow's years have 16 bits.
+void refuse_far_years(const bound& e, const arrow::Datum& time) {
+  constexpr std::int64_t farthest = std::int64_t{11'000'000} * 86'400'000'000;  // days from 1970: 30,000 years
+  const auto check_time = [&](std::int64_t micros) {
+    if (micros > farthest || micros < -farthest) refuse(e.position, "The timestamp is out of range.");
+  };
+  if (time.is_scalar()) {
+    if (time.scalar()->is_valid) check_time(time.scalar_as<arrow::TimestampScalar>().value);
+    return;
+  }
+  const auto array = time.make_array();
+  const auto& times = static_cast<const arrow::TimestampArray&>(*array);
+  for (std::int64_t i = 0; i < times.length(); ++i) {
+    if (times.IsValid(i)) check_time(times.Value(i));
+  }
+}
+
 arrow::Datum time_function(const bound& e, const std::vector<arrow::Datum>& args) {
   const auto field = constant_text(args[0], e);
   if (!field) return null_of(e);
+  if (*field != "epoch") refuse_far_years(e, args[1]);
   if (e.name != "date_trunc") {
     const auto out = field_of(e, *field, args[1]);
     return out.type()->Equals(arrow_type(e.type)) ? out : value_of(compute::Cast(out, arrow_type(e.type)), e.position);

@@ -110,6 +110,12 @@ SELECT 123456789012::float8::varchar, 0.3::float8::varchar, 1e15::float8::varcha
 SELECT 0.1::real::varchar, 1000000::real::varchar, 123456::real::varchar, 1.7976931348623157e308::float8::varchar, 5e-324::float8::varchar;
 -- duckdb: SELECT '40000-02-29', '0044-03-15', '99999-12-31 23:59:59.5'
 SELECT '40000-02-29'::date::varchar, '0044-03-15'::date::varchar, '99999-12-31 23:59:59.50'::timestamp::varchar;
+-- duckdb: SELECT '40000-03-01', '32768-01-01', '10000-01-01'
+SELECT ('40000-02-29'::date + 1)::varchar, ('32767-12-31'::date + 1)::varchar, ('9999-12-31'::date + 1)::varchar;
+-- refused: out of range
+SELECT extract(year from '40000-02-29'::date);
+-- refused: out of range
+SELECT date_trunc('month', '40000-02-29'::timestamp);
 -- Integers and doubles are compared as doubles, constants and columns alike.
 -- duckdb: SELECT true, true, true, true
 SELECT i = d, i = 9007199254740992::double precision, 9007199254740993 = d, 9007199254740993 = 9007199254740992::double precision FROM (VALUES (9007199254740993, 9007199254740992::double precision)) x(i, d);
