@@ -1,6 +1,6 @@
 """Runs the same statements through Espalier and through DuckDB on the same tables and compares the answers.
 
-usage: compare.py --runner PROGRAM [--index none|static|blink|radix|hybrid|auto] [--device cpu|gpu|auto] [--only TEXT]
+usage: compare.py --runner PROGRAM [--index none|static|blink|radix|hybrid|auto] [--device cpu|gpu|auto] [--only TEXT] [--seed N]
 
 Statements come from cases/*.sql and from generate.py. Answers are compared as multisets of rows, or as sequences where
 the order is total; doubles bit for bit, except that -0.0 equals 0.0 and any NaN another. A line of comment before a
@@ -16,6 +16,7 @@ import decimal
 import json
 import math
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -56,9 +57,9 @@ def read_cases(path):
     return cases
 
 
-def generated_cases():
+def generated_cases(seed):
     cases = []
-    for number, (text, ordered) in enumerate(generate.statements()):
+    for number, (text, ordered) in enumerate(generate.statements(seed)):
         case = Case(f"generated:{number}", text)
         case.ordered = ordered
         case.close = "avg(" in text  # DuckDB divides sums of numeric with more than one rounding
@@ -190,10 +191,11 @@ def main():
     parser.add_argument("--device", default="cpu", choices=["cpu", "gpu", "auto"])
     parser.add_argument("--db", action="store_true", help="keep tables and indexes in a folder")
     parser.add_argument("--by-cost", action="store_true", help="use indexes only where the planner finds them cheaper")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the generated statements; by default a new one")
     parser.add_argument("--only", default="", help="cases whose place or text has this")
     arguments = parser.parse_args()
     cases = [case for path in sorted((HERE / "cases").glob("*.sql")) for case in read_cases(path)]
-    cases += generated_cases()
+    cases += generated_cases(arguments.seed)
     if arguments.only:
         cases = [case for case in cases if arguments.only in case.where or arguments.only in case.text]
     with tempfile.TemporaryDirectory() as name:
@@ -213,7 +215,7 @@ def main():
                 failures.append((case, problem))
     for case, problem in failures[:200]:
         print(f"{case.where}: {problem}\n    {case.text[:400]}")
-    print(f"{len(cases)} statements with {arguments.index} indexes on {arguments.device}: {len(failures)} differ")
+    print(f"{len(cases)} statements with {arguments.index} indexes on {arguments.device}, seed {arguments.seed}: {len(failures)} differ")
     return 1 if failures or len(cases) == 0 else 0
 
 

@@ -8,6 +8,8 @@
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/cast.hpp"
 #include "engine/exec/decimal_double.hpp"
+#include "engine/sql/error.hpp"
+#include "espalier/core/error.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -68,7 +70,7 @@ bool index_can_answer(const table_index& index, const aggregate_call& call, std:
 }
 
 std::shared_ptr<arrow::Array> index_aggregate_values(const table_index& index, const aggregate_call& call,
-                                                     std::size_t column, const range_batch& ranges) {
+                                                     std::size_t column, const range_batch& ranges) try {
   if (!call.argument) return range_counts(index, ranges);
   if (call.function == "avg") return averages(index, column, ranges);
   const auto function = call.function == "count" ? aggregate_function::count_nonnull
@@ -76,6 +78,8 @@ std::shared_ptr<arrow::Array> index_aggregate_values(const table_index& index, c
                         : call.function == "max" ? aggregate_function::max
                                                  : aggregate_function::sum;
   return as_type(index.aggregate(function, column, ranges), call.type, call.position);
+} catch (const overflow& problem) {
+  refuse(call.position, problem.what());  // as a scan does
 }
 
 }  // namespace espalier::engine

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <utility>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/sql/binder.hpp"
@@ -296,9 +297,9 @@ bound_ptr binder::aggregate(const ast::expression& e, const scope& names) {
   return out;
 }
 
-binder::binder(const catalog& tables, const progress& tell)
+binder::binder(const catalog& tables, progress tell)
     : tables_(tables),
-      tell_(tell),
+      tell_(std::move(tell)),
       now_(std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()).time_since_epoch().count()) {
 }
 

@@ -34,7 +34,7 @@ struct scope {
 
 class binder {
  public:
-  binder(const catalog& tables, const progress& tell);
+  binder(const catalog& tables, progress tell);
 
   /// The outputs are the columns of the answer, in order.
   [[nodiscard]] plan_ptr query(const ast::select& select, const scope* outer = nullptr);
@@ -106,7 +106,7 @@ class binder {
   void bind_unused_common_tables(const ast::select& select);
 
   const catalog& tables_;
-  const progress& tell_;
+  progress tell_;  ///< a copy: a prepared statement binds later than it was handed over
   column_id next_column_ = 1;
   int parameters_ = 0;
   std::int64_t now_;  ///< microseconds since 1970, UTC: one moment for the whole statement

@@ -122,6 +122,10 @@ SELECT i = d, i = 9007199254740992::double precision, 9007199254740993 = d, 9007
 -- duckdb: SELECT true, false, false
 SELECT i >= 9007199254740996::double precision, i > 9007199254740996::double precision, i < 9007199254740996::double precision FROM (VALUES (9007199254740995)) x(i);
 SELECT id FROM t WHERE b > 1e11::double precision AND a < 3.0::double precision;
+-- duckdb: SELECT false, false, true, true, true, true
+SELECT x = 0.1, x = y, z > 0.2, 0.25 = z, z = w, x < 0.11 FROM (VALUES (0.1::real, 0.1, 0.25::real, 0.25)) v(x, y, z, w);
+-- duckdb: SELECT true, true, false
+SELECT n = 0.1::double precision, n = d, n > 0.1::double precision FROM (VALUES (0.1000000000000000001, 0.1::double precision)) v(n, d);
 -- duckdb: SELECT true, true
 SELECT 'xa\bx' LIKE '%a\\b%', 'xab' LIKE '%a\b';
 -- duckdb: SELECT true, false, true, false, true, true
