@@ -40,9 +40,7 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the generated statements; by default a new one")
     parser.add_argument("--only", default="", help="cases whose place or text has this")
     arguments = parser.parse_args()
-    cases = [case for path in sorted((compare.HERE / "cases").glob("*.sql")) for case in compare.read_cases(path)]
-    cases = [case for case in cases if not case.text.upper().startswith("EXPLAIN")]
-    cases += compare.generated_cases(arguments.seed)
+    cases = [case for case in compare.all_cases(arguments) if not case.text.upper().startswith("EXPLAIN")]
     cases = [case for case in cases if arguments.only in case.where or arguments.only in case.text]
     failures = 0
     with tempfile.TemporaryDirectory() as name:

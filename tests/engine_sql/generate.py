@@ -114,27 +114,28 @@ class Generator:
         return f"{function}({self.pick(self.columns(scope, {'int', 'num', 'float'}))})"
 
     def statement(self):
+        """Its text, whether its order is total, and whether its answer stays short however large the tables are."""
         source, scope = self.source()
         roll = self.rng.random()
         if roll < 0.3:
             calls = ", ".join(self.aggregate(scope) for _ in range(self.rng.randint(1, 3)))
-            return f"SELECT {calls} FROM {source}{self.where(scope)}", False
+            return f"SELECT {calls} FROM {source}{self.where(scope)}", False, True
         if roll < 0.5:
             key = self.pick(self.columns(scope, {"int", "text", "bool"}))
             having = f" HAVING count(*) > {self.rng.randint(1, 4)}" if self.rng.random() < 0.3 else ""
-            return f"SELECT {key}, {self.aggregate(scope)}, {self.aggregate(scope)} FROM {source}{self.where(scope)} GROUP BY {key}{having}", False
+            return f"SELECT {key}, {self.aggregate(scope)}, {self.aggregate(scope)} FROM {source}{self.where(scope)} GROUP BY {key}{having}", False, True
         if roll < 0.7:
             keys = [f"{alias}.id" for alias, _ in scope]
             first = self.pick(self.columns(scope, {"int", "num", "text", "date", "time"}))
             nulls, direction = self.pick([("LAST", ""), ("FIRST", " DESC"), ("FIRST", ""), ("LAST", " DESC")])
             order = ", ".join([f"{first}{direction} NULLS {nulls}"] + [f"{key} NULLS LAST" for key in keys])
             limit = f" LIMIT {self.rng.randint(0, 40)}" + (f" OFFSET {self.rng.randint(0, 20)}" if self.rng.random() < 0.3 else "")
-            return f"SELECT {', '.join(keys)}, {first} FROM {source}{self.where(scope)} ORDER BY {order}{limit}", True
+            return f"SELECT {', '.join(keys)}, {first} FROM {source}{self.where(scope)} ORDER BY {order}{limit}", True, True
         if roll < 0.8:
-            return f"SELECT DISTINCT {self.pick(self.columns(scope, {'int', 'text', 'bool'}))} FROM {source}{self.where(scope)}", False
+            return f"SELECT DISTINCT {self.pick(self.columns(scope, {'int', 'text', 'bool'}))} FROM {source}{self.where(scope)}", False, True
         values = ", ".join(self.number(scope) for _ in range(self.rng.randint(1, 3)))
         keys = ", ".join(f"{alias}.id" for alias, _ in scope)
-        return f"SELECT {keys}, {values} FROM {source}{self.where(scope)}", False
+        return f"SELECT {keys}, {values} FROM {source}{self.where(scope)}", False, False
 
 
 def statements(seed, count=400):
