@@ -66,6 +66,23 @@ TEST_F(LargeTable, floatSumsHaveTheSameBitsByScanAndByIndex) {
   }
 }
 
+// In a batch of 2^17 rows, and in one text, whose length would not fit its type.
+TEST_F(LargeTable, textsBeyondTwoGigabytesAreRefused) {
+  const std::string long_text(300, 'a'), longer_text(70'000, 'a');
+  db_.execute("CREATE TABLE long_texts AS SELECT id, '" + long_text + "' AS s FROM ids");
+  const auto refused = [&](const std::string& sql) {
+    try {
+      db_.execute(sql);
+    } catch (const error& e) {
+      return std::string(e.what()).find("more than 2 GiB") != std::string::npos;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused("SELECT max(length(replace(s, 'a', '" + long_text + "'))) FROM long_texts"));
+  EXPECT_TRUE(refused("SELECT length(replace('" + longer_text + "', 'a', '" + longer_text + "'))"));
+  EXPECT_FALSE(refused("SELECT max(length(replace(s, 'a', 'bb'))) FROM long_texts"));
+}
+
 // Orders that are not complete too: rows that tie are in the order of the table.
 TEST_F(LargeTable, firstRowsAreThoseOfTheWholeOrder) {
   for (const char* where : {"", " WHERE x > 500000000", " WHERE x > 500000000 AND k IS NOT NULL", " WHERE n < 3"}) {

@@ -7,6 +7,7 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "engine/exec/arrow_result.hpp"
@@ -147,6 +148,27 @@ arrow::Datum substring(const bound& e, const std::vector<arrow::Datum>& args) {
   return call_kernel("utf8_slice_codeunits", {args[0]}, e.position, &options);
 }
 
+// Arrow's texts of a batch have offsets of 32 bits, and its kernel does not look whether they suffice.
+arrow::Datum replaced(const bound& e, const arrow::Datum& texts, const std::string& pattern,
+                      const std::string& replacement) {
+  const compute::MatchSubstringOptions wanted(pattern);
+  const auto found = call_kernel("sum", {call_kernel("count_substring", {texts}, e.position, &wanted)}, e.position);
+  if (found.scalar()->is_valid) {
+    const auto bytes = texts.is_scalar()
+                           ? texts.scalar_as<arrow::StringScalar>().view().size()
+                           : static_cast<std::size_t>(
+                                 static_cast<const arrow::StringArray&>(*texts.make_array()).total_values_length());
+    const auto count = static_cast<std::size_t>(found.scalar_as<arrow::Int64Scalar>().value);
+    const auto growth = replacement.size() > pattern.size() ? replacement.size() - pattern.size() : 0;
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
+    if (growth > 0 && count > (most - std::min(most, bytes)) / growth) {
+      refuse(e.position, "The texts that replace makes of some rows take more than 2 GiB.");
+    }
+  }
+  const compute::ReplaceSubstringOptions options(pattern, replacement);
+  return call_kernel("replace_substring", {texts}, e.position, &options);
+}
+
 arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args) {
   const int at = e.position;
   if (e.name == "length" || e.name == "char_length") return call_kernel("utf8_length", args, at);
@@ -169,8 +191,7 @@ arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args
     const auto replacement = constant_text(args[2], e);
     if (!pattern || !replacement) return null_of(e);
     if (pattern->empty()) return args[0];
-    const compute::ReplaceSubstringOptions options(*pattern, *replacement);
-    return call_kernel("replace_substring", {args[0]}, at, &options);
+    return replaced(e, args[0], *pattern, *replacement);
   }
   const compute::TrimOptions spaces(" ");
   return call_kernel(e.name == "btrim"   ? "utf8_trim"
