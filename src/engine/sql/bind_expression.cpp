@@ -396,7 +396,14 @@ bound_ptr binder::cast(const ast::expression& e, const scope& names) {
   }
   const auto type = type_from_sql(e.type.name, e.type.modifiers);
   if (!type) refuse(e.type.position, fmt::format("The type {} is not supported.", e.type.name));
-  return folded(coerced(expression(*e.args.at(0), names), *type));
+  const auto value = expression(*e.args.at(0), names);
+  // numeric without digits takes an exact number as it is; of others it has those of a column of that type.
+  const bool takes_all = type->id == type_id::decimal && e.type.modifiers.empty() && !value->open;
+  if (takes_all && value->type.id == type_id::decimal) return value;
+  if (takes_all && is_integer(value->type.id)) {
+    return folded(coerced(value, *common_type(value->type, {type_id::decimal, 1, 0})));
+  }
+  return folded(coerced(value, *type));
 }
 
 bound_ptr binder::expression(const ast::expression& e, const scope& names) {
