@@ -1,10 +1,13 @@
 """Runs the same statements through Espalier and through DuckDB on the same tables and compares the answers.
 
 usage: compare.py --runner PROGRAM [--index none|static|blink|radix|hybrid|auto] [--device cpu|gpu|auto] [--only TEXT]
+                  [--seed N] [--rows N]
 
 Statements come from cases/*.sql and from generate.py. Answers are compared as multisets of rows, or as sequences where
-the order is total; doubles with a tolerance. A line of comment before a statement may say:
+the order is total; doubles bit for bit, except that -0.0 equals 0.0 and any NaN another. A line of comment before a
+statement may say:
   -- ordered            compare as a sequence
+  -- close: REASON      compare doubles to 12 digits, because DuckDB rounds elsewhere
   -- duckdb: STATEMENT  what DuckDB is asked instead, where the two dialects differ
   -- refused: TEXT      Espalier refuses it with an error that has this text
 """
@@ -14,6 +17,7 @@ import decimal
 import json
 import math
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -29,7 +33,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 class Case:
     def __init__(self, where, text):
         self.where, self.text = where, text
-        self.ordered, self.duckdb, self.refused = False, None, None
+        self.ordered, self.close, self.duckdb, self.refused = False, False, None, None
 
 
 def read_cases(path):
@@ -43,6 +47,8 @@ def read_cases(path):
             for note in notes:
                 if note == "ordered":
                     case.ordered = True
+                elif note.startswith("close:"):
+                    case.close = True
                 elif note.startswith("duckdb:"):
                     case.duckdb = note[len("duckdb:"):].strip()
                 elif note.startswith("refused:"):
@@ -52,13 +58,25 @@ def read_cases(path):
     return cases
 
 
-def generated_cases():
+def generated_cases(seed, only_short=False):
     cases = []
-    for number, (text, ordered) in enumerate(generate.statements()):
+    for number, (text, ordered, is_short) in enumerate(generate.statements(seed)):
+        if only_short and not is_short:
+            continue
         case = Case(f"generated:{number}", text)
         case.ordered = ordered
+        case.close = "avg(" in text  # DuckDB divides sums of numeric with more than one rounding
         cases.append(case)
     return cases
+
+
+MANY_ROWS = 10_000
+
+
+def all_cases(arguments):
+    if arguments.rows > MANY_ROWS:  # those with short answers
+        return generated_cases(arguments.seed, only_short=True)
+    return [case for path in sorted((HERE / "cases").glob("*.sql")) for case in read_cases(path)] + generated_cases(arguments.seed)
 
 
 def from_ours(value):
@@ -91,7 +109,7 @@ def comparable(value):
     return value
 
 
-def sort_key(row):
+def sort_key(row, digits):
     parts = []
     for value in row:
         if value is None:
@@ -100,18 +118,18 @@ def sort_key(row):
             parts.append((1, "", float(value)))
         elif isinstance(value, (float, decimal.Decimal)):
             number = float(value)
-            parts.append((2, "nan" if math.isnan(number) else "", 0.0 if math.isnan(number) else float(f"{number + 0.0:.7g}")))
+            parts.append((2, "nan" if math.isnan(number) else "", 0.0 if math.isnan(number) else float(f"{number + 0.0:.{digits}g}")))
         else:
             parts.append((3, str(value), 0.0))
     return parts
 
 
-def equal_values(ours, theirs):
+def equal_values(ours, theirs, close):
     if isinstance(ours, float) or isinstance(theirs, float):
         if ours is None or theirs is None or isinstance(ours, (str, bool)) or isinstance(theirs, (str, bool)):
             return ours == theirs
         x, y = float(ours), float(theirs)
-        return (math.isnan(x) and math.isnan(y)) or x == y or math.isclose(x, y, rel_tol=1e-7, abs_tol=1e-7)
+        return (math.isnan(x) and math.isnan(y)) or x == y or (close and math.isclose(x, y, rel_tol=1e-12, abs_tol=1e-12))
     return type(ours) is type(theirs) and ours == theirs
 
 
@@ -121,10 +139,11 @@ def difference(case, ours, theirs):
     if len(ours) != len(theirs):
         return f"{len(ours)} rows, DuckDB has {len(theirs)}"
     if not case.ordered:
-        ours.sort(key=sort_key)
-        theirs.sort(key=sort_key)
+        digits = 7 if case.close else 17
+        ours.sort(key=lambda row: sort_key(row, digits))
+        theirs.sort(key=lambda row: sort_key(row, digits))
     for place, (mine, other) in enumerate(zip(ours, theirs)):
-        if len(mine) != len(other) or not all(map(equal_values, mine, other)):
+        if len(mine) != len(other) or not all(equal_values(x, y, case.close) for x, y in zip(mine, other)):
             return f"row {place} is {mine}, DuckDB's is {other}"
     return None
 
@@ -170,7 +189,10 @@ def check(case, answer, connection):
         return None if case.refused.lower() in answer["error"].lower() else f"refused with: {answer['error']}"
     if "error" in answer:
         return f"failed: {answer['error']}"
-    theirs = duckdb_answer(connection, case)
+    try:
+        theirs = duckdb_answer(connection, case)
+    except duckdb.Error as problem:
+        return f"DuckDB failed: {problem}"
     return difference(case, answer["rows"], theirs) if "rows" in answer else None
 
 
@@ -181,15 +203,16 @@ def main():
     parser.add_argument("--device", default="cpu", choices=["cpu", "gpu", "auto"])
     parser.add_argument("--db", action="store_true", help="keep tables and indexes in a folder")
     parser.add_argument("--by-cost", action="store_true", help="use indexes only where the planner finds them cheaper")
+    parser.add_argument("--rows", type=int, default=900, help="of the largest table; parallel paths begin at 4,096 to 131,072")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the generated statements; by default a new one")
     parser.add_argument("--only", default="", help="cases whose place or text has this")
     arguments = parser.parse_args()
-    cases = [case for path in sorted((HERE / "cases").glob("*.sql")) for case in read_cases(path)]
-    cases += generated_cases()
+    cases = all_cases(arguments)
     if arguments.only:
         cases = [case for case in cases if arguments.only in case.where or arguments.only in case.text]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        data.write(folder)
+        data.write(folder, arguments.rows)
         setup = setup_statements(folder, arguments.index)
         connection = duckdb.connect()
         connection.execute("SET TimeZone = 'UTC'")
@@ -204,7 +227,7 @@ def main():
                 failures.append((case, problem))
     for case, problem in failures[:200]:
         print(f"{case.where}: {problem}\n    {case.text[:400]}")
-    print(f"{len(cases)} statements with {arguments.index} indexes on {arguments.device}: {len(failures)} differ")
+    print(f"{len(cases)} statements with {arguments.index} indexes of {arguments.rows} rows on {arguments.device}, seed {arguments.seed}: {len(failures)} differ")
     return 1 if failures or len(cases) == 0 else 0
 
 

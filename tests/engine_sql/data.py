@@ -67,7 +67,8 @@ def table_trades(rng, rows):
 
 def table_fl():
     values = [0.0, -0.0, 1.5, -1.5, float("nan"), float("inf"), float("-inf"), None, 1e300, -1e300, float("nan"), 5e-324]
-    return pa.table({"i": pa.array(range(len(values)), type=pa.int32()), "x": pa.array(values, type=pa.float64())})
+    numbers = pa.array(range(len(values)), type=pa.int32())
+    return pa.table({"i": numbers, "id": numbers, "x": pa.array(values, type=pa.float64())})
 
 
 def tables(rows=900):

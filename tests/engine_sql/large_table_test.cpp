@@ -47,6 +47,42 @@ class LargeTable : public ::testing::Test {
   database db_;
 };
 
+// By index in the order of k, by scan in that of the table, on several threads; values of all magnitudes.
+TEST_F(LargeTable, floatSumsHaveTheSameBitsByScanAndByIndex) {
+  db_.execute(
+      "CREATE TABLE f AS SELECT id, k, exp((x % 1300)::double precision - 650) * (1 - 2 * (x % 2)) AS wide, "
+      "(x % 1000) / 7.0::double precision AS d, (x % 1000)::real / 3 AS r FROM t");
+  for (const char* kind : {"static", "blink", "radix"}) {
+    db_.execute("CREATE INDEX f_k ON f USING " + std::string(kind) + " (k)");
+    for (const char* range : {" BETWEEN 17 AND 900", " BETWEEN 500 AND 503", " > 1000"}) {
+      const std::string select = "SELECT sum(d), avg(d), sum(r), avg(r), sum(wide), avg(wide) FROM f WHERE k";
+      if (std::string(kind) == "static") {
+        const auto plan = rows("EXPLAIN " + select + range)->ToString();
+        EXPECT_NE(plan.find("Aggregate from Index"), std::string::npos) << plan;
+      }
+      expect_same(select + range, select + " + 0" + range);
+    }
+    db_.execute("DROP INDEX f_k");
+  }
+}
+
+// In a batch of 2^17 rows, and in one text, whose length would not fit its type.
+TEST_F(LargeTable, textsBeyondTwoGigabytesAreRefused) {
+  const std::string long_text(300, 'a'), longer_text(70'000, 'a');
+  db_.execute("CREATE TABLE long_texts AS SELECT id, '" + long_text + "' AS s FROM ids");
+  const auto refused = [&](const std::string& sql) {
+    try {
+      db_.execute(sql);
+    } catch (const error& e) {
+      return std::string(e.what()).find("more than 2 GiB") != std::string::npos;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused("SELECT max(length(replace(s, 'a', '" + long_text + "'))) FROM long_texts"));
+  EXPECT_TRUE(refused("SELECT length(replace('" + longer_text + "', 'a', '" + longer_text + "'))"));
+  EXPECT_FALSE(refused("SELECT max(length(replace(s, 'a', 'bb'))) FROM long_texts"));
+}
+
 // Orders that are not complete too: rows that tie are in the order of the table.
 TEST_F(LargeTable, firstRowsAreThoseOfTheWholeOrder) {
   for (const char* where : {"", " WHERE x > 500000000", " WHERE x > 500000000 AND k IS NOT NULL", " WHERE n < 3"}) {

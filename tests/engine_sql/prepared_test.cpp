@@ -5,11 +5,13 @@
 #include <arrow/type.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "espalier/engine/database.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -120,6 +122,21 @@ TEST_P(EnginePrepared, NoParameters) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EnginePrepared, testing::Values("none", "static", "blink", "radix", "hybrid", "auto"));
+
+// The file is read again for each row of parameters, after prepare() has returned.
+TEST(EnginePreparedFiles, AreReadWhenTheStatementRuns) {
+  const test::scratch_folder folder;
+  std::ofstream(folder.file("n.csv")) << "a,b\n1,10\n2,20\n2,30\n";
+  database_options options;
+  options.where = device::cpu();
+  database db(options);
+  auto statement = db.prepare("SELECT sum(b) FROM read_csv('" + folder.file("n.csv") + "') WHERE a = $1 OR b = $2");
+  const auto rows = statement.execute(*parameter_table({{1, 0}, {2, 10}, {3, 0}})).rows;
+  ASSERT_EQ(rows->num_rows(), 3);
+  EXPECT_EQ((*rows->column(1)->GetScalar(0))->ToString(), "10");
+  EXPECT_EQ((*rows->column(1)->GetScalar(1))->ToString(), "60");
+  EXPECT_FALSE((*rows->column(1)->GetScalar(2))->is_valid);
+}
 
 TEST(EnginePreparedErrors, AreSentences) {
   database_options options;

@@ -172,6 +172,7 @@ TEST(EngineStatement, WhatIsNoStatementIsLeftForTheParserToRefuse) {
   EXPECT_EQ(texts("42; foo"), list{"42; foo"});
   EXPECT_EQ(texts(" ;; -- nothing\n ; /* at all */ ;"), list{});
   EXPECT_EQ(texts("SELECT 1;\n-- the end\n"), list{"SELECT 1"});
+  EXPECT_EQ(texts("/* a /* b */ c */ SELECT 1; /* /* */ ; */ SELECT 2"), (list{"SELECT 1", "SELECT 2"}));
   EXPECT_EQ(texts("SELECT ')' ; SELECT $$;$$"), (list{"SELECT ')' ", "SELECT $$;$$"}));
   auto db = cpu_database();
   for (const std::string wrong : {"SELCT 1", "SELECT (1", "42", "foo", "\\d", "SELECT 1)", "(", "DESCRIBE o"})

@@ -67,6 +67,42 @@ TEST(ReadCsv, FilesThatWereGuessedDifferentlyAgreeWithoutLosingText) {
   EXPECT_EQ(row_as_text(*rows, 1), (std::vector<std::string>{"A7", "1.5", "2"}));
 }
 
+TEST(ReadCsv, AnEmptyLineOfOneColumnIsNull) {
+  const scratch_folder folder;
+  const auto nulls = [](const arrow::Table& rows) { return rows.column(0)->null_count(); };
+  const auto numbers = read_table(put_text(folder, "n.csv", "n\n1\n\n3\n\n"), file_format::csv);
+  EXPECT_EQ(numbers->column(0)->type()->id(), arrow::Type::INT64);
+  EXPECT_EQ(numbers->num_rows(), 4);
+  EXPECT_EQ(nulls(*numbers), 2);
+  const auto texts = read_table(put_text(folder, "s.csv", "\n\"\"\nx\n"), file_format::csv, {.header = false});
+  EXPECT_EQ(texts->num_rows(), 3);
+  EXPECT_EQ(nulls(*texts), 1);
+  EXPECT_FALSE(texts->column(0)->GetScalar(0).ValueOrDie()->is_valid);
+  const auto two = read_table(put_text(folder, "t.csv", "a,b\n1,2\n\n3,4\n"), file_format::csv);
+  EXPECT_EQ(two->num_rows(), 2);
+}
+
+TEST(ReadCsv, HexadecimalNumbersStayText) {
+  const scratch_folder folder;
+  const auto path = put_text(folder, "h.csv", "a,b,c\n0x10,1,0x1F\n7,2,x\n");
+  const auto rows = read_table(path, file_format::csv);
+  EXPECT_EQ(row_as_text(*rows, 0), (std::vector<std::string>{"0x10", "1", "0x1F"}));
+  EXPECT_EQ(row_as_text(*rows, 1), (std::vector<std::string>{"7", "2", "x"}));
+  EXPECT_EQ(rows->column(1)->type()->id(), arrow::Type::INT64);
+  csv_options options;
+  options.types["a"] = {type_id::int32};
+  EXPECT_THROW((void)read_table(path, file_format::csv, options), espalier::error);
+}
+
+TEST(ReadCsv, FindsHexadecimalNumbersAcrossBlocks) {
+  const scratch_folder folder;
+  for (const std::size_t before : {std::size_t{4} << 20, (std::size_t{4} << 20) + 1, std::size_t{17}}) {
+    std::string text(before - 1, '1');
+    EXPECT_FALSE(may_have_hexadecimals(put_text(folder, "f", text + "x0")));
+    EXPECT_TRUE(may_have_hexadecimals(put_text(folder, "f", text + "0X1")));
+  }
+}
+
 TEST(ReadCsv, TimesOfDayStayText) {
   const scratch_folder folder;
   const auto rows = read_table(put_text(folder, "a.csv", "t\n12:30:00\n"), file_format::csv);

@@ -48,6 +48,20 @@ TEST_P(RoundTrip, KeepsTablesWithoutRows) {
   EXPECT_TRUE(read->schema()->Equals(espalier::test::schema_of_all_types()));
 }
 
+TEST_P(RoundTrip, KeepsNullsOfOneColumn) {
+  const scratch_folder folder;
+  const auto rows = random_rows(400, 8);
+  for (int i = 0; i < rows->num_columns(); ++i) {
+    const auto one = rows->SelectColumns({i}).ValueOrDie();
+    const auto path = folder.file("column" + std::to_string(i));
+    write_table(one, path, GetParam());
+    const auto& field = *one->schema()->field(0);
+    csv_options options;
+    options.types[field.name()] = *stored_type(*field.type());
+    EXPECT_TRUE(read_table(path, GetParam(), options)->Equals(*one)) << field.ToString();
+  }
+}
+
 TEST_P(RoundTrip, ReadsManyFilesAsOneTable) {
   const scratch_folder folder;
   const auto rows = random_rows(900, 6);

@@ -6,9 +6,10 @@
 #include <arrow/util/decimal.h>
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "engine/exec/text_values.hpp"
 
 namespace espalier::cli {
 namespace {
@@ -16,26 +17,6 @@ namespace {
 template <class Array>
 auto value_at(const arrow::Array& values, std::int64_t row) {
   return static_cast<const Array&>(values).Value(row);
-}
-
-std::string date_text(std::int64_t days) {
-  const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{days}}};
-  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                     static_cast<unsigned>(date.day()));
-}
-
-std::string timestamp_text(std::int64_t microseconds) {
-  constexpr std::int64_t per_second = 1000000;
-  constexpr std::int64_t per_day = 86400 * per_second;
-  const std::int64_t within = ((microseconds % per_day) + per_day) % per_day;
-  const std::int64_t seconds = within / per_second;
-  std::string text = fmt::format("{} {:02}:{:02}:{:02}", date_text((microseconds - within) / per_day), seconds / 3600,
-                                 seconds / 60 % 60, seconds % 60);
-  if (within % per_second != 0) {
-    text += fmt::format(".{:06}", within % per_second);
-    text.erase(text.find_last_not_of('0') + 1);
-  }
-  return text;
 }
 
 // Arrow writes small decimals with an exponent; here all digits are shown.
@@ -90,9 +71,9 @@ std::string cell_text(const arrow::Array& values, std::int64_t row) {
     case arrow::Type::DECIMAL128:
       return decimal_text(values, row);
     case arrow::Type::DATE32:
-      return date_text(value_at<arrow::Date32Array>(values, row));
+      return engine::text_of_date(value_at<arrow::Date32Array>(values, row));
     case arrow::Type::TIMESTAMP:
-      return timestamp_text(value_at<arrow::TimestampArray>(values, row));
+      return engine::text_of_timestamp(value_at<arrow::TimestampArray>(values, row));
     case arrow::Type::STRING:
       return static_cast<const arrow::StringArray&>(values).GetString(row);
     default:

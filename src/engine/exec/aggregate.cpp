@@ -9,10 +9,11 @@
 #include <arrow/util/decimal.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/exec/arrow_result.hpp"
+#include "engine/exec/decimal_double.hpp"
 #include "engine/exec/relation.hpp"
+#include "engine/float_sum.hpp"
 #include "engine/parallel.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
@@ -182,89 +183,142 @@ struct exact_state {
   static constexpr bool in_lanes = false;
   sum_word sum = 0;
   std::int64_t count = 0;
-  bool overflowed = false;
+  std::int64_t wraps = 0;  // times 2^128: 0 where `sum` is the sum, whatever it was in between
 
   template <class T>
   void add(T value, std::size_t) {
     ++count;
     if constexpr (std::is_same_v<T, sum_word>) {
-      overflowed |= __builtin_add_overflow(sum, value, &sum);
+      add_word(value);
     } else {
       sum += static_cast<sum_word>(value);  // 2^32 rows of 64 bits do not overflow
     }
   }
   void merge(const exact_state& other) {
     count += other.count;
-    overflowed |= other.overflowed || __builtin_add_overflow(sum, other.sum, &sum);
+    wraps += other.wraps;
+    add_word(other.sum);
+  }
+  [[nodiscard]] bool has_38_digits() const {
+    return wraps == 0 && decimal_of(sum).FitsInPrecision(max_decimal_precision);
+  }
+
+ private:
+  void add_word(sum_word value) {
+    if (__builtin_add_overflow(sum, value, &sum)) wraps += value > 0 ? 1 : -1;
   }
 };
 
+[[noreturn]] void refuse_sum(int position) {
+  refuse(position, "The sum has more than 38 digits; cast its argument to double precision.");
+}
+
 std::shared_ptr<arrow::Array> exact_sums(const aggregate_call& call, const arrow::ChunkedArray& values,
                                          const row_groups& rows, std::size_t groups) {
-  const auto limit = arrow::Decimal128::GetMaxValue(38);
   const auto builder = value_of(arrow::MakeBuilder(arrow_type(call.type)));
   for (const auto& state : number_states<exact_state>(values, rows, groups)) {
     if (state.count == 0) {
       check(builder->AppendNull());
     } else if (call.type.id == type_id::int64) {
       const auto sum = static_cast<std::int64_t>(state.sum);
-      if (state.overflowed || sum_word{sum} != state.sum) refuse(call.position, "The sum does not fit bigint.");
+      if (sum_word{sum} != state.sum) refuse(call.position, "The sum does not fit bigint.");
       check(static_cast<arrow::Int64Builder&>(*builder).Append(sum));
     } else {
-      const auto sum = decimal_of(state.sum);
-      if (state.overflowed || sum > limit || sum < -limit) refuse(call.position, "The sum has more than 38 digits.");
-      check(static_cast<arrow::Decimal128Builder&>(*builder).Append(sum));
+      if (!state.has_38_digits()) refuse_sum(call.position);
+      check(static_cast<arrow::Decimal128Builder&>(*builder).Append(decimal_of(state.sum)));
     }
   }
   return value_of(builder->Finish());
 }
 
-double scale_of(const arrow::DataType& type) {
-  if (type.id() != arrow::Type::DECIMAL128) return 1;
-  return std::pow(10.0, static_cast<const arrow::Decimal128Type&>(type).scale());
+int scale_of(const arrow::DataType& type) {
+  return type.id() == arrow::Type::DECIMAL128 ? static_cast<const arrow::Decimal128Type&>(type).scale() : 0;
 }
 
-// Doubles are added with what each addition lost (Neumaier), so that the order of rows hardly matters.
 struct double_state {
   static constexpr bool in_lanes = true;
-  double sum = 0;
-  double lost = 0;
+  float_sum<2> sum;
   std::int64_t count = 0;
 
   template <class T>
   void add(T value, std::size_t) {
     ++count;
-    add_number(static_cast<double>(value));
+    sum += static_cast<double>(value);
   }
   void merge(const double_state& other) {
     count += other.count;
-    add_number(other.sum);
-    lost += other.lost;
-  }
-  [[nodiscard]] double total() const { return std::isfinite(sum) ? sum + lost : sum; }
-
- private:
-  void add_number(double number) {
-    const double next = sum + number;
-    if (std::isfinite(next)) lost += std::abs(sum) >= std::abs(number) ? (sum - next) + number : (number - next) + sum;
-    sum = next;
+    sum += other.sum;
   }
 };
 
-std::shared_ptr<arrow::Array> double_sums(const arrow::ChunkedArray& values, const row_groups& rows, std::size_t groups,
-                                          bool average) {
-  arrow::DoubleBuilder builder;
-  const auto append = [&](std::int64_t count, double sum) {
-    check(count == 0 ? builder.AppendNull() : builder.Append(average ? sum / static_cast<double>(count) : sum));
-  };
-  const bool exact = values.type()->id() != arrow::Type::FLOAT && values.type()->id() != arrow::Type::DOUBLE;
-  if (exact) {
-    const double scale = scale_of(*values.type());
-    for (const auto& state : number_states<exact_state>(values, rows, groups)) {
-      append(state.count, static_cast<double>(state.sum) / scale);
+constexpr std::size_t exact_sums_at_once = std::size_t{1} << 14;  // 9 MB
+
+// Rows whose group has a slot are added to that sum.
+void add_exactly(const arrow::ChunkedArray& values, const row_groups& rows, const std::vector<std::uint32_t>& slot_of,
+                 std::vector<exact_float_sum>& sums) {
+  std::size_t row = 0;
+  for (const auto& chunk : values.chunks()) {
+    const auto add_all = [&](const auto& numbers) {
+      for (std::int64_t i = 0; i < numbers.length(); ++i) {
+        if (i % static_cast<std::int64_t>(rows_between_checks) == 0) check_stop();
+        const auto group = rows.group(row + static_cast<std::size_t>(i));
+        if (group == no_group || numbers.IsNull(i) || slot_of[group] == no_group) continue;
+        sums[slot_of[group]].add(static_cast<double>(numbers.Value(i)));
+      }
+    };
+    if (chunk->type_id() == arrow::Type::FLOAT) {
+      add_all(static_cast<const arrow::FloatArray&>(*chunk));
+    } else {
+      add_all(static_cast<const arrow::DoubleArray&>(*chunk));
     }
-  } else {
-    for (const auto& state : number_states<double_state>(values, rows, groups)) append(state.count, state.total());
+    row += static_cast<std::size_t>(chunk->length());
+  }
+}
+
+// Totals by group: the exact sums, rounded once, so that neither the order of rows nor the number of threads matters.
+std::vector<double> float_totals(const std::vector<double_state>& states, const arrow::ChunkedArray& values,
+                                 const row_groups& rows) {
+  std::vector<double> out(states.size());
+  std::vector<std::size_t> lossy;
+  for (std::size_t g = 0; g < states.size(); ++g) {
+    if (states[g].sum.is_exact()) {
+      out[g] = states[g].sum.total();
+    } else {
+      lossy.push_back(g);
+    }
+  }
+  for (std::size_t first = 0; first < lossy.size(); first += exact_sums_at_once) {
+    const std::size_t count = std::min(exact_sums_at_once, lossy.size() - first);
+    std::vector<std::uint32_t> slot_of(states.size(), no_group);
+    for (std::size_t i = 0; i < count; ++i) slot_of[lossy[first + i]] = static_cast<std::uint32_t>(i);
+    std::vector<exact_float_sum> sums(count);
+    add_exactly(values, rows, slot_of, sums);
+    for (std::size_t i = 0; i < count; ++i) out[lossy[first + i]] = sums[i].total();
+  }
+  return out;
+}
+
+std::shared_ptr<arrow::Array> float_sums(const arrow::ChunkedArray& values, const row_groups& rows, std::size_t groups,
+                                         bool average) {
+  arrow::DoubleBuilder builder;
+  const auto states = number_states<double_state>(values, rows, groups);
+  const auto totals = float_totals(states, values, rows);
+  for (std::size_t g = 0; g < states.size(); ++g) {
+    const auto count = states[g].count;
+    check(count == 0 ? builder.AppendNull()
+                     : builder.Append(average ? totals[g] / static_cast<double>(count) : totals[g]));
+  }
+  return value_of(builder.Finish());
+}
+
+std::shared_ptr<arrow::Array> exact_averages(const aggregate_call& call, const arrow::ChunkedArray& values,
+                                             const row_groups& rows, std::size_t groups) {
+  arrow::DoubleBuilder builder;
+  const int scale = scale_of(*values.type());
+  for (const auto& state : number_states<exact_state>(values, rows, groups)) {
+    if (!state.has_38_digits()) refuse_sum(call.position);
+    check(state.count == 0 ? builder.AppendNull()
+                           : builder.Append(decimal_average(decimal_of(state.sum), scale, state.count)));
   }
   return value_of(builder.Finish());
 }
@@ -330,9 +384,10 @@ std::shared_ptr<arrow::Array> aggregate_values(const aggregate_call& call,
   if (call.function == "min" || call.function == "max")
     return extreme_values(values, rows, groups, call.function == "min");
   if (call.function == "count") return count_array(counted(values.get(), rows, total, groups));
-  if (call.function == "avg" || call.type.id == type_id::float64) {
-    return double_sums(*values, rows, groups, call.function == "avg");
-  }
+  const bool average = call.function == "avg";
+  const bool floats = values->type()->id() == arrow::Type::FLOAT || values->type()->id() == arrow::Type::DOUBLE;
+  if (floats) return float_sums(*values, rows, groups, average);
+  if (average) return exact_averages(call, *values, rows, groups);
   return exact_sums(call, *values, rows, groups);
 }
 

@@ -1,9 +1,12 @@
 #include <arrow/array.h>
+#include <arrow/array/util.h>
+#include <arrow/builder.h>
 #include <arrow/compute/api_scalar.h>
 #include <arrow/compute/cast.h>
 #include <arrow/datum.h>
 #include <arrow/scalar.h>
 #include <arrow/type.h>
+#include <arrow/util/decimal.h>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/kernels.hpp"
@@ -18,10 +21,11 @@ arrow::Datum checked(const char* name, const arrow::Datum& left, const arrow::Da
   return call_kernel(name, {left, right}, position);
 }
 
-// PostgreSQL: x / 0.0 is an error, not infinity.
-void refuse_zero(const arrow::Datum& divisor, const column_type& type, int position) {
+// PostgreSQL: x / 0.0 is an error, not infinity, and NULL / 0.0 is NULL.
+void refuse_zero(const arrow::Datum& dividend, const arrow::Datum& divisor, const column_type& type, int position) {
   const auto zero = value_of(arrow::MakeScalar(arrow_type(type), 0));
-  const auto hits = call_kernel("equal", {divisor, arrow::Datum(zero)}, position);
+  const auto is_zero = call_kernel("equal", {divisor, arrow::Datum(zero)}, position);
+  const auto hits = call_kernel("and_kleene", {is_zero, call_kernel("is_valid", {dividend}, position)}, position);
   if (hits.is_scalar()) {
     const auto& hit = hits.scalar_as<arrow::BooleanScalar>();
     if (hit.is_valid && hit.value) refuse(position, "Division by zero.");
@@ -43,6 +47,43 @@ arrow::Datum remainder(const bound& e, const arrow::Datum& left, const arrow::Da
   return checked("subtract_checked", left, checked("multiply_checked", quotient, divisor, at), at);
 }
 
+[[noreturn]] void refuse_digits(int position) {
+  refuse(position, "The result of this operation has more than 38 digits; cast an operand.");
+}
+
+// The products of two decimals of 38 digits, which Arrow does not take, fit 256 bits.
+arrow::Datum wide_products(const bound& e, const arrow::Datum& left, const arrow::Datum& right) {
+  const auto type = arrow_type(e.type);
+  const auto product = [&](const arrow::Decimal128& a, const arrow::Decimal128& b) {
+    const arrow::Decimal256 wide = arrow::Decimal256(a) * arrow::Decimal256(b);
+    if (!wide.FitsInPrecision(max_decimal_precision)) refuse_digits(e.position);
+    return arrow::Decimal128(static_cast<std::int64_t>(wide.little_endian_array()[1]), wide.little_endian_array()[0]);
+  };
+  if (left.is_scalar() && right.is_scalar()) {
+    if (!left.scalar()->is_valid || !right.scalar()->is_valid) return arrow::MakeNullScalar(type);
+    return arrow::Datum(std::make_shared<arrow::Decimal128Scalar>(
+        product(left.scalar_as<arrow::Decimal128Scalar>().value, right.scalar_as<arrow::Decimal128Scalar>().value),
+        type));
+  }
+  const auto rows = left.is_array() ? left.length() : right.length();
+  const auto array_of = [&](const arrow::Datum& value) {
+    return value.is_array() ? value.make_array() : value_of(arrow::MakeArrayFromScalar(*value.scalar(), rows));
+  };
+  const auto left_array = array_of(left), right_array = array_of(right);
+  const auto& a = static_cast<const arrow::Decimal128Array&>(*left_array);
+  const auto& b = static_cast<const arrow::Decimal128Array&>(*right_array);
+  arrow::Decimal128Builder builder(type);
+  check(builder.Reserve(rows));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    if (a.IsNull(i) || b.IsNull(i)) {
+      builder.UnsafeAppendNull();
+    } else {
+      builder.UnsafeAppend(product(arrow::Decimal128(a.GetValue(i)), arrow::Decimal128(b.GetValue(i))));
+    }
+  }
+  return value_of(builder.Finish());
+}
+
 // Where the digits of the result could exceed 38, twice as many are used in between: only a value that needs them
 // fails.
 arrow::Datum wide_decimals(const bound& e, const char* name, const arrow::Datum& left, const arrow::Datum& right) {
@@ -51,7 +92,7 @@ arrow::Datum wide_decimals(const bound& e, const char* name, const arrow::Datum&
   };
   const auto out = checked(name, widened(left, e.args[0]->type), widened(right, e.args[1]->type), e.position);
   const auto fitted = compute::Cast(out, arrow_type(e.type));
-  if (!fitted.ok()) refuse(e.position, "The result of this operation has more than 38 digits; cast an operand.");
+  if (!fitted.ok()) refuse_digits(e.position);
   return *fitted;
 }
 
@@ -71,13 +112,13 @@ arrow::Datum arithmetic(const bound& e, const arrow::Datum& left, const arrow::D
     return days(e, left, right, e.kind == op::add ? "add_checked" : "subtract_checked");
   }
   if (e.kind == op::modulo) return remainder(e, left, right);
-  if (e.kind == op::divide && is_float(e.type.id)) refuse_zero(right, e.type, e.position);
+  if (e.kind == op::divide && is_float(e.type.id)) refuse_zero(left, right, e.type, e.position);
   const char* name = e.kind == op::add        ? "add_checked"
                      : e.kind == op::subtract ? "subtract_checked"
                      : e.kind == op::multiply ? "multiply_checked"
                                               : "divide_checked";
   if (e.type.id == type_id::decimal && e.type.precision == max_decimal_precision) {
-    return wide_decimals(e, name, left, right);
+    return e.kind == op::multiply ? wide_products(e, left, right) : wide_decimals(e, name, left, right);
   }
   return checked(name, left, right, e.position);
 }

@@ -24,10 +24,11 @@ std::vector<std::int64_t> nearest_rows(const as_of_node& n, const relation& left
     left_keys.push_back(values.column(mine, left));
     right_keys.push_back(values.column(theirs, right));
   }
-  const ordered_groups ordered(right_keys, values.column(n.right_at, right));
+  const auto codes = ordered_codes(*values.column(n.right_at, right), *values.column(n.left_at, left));
+  const ordered_groups ordered(right_keys, codes.first);
   const auto rows = static_cast<std::size_t>(left.rows);
   const auto groups = ordered.groups_of(left_keys, rows);
-  const auto at = ordered_codes(*values.column(n.left_at, left));
+  const auto& at = codes.second;
   std::vector<std::int64_t> out(rows, null_row);
   // Earlier: the last place below the first one that is too late. Later: the first one that is late enough.
   const bool above = n.earlier != n.strict;

@@ -7,14 +7,19 @@
 #include <arrow/datum.h>
 #include <arrow/scalar.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
 #include <fmt/format.h>
 
 #include <cctype>
+#include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "engine/exec/arrow_result.hpp"
+#include "engine/exec/decimal_double.hpp"
 #include "engine/exec/kernels.hpp"
+#include "engine/exec/text_values.hpp"
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
@@ -36,22 +41,23 @@ arrow::Datum rounded_decimal(const arrow::Datum& value, int precision, int scale
   return value_of(compute::Round(wide, away_from_zero), position);
 }
 
+[[noreturn]] void refuse_text(std::string_view text, const column_type& to, int position) {
+  if (to.id == type_id::date) refuse(position, fmt::format("'{}' is no date; write YYYY-MM-DD.", text));
+  if (to.id == type_id::timestamp) {
+    refuse(position, fmt::format("'{}' is no timestamp; write YYYY-MM-DD HH:MM:SS.", text));
+  }
+  if (is_integer(to.id)) {
+    refuse(position, fmt::format("'{}' cannot be cast to {}: write a whole number that fits it.", text, sql_name(to)));
+  }
+  refuse(position, fmt::format("'{}' cannot be cast to {}.", text, sql_name(to)));
+}
+
 // Of a sentence of Arrow's the value, with its quotes.
 std::string quoted_value(const arrow::Status& problem) {
   const auto& text = problem.message();
   const auto first = text.find('\'');
   const auto last = text.rfind('\'');
   return first == last ? "A text" : text.substr(first, last - first + 1);
-}
-
-[[noreturn]] void refuse_text(const arrow::Status& problem, const column_type& to, int position) {
-  const auto value = quoted_value(problem);
-  if (to.id == type_id::date) refuse(position, value + " is no date; write YYYY-MM-DD.");
-  if (to.id == type_id::timestamp) refuse(position, value + " is no timestamp; write YYYY-MM-DD HH:MM:SS.");
-  if (is_integer(to.id)) {
-    refuse(position, fmt::format("{} cannot be cast to {}: write a whole number that fits it.", value, sql_name(to)));
-  }
-  refuse(position, fmt::format("{} cannot be cast to {}.", value, sql_name(to)));
 }
 
 // Text as a number with as many digits behind the point as there may be, to be rounded to those that are wanted.
@@ -82,14 +88,6 @@ arrow::Datum float_as_integer(const arrow::Datum& value, const column_type& from
   return wide;
 }
 
-arrow::Datum without_zeros(const arrow::Datum& text, int position) {
-  // Arrow writes all six digits of a second's fraction, PostgreSQL those that say something.
-  const compute::ReplaceSubstringOptions zeros(R"((\.\d*?)0+$)", R"(\1)");
-  const compute::ReplaceSubstringOptions point(R"(\.$)", "");
-  const auto shorter = call_kernel("replace_substring_regex", {text}, position, &zeros);
-  return call_kernel("replace_substring_regex", {shorter}, position, &point);
-}
-
 // As PostgreSQL reads booleans: true, t, yes, y, on, 1, their opposites, and prefixes of the long words.
 std::optional<bool> truth_of(std::string text) {
   const auto first = text.find_first_not_of(" \t\n");
@@ -103,21 +101,94 @@ std::optional<bool> truth_of(std::string text) {
   return std::nullopt;
 }
 
-arrow::Datum text_to_boolean(const arrow::Datum& value, int position) {
-  const auto parsed = [&](std::string_view text) {
-    const auto out = truth_of(std::string(text));
-    if (!out) refuse(position, fmt::format("A value cannot be cast from varchar to boolean: '{}'.", text));
-    return *out;
-  };
+// Values made of each text by `read`, which refuses those that are none; NULL of NULL.
+template <class Type, class Read>
+arrow::Datum each_text(const arrow::Datum& value, const std::shared_ptr<arrow::DataType>& type, const Read& read) {
+  using traits = arrow::TypeTraits<Type>;
   if (value.is_scalar()) {
-    if (!value.scalar()->is_valid) return arrow::MakeNullScalar(arrow::boolean());
-    return arrow::Datum(parsed(value.scalar_as<arrow::StringScalar>().view()));
+    if (!value.scalar()->is_valid) return arrow::MakeNullScalar(type);
+    return value_of(arrow::MakeScalar(type, read(value.scalar_as<arrow::StringScalar>().view())));
   }
   const auto array = value.make_array();
   const auto& strings = static_cast<const arrow::StringArray&>(*array);
-  arrow::BooleanBuilder builder;
+  typename traits::BuilderType builder(type, arrow::default_memory_pool());
+  check(builder.Reserve(strings.length()));
   for (std::int64_t i = 0; i < strings.length(); ++i) {
-    check(strings.IsNull(i) ? builder.AppendNull() : builder.Append(parsed(strings.GetView(i))));
+    if (strings.IsNull(i)) {
+      builder.UnsafeAppendNull();
+    } else {
+      builder.UnsafeAppend(read(strings.GetView(i)));
+    }
+  }
+  return value_of(builder.Finish());
+}
+
+template <class Type>
+arrow::Datum text_to_integers(const arrow::Datum& value, const column_type& to, int position) {
+  using number = typename Type::c_type;
+  return each_text<Type>(value, arrow_type(to), [&](std::string_view text) {
+    const auto out = integer_in(text);
+    if (!out || *out < std::numeric_limits<number>::min() || *out > std::numeric_limits<number>::max()) {
+      refuse_text(text, to, position);
+    }
+    return static_cast<number>(*out);
+  });
+}
+
+template <class Type, class Read>
+arrow::Datum text_to_values(const arrow::Datum& value, const column_type& to, int position, const Read& read) {
+  return each_text<Type>(value, arrow_type(to), [&](std::string_view text) {
+    const auto out = read(text);
+    if (!out) refuse_text(text, to, position);
+    return *out;
+  });
+}
+
+arrow::Datum text_to_boolean(const arrow::Datum& value, int position) {
+  return each_text<arrow::BooleanType>(value, arrow::boolean(), [&](std::string_view text) {
+    const auto out = truth_of(std::string(text));
+    if (!out) refuse(position, fmt::format("A value cannot be cast from varchar to boolean: '{}'.", text));
+    return *out;
+  });
+}
+
+// Of all types but decimal and varchar.
+arrow::Datum text_to(const arrow::Datum& value, const column_type& to, int position) {
+  switch (to.id) {
+    case type_id::boolean:
+      return text_to_boolean(value, position);
+    case type_id::int8:
+      return text_to_integers<arrow::Int8Type>(value, to, position);
+    case type_id::int16:
+      return text_to_integers<arrow::Int16Type>(value, to, position);
+    case type_id::int32:
+      return text_to_integers<arrow::Int32Type>(value, to, position);
+    case type_id::int64:
+      return text_to_integers<arrow::Int64Type>(value, to, position);
+    case type_id::float32:
+      return text_to_values<arrow::FloatType>(value, to, position, float_in<float>);
+    case type_id::float64:
+      return text_to_values<arrow::DoubleType>(value, to, position, float_in<double>);
+    case type_id::date:
+      return text_to_values<arrow::Date32Type>(value, to, position, date_in);
+    default:
+      return text_to_values<arrow::TimestampType>(value, to, position, timestamp_in);
+  }
+}
+
+template <class Type, class Write>
+arrow::Datum texts_of(const arrow::Datum& value, const Write& write) {
+  using traits = arrow::TypeTraits<Type>;
+  if (value.is_scalar()) {
+    if (!value.scalar()->is_valid) return arrow::MakeNullScalar(arrow::utf8());
+    const auto& scalar = value.scalar_as<typename traits::ScalarType>();
+    return arrow::Datum(std::make_shared<arrow::StringScalar>(write(scalar.value)));
+  }
+  const auto array = value.make_array();
+  const auto& values = static_cast<const typename traits::ArrayType&>(*array);
+  arrow::StringBuilder builder;
+  for (std::int64_t i = 0; i < values.length(); ++i) {
+    check(values.IsNull(i) ? builder.AppendNull() : builder.Append(write(values.Value(i))));
   }
   return value_of(builder.Finish());
 }
@@ -146,9 +217,8 @@ arrow::Datum ready_for_arrow(const arrow::Datum& value, const column_type& from,
   // Arrow wants digits for every value of the integer's type; whether these values fit is what counts.
   if (is_integer(from.id) && to.id == type_id::decimal)
     return value_of(compute::Cast(value, arrow::decimal128(19, 0)), position);
-  if (from.id == type_id::varchar && to.id != type_id::varchar) {
+  if (from.id == type_id::varchar) {
     const auto text = call_kernel("ascii_trim_whitespace", {value}, position);
-    if (to.id != type_id::decimal) return text;
     return rounded_decimal(number_in_text(text, position), text_digits, text_scale, to.scale, position);
   }
   if (from.id == type_id::timestamp && to.id == type_id::date) {  // the day that it is in, before 1970 too
@@ -163,7 +233,14 @@ arrow::Datum ready_for_arrow(const arrow::Datum& value, const column_type& from,
 arrow::Datum cast(const arrow::Datum& value, const column_type& from, const column_type& to, int position) {
   if (from == to) return value;
   if (!can_cast(from, to)) refuse(position, fmt::format("{} cannot be cast to {}.", sql_name(from), sql_name(to)));
-  if (from.id == type_id::varchar && to.id == type_id::boolean) return text_to_boolean(value, position);
+  if (from.id == type_id::varchar && to.id != type_id::decimal) return text_to(value, to, position);
+  if (from.id == type_id::decimal && is_float(to.id)) return decimals_as_floats(value, arrow_type(to));
+  if (to.id == type_id::varchar) {
+    if (from.id == type_id::float32) return texts_of<arrow::FloatType>(value, text_of_float<float>);
+    if (from.id == type_id::float64) return texts_of<arrow::DoubleType>(value, text_of_float<double>);
+    if (from.id == type_id::date) return texts_of<arrow::Date32Type>(value, text_of_date);
+    if (from.id == type_id::timestamp) return texts_of<arrow::TimestampType>(value, text_of_timestamp);
+  }
   const auto source = ready_for_arrow(value, from, to, position);
   compute::CastOptions options = compute::CastOptions::Safe(arrow_type(to));
   // Lossy by nature: a double takes the nearest value.
@@ -173,7 +250,6 @@ arrow::Datum cast(const arrow::Datum& value, const column_type& from, const colu
   const auto result = compute::Cast(source, options);
   if (!result.ok()) {
     if (is_numeric(from.id) && is_numeric(to.id)) refuse_size(from, to, position);
-    if (from.id == type_id::varchar) refuse_text(result.status(), to, position);
     refuse(position, fmt::format("A value cannot be cast from {} to {}: {}.", sql_name(from), sql_name(to),
                                  result.status().message()));
   }
@@ -182,7 +258,6 @@ arrow::Datum cast(const arrow::Datum& value, const column_type& from, const colu
         "and_not", {call_kernel("is_inf", {*result}, position), call_kernel("is_inf", {source}, position)}, position);
     if (any_is_true(became_infinite, position)) refuse_size(from, to, position);
   }
-  if (from.id == type_id::timestamp && to.id == type_id::varchar) return without_zeros(*result, position);
   return *result;
 }
 

@@ -213,6 +213,23 @@ code_column ordered_codes(const arrow::ChunkedArray& column) {
   return out;
 }
 
+std::pair<code_column, code_column> ordered_codes(const arrow::ChunkedArray& first, const arrow::ChunkedArray& second) {
+  if (!is_string(first)) return {fixed_codes(first), fixed_codes(second)};
+  arrow::ArrayVector chunks = first.chunks();
+  chunks.insert(chunks.end(), second.chunks().begin(), second.chunks().end());
+  auto head = ordered_codes(arrow::ChunkedArray(std::move(chunks), first.type()));
+  const auto rows = static_cast<std::size_t>(first.length());
+  code_column tail;
+  const auto split = [&](auto& from, auto& to) {
+    if (from.empty()) return;
+    to.assign(from.begin() + static_cast<std::ptrdiff_t>(rows), from.end());
+    from.resize(rows);
+  };
+  split(head.words, tail.words);
+  split(head.nulls, tail.nulls);
+  return {std::move(head), std::move(tail)};
+}
+
 void coarse_words(const arrow::Array& chunk, std::int64_t begin, std::int64_t count, std::uint64_t* out) {
   if (chunk.type_id() == arrow::Type::STRING) {
     text_words(chunk, begin, count, out);

@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/exec/text_table.hpp"
@@ -51,6 +52,9 @@ template <class T>
 
 /// In the order of the values. NULLs have word 0.
 [[nodiscard]] code_column ordered_codes(const arrow::ChunkedArray& column);
+/// Codes of two columns of one type, comparable with each other: strings have their rank among those of both.
+[[nodiscard]] std::pair<code_column, code_column> ordered_codes(const arrow::ChunkedArray& first,
+                                                                const arrow::ChunkedArray& second);
 /// One word for each of `count` values from `begin` on, in the order of the values; different values may have equal
 /// words unless words of the type are exact. What NULLs have is any word.
 void coarse_words(const arrow::Array& chunk, std::int64_t begin, std::int64_t count, std::uint64_t* out);

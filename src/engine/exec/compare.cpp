@@ -1,9 +1,15 @@
 #include <arrow/array.h>
+#include <arrow/array/util.h>
+#include <arrow/buffer.h>
+#include <arrow/chunked_array.h>
 #include <arrow/compute/exec.h>
 #include <arrow/datum.h>
 #include <arrow/scalar.h>
+#include <arrow/type_traits.h>
+#include <arrow/util/bitmap_ops.h>
 
 #include <cmath>
+#include <limits>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/kernels.hpp"
@@ -83,7 +89,54 @@ arrow::Datum compare_with_nan(op kind, const arrow::Datum& left, const arrow::Da
   return call_kernel("if_else", {either, with_nan, plain}, position);
 }
 
+template <class Float>
+Float canonical(Float value) {
+  if (value == 0) return 0;
+  return value != value ? std::numeric_limits<Float>::quiet_NaN() : value;
+}
+
+template <class Type>
+std::shared_ptr<arrow::Array> canonical_array(const arrow::Array& values) {
+  using number = typename Type::c_type;
+  const auto& typed = static_cast<const typename arrow::TypeTraits<Type>::ArrayType&>(values);
+  auto buffer = std::shared_ptr<arrow::Buffer>(
+      value_of(arrow::AllocateBuffer(typed.length() * static_cast<std::int64_t>(sizeof(number)))));
+  auto* const out = reinterpret_cast<number*>(buffer->mutable_data());
+  for (std::int64_t i = 0; i < typed.length(); ++i) out[i] = canonical(typed.raw_values()[i]);
+  auto data = arrow::ArrayData::Make(typed.type(), typed.length(), {nullptr, std::move(buffer)}, 0);
+  if (typed.null_count() > 0) {
+    data->buffers[0] = value_of(arrow::internal::CopyBitmap(arrow::default_memory_pool(), typed.null_bitmap_data(),
+                                                            typed.offset(), typed.length()));
+    data->null_count = typed.null_count();
+  }
+  return arrow::MakeArray(std::move(data));
+}
+
+template <class Type>
+arrow::Datum canonical_values(const arrow::Datum& values) {
+  using scalar = typename arrow::TypeTraits<Type>::ScalarType;
+  if (values.is_scalar()) {
+    if (!values.scalar()->is_valid) return values;
+    return arrow::Datum(std::make_shared<scalar>(canonical(values.scalar_as<scalar>().value)));
+  }
+  if (values.is_array()) return canonical_array<Type>(*values.make_array());
+  arrow::ArrayVector chunks;
+  for (const auto& chunk : values.chunked_array()->chunks()) chunks.push_back(canonical_array<Type>(*chunk));
+  return std::make_shared<arrow::ChunkedArray>(std::move(chunks), values.type());
+}
+
 }  // namespace
+
+arrow::Datum canonical_floats(const arrow::Datum& values) {
+  switch (values.type()->id()) {
+    case arrow::Type::FLOAT:
+      return canonical_values<arrow::FloatType>(values);
+    case arrow::Type::DOUBLE:
+      return canonical_values<arrow::DoubleType>(values);
+    default:
+      return values;
+  }
+}
 
 arrow::Datum call_kernel(const char* name, const std::vector<arrow::Datum>& args, int position,
                          const compute::FunctionOptions* options) {

@@ -13,7 +13,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
+#include <string>
+#include <string_view>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/cast.hpp"
@@ -51,6 +54,24 @@ arrow::Datum truth(const bound& e, const arrow::Datum& value) {
   return inverted ? call_kernel("invert", {known}, e.position) : known;
 }
 
+// The pattern as RE2 reads it. A backslash takes the character behind it as it is.
+std::string like_regex(std::string_view pattern) {
+  std::string out = "(?s)^";
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '%') {
+      out += ".*";
+    } else if (pattern[i] == '_') {
+      out += '.';
+    } else {
+      if (pattern[i] == '\\') ++i;
+      const auto byte = static_cast<unsigned char>(pattern[i]);
+      if (byte < 0x80 && !std::isalnum(byte)) out += '\\';
+      out += pattern[i];
+    }
+  }
+  return out + '$';
+}
+
 arrow::Datum match_like(const bound& e, const arrow::Datum& value, const arrow::Datum& pattern) {
   if (!pattern.is_scalar()) refuse(e.position, "The pattern of LIKE has to be a constant.");
   if (!pattern.scalar()->is_valid) return arrow::MakeNullScalar(arrow::boolean());
@@ -58,7 +79,12 @@ arrow::Datum match_like(const bound& e, const arrow::Datum& value, const arrow::
   const auto last = text.find_last_not_of('\\');
   const auto escapes = text.size() - (last == std::string::npos ? 0 : last + 1);
   if (escapes % 2 != 0) refuse(e.position, "The pattern of LIKE ends with \\, which takes the character behind it.");
-  const compute::MatchSubstringOptions options(text, e.number == 1);
+  const bool ignore_case = e.number == 1;
+  if (text.find('\\') != std::string::npos) {  // Arrow does not take these out of patterns such as %a\b%
+    const compute::MatchSubstringOptions options(like_regex(text), ignore_case);
+    return call_kernel("match_substring_regex", {value}, e.position, &options);
+  }
+  const compute::MatchSubstringOptions options(text, ignore_case);
   return call_kernel("match_like", {value}, e.position, &options);
 }
 
@@ -84,9 +110,18 @@ arrow::Datum fold_logic(const bound& e, const std::vector<arrow::Datum>& args) {
   return out;
 }
 
+// Conversions that take every value of their type.
+bool cast_cannot_fail(const column_type& from, const column_type& to) {
+  if (is_integer(from.id) && is_integer(to.id)) return from.id <= to.id;
+  return to.id == type_id::float64 && (is_integer(from.id) || is_float(from.id) || from.id == type_id::decimal);
+}
+
 // Conditions that can fail for no row may be checked together; others see only rows that passed those before them.
 bool cannot_fail(const bound_ptr& e) {
   switch (e->kind) {
+    case op::cast:
+      if (!cast_cannot_fail(e->args[0]->type, e->type)) return false;
+      break;
     case op::column:
     case op::literal:
     case op::parameter:
@@ -214,8 +249,9 @@ arrow::Datum evaluation::membership(const bound_ptr& e, const batch& rows) const
     check(builder->AppendScalars(values), e->position);
     set = value_of(builder->Finish());
   }
-  const compute::SetLookupOptions options(set, compute::SetLookupOptions::INCONCLUSIVE);
-  return call_kernel("is_in", {value}, e->position, &options);
+  // Arrow hashes bits.
+  const compute::SetLookupOptions options(canonical_floats(set), compute::SetLookupOptions::INCONCLUSIVE);
+  return call_kernel("is_in", {canonical_floats(value)}, e->position, &options);
 }
 
 // CASE and COALESCE: each part is evaluated for the rows that reach it only, so that a branch may guard another.
@@ -260,6 +296,48 @@ arrow::Datum evaluation::lazily(const bound_ptr& e, const batch& rows) const {
   return value_of(compute::Take(*all, *int64_array(place)));
 }
 
+// AND and OR: a part is evaluated for the rows that those before it left undecided, so that one may guard another.
+arrow::Datum evaluation::logic_in_order(const bound_ptr& e, const batch& rows) const {
+  const bool deciding = e->kind == op::logical_or;
+  auto out = array(e->args[0], rows);
+  for (std::size_t i = 1; i < e->args.size(); ++i) {
+    const auto& known = static_cast<const arrow::BooleanArray&>(*out);
+    std::vector<std::int64_t> open;
+    for (std::int64_t row = 0; row < rows.rows; ++row) {
+      if (known.IsNull(row) || known.Value(row) != deciding) open.push_back(row);
+    }
+    if (open.empty()) break;
+    const bool all = open.size() == static_cast<std::size_t>(rows.rows);
+    const auto selected = int64_array(open);
+    const auto tested = array(e->args[i], all ? rows : filtered(rows, selected));
+    const char* const kernel = deciding ? "or_kleene" : "and_kleene";
+    if (all) {
+      out = as_array(call_kernel(kernel, {out, tested}, e->position), rows.rows);
+      continue;
+    }
+    const auto before = value_of(compute::Take(*out, *selected, compute::TakeOptions::NoBoundsCheck()));
+    const auto decided = as_array(call_kernel(kernel, {before, tested}, e->position), tested->length());
+    const auto& values = static_cast<const arrow::BooleanArray&>(*decided);
+    arrow::BooleanBuilder builder;
+    check(builder.Reserve(rows.rows));
+    std::size_t next = 0;
+    for (std::int64_t row = 0; row < rows.rows; ++row) {
+      if (next == open.size() || open[next] != row) {
+        builder.UnsafeAppend(deciding);
+        continue;
+      }
+      const auto at = static_cast<std::int64_t>(next++);
+      if (values.IsNull(at)) {
+        builder.UnsafeAppendNull();
+      } else {
+        builder.UnsafeAppend(values.Value(at));
+      }
+    }
+    out = value_of(builder.Finish());
+  }
+  return out;
+}
+
 arrow::Datum evaluation::datum(const bound_ptr& e, const batch& rows) const {
   switch (e->kind) {
     case op::column:
@@ -275,6 +353,10 @@ arrow::Datum evaluation::datum(const bound_ptr& e, const batch& rows) const {
     case op::case_when:
     case op::coalesce:
       return lazily(e, rows);
+    case op::logical_and:
+    case op::logical_or:
+      if (!std::all_of(e->args.begin() + 1, e->args.end(), cannot_fail)) return logic_in_order(e, rows);
+      break;
     case op::aggregate:
       refuse(e->position, "An aggregate cannot stand here.");
     default:

@@ -38,6 +38,7 @@ struct evaluation {
  private:
   [[nodiscard]] arrow::Datum datum(const bound_ptr& e, const batch& rows) const;
   [[nodiscard]] arrow::Datum lazily(const bound_ptr& e, const batch& rows) const;
+  [[nodiscard]] arrow::Datum logic_in_order(const bound_ptr& e, const batch& rows) const;
   [[nodiscard]] arrow::Datum membership(const bound_ptr& e, const batch& rows) const;
   [[nodiscard]] arrow::Datum scalar_of(const bound_ptr& e) const;
 };

@@ -7,6 +7,7 @@
 #include <arrow/type.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "engine/exec/arrow_result.hpp"
@@ -33,6 +34,32 @@ std::optional<std::int64_t> constant_number(const arrow::Datum& value, const bou
 
 arrow::Datum null_of(const bound& e) { return arrow::MakeNullScalar(arrow_type(e.type)); }
 
+// Of decimals; of floats there are more digits than round takes.
+int scale_of(const arrow::Datum& value) {
+  constexpr int of_floats = 39;
+  if (value.type()->id() != arrow::Type::DECIMAL128) return of_floats;
+  return static_cast<const arrow::Decimal128Type&>(*value.type()).scale();
+}
+
+// With a digit more in front, for 9.9 becomes 10: Arrow wants room for it before it rounds.
+arrow::Datum roomy(const bound& e, const arrow::Datum& value) {
+  if (value.type()->id() != arrow::Type::DECIMAL128) return value;
+  const auto& type = static_cast<const arrow::Decimal128Type&>(*value.type());
+  const bool narrow = type.precision() < max_decimal_precision;
+  return value_of(compute::Cast(value, narrow ? arrow::decimal128(type.precision() + 1, type.scale())
+                                              : arrow::decimal256(type.precision() + 1, type.scale())),
+                  e.position);
+}
+
+// Rounded decimals, with the digits behind the point that are left.
+arrow::Datum as_answer(const bound& e, const arrow::Datum& value) {
+  const auto type = arrow_type(e.type);
+  if (value.type()->Equals(*type)) return value;
+  const auto out = compute::Cast(value, type);
+  if (!out.ok()) refuse(e.position, "The rounded number has more than 38 digits.");
+  return *out;
+}
+
 arrow::Datum number_function(const bound& e, const std::vector<arrow::Datum>& args) {
   if (e.name == "abs") return call_kernel("abs_checked", args, e.position);
   if (is_integer(e.type.id)) return args[0];
@@ -42,9 +69,10 @@ arrow::Datum number_function(const bound& e, const std::vector<arrow::Datum>& ar
     const auto mode =
         e.type.id == type_id::decimal ? compute::RoundMode::HALF_TOWARDS_INFINITY : compute::RoundMode::HALF_TO_EVEN;
     if (*digits > 38 || *digits < -38) refuse(e.position, "round takes at most 38 digits.");
-    return value_of(compute::Round(args[0], compute::RoundOptions(*digits, mode)), e.position);
+    if (*digits >= scale_of(args[0])) return as_answer(e, args[0]);
+    return as_answer(e, value_of(compute::Round(roomy(e, args[0]), compute::RoundOptions(*digits, mode)), e.position));
   }
-  return call_kernel(e.name == "floor" ? "floor" : "ceil", args, e.position);
+  return as_answer(e, call_kernel(e.name == "floor" ? "floor" : "ceil", {roomy(e, args[0])}, e.position));
 }
 
 std::optional<compute::CalendarUnit> calendar_unit(const std::string& field) {
@@ -78,9 +106,27 @@ arrow::Datum field_of(const bound& e, const std::string& field, const arrow::Dat
   return call_kernel(name, {time}, at);
 }
 
+// Arrow's years have 16 bits.
+void refuse_far_years(const bound& e, const arrow::Datum& time) {
+  constexpr std::int64_t farthest = std::int64_t{11'000'000} * 86'400'000'000;  // days from 1970: 30,000 years
+  const auto check_time = [&](std::int64_t micros) {
+    if (micros > farthest || micros < -farthest) refuse(e.position, "The timestamp is out of range.");
+  };
+  if (time.is_scalar()) {
+    if (time.scalar()->is_valid) check_time(time.scalar_as<arrow::TimestampScalar>().value);
+    return;
+  }
+  const auto array = time.make_array();
+  const auto& times = static_cast<const arrow::TimestampArray&>(*array);
+  for (std::int64_t i = 0; i < times.length(); ++i) {
+    if (times.IsValid(i)) check_time(times.Value(i));
+  }
+}
+
 arrow::Datum time_function(const bound& e, const std::vector<arrow::Datum>& args) {
   const auto field = constant_text(args[0], e);
   if (!field) return null_of(e);
+  if (*field != "epoch") refuse_far_years(e, args[1]);
   if (e.name != "date_trunc") {
     const auto out = field_of(e, *field, args[1]);
     return out.type()->Equals(arrow_type(e.type)) ? out : value_of(compute::Cast(out, arrow_type(e.type)), e.position);
@@ -100,6 +146,27 @@ arrow::Datum substring(const bound& e, const std::vector<arrow::Datum>& args) {
   const std::int64_t stop = std::max<std::int64_t>(*from - 1 + *count, start);
   const compute::SliceOptions options(start, stop);
   return call_kernel("utf8_slice_codeunits", {args[0]}, e.position, &options);
+}
+
+// Arrow's texts of a batch have offsets of 32 bits, and its kernel does not look whether they suffice.
+arrow::Datum replaced(const bound& e, const arrow::Datum& texts, const std::string& pattern,
+                      const std::string& replacement) {
+  const compute::MatchSubstringOptions wanted(pattern);
+  const auto found = call_kernel("sum", {call_kernel("count_substring", {texts}, e.position, &wanted)}, e.position);
+  if (found.scalar()->is_valid) {
+    const auto bytes = texts.is_scalar()
+                           ? texts.scalar_as<arrow::StringScalar>().view().size()
+                           : static_cast<std::size_t>(
+                                 static_cast<const arrow::StringArray&>(*texts.make_array()).total_values_length());
+    const auto count = static_cast<std::size_t>(found.scalar_as<arrow::Int64Scalar>().value);
+    const auto growth = replacement.size() > pattern.size() ? replacement.size() - pattern.size() : 0;
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
+    if (growth > 0 && count > (most - std::min(most, bytes)) / growth) {
+      refuse(e.position, "The texts that replace makes of some rows take more than 2 GiB.");
+    }
+  }
+  const compute::ReplaceSubstringOptions options(pattern, replacement);
+  return call_kernel("replace_substring", {texts}, e.position, &options);
 }
 
 arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args) {
@@ -124,8 +191,7 @@ arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args
     const auto replacement = constant_text(args[2], e);
     if (!pattern || !replacement) return null_of(e);
     if (pattern->empty()) return args[0];
-    const compute::ReplaceSubstringOptions options(*pattern, *replacement);
-    return call_kernel("replace_substring", {args[0]}, at, &options);
+    return replaced(e, args[0], *pattern, *replacement);
   }
   const compute::TrimOptions spaces(" ");
   return call_kernel(e.name == "btrim"   ? "utf8_trim"

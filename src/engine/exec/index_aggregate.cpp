@@ -2,13 +2,14 @@
 
 #include <arrow/array.h>
 #include <arrow/builder.h>
-#include <arrow/compute/cast.h>
 #include <arrow/datum.h>
 #include <arrow/type.h>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/cast.hpp"
-#include "engine/exec/kernels.hpp"
+#include "engine/exec/decimal_double.hpp"
+#include "engine/sql/error.hpp"
+#include "espalier/core/error.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -25,14 +26,34 @@ std::shared_ptr<arrow::Array> as_type(const std::shared_ptr<arrow::Array>& value
   return have && *have != type ? cast(values, *have, type, position).make_array() : values;
 }
 
-// SUM / COUNT, as doubles; NULL where there is nothing to count.
-std::shared_ptr<arrow::Array> averages(const table_index& index, std::size_t column, const range_batch& ranges,
-                                       int position) {
-  const column_type as_double{type_id::float64};
-  const auto sum = as_type(index.aggregate(aggregate_function::sum, column, ranges), as_double, position);
-  const auto count = as_type(index.aggregate(aggregate_function::count_nonnull, column, ranges), as_double, position);
-  // Where the count is 0 the sum is NULL, and so is the quotient.
-  return call_kernel("divide", {sum, count}, position).make_array();
+// SUM / COUNT, as doubles, rounded as aggregates of rows are; NULL where there is nothing to count.
+std::shared_ptr<arrow::Array> averages(const table_index& index, std::size_t column, const range_batch& ranges) {
+  const auto sums = index.aggregate(aggregate_function::sum, column, ranges);
+  const auto all_counts = index.aggregate(aggregate_function::count_nonnull, column, ranges);
+  const auto& counts = static_cast<const arrow::Int64Array&>(*all_counts);
+  const auto average = [&](std::int64_t i) {
+    const auto count = counts.Value(i);
+    switch (sums->type_id()) {
+      case arrow::Type::DOUBLE:
+        return static_cast<const arrow::DoubleArray&>(*sums).Value(i) / static_cast<double>(count);
+      case arrow::Type::INT64:
+        return decimal_average(static_cast<const arrow::Int64Array&>(*sums).Value(i), 0, count);
+      default: {
+        const arrow::Decimal128 sum(static_cast<const arrow::Decimal128Array&>(*sums).GetValue(i));
+        return decimal_average(sum, static_cast<const arrow::Decimal128Type&>(*sums->type()).scale(), count);
+      }
+    }
+  };
+  arrow::DoubleBuilder builder;
+  check(builder.Reserve(sums->length()));
+  for (std::int64_t i = 0; i < sums->length(); ++i) {
+    if (sums->IsNull(i)) {
+      builder.UnsafeAppendNull();
+    } else {
+      builder.UnsafeAppend(average(i));
+    }
+  }
+  return value_of(builder.Finish());
 }
 
 }  // namespace
@@ -49,14 +70,16 @@ bool index_can_answer(const table_index& index, const aggregate_call& call, std:
 }
 
 std::shared_ptr<arrow::Array> index_aggregate_values(const table_index& index, const aggregate_call& call,
-                                                     std::size_t column, const range_batch& ranges) {
+                                                     std::size_t column, const range_batch& ranges) try {
   if (!call.argument) return range_counts(index, ranges);
-  if (call.function == "avg") return averages(index, column, ranges, call.position);
+  if (call.function == "avg") return averages(index, column, ranges);
   const auto function = call.function == "count" ? aggregate_function::count_nonnull
                         : call.function == "min" ? aggregate_function::min
                         : call.function == "max" ? aggregate_function::max
                                                  : aggregate_function::sum;
   return as_type(index.aggregate(function, column, ranges), call.type, call.position);
+} catch (const overflow& problem) {
+  refuse(call.position, problem.what());  // as a scan does
 }
 
 }  // namespace espalier::engine

@@ -8,6 +8,7 @@
 #include <arrow/scalar.h>
 
 #include "engine/exec/arrow_result.hpp"
+#include "engine/exec/kernels.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -18,7 +19,7 @@ std::shared_ptr<arrow::Array> list_values(const bound& list, const evaluation& v
     const auto value = values.constant(list.args[i]);
     if (value->is_valid) check(builder->AppendScalar(*value), list.position);
   }
-  return value_of(arrow::compute::Unique(value_of(builder->Finish())), list.position);
+  return value_of(arrow::compute::Unique(canonical_floats(value_of(builder->Finish()))), list.position);
 }
 
 std::shared_ptr<arrow::Array> one_value(const bound_ptr& e, const evaluation& values) {

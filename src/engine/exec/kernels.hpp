@@ -21,6 +21,9 @@ namespace espalier::engine {
 /// =, <>, <, ... of two values of one type. Floats as in PostgreSQL: NaN equals itself and is above all numbers.
 [[nodiscard]] arrow::Datum compare(op kind, const arrow::Datum& left, const arrow::Datum& right,
                                    const column_type& type, int position);
+/// Floats with one bit pattern for all that compare as equal: 0.0 for -0.0, one NaN. Other types are returned as they
+/// are. What hashes or compares bits needs this.
+[[nodiscard]] arrow::Datum canonical_floats(const arrow::Datum& values);
 /// +, -, *, /, % of two values whose types the binder has made fit.
 [[nodiscard]] arrow::Datum arithmetic(const bound& e, const arrow::Datum& left, const arrow::Datum& right);
 /// A function of sql/functions.hpp.

@@ -20,9 +20,12 @@ constexpr std::size_t few_rows = 4096;        // are not worth a table of leadin
 }  // namespace
 
 ordered_groups::ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys,
-                               const std::shared_ptr<arrow::ChunkedArray>& values) {
+                               const std::shared_ptr<arrow::ChunkedArray>& values)
+    : ordered_groups(keys, ordered_codes(*values)) {}
+
+ordered_groups::ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys,
+                               const code_column& codes) {
   if (!keys.empty()) table_ = std::make_unique<key_table>(keys);
-  const auto codes = ordered_codes(*values);
   choose_rows(codes);
   is_packed_ = pack(codes);
   if (is_packed_) {

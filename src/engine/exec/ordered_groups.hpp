@@ -21,6 +21,8 @@ class ordered_groups {
   /// `keys` may be empty: then all rows are one group. Rows with a NULL are left out.
   ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys,
                  const std::shared_ptr<arrow::ChunkedArray>& values);
+  /// The same with codes of the values, where those of the other side have to be comparable with them.
+  ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys, const code_column& codes);
 
   /// The group of each row of the other side's keys, or no_group.
   [[nodiscard]] std::vector<std::uint32_t> groups_of(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys,

@@ -4,6 +4,7 @@
 #include <arrow/chunked_array.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -125,13 +126,15 @@ void keep_pairs_that_pass(const std::vector<bound_ptr>& residual, const relation
   for (const auto& condition : residual) collect_columns(condition, wanted);
   relation both = beside(take_rows(only(left, wanted), pairs.left), take_rows(only(right, wanted), pairs.right));
   both.rows = static_cast<std::int64_t>(pairs.left.size());
-  const auto passed = values.column(conjunction(residual), both);
-  std::size_t kept = 0, at = 0;
+  // A later condition sees only the pairs that passed those before it. No column of a statement has this number.
+  constexpr auto pair_number = std::numeric_limits<column_id>::max();
+  const auto passed = values.filter(residual, both, wanted, pair_number).column(pair_number);
+  std::size_t kept = 0;
   for (const auto& chunk : passed->chunks()) {
     check_stop();  // a chunk is a batch
-    const auto& bits = static_cast<const arrow::BooleanArray&>(*chunk);
-    for (std::int64_t i = 0; i < bits.length(); ++i, ++at) {
-      if (bits.IsNull(i) || !bits.Value(i)) continue;
+    const auto& numbers = static_cast<const arrow::Int64Array&>(*chunk);
+    for (std::int64_t i = 0; i < numbers.length(); ++i) {
+      const auto at = static_cast<std::size_t>(numbers.Value(i));
       pairs.left[kept] = pairs.left[at];
       pairs.right[kept++] = pairs.right[at];
     }

@@ -158,12 +158,16 @@ class summary_of final : public column_summary {
   }
 
   std::shared_ptr<arrow::Array> summed(std::span<const summed_range> ranges, const pending& beside) const {
-    using sum = sum_node<T>;
+    using sum = std::conditional_t<std::is_floating_point_v<T>, double, sum_node<T>>;
     const auto sums = each<sum>(ranges, [&](const summed_range& r) -> std::optional<sum> {
       if (count(r, beside) == 0) return std::nullopt;
-      sum total = sums_.fold(r.from, r.to, sum_leaves());
+      sum_node<T> total = sums_.fold(r.from, r.to, sum_leaves());
       for (std::size_t i = r.added_from; i < r.added_to; ++i) total += beside.values[i];
-      return total;
+      if constexpr (std::is_floating_point_v<T>) {
+        return total.is_exact() ? total.total() : exactly_summed(r, beside);
+      } else {
+        return total;
+      }
     });
     const auto type = summary_type(aggregate_function::sum, type_);
     if constexpr (std::is_floating_point_v<T>) {
@@ -179,6 +183,14 @@ class summary_of final : public column_summary {
     } else {
       return array_of(sums, type, append_as<arrow::Int64Builder>());
     }
+  }
+
+  /// Of floats whose parts of sums have lost something.
+  [[nodiscard]] double exactly_summed(const summed_range& r, const pending& beside) const {
+    exact_float_sum total;
+    for (std::size_t i = r.from; i < r.to; ++i) total.add(static_cast<double>(values_[i]));
+    for (std::size_t i = r.added_from; i < r.added_to; ++i) total.add(static_cast<double>(beside.values[i]));
+    return total.total();
   }
 
   std::shared_ptr<arrow::Array> extreme(aggregate_function f, std::span<const summed_range> ranges,

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/float_sum.hpp"
 #include "espalier/core/config.hpp"
 #include "espalier/core/error.hpp"
 
@@ -36,7 +37,7 @@ struct wide_sum {
 
 template <class T>
 struct sum_node_of {
-  using type = std::conditional_t<std::is_floating_point_v<T>, double, int128>;
+  using type = std::conditional_t<std::is_floating_point_v<T>, float_sum<3>, int128>;
 };
 template <>
 struct sum_node_of<int128> {
@@ -106,7 +107,7 @@ void append_values(const arrow::Array& from, std::vector<T>& values, std::vector
   const auto top = static_cast<std::int64_t>(high);
   const arrow::Decimal128 value(top, low);
   if (top != high || !value.FitsInPrecision(38))
-    throw overflow("sum: it has more than 38 digits; sum a smaller range, or cast the column to double precision.");
+    throw overflow("The sum has more than 38 digits; cast its argument to double precision.");
   return value;
 }
 [[nodiscard]] inline arrow::Decimal128 decimal_of(int128 value) {

@@ -68,9 +68,7 @@ class device_sums_of final : public device_sums<Word> {
     return doubtful;
   }
   static std::shared_ptr<arrow::DataType> type_of_sums() {
-    if constexpr (std::is_floating_point_v<sum>) {
-      return arrow::float64();
-    } else if constexpr (sizeof(sum) == 16) {
+    if constexpr (sizeof(sum) == 16) {
       return arrow::decimal128(38, 0);
     } else {
       return arrow::int64();
@@ -99,9 +97,7 @@ bool append_converted(const arrow::Array& from, std::vector<To>& to) {
 
 template <class To>
 bool append_numbers(const arrow::Array& from, type_id id, std::vector<To>& to) {
-  if constexpr (std::is_floating_point_v<To>) {
-    return id == type_id::float32 ? append_converted<float>(from, to) : append_converted<double>(from, to);
-  } else if constexpr (sizeof(To) == 8) {
+  if constexpr (sizeof(To) == 8) {
     return append_converted<std::int64_t>(from, to);
   } else {
     if (id == type_id::int8) return append_converted<std::int8_t>(from, to);
@@ -204,9 +200,6 @@ std::unique_ptr<device_sums<Word>> word_device<Word>::sums_of(const summary_sour
       return make_sums<std::int32_t>(column);
     case type_id::int64:
       return make_sums<std::int64_t>(column);
-    case type_id::float32:
-    case type_id::float64:
-      return make_sums<double>(column);
     default:
       return nullptr;
   }

@@ -50,7 +50,8 @@ class word_device {
   /// device has no question for that.
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> edge(words lo, words hi, bool last) const;
 
-  /// Null if sums of the column cannot be had here: decimals, and columns with NULLs.
+  /// Null if sums of the column cannot be had here: decimals, columns with NULLs, and floats, whose sums have to be the
+  /// same bits wherever they are computed.
   [[nodiscard]] std::shared_ptr<arrow::Array> sum(const summary_source& column, words lo, words hi) const;
 
   /// What sums of the column need, made now.

@@ -163,13 +163,15 @@ bool try_lookup(join_node& join, const band* b, double other_cost) {
         left * (cost::searched_key +
                 per_row * (cost::found_row + cost::gathered_value * static_cast<double>(scan->columns.size())));
     if (price >= other_cost) continue;
+    if (band_used) without(join.residual, b->answers);
+    // In the order in which a hash join checks them, so that what guards another condition there guards it here.
+    auto checked = scan->conditions;
     for (std::size_t i = 0; i < join.equal.size(); ++i) {
       if (std::find(equal_used.begin(), equal_used.end(), i) == equal_used.end()) {
-        join.residual.push_back(as_condition(join.equal[i]));
+        checked.push_back(as_condition(join.equal[i]));
       }
     }
-    if (band_used) without(join.residual, b->answers);
-    join.residual.insert(join.residual.end(), scan->conditions.begin(), scan->conditions.end());
+    join.residual.insert(join.residual.begin(), checked.begin(), checked.end());
     join.method = band_used ? join_method::band_index : join_method::index_lookup;
     auto& asked = const_cast<scan_node&>(*scan);  // what EXPLAIN tells of it; the join does the asking
     asked.ranges = {*range};

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <utility>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/sql/binder.hpp"
@@ -144,7 +145,9 @@ bound_ptr binder::literal(const ast::expression& e) {
     case expression_kind::integer:
       return integer_literal(e.text, e.position);
     default:
-      return decimal_literal(e.text, e.position);
+      // The parser has integers beyond 32 bits as numbers; they are bigint as far as that goes.
+      return e.text.find_first_not_of("-0123456789") == std::string::npos ? integer_literal(e.text, e.position)
+                                                                          : decimal_literal(e.text, e.position);
   }
 }
 
@@ -294,9 +297,9 @@ bound_ptr binder::aggregate(const ast::expression& e, const scope& names) {
   return out;
 }
 
-binder::binder(const catalog& tables, const progress& tell)
+binder::binder(const catalog& tables, progress tell)
     : tables_(tables),
-      tell_(tell),
+      tell_(std::move(tell)),
       now_(std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()).time_since_epoch().count()) {
 }
 
@@ -331,13 +334,17 @@ bound_ptr binder::call(const ast::expression& e, const scope& names) {
     if (args.size() != 2) refuse(e.position, "mod takes two arguments.");
     return folded(bound_arithmetic(op::modulo, args[0], args[1], e.position));
   }
-  std::optional<std::string> first_text;
-  if (!args.empty() && is_literal(args[0]) && args[0]->open && args[0]->value->is_valid) {
-    first_text = static_cast<const arrow::StringScalar&>(*args[0]->value).value->ToString();
+  constant_arguments constants;
+  const auto is_value = [](const bound_ptr& arg) { return is_literal(arg) && arg->value->is_valid; };
+  if (!args.empty() && is_value(args[0]) && args[0]->open) {
+    constants.first_text = static_cast<const arrow::StringScalar&>(*args[0]->value).value->ToString();
+  }
+  if (!args.empty() && is_value(args.back()) && args.back()->type.id == type_id::int32) {
+    constants.last_number = static_cast<const arrow::Int32Scalar&>(*args.back()->value).value;
   }
   std::vector<column_type> types;
   for (const auto& arg : args) types.push_back(arg->type);
-  const auto signature = signature_of(e.text, types, first_text, e.position);
+  const auto signature = signature_of(e.text, types, constants, e.position);
   for (std::size_t i = 0; i < args.size(); ++i) {
     const bool is_text = signature.args[i].id == type_id::varchar;
     if (is_text && !args[i]->open && args[i]->type.id != type_id::varchar) {
@@ -389,7 +396,14 @@ bound_ptr binder::cast(const ast::expression& e, const scope& names) {
   }
   const auto type = type_from_sql(e.type.name, e.type.modifiers);
   if (!type) refuse(e.type.position, fmt::format("The type {} is not supported.", e.type.name));
-  return folded(coerced(expression(*e.args.at(0), names), *type));
+  const auto value = expression(*e.args.at(0), names);
+  // numeric without digits takes an exact number as it is; of others it has those of a column of that type.
+  const bool takes_all = type->id == type_id::decimal && e.type.modifiers.empty() && !value->open;
+  if (takes_all && value->type.id == type_id::decimal) return value;
+  if (takes_all && is_integer(value->type.id)) {
+    return folded(coerced(value, *common_type(value->type, {type_id::decimal, 1, 0})));
+  }
+  return folded(coerced(value, *type));
 }
 
 bound_ptr binder::expression(const ast::expression& e, const scope& names) {

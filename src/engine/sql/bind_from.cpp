@@ -114,23 +114,50 @@ plan_ptr binder::from_file(const ast::from_item& item, scope& names) {
   return out;
 }
 
+plan_ptr binder::from_common_table(const ast::common_table& common, const ast::from_item& item, scope& names) {
+  used_common_tables_.insert(&common);
+  // What it names are the tables that were visible where it stands.
+  const auto visible = common_tables_;
+  while (!common_tables_.empty() && common_tables_.back() != &common) common_tables_.pop_back();
+  common_tables_.pop_back();
+  ast::from_item renamed;
+  renamed.position = item.position;
+  renamed.table = item.table;
+  renamed.alias = item.alias;
+  // FROM t AS x(a): names of WITH t(...) stay for the columns that x gives none.
+  renamed.column_aliases = item.column_aliases;
+  for (auto i = renamed.column_aliases.size(); i < common.column_aliases.size(); ++i) {
+    renamed.column_aliases.push_back(common.column_aliases[i]);
+  }
+  auto plan = from_query(*common.query, renamed, nullptr, names);
+  common_tables_ = visible;
+  return plan;
+}
+
+void binder::check_common_tables(const ast::select& select) const {
+  std::set<std::string_view> names;
+  for (const auto& common : select.with) {
+    if (names.insert(common.name).second) continue;
+    refuse(select.position, fmt::format("WITH query name '{}' is specified more than once.", common.name));
+  }
+}
+
+// Errors in them are errors of the statement. The last ones first: they may use those before them.
+void binder::bind_unused_common_tables(const ast::select& select) {
+  for (auto common = select.with.rbegin(); common != select.with.rend(); ++common) {
+    if (used_common_tables_.contains(&*common)) continue;
+    ast::from_item item;
+    item.position = select.position;
+    item.table.name = common->name;
+    scope names;
+    static_cast<void>(from_common_table(*common, item, names));
+  }
+}
+
 plan_ptr binder::from_item(const ast::from_item& item, scope& names) {
   switch (item.kind) {
     case ast::from_item::what::table: {
-      if (const auto* common = find_common_table(item.table.name)) {
-        // What it names are the tables that were visible where it stands.
-        const auto visible = common_tables_;
-        while (!common_tables_.empty() && common_tables_.back() != common) common_tables_.pop_back();
-        common_tables_.pop_back();
-        ast::from_item renamed;
-        renamed.position = item.position;
-        renamed.table = item.table;
-        renamed.alias = item.alias;
-        renamed.column_aliases = item.column_aliases.empty() ? common->column_aliases : item.column_aliases;
-        auto plan = from_query(*common->query, renamed, nullptr, names);
-        common_tables_ = visible;
-        return plan;
-      }
+      if (const auto* common = find_common_table(item.table.name)) return from_common_table(*common, item, names);
       scope own;
       auto out = scan(item.table, item.alias, false, own);
       add_names(*out, out->alias, item.column_aliases, item.position, names);

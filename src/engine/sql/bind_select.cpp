@@ -292,6 +292,7 @@ plan_ptr binder::rows_for(const ast::select& select, std::span<const column_type
 
 plan_ptr binder::query(const ast::select& select, const scope* outer) {
   const auto visible = common_tables_.size();
+  check_common_tables(select);
   for (const auto& common : select.with) common_tables_.push_back(&common);
   plan_ptr out;
   if (!select.union_left && select.values.empty()) {
@@ -310,6 +311,7 @@ plan_ptr binder::query(const ast::select& select, const scope* outer) {
     }
     out = limited(ordered(std::move(out), select, std::move(keys)), select);
   }
+  bind_unused_common_tables(select);
   common_tables_.resize(visible);
   return out;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ struct scope {
 
 class binder {
  public:
-  binder(const catalog& tables, const progress& tell);
+  binder(const catalog& tables, progress tell);
 
   /// The outputs are the columns of the answer, in order.
   [[nodiscard]] plan_ptr query(const ast::select& select, const scope* outer = nullptr);
@@ -100,13 +101,17 @@ class binder {
   plan_ptr in_join(plan_ptr input, const bound_ptr& e);
 
   const ast::common_table* find_common_table(const std::string& name) const;
+  plan_ptr from_common_table(const ast::common_table& common, const ast::from_item& item, scope& names);
+  void check_common_tables(const ast::select& select) const;
+  void bind_unused_common_tables(const ast::select& select);
 
   const catalog& tables_;
-  const progress& tell_;
+  progress tell_;  ///< a copy: a prepared statement binds later than it was handed over
   column_id next_column_ = 1;
   int parameters_ = 0;
   std::int64_t now_;  ///< microseconds since 1970, UTC: one moment for the whole statement
   std::vector<const ast::common_table*> common_tables_;  ///< visible ones, the innermost last
+  std::set<const ast::common_table*> used_common_tables_;
 };
 
 /// Takes the conditions with outer columns out of a plan that is only projections and filters on top, so that a join

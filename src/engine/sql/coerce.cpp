@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/exec/cast.hpp"
 #include "engine/exec/evaluate.hpp"
@@ -39,12 +40,28 @@ column_type common_decimal(const column_type& a, const column_type& b) {
   return {type_id::decimal, std::min(max_decimal_precision, whole + scale), scale};
 }
 
+// Floats are compared with other numbers as doubles, as PostgreSQL does, whether these are constants or columns. Where
+// the constant in the column's type has the same answers for every value of the column, an index on the column serves
+// it.
+bool has_same_answers(const bound& literal, const column_type& column) {
+  constexpr double exact_integers = 9007199254740992.0;
+  constexpr int exact_digits = 15;  // decimals with so many digits are different doubles
+  if (!is_float(literal.type.id) && !is_float(column.id)) return true;
+  const auto as_double = cast(literal.value, literal.type, {type_id::float64}, -1);
+  const double value = as_double.scalar_as<arrow::DoubleScalar>().value;
+  if (is_integer(column.id)) return std::abs(value) < exact_integers;
+  if (column.id == type_id::decimal) return column.precision <= exact_digits;
+  if (column.id == type_id::float32) return static_cast<double>(static_cast<float>(value)) == value;
+  return true;
+}
+
 // The literal in that type if not a bit of its value is lost, else null.
 bound_ptr exactly(const bound_ptr& literal, const column_type& to) {
   if (literal->open || is_null_literal(literal)) return coerced(literal, to);
   const bool numbers = is_numeric(literal->type.id) && is_numeric(to.id);
   const bool times = literal->type.id == type_id::timestamp && to.id == type_id::date;
   if (!numbers && !times) return nullptr;
+  if (numbers && !has_same_answers(*literal, to)) return nullptr;
   try {
     const auto there = cast(literal->value, literal->type, to, -1);
     const auto back = cast(there, to, literal->type, -1);

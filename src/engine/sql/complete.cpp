@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/sql/parse.hpp"
 #include "espalier/engine/database.hpp"
 
 namespace espalier::engine {
@@ -14,21 +15,6 @@ std::size_t after_quoted(std::string_view text, std::size_t at, char quote, bool
       ++at;
     } else if (text[at] == quote) {
       return at + 1;  // a doubled quote opens the next piece at once
-    }
-  }
-  return std::string_view::npos;
-}
-
-std::size_t after_comment(std::string_view text, std::size_t at) {
-  int depth = 0;
-  for (; at + 1 < text.size(); ++at) {
-    const auto two = text.substr(at, 2);
-    if (two == "/*") {
-      ++depth;
-      ++at;
-    } else if (two == "*/") {
-      ++at;
-      if (--depth == 0) return at + 1;
     }
   }
   return std::string_view::npos;
@@ -47,6 +33,21 @@ std::size_t after_dollar_quoted(std::string_view text, std::size_t at) {
 }
 
 }  // namespace
+
+std::size_t after_comment(std::string_view text, std::size_t at) {
+  int depth = 0;
+  for (; at + 1 < text.size(); ++at) {
+    const auto two = text.substr(at, 2);
+    if (two == "/*") {
+      ++depth;
+      ++at;
+    } else if (two == "*/") {
+      ++at;
+      if (--depth == 0) return at + 1;
+    }
+  }
+  return std::string_view::npos;
+}
 
 bool is_complete(std::string_view sql) {
   bool ended = true;  // nothing typed: nothing to wait for

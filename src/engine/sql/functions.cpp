@@ -61,20 +61,26 @@ bool contains(const List& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-function_signature number_signature(const std::string& name, const std::vector<column_type>& args, int position) {
+// Digits behind the point of round(x, digits) and the like; none: as many as x has.
+column_type rounded_decimal_type(const column_type& type, std::optional<std::int64_t> digits) {
+  const int scale = digits ? static_cast<int>(std::clamp<std::int64_t>(*digits, 0, type.scale)) : type.scale;
+  const int whole = type.precision - type.scale + 1;  // 9.9 becomes 10
+  return {type_id::decimal, std::min(whole + scale, max_decimal_precision), scale};
+}
+
+function_signature number_signature(const std::string& name, const std::vector<column_type>& args,
+                                    std::optional<std::int64_t> last_number, int position) {
   if (args.empty() || args.size() > 2 || (args.size() == 2 && name != "round") || !is_numeric(args[0].id)) {
     refuse(position, fmt::format("{} takes a number.", name));
   }
   column_type type = args[0];
   if (type.id == type_id::float32) type = double_type;
-  if (type.id == type_id::decimal && name != "abs") {  // 9.9 becomes 10.0
-    type.precision = std::min(type.precision + 1, max_decimal_precision);
-  }
   if (name == "round" && args.size() == 2) {
     if (is_float(type.id)) refuse(position, "round with a number of digits takes numeric; cast its argument.");
     if (is_integer(type.id)) refuse(position, "round with a number of digits takes numeric; an integer has none.");
-    return {{type, integer_type}, type};
+    return {{type, integer_type}, rounded_decimal_type(type, last_number)};
   }
+  if (type.id == type_id::decimal && name != "abs") return {{type}, rounded_decimal_type(type, 0)};
   return {{type}, type};
 }
 
@@ -125,10 +131,10 @@ std::vector<std::string> function_names() {
 }
 
 function_signature signature_of(const std::string& name, const std::vector<column_type>& args,
-                                const std::optional<std::string>& first_text, int position) {
-  if (contains(number_functions, name)) return number_signature(name, args, position);
+                                const constant_arguments& constants, int position) {
+  if (contains(number_functions, name)) return number_signature(name, args, constants.last_number, position);
   if (name == "extract" || name == "date_part" || name == "date_trunc") {
-    return time_signature(name, args, first_text, position);
+    return time_signature(name, args, constants.first_text, position);
   }
   for (const auto& f : fixed_functions()) {
     if (f.name == name && f.args.size() == args.size()) return {f.args, f.result};

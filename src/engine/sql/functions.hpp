@@ -1,6 +1,7 @@
 // functions.hpp - the scalar functions of SQL that the engine knows: which arguments they take, what they give.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,10 +22,15 @@ struct function_signature {
 [[nodiscard]] std::optional<column_type> moment_type(std::string_view name);
 [[nodiscard]] bool is_scalar_function(std::string_view name);
 [[nodiscard]] std::vector<std::string> function_names();  ///< of both kinds
-/// Throws `located_error` where the function does not take such arguments. `first_text`: the constant that is the first
-/// argument, which decides what extract and date_trunc do.
+/// Arguments that are constants and decide about types: the field of extract and date_trunc, the digits of round.
+struct constant_arguments {
+  std::optional<std::string> first_text;
+  std::optional<std::int64_t> last_number;
+};
+
+/// Throws `located_error` where the function does not take such arguments.
 [[nodiscard]] function_signature signature_of(const std::string& name, const std::vector<column_type>& args,
-                                              const std::optional<std::string>& first_text, int position);
+                                              const constant_arguments& constants, int position);
 /// The type that sum, min, ... of such values have.
 [[nodiscard]] column_type aggregate_type(const std::string& function, const column_type& argument, int position);
 

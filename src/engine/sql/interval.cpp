@@ -13,6 +13,7 @@
 
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
+#include "espalier/core/config.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -174,9 +175,9 @@ length length_of(const bound& literal) { return {literal.number, static_cast<dou
 // Added or subtracted exactly, not as doubles.
 bound_ptr sum_of(const bound& left, const bound& right, int sign, int position) {
   std::int64_t micros = 0;
-  if (__builtin_add_overflow(micros_of(left), sign * micros_of(right), &micros)) {
-    refuse(position, "This interval is too long.");
-  }
+  const bool too_long = sign < 0 ? __builtin_sub_overflow(micros_of(left), micros_of(right), &micros)
+                                 : __builtin_add_overflow(micros_of(left), micros_of(right), &micros);
+  if (too_long) refuse(position, "This interval is too long.");
   auto out = std::make_shared<bound>(*literal_of({left.number + sign * right.number, 0}, position));
   out->value = std::make_shared<arrow::Int64Scalar>(micros);
   return out;
@@ -283,11 +284,16 @@ bound_ptr comparable_interval(const bound_ptr& e) {
   out->is_interval = false;
   out->number = 0;
   if (!is_length(e) || e->number == 0) return out;
-  constexpr std::int64_t month = 30LL * 86'400'000'000;
-  std::int64_t micros = 0;
-  if (__builtin_add_overflow(micros_of(*e), e->number * month, &micros))
-    refuse(e->position, "This interval is too long.");
-  out->value = std::make_shared<arrow::Int64Scalar>(micros);
+  constexpr int128 month = int128{30} * 86'400'000'000;
+  const int128 micros = micros_of(*e) + e->number * month;
+  if (micros >= INT64_MIN && micros <= INT64_MAX) {
+    out->value = std::make_shared<arrow::Int64Scalar>(static_cast<std::int64_t>(micros));
+    return out;
+  }
+  // Longer than any difference of timestamps; its order among intervals is that of a number.
+  const arrow::Decimal128 wide(static_cast<std::int64_t>(micros >> 64), static_cast<std::uint64_t>(micros));
+  out->type = {type_id::decimal, max_decimal_precision, 0};
+  out->value = std::make_shared<arrow::Decimal128Scalar>(wide, arrow_type(out->type));
   return out;
 }
 

@@ -103,8 +103,8 @@ std::size_t skip_blank(std::string_view text, std::size_t at) {
       ++at;
     } else if (text.substr(at, 2) == "--") {
       at = std::min(text.find('\n', at), text.size());
-    } else if (text.substr(at, 2) == "/*" && text.find("*/", at) != std::string_view::npos) {
-      at = text.find("*/", at) + 2;
+    } else if (text.substr(at, 2) == "/*" && after_comment(text, at) != std::string_view::npos) {
+      at = after_comment(text, at);
     } else {
       break;
     }

@@ -10,5 +10,7 @@ namespace espalier::engine {
 
 /// The statements of a script. Throws `located_error`; positions are bytes of `text`.
 [[nodiscard]] std::vector<ast::statement> parse(std::string_view text);
+/// The place behind the comment that begins at `at` with /*, comments inside of it included; npos if it has no end.
+[[nodiscard]] std::size_t after_comment(std::string_view text, std::size_t at);
 
 }  // namespace espalier::engine

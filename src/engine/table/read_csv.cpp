@@ -1,15 +1,21 @@
+#include <arrow/array.h>
 #include <arrow/buffer.h>
+#include <arrow/chunked_array.h>
 #include <arrow/csv/api.h>
 #include <arrow/io/file.h>
 #include <arrow/io/memory.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
 #include <arrow/util/cancel.h>
 #include <arrow/util/future.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <fstream>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "engine/table/arrow_result.hpp"
@@ -67,8 +73,7 @@ arrow::csv::ParseOptions csv_parse_options(const csv_options& options, bool quot
   return parse;
 }
 
-arrow::csv::ConvertOptions csv_convert_options(const csv_options& options,
-                                               const std::map<std::string, std::shared_ptr<arrow::DataType>>& types) {
+arrow::csv::ConvertOptions csv_convert_options(const csv_options& options, const csv_types& types) {
   auto convert = arrow::csv::ConvertOptions::Defaults();
   convert.null_values = {options.null_text};
   convert.strings_can_be_null = true;
@@ -136,21 +141,79 @@ std::vector<std::string> csv_file_names(const std::filesystem::path& path, const
   return value_of(reader->Read(), what)->ColumnNames();
 }
 
-std::shared_ptr<arrow::Table> read_csv_file(const std::filesystem::path& path, const csv_options& options,
-                                            const std::map<std::string, std::shared_ptr<arrow::DataType>>& types,
-                                            const progress& tell) {
+namespace {
+
+// Of a file with one column an empty line is a row, whose value is NULL or empty.
+bool has_one_column(const std::filesystem::path& path, const csv_options& options) {
+  return (options.names.empty() ? csv_file_names(path, options) : options.names).size() == 1;
+}
+
+std::shared_ptr<arrow::Table> read_rows(const std::filesystem::path& path, const csv_options& options,
+                                        const csv_types& types, const progress& tell) {
   const std::string what = fmt::format("'{}' cannot be read as CSV", path.string());
   auto file = value_of(arrow::io::ReadableFile::Open(path.string()), what);
   const auto total = static_cast<std::uint64_t>(value_of(file->GetSize(), what));
   auto stream = std::make_shared<counted_stream>(std::move(file));
   arrow::StopSource stop;
   const arrow::io::IOContext context(stop.token());
-  auto reader =
-      value_of(arrow::csv::TableReader::Make(context, stream, csv_read_options(options),
-                                             csv_parse_options(options, has_quoted_line_breaks(path, options.quote)),
-                                             csv_convert_options(options, types)),
-               what);
+  auto parse = csv_parse_options(options, has_quoted_line_breaks(path, options.quote));
+  parse.ignore_empty_lines = !has_one_column(path, options);
+  auto reader = value_of(arrow::csv::TableReader::Make(context, stream, csv_read_options(options), parse,
+                                                       csv_convert_options(options, types)),
+                         what);
   return with_generated_names(wait_for(*reader, stop, path, *stream, total, tell), options);
+}
+
+bool is_hexadecimal(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text[0]))) text.remove_prefix(1);
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return text.starts_with("0x") || text.starts_with("0X");
+}
+
+std::optional<std::string> hexadecimal_in(const arrow::ChunkedArray& texts) {
+  for (const auto& chunk : texts.chunks()) {
+    const auto& strings = static_cast<const arrow::StringArray&>(*chunk);
+    for (std::int64_t i = 0; i < strings.length(); ++i) {
+      if (strings.IsValid(i) && is_hexadecimal(strings.GetView(i))) return strings.GetString(i);
+    }
+  }
+  return std::nullopt;
+}
+
+// Integer columns of the file that Arrow read hexadecimal numbers into: none are numbers of SQL. `types` gets text for
+// those whose type was guessed; is there any?
+bool found_hexadecimals(const std::filesystem::path& path, const csv_options& options, const arrow::Table& rows,
+                        csv_types& types, const progress& tell) {
+  csv_types as_text = types;
+  std::vector<std::string> integers;
+  for (const auto& field : rows.schema()->fields()) {
+    if (!arrow::is_integer(field->type()->id())) continue;
+    integers.push_back(field->name());
+    as_text[field->name()] = arrow::utf8();
+  }
+  if (integers.empty() || !may_have_hexadecimals(path)) return false;
+  const auto texts = read_rows(path, options, as_text, tell);
+  bool found = false;
+  for (const auto& name : integers) {
+    const auto number = hexadecimal_in(*texts->GetColumnByName(name));
+    if (!number) continue;
+    if (types.contains(name)) {
+      throw error(fmt::format("'{}' cannot be read as CSV: column '{}': '{}' is not a whole number.", path.string(),
+                              name, *number));
+    }
+    types[name] = arrow::utf8();
+    found = true;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::shared_ptr<arrow::Table> read_csv_file(const std::filesystem::path& path, const csv_options& options,
+                                            const csv_types& given, const progress& tell) {
+  const auto rows = read_rows(path, options, given, tell);
+  csv_types types = given;
+  return found_hexadecimals(path, options, *rows, types, tell) ? read_rows(path, options, types, tell) : rows;
 }
 
 }  // namespace espalier::engine

@@ -12,10 +12,11 @@
 
 namespace espalier::engine {
 
+using csv_types = std::map<std::string, std::shared_ptr<arrow::DataType>>;
+
 /// `types`: of columns by name; those of others are guessed from the first megabytes.
-[[nodiscard]] std::shared_ptr<arrow::Table> read_csv_file(
-    const std::filesystem::path& path, const csv_options& options,
-    const std::map<std::string, std::shared_ptr<arrow::DataType>>& types, const progress& tell);
+[[nodiscard]] std::shared_ptr<arrow::Table> read_csv_file(const std::filesystem::path& path, const csv_options& options,
+                                                          const csv_types& types, const progress& tell);
 [[nodiscard]] std::shared_ptr<arrow::Table> read_parquet_file(const std::filesystem::path& path, const progress& tell);
 [[nodiscard]] std::shared_ptr<arrow::Table> read_arrow_file(const std::filesystem::path& path, const progress& tell);
 
@@ -27,5 +28,7 @@ namespace espalier::engine {
 /// Does a quoted value of this CSV file contain a line break? Arrow cuts files at line breaks, which is much faster
 /// where the answer is no.
 [[nodiscard]] bool has_quoted_line_breaks(const std::filesystem::path& path, char quote);
+/// Does the file contain 0x or 0X anywhere? Arrow reads numbers that begin with it as hexadecimal.
+[[nodiscard]] bool may_have_hexadecimals(const std::filesystem::path& path);
 
 }  // namespace espalier::engine

@@ -76,3 +76,41 @@ SELECT sum(x) FROM fl WHERE x BETWEEN -2 AND 2;
 SELECT count(*), sum(i) FROM fl WHERE x >= 0;
 SELECT avg(a), avg(n) FROM t WHERE a = 3 GROUP BY ok;
 SELECT ok, avg(a) FROM t GROUP BY ok HAVING ok IS NOT NULL;
+-- Sums of floats are the exact sum, rounded once: an index, which has the rows in another order, gives the same bits.
+CREATE TABLE addends (id integer, g integer, d double precision, f real);
+INSERT INTO addends VALUES (1, 1, 1e16, 1e16), (2, 1, 1, 1), (3, 1, -1e16, -1e16), (4, 2, 1e300, 0.5), (5, 2, 1, 0.25), (6, 2, -1e300, 3);
+INSERT INTO addends VALUES (7, 3, 'inf', 'inf'), (8, 3, 1, 1), (9, 4, 'inf', 1), (10, 4, '-inf', 1), (11, 5, 'NaN', 1), (12, 6, 1.7e308, 1), (13, 6, 1.7e308, 1), (14, 6, -1.7e308, 1);
+CREATE INDEX addends_id ON addends (id);
+CREATE INDEX addends_d ON addends (d);
+-- duckdb: SELECT 1.0::double, 1.0::double / 3, 1.0::double
+SELECT sum(d), avg(d), sum(f) FROM addends WHERE id BETWEEN 1 AND 3;
+-- duckdb: SELECT 2.0::double, 2.0::double / 6
+SELECT sum(d), avg(d) FROM addends WHERE id BETWEEN 1 AND 6;
+-- duckdb: SELECT 1.0::double
+SELECT sum(d) FROM addends WHERE id >= 4 AND id < 7;
+-- duckdb: SELECT 1.7e308::double, 'inf'::double
+SELECT sum(d), sum(f) * 1.7e308 FROM addends WHERE id >= 12;
+-- duckdb: SELECT * FROM (VALUES (1, 1.0::double), (2, 1), (3, 'inf'), (4, 'nan'), (5, 'nan'), (6, 1.7e308)) t
+SELECT g, sum(d) FROM addends GROUP BY g;
+-- duckdb: SELECT 'inf'::double
+SELECT sum(d) FROM addends WHERE id BETWEEN 1 AND 8;
+-- duckdb: SELECT 'nan'::double
+SELECT sum(d) FROM addends WHERE id >= 1;
+INSERT INTO addends VALUES (20, 7, 0.1, 1), (21, 7, 1e15, 1), (22, 7, 0.1, 1), (23, 7, -1e15, 1), (24, 7, 1e-300, 1);
+-- duckdb: SELECT 0.2::double, 0.2::double / 5
+SELECT sum(d), avg(d) FROM addends WHERE id BETWEEN 20 AND 24;
+-- duckdb: SELECT 0.2::double
+SELECT sum(d) FROM addends WHERE d BETWEEN -1e15 AND 1e15 AND d <> 1;
+DROP TABLE addends;
+CREATE TABLE wide (i integer, x numeric(38,0));
+INSERT INTO wide VALUES (1, 99999999999999999999999999999999999999), (2, 99999999999999999999999999999999999999), (3, -99999999999999999999999999999999999999), (4, 7);
+CREATE INDEX wide_i ON wide (i);
+-- refused: more than 38 digits
+SELECT avg(x) FROM wide WHERE i <= 2;
+-- refused: more than 38 digits
+SELECT sum(x) FROM wide WHERE i <= 2;
+-- duckdb: SELECT 99999999999999999999999999999999999999::numeric(38,0), 1e38::double / 3
+SELECT sum(x), avg(x) FROM wide WHERE i <= 3;
+-- duckdb: SELECT 7, 7::double
+SELECT sum(x), avg(x) FROM wide WHERE i >= 4;
+DROP TABLE wide;

@@ -17,3 +17,19 @@ SELECT t.id, q.seq FROM trades t LEFT JOIN LATERAL (SELECT seq FROM quotes q WHE
 SELECT u.id, x.lo FROM u LEFT JOIN LATERAL (SELECT lo FROM iv WHERE iv.lo <= u.w ORDER BY iv.lo DESC LIMIT 1) x ON true;
 SELECT u.id, x.lo FROM u LEFT JOIN LATERAL (SELECT lo FROM iv WHERE iv.lo <= u.w AND iv.lo > u.w - 3 ORDER BY iv.lo DESC LIMIT 1) x ON true;
 SELECT u.id, x.a FROM u LEFT JOIN LATERAL (SELECT a FROM t WHERE t.a <= u.w - 1 ORDER BY t.a DESC LIMIT 1) x ON true;
+-- Text keys: the sides have different texts.
+CREATE TABLE words_a (i integer, g integer, t varchar);
+CREATE TABLE words_b (i integer, g integer, t varchar);
+INSERT INTO words_a VALUES (1, 1, 'b'), (2, 1, 'd'), (3, 2, 'zz'), (4, 2, ''), (5, NULL, 'c'), (6, 1, NULL), (7, 2, 'cc');
+INSERT INTO words_b VALUES (1, 1, 'a'), (2, 1, 'cc'), (3, 2, 'e'), (4, 2, 'c'), (5, 1, NULL);
+SELECT a.i, x.t FROM words_a a LEFT JOIN LATERAL (SELECT t FROM words_b b WHERE b.t >= a.t ORDER BY b.t LIMIT 1) x ON true;
+SELECT a.i, x.t FROM words_a a LEFT JOIN LATERAL (SELECT t FROM words_b b WHERE b.t > a.t ORDER BY b.t LIMIT 1) x ON true;
+SELECT a.i, x.t FROM words_a a LEFT JOIN LATERAL (SELECT t FROM words_b b WHERE b.t <= a.t ORDER BY b.t DESC LIMIT 1) x ON true;
+SELECT a.i, x.t FROM words_a a JOIN LATERAL (SELECT t FROM words_b b WHERE b.g = a.g AND b.t < a.t ORDER BY b.t DESC LIMIT 1) x ON true;
+CREATE INDEX words_b_t ON words_b (t);
+SELECT a.i, x.t FROM words_a a LEFT JOIN LATERAL (SELECT t FROM words_b b WHERE b.t >= a.t ORDER BY b.t LIMIT 1) x ON true;
+SELECT a.i, x.t FROM words_a a LEFT JOIN LATERAL (SELECT t FROM words_b b WHERE b.g = a.g AND b.t <= a.t ORDER BY b.t DESC LIMIT 1) x ON true;
+DROP TABLE words_a;
+DROP TABLE words_b;
+SELECT u.id, x.s FROM u LEFT JOIN LATERAL (SELECT s FROM t WHERE t.s >= u.k ORDER BY t.s LIMIT 1) x ON true;
+SELECT u.id, x.s FROM u LEFT JOIN LATERAL (SELECT s FROM t WHERE t.a = u.w AND t.s < u.k ORDER BY t.s DESC LIMIT 1) x ON true;

@@ -49,3 +49,19 @@ SELECT t.id, v.y FROM t JOIN (VALUES (1, 'one'), (3, 'three')) AS v(x, y) ON t.a
 SELECT id FROM t WHERE a IN (VALUES (1), (2));
 SELECT x.id, y.w FROM (SELECT * FROM t WHERE id < 30) x, LATERAL (SELECT w FROM u WHERE u.t_id = x.id) y;
 SELECT x.id, y.w FROM (SELECT * FROM t WHERE id < 30) x LEFT JOIN LATERAL (SELECT w FROM u WHERE u.t_id = x.id AND w > 0) y ON true;
+-- WITH: errors in a query that is not used, a name twice, names of columns.
+-- refused: There is no table 'nothing'
+WITH c AS (SELECT nosuch FROM nothing) SELECT 1;
+-- refused: There is no column 'nosuch'
+WITH c AS (SELECT nosuch FROM t) SELECT 1;
+-- refused: There is no column 'nosuch'
+WITH c AS (SELECT a FROM t), d AS (SELECT nosuch FROM c) SELECT 1;
+-- refused: 'a' is specified more than once
+WITH a AS (SELECT 1 x), a AS (SELECT 2 x) SELECT * FROM a;
+WITH c AS (SELECT a FROM t), d AS (SELECT a FROM c) SELECT 1;
+WITH a AS (SELECT 1 x), b AS (WITH a AS (SELECT 2 x) SELECT * FROM a) SELECT a.x, b.x FROM a, b;
+WITH x(a, b) AS (SELECT 1, 2) SELECT b FROM x AS y(c);
+WITH x(a, b) AS (SELECT 1, 2, 3 AS k) SELECT * FROM x AS y(c);
+WITH x(a, b) AS (SELECT 1, 2, 3 AS k) SELECT c, b, k FROM x AS y(c);
+-- refused: fewer than the names given
+WITH x(a) AS (SELECT 1, 2) SELECT * FROM x AS y(c, d, e);

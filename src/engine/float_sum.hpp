@@ -1,0 +1,70 @@
+// float_sum.hpp - sums of floats that do not depend on the order of the values: the exact sum, rounded once. So a scan,
+// an index and any number of threads give the same bits.
+//
+// `float_sum` is fast and knows whether it is exact, which it is unless the values span more bits than its parts hold
+// or one of them is no number. `exact_float_sum` holds every sum of doubles; it is for what is left.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace espalier::engine {
+
+/// Every finite double is a multiple of 2^-1074 below 2^1024: a fixed-point number with digits of 32 bits.
+class exact_float_sum {
+ public:
+  void add(double value);
+  /// Correctly rounded; infinite beyond double's range; NaN with a NaN among the values or infinities of both signs.
+  [[nodiscard]] double total() const;
+
+ private:
+  static constexpr std::size_t digit_count = 70;  // 66 for the values, and room for carries
+  static constexpr std::uint32_t most_additions = std::uint32_t{1} << 30;
+
+  void carry();
+
+  std::array<std::int64_t, digit_count> digits_{};  ///< least first; between carries beyond 32 bits, and negative, too
+  std::uint32_t additions_ = 0;                     ///< since the last carry
+  bool has_nan_ = false, has_plus_infinity_ = false, has_minus_infinity_ = false;
+};
+
+/// Parts of decreasing weight whose sum is exactly that of the values, as long as is_exact(). Each part takes what the
+/// addition to the one before it has lost (Knuth's TwoSum).
+template <std::size_t Parts>
+class float_sum {
+ public:
+  float_sum& operator+=(double value) {
+    for (auto& part : parts_) {
+      const double sum = part + value;
+      const double of_value = sum - part;
+      value = (part - (sum - of_value)) + (value - of_value);
+      part = sum;
+    }
+    is_lossy_ |= value != 0;  // NaN included
+    return *this;
+  }
+  float_sum& operator+=(const float_sum& other) {
+    for (const double part : other.parts_) *this += part;
+    is_lossy_ |= other.is_lossy_;
+    return *this;
+  }
+  [[nodiscard]] bool is_exact() const { return !is_lossy_; }
+  /// Correctly rounded if is_exact(); else of no use.
+  [[nodiscard]] double total() const {
+    bool two_suffice = true;
+    for (std::size_t i = 2; i < Parts; ++i) two_suffice &= parts_[i] == 0;
+    if (two_suffice) return parts_[0] + parts_[1];
+    exact_float_sum all;
+    for (const double part : parts_) all.add(part);
+    return all.total();
+  }
+
+ private:
+  static_assert(Parts >= 2);
+  std::array<double, Parts> parts_{};
+  bool is_lossy_ = false;
+};
+
+}  // namespace espalier::engine
