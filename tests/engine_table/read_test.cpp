@@ -203,6 +203,29 @@ TEST(WriteFiles, AFailureLeavesTheOldFile) {
   EXPECT_FALSE(std::filesystem::exists(path + ".part"));
 }
 
+TEST(WriteFiles, FilesOfOthersStay) {
+  const scratch_folder folder;
+  const auto mine = put_text(folder, "out.csv.part", "mine");
+  const std::string long_name(250, 'n');
+  for (const std::string& name : {std::string("out.csv"), long_name}) {
+    write_table(espalier::test::random_rows(50, 1), folder.file(name), file_format::csv);
+    EXPECT_TRUE(std::filesystem::exists(folder.file(name)));
+  }
+  std::string text;
+  std::getline(std::ifstream(mine), text);
+  EXPECT_EQ(text, "mine");
+  const auto files = std::filesystem::directory_iterator(folder.path());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 3) << "a temporary file stayed";
+}
+
+TEST(WriteFiles, LinksAreFollowed) {
+  const scratch_folder folder;
+  std::filesystem::create_symlink("target.csv", folder.path() / "link.csv");
+  write_table(espalier::test::random_rows(50, 1), folder.file("link.csv"), file_format::csv);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path() / "link.csv"));
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder.path() / "target.csv"));
+}
+
 TEST(FormatNames, FollowEndingsAndNames) {
   EXPECT_EQ(format_from_path("a/b.CSV"), file_format::csv);
   EXPECT_EQ(format_from_path("b.parquet"), file_format::parquet);
