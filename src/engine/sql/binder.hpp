@@ -102,7 +102,7 @@ class binder {
   const ast::common_table* find_common_table(const std::string& name) const;
 
   const catalog& tables_;
-  const progress& tell_;
+  progress tell_;  ///< a copy: callers pass temporaries
   column_id next_column_ = 1;
   int parameters_ = 0;
   std::int64_t now_;  ///< microseconds since 1970, UTC: one moment for the whole statement
