@@ -1,8 +1,11 @@
 // read_test.cpp - what CSV files say and do not say, types of other writers, globs.
 #include <arrow/io/file.h>
 #include <arrow/ipc/writer.h>
+#include <arrow/table.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <limits>
 #include <random>
@@ -224,6 +227,19 @@ TEST(WriteFiles, LinksAreFollowed) {
   write_table(espalier::test::random_rows(50, 1), folder.file("link.csv"), file_format::csv);
   EXPECT_TRUE(std::filesystem::is_symlink(folder.path() / "link.csv"));
   EXPECT_TRUE(std::filesystem::is_regular_file(folder.path() / "target.csv"));
+}
+
+// As /dev/stdout is: a link of the system that names an open pipe, not a file.
+TEST(WriteFiles, OpenPipesAreWrittenToAsTheyAre) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const auto rows = espalier::test::random_rows(1, 1)->SelectColumns({0}).ValueOrDie();
+  write_table(rows, "/proc/self/fd/" + std::to_string(ends[1]), file_format::csv);
+  ::close(ends[1]);
+  std::array<char, 100> text{};
+  EXPECT_GT(::read(ends[0], text.data(), text.size()), 3);
+  EXPECT_EQ(text[0], '"');
+  ::close(ends[0]);
 }
 
 TEST(FormatNames, FollowEndingsAndNames) {

@@ -33,7 +33,7 @@ double text_bytes(const relation& rows, column_id id, std::int64_t begin, std::i
   return bytes;
 }
 
-double length_of(const bound& literal) {
+double literal_bytes(const bound& literal) {
   if (literal.kind != op::literal || !literal.value || !literal.value->is_valid) return 0;
   if (literal.type.id != type_id::varchar) return longest_other_text;
   return static_cast<double>(static_cast<const arrow::StringScalar&>(*literal.value).value->size());
@@ -59,15 +59,15 @@ struct text_bound {
   double text_of(const bound& e) {
     const auto n = static_cast<double>(count);
     if (e.kind == op::column) return text_bytes(rows, e.column, begin, count);
-    if (e.kind == op::literal) return n * length_of(e);
+    if (e.kind == op::literal) return n * literal_bytes(e);
     double sum = 0;
     for (const auto& arg : e.args) sum += of(arg);
     if (e.kind == op::cast) return std::max(sum, n * longest_other_text);
     if (e.kind != op::function) return sum;  // CASE, COALESCE and others choose among their arguments
     if (e.name == "lower" || e.name == "upper") return sum * most_growth_of_case;
     if (e.name == "replace" && e.args.size() == 3) {
-      const double found = std::max(1.0, length_of(*e.args[1]));
-      const double growth = std::max(1.0, length_of(*e.args[2]) / found);
+      const double found = std::max(1.0, literal_bytes(*e.args[1]));
+      const double growth = std::max(1.0, literal_bytes(*e.args[2]) / found);
       return of(e.args[0]) * growth;
     }
     return sum;

@@ -30,6 +30,15 @@ std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   return path.parent_path() / fmt::format("{}.{:016x}.part", name, random());
 }
 
+// Pipes and devices, and what is open already: /dev/stdout is no name that could be given to another file.
+bool is_written_in_place(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const auto there = std::filesystem::status(path, ignored);
+  const auto text = path.lexically_normal().string();
+  return std::filesystem::exists(there) &&
+         (!std::filesystem::is_regular_file(there) || text.starts_with("/dev/") || text.starts_with("/proc/"));
+}
+
 void sync_folder_of(const std::filesystem::path& path) {
   const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -50,14 +59,13 @@ std::filesystem::path followed_links(std::filesystem::path path) {
   return path;
 }
 
-replaced_file::replaced_file(const std::filesystem::path& path) : path_(followed_links(path)) {
-  std::error_code ignored;
-  const auto there = std::filesystem::status(path_, ignored);
-  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+replaced_file::replaced_file(const std::filesystem::path& path) : path_(path) {
+  if (is_written_in_place(path_)) {
     handle_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (handle_ < 0) refuse_writing(path_);
     return;
   }
+  path_ = followed_links(path_);
   for (int i = 0; i < most_names_tried && handle_ < 0; ++i) {
     temporary_ = temporary_beside(path_);
     handle_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
