@@ -252,6 +252,40 @@ TEST_F(DurableDatabase, WhatProgressThrowsReachesTheCaller) {
       own_exception);
 }
 
+// What is in memory is then not what is in the folder: neither is answered from.
+TEST_F(DurableDatabase, AfterACommitThatCouldNotBeMadeTheDatabaseHasToBeOpenedAgain) {
+  {
+    auto db = opened();
+    db.execute("CREATE TABLE t AS SELECT 1 AS a");
+    const auto older = bytes_of(folder_ / "catalog.json");
+    db.execute("CREATE TABLE u AS SELECT 2 AS a");
+    std::ofstream(folder_ / "catalog.json", std::ios::binary) << older;  // another program has been here
+    try {
+      (void)db.execute("INSERT INTO t VALUES (3)");
+      ADD_FAILURE() << "written over the other program's catalog";
+    } catch (const sql_error& e) {
+      EXPECT_EQ(e.kind(), error_kind::in_use) << e.what();
+    }
+    EXPECT_NE(refusal(db, "SELECT a FROM t").find("opened again"), std::string::npos);
+    EXPECT_NE(refusal(db, "INSERT INTO t VALUES (4)").find("opened again"), std::string::npos);
+  }
+  auto db = opened();
+  EXPECT_EQ(first_value(db, "SELECT sum(a) FROM t"), "1");
+  EXPECT_NE(refusal(db, "SELECT * FROM u"), "");
+}
+
+TEST_F(DurableDatabase, IndexesThatCannotBeSavedAreReported) {
+  auto db = opened();
+  db.execute("CREATE TABLE t (a integer PRIMARY KEY)");
+  db.execute("INSERT INTO t VALUES (1)");
+  for (int i = 1; i < 100; ++i) {  // in the way of every temporary file that could come next
+    std::filesystem::create_directory(
+        folder_ / ("index-0000" + std::string(i < 10 ? "0" : "") + std::to_string(i) + ".sections.part"));
+  }
+  EXPECT_THROW(db.save_indexes(), sql_error);
+  EXPECT_EQ(first_value(db, "SELECT a FROM t"), "1") << "nothing but the file of the index is missing";
+}
+
 TEST_F(DurableDatabase, ReadOnlyReadsBesideAWriterAndChangesNothing) {
   auto writer = opened();
   writer.execute("CREATE TABLE t (a integer PRIMARY KEY)");
