@@ -1,8 +1,13 @@
 #include "engine/catalog.hpp"
 
+#include "espalier/engine/engine_error.hpp"
+
 namespace espalier::engine {
 
 std::shared_ptr<const table_entry> catalog::find(std::string_view name) const {
+  if (const auto problem = problems_.find(name); problem != problems_.end()) {
+    throw engine_error(problem->second, codes::data_corrupted);
+  }
   const auto found = tables_.find(name);
   return found == tables_.end() ? nullptr : found->second;
 }
@@ -30,6 +35,19 @@ void catalog::put(std::shared_ptr<const table_entry> entry) {
 void catalog::remove(std::string_view name) {
   const auto found = tables_.find(name);
   if (found != tables_.end()) tables_.erase(found);
+  if (const auto problem = problems_.find(name); problem != problems_.end()) problems_.erase(problem);
+}
+
+void catalog::put_damaged(const std::string& name, const std::string& problem) {
+  problems_.insert_or_assign(name, problem);
+}
+
+bool catalog::is_damaged(std::string_view name) const { return problems_.contains(name); }
+
+std::vector<std::string> catalog::damaged() const {
+  std::vector<std::string> names;
+  for (const auto& [name, problem] : problems_) names.push_back(name);
+  return names;
 }
 
 }  // namespace espalier::engine

@@ -12,25 +12,39 @@
 
 namespace espalier::engine {
 
+/// A constraint of CREATE TABLE, which a unique index enforces.
+struct key_constraint {
+  std::string index;
+  bool primary = false;  ///< else UNIQUE
+};
+
 /// A table as statements see it: its present version and the indexes of that version.
 struct table_entry {
   std::string name;
   std::shared_ptr<const table_version> version;
   std::vector<std::shared_ptr<table_index>> indexes;
+  std::vector<key_constraint> constraints;
 };
 
 /// Names are unique among tables, and those of indexes among all indexes. Entries are immutable; a change puts another
 /// one into their place.
 class catalog {
  public:
-  [[nodiscard]] std::shared_ptr<const table_entry> find(std::string_view name) const;  ///< null: none
+  /// Null where there is none. Throws for a damaged table.
+  [[nodiscard]] std::shared_ptr<const table_entry> find(std::string_view name) const;
   /// The table that has the index, or null.
   [[nodiscard]] std::shared_ptr<const table_entry> table_of_index(std::string_view index) const;
   [[nodiscard]] std::vector<std::shared_ptr<const table_entry>> all() const;  ///< by name
   void put(std::shared_ptr<const table_entry> entry);
   void remove(std::string_view name);
 
+  /// A table whose rows cannot be read: `problem` is a sentence that names the file.
+  void put_damaged(const std::string& name, const std::string& problem);
+  [[nodiscard]] bool is_damaged(std::string_view name) const;
+  [[nodiscard]] std::vector<std::string> damaged() const;  ///< names
+
  private:
+  std::map<std::string, std::string, std::less<>> problems_;
   std::map<std::string, std::shared_ptr<const table_entry>, std::less<>> tables_;
 };
 

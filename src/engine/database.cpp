@@ -1,13 +1,18 @@
 #include "espalier/engine/database.hpp"
 
+#include <arrow/util/utf8.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
 #include <new>
 
 #include "engine/sql/binder.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/parse.hpp"
 #include "engine/statements/batch.hpp"
+#include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/session.hpp"
 #include "engine/stop.hpp"
 
@@ -36,36 +41,98 @@ class prepared_state {
 
 namespace {
 
-// Errors inside the engine know a place, not the text.
+// Thrown in place of what a caller's own function has thrown, which is none of the engine's errors.
+struct caller_has_thrown {
+  std::exception_ptr what;
+};
+
+progress guarded(const progress& tell) {
+  if (!tell) return {};
+  return [&tell](std::string_view what, std::uint64_t done, std::uint64_t total) {
+    try {
+      tell(what, done, total);
+    } catch (...) {
+      throw caller_has_thrown{std::current_exception()};
+    }
+  };
+}
+
+// What was thrown, as the kind of error that programs know. Errors inside the engine know a place, not the text.
+[[noreturn]] void throw_as_sql_error(std::string_view text, const error_code& otherwise) {
+  const auto fail = [&](const std::string& sentence, const error_code& code, int position = -1) {
+    throw sql_error(sentence, text, position < 0 ? std::nullopt : std::optional<std::size_t>(position), code);
+  };
+  try {
+    throw;
+  } catch (const caller_has_thrown& e) {
+    std::rethrow_exception(e.what);
+  } catch (const statement_stopped&) {
+    throw;
+  } catch (const sql_error&) {
+    throw;
+  } catch (const coded_refusal& e) {
+    fail(e.what(), e.code(), e.position());
+  } catch (const located_error& e) {
+    fail(e.what(), otherwise, e.position());
+  } catch (const engine_error& e) {
+    fail(e.what(), e.code());
+  } catch (const unique_violation& e) {
+    fail(e.what(), codes::unique_violation);
+  } catch (const out_of_memory& e) {
+    fail(e.what(), codes::out_of_memory);
+  } catch (const error& e) {
+    fail(e.what(), otherwise);
+  } catch (const std::bad_alloc&) {
+    fail("Memory ran out while the statement ran; nothing was changed. Ask for fewer rows or columns at once.",
+         codes::out_of_memory);
+  } catch (const std::filesystem::filesystem_error& e) {
+    fail(fmt::format("'{}' cannot be used: {}.", e.path1().string(), e.code().message()), codes::io_error);
+  } catch (const std::exception& e) {
+    fail(fmt::format("Internal error ({}); nothing was changed. Please report it.", e.what()), codes::internal_error);
+  }
+  std::abort();  // not reached
+}
+
 template <class Body>
-auto with_text(std::string_view text, const Body& body) {
+auto with_text(std::string_view text, const Body& body, const error_code& otherwise = codes::refused_statement) {
   try {
     return body();
-  } catch (const located_error& e) {
-    throw sql_error(e.what(), text, e.position() < 0 ? std::nullopt : std::optional<std::size_t>(e.position()));
-  } catch (const std::bad_alloc&) {
-    throw error("Memory ran out while the statement ran; nothing was changed. Ask for fewer rows or columns at once.");
+  } catch (...) {
+    throw_as_sql_error(text, otherwise);
   }
 }
 
 std::vector<ast::statement> parsed(std::string_view sql, double& milliseconds) {
+  arrow::util::InitializeUTF8();
   const stopwatch watch(milliseconds);
-  return with_text(sql, [&] { return parse(sql); });
+  return with_text(
+      sql,
+      [&] {
+        if (!arrow::util::ValidateUTF8(sql)) refuse(codes::invalid_text, -1, "The statement is not valid UTF-8.");
+        return parse(sql);
+      },
+      codes::syntax_error);
 }
 
 ast::statement one_statement(std::string_view sql, double& milliseconds) {
   auto statements = parsed(sql, milliseconds);
-  if (statements.empty()) throw sql_error("There is no statement here.", sql, std::nullopt);
+  if (statements.empty()) throw sql_error("There is no statement here.", sql, std::nullopt, codes::syntax_error);
   if (statements.size() > 1) {
     throw sql_error("Only one statement can be run at a time here.", sql,
-                    static_cast<std::size_t>(statements[1].position));
+                    static_cast<std::size_t>(statements[1].position), codes::syntax_error);
   }
   return std::move(statements[0]);
 }
 
 }  // namespace
 
-database::database(database_options options) : state_(std::make_unique<detail::database_state>(std::move(options))) {}
+database::database(database_options options) try
+    : state_(std::make_unique<detail::database_state>(std::move(options))) {
+} catch (const std::filesystem::filesystem_error& e) {
+  throw engine_error(fmt::format("'{}' cannot be used: {}.", e.path1().string(), e.code().message()), codes::io_error);
+} catch (const std::bad_alloc&) {
+  throw engine_error("Memory ran out while the database was opened.", codes::out_of_memory);
+}
 database::database(database&&) noexcept = default;
 database& database::operator=(database&&) noexcept = default;
 database::~database() = default;
@@ -73,7 +140,7 @@ database::~database() = default;
 query_result database::execute(std::string_view sql, const progress& tell, const stop_question& stop) {
   double parse_time = 0;
   const auto statement = one_statement(sql, parse_time);
-  auto out = with_text(sql, [&] { return state_->open.run(statement, tell, stop); });
+  auto out = with_text(sql, [&] { return state_->open.run(statement, guarded(tell), stop); });
   out.timings.parse = parse_time;
   return out;
 }
@@ -83,11 +150,15 @@ std::vector<query_result> database::run_script(std::string_view sql, const progr
   const auto statements = parsed(sql, parse_time);
   std::vector<query_result> out;
   for (const auto& statement : statements) {
-    out.push_back(with_text(sql, [&] { return state_->open.run(statement, tell, stop); }));
+    out.push_back(with_text(sql, [&] { return state_->open.run(statement, guarded(tell), stop); }));
     out.back().timings.parse = parse_time / static_cast<double>(statements.size());
   }
-  state_->open.save_indexes();
+  save_indexes();
   return out;
+}
+
+void database::save_indexes() {
+  with_text("", [&] { state_->open.save_indexes(); });
 }
 
 prepared database::prepare(std::string_view sql) {

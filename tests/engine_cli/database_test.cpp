@@ -1,8 +1,10 @@
 // database_test.cpp - `import`, `tables`, `explain` and `verify` on a database in a folder.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "engine_cli/query_fixture.hpp"
 
@@ -93,6 +95,61 @@ TEST_F(query_cli, help_speaks_of_the_command_that_was_asked_for) {
     EXPECT_EQ(help.find("espalier explore"), std::string::npos) << help;
     EXPECT_EQ(help.find("\n  espalier " + command) == std::string::npos, command == "version") << help;
   }
+}
+
+TEST_F(query_cli, answers_do_not_go_into_the_folder_of_the_database) {
+  make_fruit_table();
+  const std::string catalog = contents(file("db/catalog.json"));
+  for (const std::string name : {"db/catalog.json", "db/new.csv", "db/../db/catalog.json"}) {
+    const outcome r = sql("SELECT 1", db() + " --format csv --out " + file(name));
+    EXPECT_EQ(r.code, 2) << name;
+    EXPECT_NE(r.err.find("in the folder of the database"), std::string::npos) << r.err;
+    EXPECT_EQ(run("tables --device cpu" + db() + " --out " + file(name)).code, 2) << name;
+  }
+  EXPECT_EQ(contents(file("db/catalog.json")), catalog);
+  std::ofstream(file("out.csv.part")) << "mine";
+  EXPECT_EQ(sql("SELECT 1", db() + " --out " + file("out.csv")).code, 0);
+  EXPECT_EQ(contents(file("out.csv.part")), "mine");
+}
+
+TEST_F(query_cli, read_only_commands_change_nothing) {
+  make_fruit_table();
+  const auto names = [&] {
+    std::set<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(file("db"))) {
+      found.insert(entry.path().filename().string());
+    }
+    return found;
+  };
+  std::ofstream(file("db/rows-000099.arrow.part")) << "x";
+  const auto before = names();
+  EXPECT_EQ(run("verify --device cpu " + file("db")).code, 0);
+  EXPECT_EQ(sql("SELECT count(*) AS n FROM fruit", db() + " --read-only --format csv").out, "\"n\"\n3\n");
+  const outcome refused = sql("DELETE FROM fruit", db() + " --read-only");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.err.find("read-only"), std::string::npos) << refused.err;
+  EXPECT_EQ(names(), before);
+  EXPECT_EQ(run("sql --device cpu --read-only --db " + file("none") + " -c 'SELECT 1'").code, 2);
+  EXPECT_FALSE(std::filesystem::exists(file("none")));
+}
+
+TEST_F(query_cli, a_mistyped_database_is_not_made) {
+  const outcome r = sql("SELECT 1", db());
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("--create"), std::string::npos) << r.err;
+  EXPECT_EQ(run("explain --device cpu" + db() + " -c 'SELECT 1'").code, 2);
+  EXPECT_EQ(sql("CREATE INDEX i ON t (a)", db()).code, 2);
+  EXPECT_FALSE(std::filesystem::exists(file("db")));
+  EXPECT_EQ(sql("SELECT 1", db() + " --create").code, 0);
+  EXPECT_TRUE(std::filesystem::exists(file("db")));
+  EXPECT_EQ(sql("-- of fruit\ncreate table t (a integer)", " --db " + file("other")).code, 0);
+}
+
+TEST_F(query_cli, pipes_are_not_read) {
+  ASSERT_EQ(::mkfifo(file("pipe.csv").c_str(), 0600), 0);
+  const outcome r = sql("SELECT * FROM read_csv('" + file("pipe.csv") + "')");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("not a regular file"), std::string::npos) << r.err;
 }
 
 TEST_F(query_cli, verify_says_that_all_is_right_or_names_the_file) {

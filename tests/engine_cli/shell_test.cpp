@@ -118,6 +118,7 @@ TEST_F(query_cli, shell_runs_statements_over_several_lines_and_goes_on_after_err
 }
 
 TEST_F(query_cli, shell_remembers_statements_for_later_sessions) {
+  make_fruit_table();
   {
     terminal shell(file("history"), file("db"));
     shell.until("espalier> ");

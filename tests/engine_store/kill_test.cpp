@@ -54,7 +54,7 @@ void expect_old_or_new(const std::filesystem::path& folder, const std::string& o
   EXPECT_TRUE(found == old_text || found == new_text) << when;
   const auto report = verify(folder);
   EXPECT_TRUE(report.problems.empty()) << when << ": " << report.problems.front();
-  EXPECT_EQ(names_in(folder).size(), report.files + 2) << when;  // and catalog and lock
+  EXPECT_EQ(names_in(folder).size(), report.files + 1) << when;  // and the catalog
 }
 
 TEST(StoreKill, LeavesTheOldOrTheNewState) {
@@ -146,7 +146,6 @@ TEST(StoreFailure, LeavesTheOldStateAndTheStoreUsable) {
         EXPECT_THROW(opened->commit(first), espalier::error);
       } else if (opened && !failure.empty()) {
         opened->commit(first);  // the disk is well again
-        EXPECT_EQ(text_of(first), text_of(first_state()));
       }
     }
     const std::string found = text_in(folder);
@@ -158,7 +157,7 @@ TEST(StoreFailure, LeavesTheOldStateAndTheStoreUsable) {
     }
     EXPECT_TRUE(verify(folder).problems.empty()) << at;
   }
-  EXPECT_EQ(uncertain, 1);
+  EXPECT_EQ(uncertain, 2) << "removing the marker of the commit, and syncing the folder";
 }
 
 }  // namespace

@@ -38,6 +38,10 @@ inline std::string text_of(const std::string& name, const std::string& about, co
 inline std::string text_of(const std::vector<engine::loaded_table>& tables) {
   std::string text;
   for (const auto& table : tables) {
+    if (!table.rows) {
+      text += table.problem + "\n";
+      continue;
+    }
     text += text_of(table.name, table.about, *table.rows);
     for (const auto& index : table.indexes) {
       text += "index " + index.name + " " + index.spec + " ";

@@ -1,8 +1,11 @@
 // read_test.cpp - what CSV files say and do not say, types of other writers, globs.
 #include <arrow/io/file.h>
 #include <arrow/ipc/writer.h>
+#include <arrow/table.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <limits>
 #include <random>
@@ -237,6 +240,42 @@ TEST(WriteFiles, AFailureLeavesTheOldFile) {
   std::getline(std::ifstream(path), text);
   EXPECT_EQ(text, "as it was");
   EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+}
+
+TEST(WriteFiles, FilesOfOthersStay) {
+  const scratch_folder folder;
+  const auto mine = put_text(folder, "out.csv.part", "mine");
+  const std::string long_name(250, 'n');
+  for (const std::string& name : {std::string("out.csv"), long_name}) {
+    write_table(espalier::test::random_rows(50, 1), folder.file(name), file_format::csv);
+    EXPECT_TRUE(std::filesystem::exists(folder.file(name)));
+  }
+  std::string text;
+  std::getline(std::ifstream(mine), text);
+  EXPECT_EQ(text, "mine");
+  const auto files = std::filesystem::directory_iterator(folder.path());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 3) << "a temporary file stayed";
+}
+
+TEST(WriteFiles, LinksAreFollowed) {
+  const scratch_folder folder;
+  std::filesystem::create_symlink("target.csv", folder.path() / "link.csv");
+  write_table(espalier::test::random_rows(50, 1), folder.file("link.csv"), file_format::csv);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path() / "link.csv"));
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder.path() / "target.csv"));
+}
+
+// As /dev/stdout is: a link of the system that names an open pipe, not a file.
+TEST(WriteFiles, OpenPipesAreWrittenToAsTheyAre) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const auto rows = espalier::test::random_rows(1, 1)->SelectColumns({0}).ValueOrDie();
+  write_table(rows, "/proc/self/fd/" + std::to_string(ends[1]), file_format::csv);
+  ::close(ends[1]);
+  std::array<char, 100> text{};
+  EXPECT_GT(::read(ends[0], text.data(), text.size()), 3);
+  EXPECT_EQ(text[0], '"');
+  ::close(ends[0]);
 }
 
 TEST(FormatNames, FollowEndingsAndNames) {

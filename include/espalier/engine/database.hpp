@@ -35,6 +35,9 @@ struct database_options {
   bool use_indexes = true;                ///< false: every question is answered by scans (to compare)
   bool prefer_indexes = false;            ///< true: an index answers wherever one can, whatever it costs (to test)
   bool rebuild_damaged_indexes = true;    ///< false: a database with a damaged file of an index is refused (to verify)
+  /// Nothing in `dir` is changed, created or locked, and statements that would change something are refused. Any number
+  /// of processes may read while one writes; each sees the state of the moment when it opened the database.
+  bool read_only = false;
 };
 
 /// Where the time of a statement went, in milliseconds.
@@ -85,8 +88,8 @@ class database {
   database& operator=(database&&) noexcept;
   ~database();
 
-  /// Runs one statement (a trailing semicolon is allowed). Throws `sql_error`, `error` where no statement is to
-  /// blame, or `statement_stopped` soon after `stop` has said yes.
+  /// Runs one statement (a trailing semicolon is allowed). Throws `sql_error`, whose kind and SQLSTATE say what went
+  /// wrong, `statement_stopped` soon after `stop` has said yes, or what `tell` has thrown.
   query_result execute(std::string_view sql, const progress& tell = {}, const stop_question& stop = {});
 
   /// Runs the statements of a script one after the other. Statements before one that throws keep their effect, and
@@ -96,10 +99,15 @@ class database {
   /// Only SELECT can be prepared.
   [[nodiscard]] prepared prepare(std::string_view sql);
 
+  /// Writes indexes that changes have left behind in the folder. The destructor does the same, but an error is lost
+  /// there; tables are always up to date, and an index without a file is built when the database is opened.
+  void save_indexes();
+
   [[nodiscard]] const catalog& tables() const;
   [[nodiscard]] const espalier::device& where() const;
-  /// What was mended when the database was opened: a sentence for each index that was built anew because its file is
-  /// damaged or missing. The new file is written when the database is closed, if not before.
+  /// What was found when the database was opened: a sentence for each index that was built anew because its file is
+  /// damaged or missing (the new file is written when the database is closed, if not before), and for each table whose
+  /// rows are damaged. Such a table can be dropped; other statements that name it are refused.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
 
  private:

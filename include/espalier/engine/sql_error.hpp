@@ -6,15 +6,16 @@
 #include <string>
 #include <string_view>
 
-#include "espalier/core/error.hpp"
+#include "espalier/engine/engine_error.hpp"
 
 namespace espalier::engine {
 
 /// A statement was refused, or failed while it ran; every table and index is as it was before the statement.
-class sql_error : public error {
+class sql_error : public engine_error {
  public:
   /// `position`: byte offset in `text`, or none if the error belongs to no place in it.
-  sql_error(const std::string& sentence, std::string_view text, std::optional<std::size_t> position);
+  sql_error(const std::string& sentence, std::string_view text, std::optional<std::size_t> position,
+            const error_code& code = codes::refused_statement);
 
   [[nodiscard]] const std::string& sentence() const noexcept { return sentence_; }
   [[nodiscard]] std::optional<std::size_t> position() const noexcept { return position_; }

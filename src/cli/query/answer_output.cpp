@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -18,8 +18,6 @@
 
 namespace espalier::cli {
 namespace {
-
-std::string part_of(const std::string& name) { return name + ".part"; }
 
 [[noreturn]] void refuse_output(const std::string& name) {
   throw error(fmt::format("'{}' cannot be written: {}.", name.empty() ? "standard output" : name,
@@ -58,25 +56,21 @@ class c_file_stream final : public arrow::io::OutputStream {
 
 answer_output::answer_output(answer_format format, const std::string& file) : format_(format), name_(file) {
   require_no_terminal(format, file);
-  std::error_code ignored;
-  const auto there = std::filesystem::status(name_, ignored);
-  is_replaced_ = !std::filesystem::exists(there) || std::filesystem::is_regular_file(there);
-  if (is_replaced_ && std::filesystem::is_symlink(std::filesystem::symlink_status(name_, ignored))) {
-    const auto target = std::filesystem::weakly_canonical(name_, ignored);
-    if (!ignored) name_ = target.string();
+  if (name_.empty()) {
+    file_ = stdout;
+    return;
   }
-  file_ = name_.empty() ? stdout : std::fopen((is_replaced_ ? part_of(name_) : name_).c_str(), "wb");
-  if (file_ == nullptr) {
-    throw bench::bad_arguments(
-        fmt::format("--out: '{}' cannot be written: {}.", name_, std::generic_category().message(errno)));
+  try {
+    whole_ = std::make_unique<engine::replaced_file>(name_);
+    file_ = ::fdopen(whole_->duplicate_handle(), "wb");
+  } catch (const error& e) {
+    throw bench::bad_arguments(fmt::format("--out: {}", e.what()));
   }
+  if (file_ == nullptr) refuse_output(name_);
 }
 
 answer_output::~answer_output() {
-  if (name_.empty() || file_ == nullptr) return;
-  std::fclose(file_);
-  std::error_code ignored;
-  if (is_replaced_) std::filesystem::remove(part_of(name_), ignored);
+  if (whole_ && file_ != nullptr) std::fclose(file_);
 }
 
 void answer_output::set_format(answer_format format) {
@@ -129,7 +123,7 @@ void answer_output::show() {
 void answer_output::finish() {
   if (name_.empty()) return show();
   if (std::fclose(std::exchange(file_, nullptr)) != 0) refuse_output(name_);
-  if (is_replaced_ && std::rename(part_of(name_).c_str(), name_.c_str()) != 0) refuse_output(name_);
+  whole_->finish();
 }
 
 }  // namespace espalier::cli

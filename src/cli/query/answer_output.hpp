@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cli/query/render.hpp"
+#include "engine/table/replaced_file.hpp"
 
 namespace espalier::cli {
 
@@ -42,7 +43,7 @@ class answer_output {
 
   answer_format format_;
   std::string name_;
-  bool is_replaced_ = true;  ///< a file, when the answer is whole; a pipe or a device is written to as it is
+  std::unique_ptr<engine::replaced_file> whole_;  ///< null: standard output
   std::FILE* file_ = nullptr;
   int answers_ = 0;
 };

@@ -35,7 +35,7 @@ std::string plan_of(engine::database& db, const std::string& words, const engine
 } catch (const engine::sql_error& e) {
   if (!e.position()) throw;
   const std::size_t within = std::max(*e.position(), words.size()) - words.size();
-  throw engine::sql_error(e.sentence(), script, statement.offset + within);
+  throw engine::sql_error(e.sentence(), script, statement.offset + within, e.code());
 }
 
 int run_explain(const explain_options& options) {
@@ -45,7 +45,7 @@ int run_explain(const explain_options& options) {
     const auto statements = engine::split_script(script);
     if (statements.size() != 1) throw bench::bad_arguments("Give one statement to explain.");
     const std::string words = explain_words(options);
-    auto db = open_database(options, database_use::may_be_made);
+    auto db = open_database(options, options.db.empty() ? database_use::may_be_made : database_use::must_exist);
     fmt::print("{}\n", plan_of(db, words, statements.front(), script));
     return 0;
   } catch (const engine::sql_error& e) {

@@ -131,6 +131,7 @@ int run_import(import_options options) {
   const auto rows = db.tables().find(options.table)->version->live_rows();
   out.remark(fmt::format("Table {} has {} {}.", options.table, rows, rows == 1 ? "row" : "rows"));
   out.finish();
+  save_indexes_or_warn(db);
   return 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "bench/options.hpp"
 #include "cli/commands.hpp"
+#include "engine/store/folder.hpp"
 #include "engine/table/read.hpp"
 
 namespace espalier::cli {
@@ -46,6 +47,7 @@ std::optional<device> chosen_device(const std::string& name) {
 
 void add_database_options(CLI::App& command, query_options& options, const std::string& folder) {
   command.add_option("--db", options.db, folder);
+  command.add_flag("--read-only", options.read_only, "Change and lock nothing; others may read and write meanwhile");
   command.add_option("--device", options.device, "Where indexes live: auto, cpu or gpu")->capture_default_str();
 }
 
@@ -65,8 +67,16 @@ answer_format chosen_format(const query_options& options) {
   return *format;
 }
 
+void require_output_outside_database(const query_options& options) {
+  if (options.out.empty() || options.db.empty() || !engine::is_in_database(options.out, options.db)) return;
+  throw bench::bad_arguments(fmt::format(
+      "--out: '{}' is in the folder of the database, which holds only files of its own: name a file in another folder.",
+      options.out));
+}
+
 engine::database open_database(const query_options& options, database_use use) {
-  const bool must_exist = use != database_use::may_be_made;
+  if (options.read_only && options.db.empty()) throw bench::bad_arguments("--read-only needs a database: add --db.");
+  const bool must_exist = use != database_use::may_be_made || options.read_only;
   if (must_exist && options.db.empty()) {
     throw bench::bad_arguments("Name the database's folder with --db.");
   }
@@ -76,10 +86,21 @@ engine::database open_database(const query_options& options, database_use use) {
   engine::database_options chosen;
   chosen.dir = options.db;
   chosen.where = chosen_device(options.device);
+  chosen.read_only = options.read_only && !options.db.empty();
   chosen.rebuild_damaged_indexes = use != database_use::must_be_whole;
   engine::database db(std::move(chosen));
   for (const auto& warning : db.warnings()) fmt::print(stderr, "espalier: warning: {}\n", warning);
   return db;
+}
+
+void save_indexes_or_warn(engine::database& db) {
+  try {
+    db.save_indexes();
+  } catch (const error& e) {
+    fmt::print(stderr,
+               "espalier: warning: Indexes could not be saved and will be built when the database is opened: {}\n",
+               e.what());
+  }
 }
 
 std::string statement_text(const std::string& file, const std::string& command) {

@@ -1,9 +1,15 @@
 // sql.cpp - `espalier sql`: a script, one statement, or a shell.
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <memory>
+#include <sstream>
 #include <string>
 
+#include "bench/options.hpp"
 #include "cli/commands.hpp"
 #include "cli/query/query_options.hpp"
 #include "cli/query/shell.hpp"
@@ -16,13 +22,38 @@ struct sql_options : query_options {
   std::string file;
   std::string command;
   bool timing = false;
+  bool create = false;
 };
+
+bool creates_a_table(const engine::script_statement& statement) {
+  std::istringstream words(statement.text);
+  std::string first, second;
+  words >> first >> second;
+  for (auto* const word : {&first, &second}) {
+    std::ranges::transform(*word, word->begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  }
+  return first == "create" && second == "table";
+}
+
+// A mistyped --db makes no database: --create does, or CREATE TABLE.
+void require_database_or_create(const sql_options& options, const std::string& script) {
+  if (options.db.empty() || options.create || std::filesystem::exists(options.db)) return;
+  if (!options.read_only && std::ranges::any_of(engine::split_script(script), creates_a_table)) return;
+  throw bench::bad_arguments(fmt::format("--db: there is no database '{}'; add --create to make one.", options.db));
+}
 
 int run_sql(const sql_options& options) {
   const bool interactive = options.file.empty() && options.command.empty() && ::isatty(STDIN_FILENO) != 0;
   std::string script;
   if (!interactive)
     script = statement_text(options.file.empty() && options.command.empty() ? "-" : options.file, options.command);
+  try {
+    require_database_or_create(options, script);
+  } catch (const engine::sql_error& e) {
+    report_failure(e);
+    return 1;
+  }
+  require_output_outside_database(options);
   answer_output out(chosen_format(options), options.out);
   auto db = open_database(options, database_use::may_be_made);
   if (interactive) {
@@ -38,6 +69,7 @@ int run_sql(const sql_options& options) {
     }
   }
   out.finish();
+  save_indexes_or_warn(db);
   return 0;
 }
 
@@ -49,6 +81,7 @@ void add_sql(CLI::App& app, action& chosen) {
   command->add_option("FILE", options->file, "Script to run; - for standard input");
   command->add_option("-c,--command", options->command, "Statements to run");
   command->add_flag("--timing", options->timing, "Say after each statement how long it took");
+  command->add_flag("--create", options->create, "Make the database in --db if there is none");
   add_database_options(*command, *options, "Folder of the database; without it tables live in memory until the end");
   add_output_options(*command, *options);
   command->footer(

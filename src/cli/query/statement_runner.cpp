@@ -41,7 +41,7 @@ void statement_runner::run_one(const engine::script_statement& statement, std::s
     if (timing) out_.remark(timing_text(result.timings));
   } catch (const engine::sql_error& e) {
     if (!e.position()) throw;
-    throw engine::sql_error(e.sentence(), script, statement.offset + *e.position());
+    throw engine::sql_error(e.sentence(), script, statement.offset + *e.position(), e.code());
   }
 }
 

@@ -47,9 +47,13 @@ int run_verify(verify_options options) {
     throw bench::bad_arguments("Name the database's folder once: espalier verify DIR, or --db DIR.");
   }
   if (options.db.empty()) options.db = options.folder;
+  options.read_only = true;
   auto report = verified_files(options);
   if (report.problems.empty()) verify_indexes(options, report);
   for (const auto& problem : report.problems) fmt::print(stderr, "espalier: {}\n", problem);
+  for (const auto& name : report.unnamed_files) {
+    fmt::print("{}: {} is not named by the catalog; it is kept\n", options.db, name);
+  }
   if (!report.problems.empty()) {
     fmt::print("{}: {}\n", options.db, counted(report.problems.size(), "problem"));
     return 1;

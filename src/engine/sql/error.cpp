@@ -17,8 +17,9 @@ std::string sentence_with_place(const std::string& sentence, std::string_view te
 
 }  // namespace
 
-sql_error::sql_error(const std::string& sentence, std::string_view text, std::optional<std::size_t> position)
-    : error(sentence_with_place(sentence, text, position)), sentence_(sentence), position_(position) {
+sql_error::sql_error(const std::string& sentence, std::string_view text, std::optional<std::size_t> position,
+                     const error_code& code)
+    : engine_error(sentence_with_place(sentence, text, position), code), sentence_(sentence), position_(position) {
   if (!position) return;
   const auto place = std::min(*position, text.size());
   const auto before = text.substr(0, place);

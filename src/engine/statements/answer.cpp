@@ -8,6 +8,8 @@
 #include "engine/plan/explain.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/statements/bounded_project.hpp"
+#include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/session.hpp"
 
 namespace espalier::engine {
@@ -41,7 +43,7 @@ std::shared_ptr<arrow::Table> session::rows_of(const ast::select& select, const 
     refuse_parameters(binds);
   }
   const stopwatch watch(timings.run);
-  return executor().table(*plan);
+  return while_running([&] { return bounded_rows(*plan); });
 }
 
 query_result session::run_select(const ast::select& select, const progress& tell) {
@@ -65,7 +67,7 @@ query_result session::run_explain(const ast::explain& explain, const progress& t
   }
   if (explain.analyze) {
     const stopwatch watch(times.execution);
-    (void)executor().run(*plan);
+    (void)while_running([&] { return executor().run(*plan); });
   }
   out.plan = explain.json ? explain_json(*plan, times) : explain_text(*plan, times);
   out.rows = text_rows(out.plan, !explain.json);

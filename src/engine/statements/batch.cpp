@@ -234,6 +234,7 @@ std::shared_ptr<arrow::Table> one_by_one(session& open, const ast::select& selec
 }  // namespace
 
 query_result run_batch(session& open, const ast::select& select, const arrow::Table& parameters) {
+  open.require_usable();
   query_result out;
   plan_ptr plan;
   int count = 0;

@@ -12,6 +12,8 @@
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
+#include "engine/statements/bounded_project.hpp"
+#include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/session.hpp"
 #include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
@@ -135,7 +137,7 @@ query_result session::run_insert(const ast::insert& insert, const progress& tell
   std::shared_ptr<arrow::Table> rows;
   {
     const stopwatch watch(out.timings.run);
-    rows = executor().table(*plan);
+    rows = while_running([&] { return bounded_rows(*plan); });
   }
   append(*entry, rows, out.timings);
   out.tag = fmt::format("INSERT 0 {}", rows->num_rows());
@@ -180,7 +182,7 @@ query_result session::run_update(const ast::update& update, const progress& tell
   std::shared_ptr<arrow::Table> rows;
   {
     const stopwatch watch(out.timings.run);
-    rows = executor().table(*plan);
+    rows = while_running([&] { return bounded_rows(*plan); });
   }
   out.tag = fmt::format("UPDATE {}", rows->num_rows());
   if (rows->num_rows() == 0) return out;
@@ -209,7 +211,7 @@ query_result session::run_erase(const ast::erase& erase, const progress& tell) {
   std::vector<std::uint64_t> erased;
   {
     const stopwatch watch(out.timings.run);
-    erased = row_ids_of(*executor().table(*plan)->column(0));
+    erased = row_ids_of(*while_running([&] { return executor().table(*plan); })->column(0));
   }
   out.tag = fmt::format("DELETE {}", erased.size());
   if (!erased.empty()) change(*entry, entry->version->erased(erased), erased, {}, out.timings);

@@ -13,6 +13,8 @@
 #include "engine/sql/file_options.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/statements/session.hpp"
+#include "engine/store/folder.hpp"
+#include "engine/store/store.hpp"
 #include "engine/table/read_into.hpp"
 #include "engine/table/write.hpp"
 
@@ -50,6 +52,13 @@ copy_file file_of(const ast::copy& copy) {
 query_result session::run_copy(const ast::copy& copy, const progress& tell) {
   query_result out;
   const auto file = file_of(copy);
+  if (!copy.from && store_ && is_in_database(copy.file, store_->folder())) {
+    refuse(
+        copy.table.position,
+        fmt::format("'{}' is in the folder of the open database, which holds only files of its own: COPY to a file in "
+                    "another folder.",
+                    copy.file));
+  }
   std::shared_ptr<const table_entry> entry = copy.query ? nullptr : entry_of(copy.table);
   std::vector<column> columns;
   if (entry) {

@@ -7,6 +7,7 @@
 #include "engine/exec/arrow_result.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
+#include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/session.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -47,7 +48,7 @@ std::string free_index_name(const catalog& tables, const std::vector<index_spec>
 
 // PRIMARY KEY and UNIQUE are unique indexes, named as PostgreSQL names them.
 std::vector<index_spec> constraint_indexes(const ast::create_table& create, std::vector<column>& columns,
-                                           const catalog& tables) {
+                                           const catalog& tables, std::vector<key_constraint>& constraints) {
   std::vector<index_spec> out;
   const auto place_of = [&](const std::string& name, int position) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -65,6 +66,7 @@ std::vector<index_spec> constraint_indexes(const ast::create_table& create, std:
     }
     spec.unique = true;
     spec.name = free_index_name(tables, out, create.table.name + (primary ? "_pkey" : joined + "_key"));
+    constraints.push_back({spec.name, primary});
     out.push_back(std::move(spec));
   };
   int primaries = 0;
@@ -81,6 +83,16 @@ std::vector<index_spec> constraint_indexes(const ast::create_table& create, std:
   return out;
 }
 
+void refuse_key_index(const table_entry& table, const std::string& index) {
+  const auto found = std::ranges::find(table.constraints, index, &key_constraint::index);
+  if (found == table.constraints.end()) return;
+  refuse(
+      codes::dependent_objects, -1,
+      fmt::format("The index '{0}' enforces the {1} constraint of the table '{2}' and cannot be dropped; for a table "
+                  "without the constraint, copy the rows: CREATE TABLE ... AS SELECT * FROM {2}.",
+                  index, found->primary ? "PRIMARY KEY" : "UNIQUE", table.name));
+}
+
 }  // namespace
 
 query_result session::run_create_table(const ast::create_table& create) {
@@ -88,14 +100,15 @@ query_result session::run_create_table(const ast::create_table& create) {
   out.tag = "CREATE TABLE";
   if (tables_.find(create.table.name)) {
     if (create.if_not_exists) return out;
-    refuse(create.table.position, fmt::format("There is a table '{}' already.", create.table.name));
+    refuse(codes::duplicate_table, create.table.position,
+           fmt::format("There is a table '{}' already.", create.table.name));
   }
   std::vector<column> columns;
   for (const auto& definition : create.columns) columns.push_back(column_of(definition));
   if (columns.empty()) refuse(create.table.position, "A table needs at least one column.");
-  const auto specs = constraint_indexes(create, columns, tables_);
   auto entry = std::make_shared<table_entry>();
   entry->name = create.table.name;
+  const auto specs = constraint_indexes(create, columns, tables_, entry->constraints);
   entry->version = table_version::empty(std::move(columns));
   for (const auto& spec : specs) entry->indexes.push_back(table_index::build(entry->version, spec, where_));
   keep(entry.get(), {}, true, out.timings);
@@ -108,7 +121,8 @@ query_result session::run_create_table_as(const ast::create_table_as& create, co
   if (tables_.find(create.table.name)) {
     out.tag = "CREATE TABLE AS";
     if (create.if_not_exists) return out;
-    refuse(create.table.position, fmt::format("There is a table '{}' already.", create.table.name));
+    refuse(codes::duplicate_table, create.table.position,
+           fmt::format("There is a table '{}' already.", create.table.name));
   }
   auto rows = rows_of(*create.query, tell, out.timings);
   if (!create.columns.empty()) {
@@ -122,6 +136,8 @@ query_result session::run_create_table_as(const ast::create_table_as& create, co
   try {
     entry->version = table_version::from(rows);
   } catch (const located_error&) {
+    throw;
+  } catch (const engine_error&) {
     throw;
   } catch (const error& problem) {
     refuse(create.table.position, problem.what());
@@ -145,7 +161,7 @@ query_result session::run_create_index(const ast::create_index& create, const pr
   }
   if (tables_.table_of_index(spec.name)) {
     if (create.if_not_exists) return out;
-    refuse(create.table.position, fmt::format("There is an index '{}' already.", spec.name));
+    refuse(codes::duplicate_object, create.table.position, fmt::format("There is an index '{}' already.", spec.name));
   }
   for (const auto& name : create.columns)
     spec.columns.push_back(column_place(*entry->version, name, create.table.position));
@@ -171,9 +187,12 @@ query_result session::run_drop(const ast::drop& drop) {
   out.tag = drop.index ? "DROP INDEX" : "DROP TABLE";
   std::vector<std::string> names;
   for (const auto& name : drop.names) {
-    const bool found = drop.index ? tables_.table_of_index(name) != nullptr : tables_.find(name) != nullptr;
+    const bool found = drop.index ? tables_.table_of_index(name) != nullptr
+                                  : tables_.is_damaged(name) || tables_.find(name) != nullptr;
     if (found) names.push_back(name);
-    if (!found && !drop.if_exists) refuse(-1, drop.index ? no_such_index(name, tables_) : no_such_table(name, tables_));
+    if (found || drop.if_exists) continue;
+    if (drop.index) refuse(codes::undefined_object, -1, no_such_index(name, tables_));
+    refuse(codes::undefined_table, -1, no_such_table(name, tables_));
   }
   if (!drop.index) {
     keep(nullptr, names, false, out.timings);
@@ -186,6 +205,7 @@ query_result session::run_drop(const ast::drop& drop) {
     if (tables_.table_of_index(name)->name != changed->name) {
       refuse(-1, "DROP INDEX takes indexes of one table at a time.");
     }
+    refuse_key_index(*changed, name);
     std::erase_if(changed->indexes, [&](const auto& index) { return index->spec().name == name; });
   }
   keep(changed.get(), {}, false, out.timings);

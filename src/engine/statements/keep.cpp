@@ -48,6 +48,29 @@ index_spec spec_from(const std::string& name, const std::string& text, const tab
   return out;
 }
 
+// What the store keeps of a table beside its rows and indexes; empty in databases of before.
+std::string about_text(const table_entry& entry) {
+  json constraints = json::array();
+  for (const auto& constraint : entry.constraints) {
+    constraints.push_back({{"index", constraint.index}, {"primary", constraint.primary}});
+  }
+  return json{{"constraints", constraints}}.dump();
+}
+
+std::vector<key_constraint> constraints_from(const std::string& about) {
+  std::vector<key_constraint> out;
+  const auto fields = json::parse(about, nullptr, false);
+  if (!fields.is_object() || !fields.contains("constraints")) return out;
+  try {
+    for (const auto& constraint : fields["constraints"]) {
+      out.push_back({constraint.at("index").get<std::string>(), constraint.at("primary").get<bool>()});
+    }
+  } catch (const json::exception&) {
+    throw error("The constraints of a table in the database's folder cannot be read.");
+  }
+  return out;
+}
+
 saved_index definition_of(const table_index& index) {
   saved_index out;
   out.name = index.spec().name;
@@ -58,11 +81,17 @@ saved_index definition_of(const table_index& index) {
 }  // namespace
 
 void session::load() {
-  store_ = store::open(options_.dir);
+  store_ = options_.read_only ? store::open_read_only(options_.dir) : store::open(options_.dir);
   for (const auto& table : store_->tables()) {
+    if (!table.rows) {
+      tables_.put_damaged(table.name, table.problem);
+      warnings_.push_back(fmt::format("{} Other tables can be used; DROP TABLE gives this one up.", table.problem));
+      continue;
+    }
     auto entry = std::make_shared<table_entry>();
     entry->name = table.name;
     entry->version = table.rows;
+    entry->constraints = constraints_from(table.about);
     for (const auto& index : table.indexes) entry->indexes.push_back(loaded_or_built(table, index));
     tables_.put(std::move(entry));
   }
@@ -99,6 +128,7 @@ void session::keep(const table_entry* changed, const std::vector<std::string>& r
   const auto add = [&](const table_entry& entry) {
     auto& table = all.emplace_back();
     table.name = entry.name;
+    table.about = about_text(entry);
     table.rows = entry.version;
     const bool is_changed = &entry == changed;
     for (const auto& index : entry.indexes) {
@@ -114,6 +144,9 @@ void session::keep(const table_entry* changed, const std::vector<std::string>& r
       saved.save = [index](section_writer& to) { index->save(to); };
     }
   };
+  for (const auto& name : tables_.damaged()) {
+    if (std::ranges::find(removed, name) == removed.end()) all.push_back({name, "", nullptr, {}});
+  }
   for (const auto& entry : tables_.all()) {
     const bool gone = std::find(removed.begin(), removed.end(), entry->name) != removed.end();
     if (!gone && !(changed && entry->name == changed->name)) add(*entry);
@@ -126,7 +159,7 @@ void session::keep(const table_entry* changed, const std::vector<std::string>& r
 }
 
 void session::save_indexes() {
-  if (!store_) return;
+  if (!store_ || options_.read_only) return;
   query_timings timings;
   for (const auto& entry : tables_.all()) {
     const bool behind = std::any_of(entry->indexes.begin(), entry->indexes.end(),

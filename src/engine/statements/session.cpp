@@ -1,12 +1,14 @@
 #include "engine/statements/session.hpp"
 
 #include <arrow/compute/initialize.h>
+#include <fmt/format.h>
 
 #include <chrono>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
+#include "engine/statements/coded_refusal.hpp"
 #include "engine/stop.hpp"
 #include "engine/store/store.hpp"
 
@@ -15,6 +17,12 @@ namespace {
 
 double milliseconds_now() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+bool changes_something(const ast::statement& statement) {
+  if (const auto* const copy = std::get_if<ast::copy>(&statement.body)) return copy->from;
+  return !std::holds_alternative<std::shared_ptr<ast::select>>(statement.body) &&
+         !std::holds_alternative<ast::explain>(statement.body) && !std::holds_alternative<ast::analyze>(statement.body);
 }
 
 }  // namespace
@@ -43,12 +51,23 @@ planner_options session::planning() const {
 
 std::shared_ptr<const table_entry> session::entry_of(const ast::table_name& name) const {
   auto entry = tables_.find(name.name);
-  if (!entry) refuse(name.position, no_such_table(name.name, tables_));
+  if (!entry) refuse(codes::undefined_table, name.position, no_such_table(name.name, tables_));
   return entry;
+}
+
+void session::require_usable() const {
+  if (!store_ || !store_->must_be_opened_again()) return;
+  throw engine_error(fmt::format("Database '{}' has to be opened again after a failed write.", options_.dir.string()),
+                     codes::io_error);
 }
 
 query_result session::run(const ast::statement& statement, const progress& tell, const stop_question& stop) {
   const stop_scope scope(&stop);
+  require_usable();
+  if (options_.read_only && changes_something(statement)) {
+    throw engine_error("The database is open read-only: statements that change it are refused.",
+                       codes::read_only_database);
+  }
   struct visitor {
     session& self;
     const progress& tell;

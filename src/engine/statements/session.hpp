@@ -29,6 +29,8 @@ class session {
   session& operator=(const session&) = delete;
   ~session();
 
+  /// Throws where the folder and what is in memory may differ, after a write that failed half-way.
+  void require_usable() const;
   /// Throws `located_error`, or `error`.
   query_result run(const ast::statement& statement, const progress& tell, const stop_question& stop);
   /// Writes indexes that changes have left behind in the folder. Tables are always up to date there.

@@ -134,7 +134,10 @@ std::vector<file_record> files_of(const catalog_record& catalog) {
 }
 
 std::string catalog_text(const catalog_record& catalog) {
-  json contents = {{"generation", catalog.generation}, {"next_file", catalog.next_file}, {"tables", json::array()}};
+  json contents = {{"generation", catalog.generation},
+                   {"next_file", catalog.next_file},
+                   {"obsolete", catalog.obsolete},
+                   {"tables", json::array()}};
   for (const auto& table : catalog.tables) contents["tables"].push_back(to_json(table));
   const std::string body = contents.dump() + "\n";
   const json header = {{"magic", catalog_magic},
@@ -151,6 +154,7 @@ catalog_record parse_catalog_contents(std::string_view text, const std::filesyst
     catalog.generation = count_from(contents.at("generation"));
     catalog.next_file = count_from(contents.at("next_file"));
     for (const auto& table : contents.at("tables")) catalog.tables.push_back(table_from(table));
+    if (contents.contains("obsolete")) catalog.obsolete = contents["obsolete"].get<std::vector<std::string>>();
     require_distinct(catalog);
     return catalog;
   } catch (const json::exception&) {
@@ -193,10 +197,20 @@ catalog_record read_catalog(const std::filesystem::path& folder) {
   return parse_catalog({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path);
 }
 
-void write_catalog(file_layer& layer, const std::filesystem::path& folder, const catalog_record& catalog) {
+std::string catalog_header(const std::filesystem::path& folder) {
+  const auto path = folder / catalog_file_name;
+  if (!std::filesystem::exists(path)) return {};
+  const mapped_file file(path);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+std::string write_catalog(file_layer& layer, const std::filesystem::path& folder, const catalog_record& catalog) {
+  const std::string text = catalog_text(catalog);
   output_file file(layer, folder / catalog_file_name);
-  file.write(bytes_of(catalog_text(catalog)));
+  file.write(bytes_of(text));
   file.finish();
+  return text.substr(0, text.find('\n'));
 }
 
 }  // namespace espalier::engine

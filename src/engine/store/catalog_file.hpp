@@ -1,5 +1,5 @@
 // catalog_file.hpp - the file that says what a database consists of. Its rename is the commit: what it names is the
-// database, and every other file in the folder is left over.
+// database, and what it calls obsolete is left over.
 //
 // Two lines: a header with magic, version, and size and checksum of the second; then the contents as JSON.
 #pragma once
@@ -45,6 +45,7 @@ struct catalog_record {
   std::uint64_t generation = 0;  // how many commits there were
   std::uint64_t next_file = 1;   // files are numbered, and no number is used twice
   std::vector<table_record> tables;
+  std::vector<std::string> obsolete;  // files of earlier states that may be removed, where they still exist
 };
 
 /// Every file that a state consists of, but the catalog itself.
@@ -57,7 +58,9 @@ struct catalog_record {
 [[nodiscard]] catalog_record parse_catalog_contents(std::string_view json, const std::filesystem::path& path);
 
 [[nodiscard]] catalog_record read_catalog(const std::filesystem::path& folder);
-/// The commit. Everything it names has been synced before.
-void write_catalog(file_layer& layer, const std::filesystem::path& folder, const catalog_record& catalog);
+/// The first line of the catalog in the folder, which changes with every commit; empty where there is none.
+[[nodiscard]] std::string catalog_header(const std::filesystem::path& folder);
+/// The commit. Everything it names has been synced before. Answers the first line.
+std::string write_catalog(file_layer& layer, const std::filesystem::path& folder, const catalog_record& catalog);
 
 }  // namespace espalier::engine

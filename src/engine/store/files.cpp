@@ -15,16 +15,23 @@
 #include <utility>
 #include <vector>
 
-#include "espalier/core/error.hpp"
+#include "espalier/engine/engine_error.hpp"
 
 namespace espalier::engine {
 namespace {
 
 constexpr std::size_t write_buffer_bytes = std::size_t{1} << 20;
 
+error_code code_of(int reason) {
+  if (reason == ENOSPC || reason == EDQUOT) return codes::disk_full;
+  return reason == ENOENT ? codes::undefined_file : codes::io_error;
+}
+
 [[noreturn]] void fail_with_errno(std::string_view what, const std::filesystem::path& path) {
   const int reason = errno;
-  throw error(fmt::format("'{}' cannot be {}: {}.", path.string(), what, std::generic_category().message(reason)));
+  throw engine_error(
+      fmt::format("'{}' cannot be {}: {}.", path.string(), what, std::generic_category().message(reason)),
+      code_of(reason));
 }
 
 int open_retrying(const std::filesystem::path& path, int flags, mode_t mode = 0) {
@@ -57,6 +64,13 @@ void file_layer::make_folder(const std::filesystem::path& folder) {
   for (const auto& path : made) sync_folder(path.parent_path());  // a name is on disk when the folder that has it is
 }
 
+void file_layer::make_empty_file(const std::filesystem::path& file) {
+  before(file_operation::create, file, 0);
+  const int handle = open_retrying(file, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0644);
+  if (handle < 0) fail_with_errno("created", file);
+  ::close(handle);
+}
+
 void file_layer::rename(const std::filesystem::path& from, const std::filesystem::path& to) {
   before(file_operation::rename, to, 0);
   if (::rename(from.c_str(), to.c_str()) != 0) fail_with_errno("put in its place", to);
@@ -82,7 +96,9 @@ output_file::output_file(file_layer& layer, std::filesystem::path path)
     : layer_(layer), path_(std::move(path)), temporary_(path_), buffer_(new std::byte[write_buffer_bytes]) {
   temporary_ += temporary_ending;
   layer_.before(file_operation::create, path_, 0);
-  handle_ = open_retrying(temporary_, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  // What a killed process left under this name, whatever it is, makes room; it is neither followed nor written to.
+  if (::unlink(temporary_.c_str()) != 0 && errno != ENOENT) fail_with_errno("created", temporary_);
+  handle_ = open_retrying(temporary_, O_WRONLY | O_CREAT | O_EXCL, 0644);
   if (handle_ < 0) fail_with_errno("created", temporary_);
 }
 
@@ -124,11 +140,16 @@ void output_file::finish() {
     ::unlink(temporary_.c_str());
     fail_with_errno("closed", temporary_);
   }
-  layer_.rename(temporary_, path_);
+  try {
+    layer_.rename(temporary_, path_);
+  } catch (...) {
+    ::unlink(temporary_.c_str());
+    throw;
+  }
 }
 
 mapped_file::mapped_file(const std::filesystem::path& path) {
-  const int handle = open_retrying(path, O_RDONLY);
+  const int handle = open_retrying(path, O_RDONLY | O_NONBLOCK);  // a pipe would wait for its other end
   if (handle < 0) fail_with_errno("opened", path);
   struct stat about {};
   void* address = nullptr;
@@ -140,7 +161,9 @@ mapped_file::mapped_file(const std::filesystem::path& path) {
   const int reason = errno;
   ::close(handle);
   errno = reason;
-  if (known && !regular) throw error(fmt::format("'{}' is not a file.", path.string()));
+  if (known && !regular) {
+    throw engine_error(fmt::format("'{}' is not a regular file.", path.string()), codes::data_corrupted);
+  }
   if (!known || address == MAP_FAILED) fail_with_errno("mapped into memory", path);
   data_ = static_cast<const std::byte*>(address);
   size_ = static_cast<std::size_t>(about.st_size);
@@ -151,17 +174,19 @@ mapped_file::~mapped_file() {
 }
 
 folder_lock::folder_lock(file_layer& layer, const std::filesystem::path& folder) {
-  const auto path = folder / "lock";
-  if (!std::filesystem::exists(path)) layer.make_folder(folder);
-  handle_ = open_retrying(path, O_RDWR | O_CREAT, 0644);
-  if (handle_ < 0) fail_with_errno("opened", path);
+  if (!std::filesystem::exists(folder)) layer.make_folder(folder);
+  handle_ = open_retrying(folder, O_RDONLY | O_DIRECTORY);
+  if (handle_ < 0) fail_with_errno("opened", folder);
   if (::flock(handle_, LOCK_EX | LOCK_NB) == 0) return;
   const int reason = errno;
   ::close(std::exchange(handle_, -1));
   errno = reason;
-  if (reason != EWOULDBLOCK) fail_with_errno("locked", path);
-  throw error(fmt::format("Database '{}' is open in another process: close it there, or wait until it has ended.",
-                          folder.string()));
+  if (reason != EWOULDBLOCK) fail_with_errno("locked", folder);
+  throw engine_error(
+      fmt::format("Database '{}' is open in another process: close it there, wait until it has ended, or open it "
+                  "read-only.",
+                  folder.string()),
+      codes::object_in_use);
 }
 
 folder_lock::~folder_lock() {

@@ -23,6 +23,8 @@ class file_layer {
   virtual ~file_layer() = default;
 
   void make_folder(const std::filesystem::path& folder);
+  /// An empty file under its final name, not synced. One that is there already is no error.
+  void make_empty_file(const std::filesystem::path& file);
   void rename(const std::filesystem::path& from, const std::filesystem::path& to);
   void sync_folder(const std::filesystem::path& folder);
   /// A file that is not there is no error.
@@ -64,10 +66,11 @@ class output_file {
   int handle_ = -1;
 };
 
-/// Files under this ending are what a killed process left; they are removed when the folder is opened.
+/// Of files that are being written, or that a killed process left.
 inline constexpr std::string_view temporary_ending = ".part";
 
-/// A file's bytes, read-only, for as long as this lives. Empty files have no bytes and are no error.
+/// A file's bytes, read-only, for as long as this lives. Empty files have no bytes and are no error; what is not a
+/// regular file is refused. A file that another program cuts short meanwhile ends the process (SIGBUS).
 class mapped_file {
  public:
   explicit mapped_file(const std::filesystem::path& path);
@@ -82,7 +85,8 @@ class mapped_file {
   std::size_t size_ = 0;
 };
 
-/// An exclusive lock on a folder, held while this lives; throws a sentence where another process has it.
+/// An exclusive lock on a folder, which is made where there is none; held while this lives. Throws a sentence where
+/// another process has it. The folder itself is locked (`flock`), so that no file has to exist for it or can be lost.
 class folder_lock {
  public:
   folder_lock(file_layer& layer, const std::filesystem::path& folder);

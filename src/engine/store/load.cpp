@@ -69,7 +69,14 @@ std::string will_be_built_anew(std::string_view problem, std::string_view index,
 
 loaded_table load_table(const std::filesystem::path& folder, const table_record& table, row_check check,
                         const progress& tell) {
-  loaded_table loaded{table.name, table.about, load_rows(folder, table, check, tell), {}};
+  loaded_table loaded{table.name, table.about, nullptr, {}};
+  try {
+    loaded.rows = load_rows(folder, table, check, tell);
+  } catch (const engine_error& e) {
+    if (e.kind() != error_kind::damaged && e.code().sqlstate != codes::undefined_file.sqlstate) throw;
+    loaded.problem = fmt::format("Table '{}' cannot be read: {}", table.name, e.what());
+    return loaded;
+  }
   for (const auto& index : table.indexes) loaded.indexes.push_back(load_index_or_note(folder, index));
   return loaded;
 }

@@ -19,7 +19,7 @@ namespace espalier::engine {
 [[nodiscard]] loaded_index load_index_or_note(const std::filesystem::path& folder, const index_record& index);
 /// What such a problem means for the index: a sentence for somebody who only looks.
 [[nodiscard]] std::string will_be_built_anew(std::string_view problem, std::string_view index, std::string_view table);
-/// Throws where rows cannot be read; indexes that cannot be have a `problem`.
+/// Rows and indexes whose files are damaged or missing have a `problem`.
 [[nodiscard]] loaded_table load_table(const std::filesystem::path& folder, const table_record& table, row_check check,
                                       const progress& tell);
 

@@ -65,9 +65,11 @@ void require_undamaged(const arrow::Status& status, const std::filesystem::path&
 }  // namespace
 
 file_record write_segment(file_layer& layer, const std::filesystem::path& path, const arrow::RecordBatch& rows) {
+  const std::string what = fmt::format("'{}' cannot be written", path.string());
+  // A file that its own reader refuses would make the table unreadable.
+  require_ok(rows.ValidateFull(), what);
   output_file file(layer, path);
   summed_stream stream(file);
-  const std::string what = fmt::format("'{}' cannot be written", path.string());
   auto options = arrow::ipc::IpcWriteOptions::Defaults();
   options.alignment = static_cast<std::int32_t>(section_alignment);
   options.allow_64bit = true;

@@ -89,8 +89,10 @@ constexpr std::uint64_t padding_after(std::uint64_t bytes) { return (0 - bytes) 
 }  // namespace
 
 damaged_file::damaged_file(const std::filesystem::path& file, std::string_view what)
-    : error(fmt::format("'{}' is damaged ({}): restore it from a copy, or load what it held into a new database.",
-                        file.string(), what)),
+    : engine_error(
+          fmt::format("'{}' is damaged ({}): restore it from a copy, or load what it held into a new database.",
+                      file.string(), what),
+          codes::data_corrupted),
       finding_(fmt::format("'{}' is damaged ({})", file.string(), what)) {}
 
 mapped_sections::mapped_sections(std::span<const std::byte> bytes, const std::filesystem::path& path,

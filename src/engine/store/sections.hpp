@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "espalier/core/error.hpp"
+#include "espalier/engine/engine_error.hpp"
 
 namespace espalier::engine {
 
@@ -29,7 +29,7 @@ inline constexpr std::size_t section_alignment = 64;
 inline constexpr std::size_t max_section_name = 23;
 
 /// A stored file is not what was written: which one, and in which way.
-class damaged_file : public error {
+class damaged_file : public engine_error {
  public:
   damaged_file(const std::filesystem::path& file, std::string_view what);
   /// Names the file and what is wrong with it, without a full stop and without advice.

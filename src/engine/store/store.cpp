@@ -4,6 +4,7 @@
 #include <arrow/record_batch.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,30 +29,48 @@ struct known_files {
   std::map<std::uint64_t, file_record> indexes;  // by content
 };
 
+// What is to be removed from a folder as soon as that is safe and possible.
+struct garbage {
+  std::set<std::string> files;
+  std::set<std::string> markers;  // of commits that did not get to their catalog
+};
+
 }  // namespace detail
 
 namespace {
 
+using detail::garbage;
 using detail::known_files;
+
+// Removes what it can, and forgets it.
+void remove_what_can_be(file_layer& layer, const std::filesystem::path& folder, std::set<std::string>& names) {
+  std::erase_if(names, [&](const std::string& name) {
+    try {
+      layer.remove(folder / name);
+      return true;
+    } catch (const error&) {
+      return false;
+    }
+  });
+}
 
 // Writes what a state has and the known files have not. Unless `keep` is called, files written are removed again.
 class state_writer {
  public:
   state_writer(file_layer& layer, const std::filesystem::path& folder, const known_files& known,
-               std::uint64_t& next_file)
-      : layer_(layer), folder_(folder), known_(known), next_file_(next_file) {}
+               catalog_record& catalog, garbage& unwanted)
+      : layer_(layer), folder_(folder), known_(known), catalog_(catalog), unwanted_(unwanted) {}
   state_writer(const state_writer&) = delete;
   state_writer& operator=(const state_writer&) = delete;
   ~state_writer() {
-    for (const auto& path : written_) {
-      try {
-        layer_.remove(path);
-      } catch (const std::exception&) {  // then it goes when the database is opened
-      }
-    }
+    if (written_.empty()) return;
+    remove_what_can_be(layer_, folder_, written_);
+    unwanted_.files.merge(written_);
+    if (unwanted_.files.empty()) remove_what_can_be(layer_, folder_, unwanted_.markers);
   }
 
   table_record write(const saved_table& table) {
+    if (!table.rows) return record_of(table.name);
     table_record record{table.name, table.about, table.rows->columns(), {}, std::nullopt, {}};
     for (const auto& segment : table.rows->segments()) {
       check_stop();
@@ -74,6 +93,12 @@ class state_writer {
   }
 
  private:
+  const table_record& record_of(const std::string& name) const {
+    const auto found = std::ranges::find(catalog_.tables, name, &table_record::name);
+    if (found == catalog_.tables.end()) throw error(fmt::format("Table '{}' has no rows to write.", name));
+    return *found;
+  }
+
   index_record write(const saved_index& index) {
     index_record record{index.name, index.spec, std::nullopt};
     if (index.save) {
@@ -93,52 +118,81 @@ class state_writer {
     return {path.filename().string(), bytes, checksum, 0};
   }
 
+  void mark() {
+    const auto name = marker_name({catalog_.generation + 1, catalog_.next_file});
+    unwanted_.markers.insert(name);
+    layer_.make_empty_file(folder_ / name);
+  }
+
   template <class Map, class Write>
   file_record file_for(const Map& known, Map& now, const typename Map::key_type& what, stored_kind kind,
                        const Write& write) {
     if (const auto found = known.find(what); found != known.end()) return now[what] = found->second;
     if (const auto found = now.find(what); found != now.end()) return found->second;  // two tables may share rows
-    const auto path = folder_ / numbered_name(kind, next_file_++);
-    written_.push_back(path);
-    return now[what] = write(path);
+    if (written_.empty()) mark();
+    const auto name = numbered_name(kind, catalog_.next_file++);
+    written_.insert(name);
+    return now[what] = write(folder_ / name);
   }
 
   file_layer& layer_;
   const std::filesystem::path& folder_;
   const known_files& known_;
-  std::uint64_t& next_file_;
+  catalog_record& catalog_;  // of the state before; its next_file grows
+  garbage& unwanted_;
   known_files now_;
-  std::vector<std::filesystem::path> written_;
+  std::set<std::string> written_;
 };
 
 }  // namespace
 
 struct store::state {
-  state(std::filesystem::path f, file_layer& l) : folder(std::move(f)), layer(l), lock(layer, folder) {}
+  state(std::filesystem::path f, file_layer& l, bool reads_only) : folder(std::move(f)), layer(l) {
+    if (!reads_only) lock.emplace(layer, folder);
+  }
 
   std::filesystem::path folder;
   file_layer& layer;
-  folder_lock lock;
-  catalog_record catalog;  // as it is in the folder
+  std::optional<folder_lock> lock;  // none: only read
+  catalog_record catalog;           // as it is in the folder, but for next_file, which is above all numbers in use
+  std::string header;               // the first line of the catalog in the folder
+  garbage unwanted;
   std::vector<loaded_table> loaded;
   std::vector<table_version::pointer> held;  // whose addresses `known` has
   known_files known;
   std::map<std::pair<std::string, std::string>, std::uint64_t> contents;
   std::uint64_t last_content = 0;
+  bool is_complete = true;  // no table is damaged
   bool must_be_opened_again = false;
 
   void make_or_read_catalog() {
     if (std::filesystem::exists(folder / catalog_file_name)) {
+      header = catalog_header(folder);
       catalog = read_catalog(folder);
       return;
     }
-    write_catalog(layer, folder, catalog);
+    header = write_catalog(layer, folder, catalog);
     layer.sync_folder(folder);
+  }
+
+  // Two processes must not both write, whatever became of the lock.
+  void require_own_catalog() {
+    if (catalog_header(folder) == header) return;
+    must_be_opened_again = true;
+    throw engine_error(
+        fmt::format("Database '{}' was changed by another program since it was opened; nothing was written: open it "
+                    "again.",
+                    folder.string()),
+        codes::object_in_use);
   }
 
   void load(const progress& tell) {
     for (const auto& record : catalog.tables) {
       loaded.push_back(load_table(folder, record, row_check::quick, tell));
+      if (!loaded.back().rows) {
+        is_complete = false;
+        continue;
+      }
       const auto& rows = *loaded.back().rows;
       for (std::size_t i = 0; i < record.segments.size(); ++i) {
         known.segments[rows.segments()[i].get()] = record.segments[i];
@@ -153,17 +207,37 @@ struct store::state {
     }
   }
 
-  // Files that only the old state had. What cannot be removed now goes when the database is opened.
-  void remove_old_files(const catalog_record& old) {
+  // After everything was read: what a damaged or foreign catalog would have removed is still there.
+  void remove_leftovers() {
+    const auto present = contents_of(folder);
+    unwanted.files = leftovers_in(present, catalog);
+    catalog.next_file = std::max(catalog.next_file, present.next_number());
+    for (const auto& marker : present.markers) {
+      // Later ones belong to a newer catalog than this.
+      if (marker.generation <= catalog.generation + 1) unwanted.markers.insert(marker_name(marker));
+    }
+    if (!is_complete) return;
+    remove_what_can_be(layer, folder, unwanted.files);
+    if (unwanted.files.empty()) remove_markers();
+  }
+
+  bool is_whole() const {
+    return is_complete && std::ranges::all_of(loaded, [](const loaded_table& table) {
+             return std::ranges::all_of(table.indexes, [](const loaded_index& i) { return i.problem.empty(); });
+           });
+  }
+
+  void remove_markers() {
+    for (const auto& name : unwanted.markers) layer.remove(folder / name);
+    unwanted.markers.clear();
+  }
+
+  // Files of the present state that the next one does not have.
+  void add_files_missing_in(const catalog_record& next, garbage& to) const {
     std::set<std::string> named;
-    for (const auto& file : files_of(catalog)) named.insert(file.name);
-    for (const auto& file : files_of(old)) {
-      if (named.contains(file.name)) continue;
-      try {
-        layer.remove(folder / file.name);
-      } catch (const error&) {
-        return;
-      }
+    for (const auto& file : files_of(next)) named.insert(file.name);
+    for (const auto& file : files_of(catalog)) {
+      if (!named.contains(file.name)) to.files.insert(file.name);
     }
   }
 };
@@ -173,13 +247,31 @@ store::~store() = default;
 
 std::unique_ptr<store> store::open(const std::filesystem::path& folder, file_layer& layer, const progress& tell) {
   require_database_or_nothing(folder);
-  auto opened = std::make_unique<state>(folder, layer);
+  auto opened = std::make_unique<state>(folder, layer, false);
   opened->make_or_read_catalog();
-  remove_leftovers(layer, folder, opened->catalog);
   opened->load(tell);
+  opened->remove_leftovers();
   return std::unique_ptr<store>(new store(std::move(opened)));
 }
 
+std::unique_ptr<store> store::open_read_only(const std::filesystem::path& folder, const progress& tell) {
+  require_database(folder);
+  constexpr int most_attempts = 100;
+  for (int attempt = 1;; ++attempt) {
+    auto opened = std::make_unique<state>(folder, plain_files(), true);
+    opened->header = catalog_header(folder);
+    opened->catalog = read_catalog(folder);
+    opened->load(tell);
+    // A writer may remove files between the reading of the catalog and that of the files; then there is a newer
+    // catalog. What is mapped stays.
+    const bool is_newer = catalog_header(folder) != opened->header;
+    if (opened->is_whole() || !is_newer || attempt == most_attempts) {
+      return std::unique_ptr<store>(new store(std::move(opened)));
+    }
+  }
+}
+
+bool store::must_be_opened_again() const noexcept { return state_->must_be_opened_again; }
 const std::vector<loaded_table>& store::tables() const noexcept { return state_->loaded; }
 void store::forget_tables() noexcept { state_->loaded.clear(); }
 const std::filesystem::path& store::folder() const noexcept { return state_->folder; }
@@ -190,30 +282,46 @@ std::uint64_t store::content_of(const std::string& table, const std::string& ind
 }
 
 void store::commit(const std::vector<saved_table>& tables) {
-  if (state_->must_be_opened_again) {
-    throw error(fmt::format("Database '{}' has to be opened again after a failed write.", state_->folder.string()));
+  if (!state_->lock) {
+    throw engine_error(fmt::format("Database '{}' is open read-only.", state_->folder.string()),
+                       codes::read_only_database);
   }
-  state_writer writer(state_->layer, state_->folder, state_->known, state_->catalog.next_file);
+  if (state_->must_be_opened_again) {
+    throw engine_error(
+        fmt::format("Database '{}' has to be opened again after a failed write.", state_->folder.string()),
+        codes::io_error);
+  }
+  state_->require_own_catalog();  // before files are written under numbers that another program may have used
+  state_writer writer(state_->layer, state_->folder, state_->known, state_->catalog, state_->unwanted);
   catalog_record next;
   for (const auto& table : tables) next.tables.push_back(writer.write(table));
   next.generation = state_->catalog.generation + 1;
   next.next_file = state_->catalog.next_file;
+  garbage after = state_->unwanted;
+  state_->add_files_missing_in(next, after);
+  next.obsolete.assign(after.files.begin(), after.files.end());
   if (writer.wrote_any()) state_->layer.sync_folder(state_->folder);
-  write_catalog(state_->layer, state_->folder, next);
+  state_->require_own_catalog();
+  state_->header = write_catalog(state_->layer, state_->folder, next);
   state_->known = writer.keep();
-  const catalog_record old = std::exchange(state_->catalog, std::move(next));
+  state_->catalog = std::move(next);
+  state_->unwanted = std::move(after);
   state_->held.clear();
   for (const auto& table : tables) state_->held.push_back(table.rows);
+  state_->is_complete = std::ranges::all_of(tables, [](const saved_table& table) { return table.rows != nullptr; });
   try {
+    // Before the sync: a marker that outlives an acknowledged commit could condemn its files.
+    state_->remove_markers();
     state_->layer.sync_folder(state_->folder);
   } catch (const error& e) {
     state_->must_be_opened_again = true;
-    throw error(
+    throw engine_error(
         fmt::format("{} What was written is in place, but may not survive a power failure: open the database "
                     "again.",
-                    e.what()));
+                    e.what()),
+        codes::io_error);
   }
-  state_->remove_old_files(old);
+  if (state_->is_complete) remove_what_can_be(state_->layer, state_->folder, state_->unwanted.files);
 }
 
 }  // namespace espalier::engine

@@ -2,9 +2,11 @@
 //
 // Files of a state never change. A commit writes the files that the new state has and the old one has not, syncs them,
 // and replaces the catalog; then it removes what only the old state had. So a process that dies at any moment leaves
-// the old state or the new one, and files that no catalog names, which the next `open` removes.
+// the old state or the new one, and files that are known to be garbage, which the next `open` removes after it has read
+// all tables. Other files that the catalog does not name are neither removed nor overwritten.
 //
-// One process at a time has a folder open. Not for several threads at once.
+// One process at a time has a folder open for changes; others may read what it has committed. Not for several threads
+// at once.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +35,9 @@ struct loaded_index {
 struct loaded_table {
   std::string name;
   std::string about;
-  table_version::pointer rows;
+  table_version::pointer rows;  ///< null: they cannot be read, and `problem` is a sentence that says why
   std::vector<loaded_index> indexes;
+  std::string problem{};
 };
 
 /// What is to be kept of an index. `content` is a number that the caller changes whenever `save` would write something
@@ -50,17 +53,21 @@ struct saved_index {
 struct saved_table {
   std::string name;
   std::string about;
-  table_version::pointer rows;
+  table_version::pointer rows;  ///< null: the table stays in the folder as it is, damaged
   std::vector<saved_index> indexes;
 };
 
 class store {
  public:
   /// Opens the database in a folder, or makes an empty one where there is none. Throws one sentence where another
-  /// process has it open, where the catalog or a file of rows is damaged, and where the folder has files but is no
-  /// database. A damaged file of an index is noted with the index, as the rows are there to build it from.
+  /// process has it open, where the catalog is damaged, and where the folder has files but is no database. Damaged rows
+  /// are noted with their table, and a damaged file of an index with the index.
   [[nodiscard]] static std::unique_ptr<store> open(const std::filesystem::path& folder,
                                                    file_layer& layer = plain_files(), const progress& tell = {});
+  /// The state of this moment, for reading: nothing is locked, made, removed or written, and another process may commit
+  /// meanwhile and afterwards. `commit` throws.
+  [[nodiscard]] static std::unique_ptr<store> open_read_only(const std::filesystem::path& folder,
+                                                             const progress& tell = {});
   store(const store&) = delete;
   store& operator=(const store&) = delete;
   ~store();
@@ -77,6 +84,8 @@ class store {
   /// From now on these are the tables. If it throws, they are what they were, with one exception: where the new catalog
   /// was put in place but its folder could not be synced, the error says so, and the database has to be opened again.
   void commit(const std::vector<saved_table>& tables);
+  /// After such an error: nobody knows which state a power failure would leave, so neither has to be answered from.
+  [[nodiscard]] bool must_be_opened_again() const noexcept;
 
   [[nodiscard]] const std::filesystem::path& folder() const noexcept;
 
@@ -92,6 +101,7 @@ struct verify_report {
   std::uint64_t files = 0;
   std::uint64_t rows = 0;  ///< live ones
   std::uint64_t bytes = 0;
+  std::vector<std::string> unnamed_files;  ///< with the store's names, of no known commit: they are kept
 };
 
 /// Looks at every byte of every file that the catalog names, and at every value. What indexes mean is checked by

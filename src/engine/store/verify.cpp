@@ -62,21 +62,12 @@ void verify_table(const std::filesystem::path& folder, const table_record& recor
   for (const auto& index : record.indexes) verify_index(folder, table, index, check, report);
 }
 
-}  // namespace
-
-verify_report verify(const std::filesystem::path& folder, const index_check& check, const progress& tell) {
+verify_report verified(const std::filesystem::path& folder, const index_check& check, const progress& tell) {
   verify_report report;
-  if (!std::filesystem::is_directory(folder)) {
-    throw error(fmt::format("There is no database '{}'.", folder.string()));
-  }
-  require_database_or_nothing(folder);
-  if (!std::filesystem::exists(folder / catalog_file_name)) {
-    throw error(fmt::format("'{}' is an empty folder and no database.", folder.string()));
-  }
-  const folder_lock lock(plain_files(), folder);
   noted(report, [&] {
     const auto catalog = read_catalog(folder);
     report.tables = catalog.tables.size();
+    report.unnamed_files = unknown_files_in(contents_of(folder), catalog);
     for (const auto& file : files_of(catalog)) {
       ++report.files;
       report.bytes += file.bytes;
@@ -84,6 +75,19 @@ verify_report verify(const std::filesystem::path& folder, const index_check& che
     for (const auto& table : catalog.tables) verify_table(folder, table, check, tell, report);
   });
   return report;
+}
+
+}  // namespace
+
+verify_report verify(const std::filesystem::path& folder, const index_check& check, const progress& tell) {
+  require_database(folder);
+  constexpr int most_attempts = 10;
+  for (int attempt = 1;; ++attempt) {
+    const std::string header = catalog_header(folder);
+    auto report = verified(folder, check, tell);
+    // Another process may commit meanwhile, and remove files of the state that is looked at.
+    if (report.problems.empty() || attempt == most_attempts || catalog_header(folder) == header) return report;
+  }
 }
 
 }  // namespace espalier::engine

@@ -8,14 +8,16 @@
 #include <arrow/datum.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
+#include <arrow/util/utf8.h>
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <utility>
 
 #include "engine/parallel.hpp"
 #include "engine/table/arrow_result.hpp"
+#include "engine/table/text_limit.hpp"
+#include "espalier/engine/engine_error.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -27,11 +29,35 @@ void start_compute_once() {
   require_ok(started, "Arrow's compute functions cannot be used");
 }
 
+// Bytes of the text of rows, or of those that the dictionary has for them.
+template <class Strings>
+std::int64_t bytes_of_dictionary(const arrow::DictionaryArray& encoded) {
+  const auto& values = static_cast<const Strings&>(*encoded.dictionary());
+  std::int64_t bytes = 0;
+  for (std::int64_t i = 0; i < encoded.length(); ++i) {
+    if (encoded.IsValid(i)) bytes += values.value_length(encoded.GetValueIndex(i));
+  }
+  return bytes;
+}
+
+std::int64_t text_bytes_of(const arrow::Array& data) {
+  if (data.type_id() == arrow::Type::STRING) {
+    return static_cast<const arrow::StringArray&>(data).total_values_length();
+  }
+  if (data.type_id() == arrow::Type::LARGE_STRING) {
+    return static_cast<const arrow::LargeStringArray&>(data).total_values_length();
+  }
+  if (data.type_id() != arrow::Type::DICTIONARY) return 0;
+  const auto& encoded = static_cast<const arrow::DictionaryArray&>(data);
+  if (encoded.dictionary()->type_id() == arrow::Type::STRING) return bytes_of_dictionary<arrow::StringArray>(encoded);
+  if (encoded.dictionary()->type_id() != arrow::Type::LARGE_STRING) return 0;
+  return bytes_of_dictionary<arrow::LargeStringArray>(encoded);
+}
+
 // A varchar chunk has 32-bit offsets: longer chunks are cut until their parts fit.
 void append_fitting_parts(const std::shared_ptr<arrow::Array>& strings, arrow::ArrayVector& out) {
-  const auto& large = static_cast<const arrow::LargeStringArray&>(*strings);
-  const std::int64_t rows = large.length();
-  if (rows < 2 || large.value_offset(rows) - large.value_offset(0) <= std::numeric_limits<std::int32_t>::max()) {
+  const std::int64_t rows = strings->length();
+  if (rows < 2 || text_bytes_of(*strings) <= most_text_bytes()) {
     out.push_back(strings);
     return;
   }
@@ -40,7 +66,8 @@ void append_fitting_parts(const std::shared_ptr<arrow::Array>& strings, arrow::A
 }
 
 chunked with_fitting_chunks(const chunked& data) {
-  if (data->type()->id() != arrow::Type::LARGE_STRING) return data;
+  const auto fits = [](const auto& chunk) { return text_bytes_of(*chunk) <= most_text_bytes(); };
+  if (std::ranges::all_of(data->chunks(), fits)) return data;
   arrow::ArrayVector parts;
   for (const auto& chunk : data->chunks()) append_fitting_parts(chunk, parts);
   return std::make_shared<arrow::ChunkedArray>(std::move(parts), data->type());
@@ -70,7 +97,7 @@ chunked converted_column(const chunked& data, const column& to) {
   start_compute_once();
   if (data->type()->id() == arrow::Type::DICTIONARY) {
     const auto& values = static_cast<const arrow::DictionaryType&>(*data->type()).value_type();
-    return converted_column(cast_to(data, values, to.name), to);
+    return converted_column(cast_to(with_fitting_chunks(data), values, to.name), to);
   }
   return cast_to(with_fitting_chunks(without_zone(data)), arrow_type(to.type), to.name);
 }
@@ -78,10 +105,17 @@ chunked converted_column(const chunked& data, const column& to) {
 }  // namespace
 
 std::vector<column> loaded_columns(const arrow::Schema& schema) {
+  arrow::util::InitializeUTF8();
   std::vector<column> columns;
   std::set<std::string> seen;
   for (const auto& field : schema.fields()) {
     const std::string name = field->name().empty() ? fmt::format("column{}", columns.size()) : field->name();
+    if (!arrow::util::ValidateUTF8(name)) {
+      throw engine_error(
+          fmt::format("The name of column {} is not valid UTF-8: rename it, or convert the file to UTF-8.",
+                      columns.size() + 1),
+          codes::invalid_text);
+    }
     if (!seen.insert(name).second) throw error(fmt::format("Two columns are called '{}': rename one of them.", name));
     const auto type = loaded_type(*field->type());
     if (!type) {

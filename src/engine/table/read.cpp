@@ -16,6 +16,7 @@
 #include "engine/table/arrow_result.hpp"
 #include "engine/table/convert.hpp"
 #include "engine/table/read_formats.hpp"
+#include "espalier/engine/engine_error.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -195,10 +196,25 @@ std::string_view to_string(file_format format) {
 }
 
 std::vector<std::filesystem::path> matching_files(const std::string& path_or_glob) {
-  if (std::filesystem::exists(path_or_glob) || path_or_glob.find_first_of("*?[{") == std::string::npos) {
-    if (!std::filesystem::exists(path_or_glob)) throw error(fmt::format("There is no file '{}'.", path_or_glob));
-    if (std::filesystem::is_directory(path_or_glob)) {
-      throw error(fmt::format("'{0}' is a folder: name its files, as in '{0}/*.parquet'.", path_or_glob));
+  std::error_code none;
+  const auto there = std::filesystem::status(path_or_glob, none);
+  if (std::filesystem::exists(there) || path_or_glob.find_first_of("*?[{") == std::string::npos) {
+    if (!std::filesystem::exists(there)) {
+      const bool missing = !none || none == std::errc::no_such_file_or_directory || none == std::errc::not_a_directory;
+      throw engine_error(missing ? fmt::format("There is no file '{}'.", path_or_glob)
+                                 : fmt::format("'{}' cannot be read: {}.", path_or_glob, none.message()),
+                         missing ? codes::undefined_file : codes::io_error);
+    }
+    if (std::filesystem::is_directory(there)) {
+      throw engine_error(fmt::format("'{0}' is a folder: name its files, as in '{0}/*.parquet'.", path_or_glob),
+                         codes::io_error);
+    }
+    if (!std::filesystem::is_regular_file(there)) {
+      throw engine_error(
+          fmt::format(
+              "'{}' is not a regular file: files are read more than once, which pipes and devices do not allow.",
+              path_or_glob),
+          codes::io_error);
     }
     return {path_or_glob};
   }
@@ -206,7 +222,7 @@ std::vector<std::filesystem::path> matching_files(const std::string& path_or_glo
   std::vector<std::filesystem::path> files;
   if (::glob(path_or_glob.c_str(), GLOB_BRACE, nullptr, &found) == 0) {
     for (std::size_t i = 0; i < found.gl_pathc; ++i) {
-      if (!std::filesystem::is_directory(found.gl_pathv[i])) files.emplace_back(found.gl_pathv[i]);
+      if (std::filesystem::is_regular_file(found.gl_pathv[i], none)) files.emplace_back(found.gl_pathv[i]);
     }
   }
   ::globfree(&found);

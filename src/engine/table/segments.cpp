@@ -9,11 +9,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "engine/parallel.hpp"
 #include "engine/table/arrow_result.hpp"
+#include "engine/table/text_limit.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -43,21 +43,6 @@ std::vector<std::int64_t> common_ends(const arrow::Table& rows) {
   return common;
 }
 
-// The same, and more of them where a column has several chunks between two: those are copied anyway.
-std::vector<std::int64_t> possible_ends(const arrow::Table& rows) {
-  std::vector<std::int64_t> ends;
-  std::int64_t begin = 0;
-  for (const std::int64_t end : common_ends(rows)) {
-    const bool whole = end - begin <= most_copied_rows || std::ranges::all_of(rows.columns(), [&](const auto& column) {
-                         return column->Slice(begin, end - begin)->num_chunks() == 1;
-                       });
-    for (std::int64_t cut = begin + most_copied_rows; !whole && cut < end; cut += most_copied_rows) ends.push_back(cut);
-    ends.push_back(end);
-    begin = end;
-  }
-  return ends;
-}
-
 std::int64_t characters_of(const arrow::ArrayVector& chunks) {
   std::int64_t total = 0;
   for (const auto& chunk : chunks) {
@@ -68,6 +53,46 @@ std::int64_t characters_of(const arrow::ArrayVector& chunks) {
   return total;
 }
 
+// The most bytes of text that a column has in these rows.
+std::int64_t most_characters(const arrow::Table& rows, std::int64_t begin, std::int64_t end) {
+  std::int64_t most = 0;
+  for (const auto& column : rows.columns()) {
+    if (column->type()->id() != arrow::Type::STRING) continue;
+    most = std::max(most, characters_of(column->Slice(begin, end - begin)->chunks()));
+  }
+  return most;
+}
+
+// The end of these rows, and ends within them where their text does not fit one array.
+void add_fitting_ends(const arrow::Table& rows, std::int64_t begin, std::int64_t end, std::vector<std::int64_t>& ends) {
+  if (end - begin > 1 && most_characters(rows, begin, end) > most_text_bytes()) {
+    const std::int64_t middle = begin + (end - begin) / 2;
+    add_fitting_ends(rows, begin, middle, ends);
+    add_fitting_ends(rows, middle, end, ends);
+    return;
+  }
+  ends.push_back(end);
+}
+
+// Common ends, and more of them where a column has several chunks between two, which are copied anyway, and where there
+// is too much text.
+std::vector<std::int64_t> possible_ends(const arrow::Table& rows) {
+  std::vector<std::int64_t> ends;
+  std::int64_t begin = 0;
+  for (const std::int64_t end : common_ends(rows)) {
+    const bool whole = end - begin <= most_copied_rows || std::ranges::all_of(rows.columns(), [&](const auto& column) {
+                         return column->Slice(begin, end - begin)->num_chunks() == 1;
+                       });
+    while (!whole && end - begin > most_copied_rows) {
+      add_fitting_ends(rows, begin, begin + most_copied_rows, ends);
+      begin += most_copied_rows;
+    }
+    add_fitting_ends(rows, begin, end, ends);
+    begin = end;
+  }
+  return ends;
+}
+
 // Where segments of enough rows end. A segment also ends where its strings are long.
 std::vector<std::int64_t> segment_ends(const arrow::Table& rows, std::int64_t enough) {
   std::vector<std::int64_t> ends;
@@ -75,13 +100,8 @@ std::vector<std::int64_t> segment_ends(const arrow::Table& rows, std::int64_t en
   std::int64_t characters = 0;
   std::int64_t last = 0;
   for (const std::int64_t end : possible_ends(rows)) {
-    std::int64_t more = 0;
-    for (const auto& column : rows.columns()) {
-      if (column->type()->id() == arrow::Type::STRING) {
-        more = std::max(more, characters_of(column->Slice(last, end - last)->chunks()));
-      }
-    }
-    if (last > begin && characters + more > most_joined_characters) {
+    const std::int64_t more = most_characters(rows, last, end);
+    if (last > begin && characters + more > std::min(most_joined_characters, most_text_bytes())) {
       ends.push_back(last);
       begin = last;
       characters = 0;
@@ -131,7 +151,7 @@ std::shared_ptr<arrow::RecordBatch> joined(const segment_list& parts) {
   for (int i = 0; i < schema->num_fields(); ++i) {
     arrow::ArrayVector chunks;
     for (const auto& part : parts) chunks.push_back(part->column(i));
-    if (characters_of(chunks) > std::numeric_limits<std::int32_t>::max()) return nullptr;
+    if (characters_of(chunks) > most_text_bytes()) return nullptr;
     columns.push_back(one_array(chunks));
   }
   return arrow::RecordBatch::Make(schema, rows, std::move(columns));

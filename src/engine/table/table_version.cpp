@@ -21,6 +21,8 @@
 #include "engine/table/convert.hpp"
 #include "engine/table/gather.hpp"
 #include "engine/table/segments.hpp"
+#include "engine/table/text_limit.hpp"
+#include "espalier/engine/engine_error.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -42,7 +44,7 @@ void require_distinct_names(const std::vector<column>& columns) {
 void require_no_null(const arrow::Table& rows, const std::vector<column>& columns) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (!columns[i].nullable && rows.column(static_cast<int>(i))->null_count() != 0) {
-      throw error(fmt::format("Column '{}' may not be NULL.", columns[i].name));
+      throw engine_error(fmt::format("Column '{}' may not be NULL.", columns[i].name), codes::not_null_violation);
     }
   }
 }
@@ -144,7 +146,9 @@ table_version::pointer table_version::empty(std::vector<column> columns) {
 
 table_version::pointer table_version::from(const std::shared_ptr<arrow::Table>& rows) {
   auto columns = loaded_columns(*rows->schema());
-  auto segments = segments_of(*converted(rows, columns), small_segment);
+  const auto stored = converted(rows, columns);
+  require_sound(*stored);
+  auto segments = segments_of(*stored, small_segment);
   return pointer(new table_version(parts::of(std::move(columns), std::move(segments))));
 }
 
@@ -234,6 +238,7 @@ std::shared_ptr<arrow::Table> table_version::take(std::span<const std::size_t> c
 
 table_version::pointer table_version::appended(const std::shared_ptr<arrow::Table>& rows) const {
   const auto stored = converted(rows, columns());
+  require_sound(*stored);
   require_no_null(*stored, columns());
   auto segments = parts_->segments;
   for (auto& next : segments_of(*stored, small_segment)) append_segment(segments, std::move(next), small_segment);

@@ -9,6 +9,7 @@
 #include <parquet/properties.h>
 
 #include "engine/table/arrow_result.hpp"
+#include "engine/table/replaced_file.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -52,7 +53,8 @@ std::shared_ptr<arrow::io::OutputStream> borrowed(arrow::io::OutputStream& to) {
 
 void write_to_file(const arrow::Table& rows, const std::filesystem::path& path, file_format format,
                    const csv_options& options, const std::string& what) {
-  const auto file = value_of(arrow::io::FileOutputStream::Open(path.string()), what);
+  replaced_file whole(path);
+  const auto file = value_of(arrow::io::FileOutputStream::Open(whole.duplicate_handle()), what);
   switch (format) {
     case file_format::csv:
       write_csv(rows, *file, options, what);
@@ -65,29 +67,14 @@ void write_to_file(const arrow::Table& rows, const std::filesystem::path& path, 
       break;
   }
   require_ok(file->Close(), what);
+  whole.finish();
 }
 
 }  // namespace
 
 void write_table(const std::shared_ptr<arrow::Table>& rows, const std::filesystem::path& path, file_format format,
                  const csv_options& options) {
-  const std::string what = fmt::format("'{}' cannot be written", path.string());
-  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
-    return write_to_file(*rows, path, format, options, what);  // a pipe or a device cannot be replaced
-  }
-  auto temporary = path;
-  temporary += ".part";
-  std::error_code ignored;
-  try {
-    write_to_file(*rows, temporary, format, options, what);
-    std::filesystem::rename(temporary, path);
-  } catch (const std::filesystem::filesystem_error& e) {
-    std::filesystem::remove(temporary, ignored);
-    throw error(fmt::format("{}: {}.", what, e.code().message()));
-  } catch (...) {
-    std::filesystem::remove(temporary, ignored);
-    throw;
-  }
+  write_to_file(*rows, path, format, options, fmt::format("'{}' cannot be written", path.string()));
 }
 
 void write_table(const std::shared_ptr<arrow::Table>& rows, arrow::io::OutputStream& to, file_format format,

@@ -11,7 +11,7 @@
 
 namespace espalier::engine {
 
-/// Into a file that appears when it is whole: a failure leaves what was there before.
+/// Into a file that appears when it is whole (replaced_file.hpp): a failure leaves what was there before.
 void write_table(const std::shared_ptr<arrow::Table>& rows, const std::filesystem::path& path, file_format format,
                  const csv_options& options = {});
 
