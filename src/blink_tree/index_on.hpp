@@ -552,6 +552,7 @@ class blink_index_on final : public blink_index {
       throw error("blink_tree: a bulk write has at most 2^32 - 2^16 elements; split it.");
     const input in_keys(context, keys, n * key_bytes());
     const input in_values(context, V == 0 || op == write_op::erase ? nullptr : values, n * tree_.elements.value_bytes);
+    if (merger{tree_, context, true}.append(op, in_keys.data(), in_values.data(), n, done)) return;
     const buffer<std::uint8_t> mask(tree_.where, done == nullptr ? 0 : n, context.order());  // until all is done
     std::uint8_t* const answers = done == nullptr ? nullptr : mask.data();
     // Updates move nothing: only the leaves that they are about are looked at.

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "blink_tree/batch_order.hpp"
+#include "blink_tree/bulk_append.hpp"
 #include "blink_tree/bulk_few.hpp"
 #include "blink_tree/bulk_runs.hpp"
 #include "blink_tree/bulk_touched.hpp"
@@ -73,6 +75,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     const leaf_list* leaves = &tree.listed;
     std::uint64_t live = tree.listed.highs.size();
     if (tree.pending.size != 0 && tree.pending_is_whole) {
+      tree.gather_pending(context);
       leaves = &tree.pending.list;
       live = tree.pending.size;
     } else if (!tree.list_is_whole) {
@@ -99,7 +102,88 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     tree.order_now(context);
   }
 
+  /// On a CPU, a batch of ascending keys behind the last one of the tree: a copy to new leaves. False, and nothing is
+  /// changed: it is not such a batch.
+  bool append([[maybe_unused]] write_op op, [[maybe_unused]] const void* keys, [[maybe_unused]] const void* values,
+              [[maybe_unused]] std::size_t n, [[maybe_unused]] std::uint8_t* done) {
+    if constexpr (Context::on_gpu) {
+      return false;
+    } else {
+      const bool inserts = op == write_op::insert || op == write_op::insert_or_assign;
+      const bool known = tree.pending.size != 0 ? tree.pending_is_whole : tree.list_is_whole;
+      if (!inserts || !known) return false;
+      tree.refresh_pools(context);
+      const node_id last = last_listed();
+      const appended_batch<view_type> b{tree.view, keys, values, n};
+      node_head<Word> head = head_of(last);
+      if (!b.is_behind(last, head) || !context.may_ascend(tree.elements.key, keys, n)) return false;
+      const auto room = static_cast<unsigned>(std::min<std::uint64_t>(N - head.count, n));
+      const std::uint64_t wanted = (n - room + N - 1) / N;
+      if (!b.ascends(0, room)) return false;
+      if (wanted != 0 && !append_leaves(b, last, room, wanted)) return false;
+      tree.ranks_are_known = false;
+      b.fill_up(last, head, room, wanted == 0 ? no_node : tree.leaf_nodes.next(1)[0]);
+      if (done != nullptr) context.fill(done, 1, n);
+      tree.lent = false;
+      tree.count_changed(static_cast<std::int64_t>(n));
+      if (wanted != 0) end_append(wanted);
+      return true;
+    }
+  }
+
  private:
+  [[nodiscard]] node_id last_listed() const {
+    const bool waiting = tree.pending.size != 0;
+    const leaf_list& list = waiting ? tree.pending.list : tree.listed;
+    const std::uint64_t at = (waiting ? tree.pending.size - tree.pending.shared : list.highs.size()) - 1;
+    return list.ids.size() == 0 ? static_cast<node_id>(at) : list.ids.data()[at];
+  }
+  [[nodiscard]] node_head<Word> head_of(node_id leaf) const {
+    using reader = node_reader<lone_team, own_reads, typename view_type::leaf_shape>;
+    return reader::head_alone(lone_team{}, tree.view.leaf(leaf));
+  }
+  /// Writes the leaves of an appended batch, to which no link leads yet, and their entries in the list. False: keys do
+  /// not ascend.
+  bool append_leaves(appended_batch<view_type> b, node_id last, unsigned room, std::uint64_t wanted) {
+    tree.leaf_nodes.ensure(context, wanted, true);
+    tree.adopt_pools();  // nodes may have moved, and what follows may fail
+    auto& to = tree.pending;
+    leaf_list more;
+    const std::uint64_t before = to.size != 0 ? to.size - to.shared : 1;  // entries that are not in `listed`
+    const bool in_place = to.size != 0 && before + wanted <= to.list.highs.size();
+    if (!in_place) {
+      const std::uint64_t entries = before + wanted + (before + wanted) / 4;
+      more = {buffer<Word>(tree.where, entries, context.order()),
+              buffer<node_id>(tree.where, entries, context.order())};
+      if (to.size != 0) tree.copy_entries(context, to.list, 0, before, more, 0);
+      more.ids.data()[before - 1] = last;
+    }
+    const leaf_list& list = in_place ? to.list : more;
+    const new_numbers numbers = tree.leaf_nodes.next(static_cast<std::uint32_t>(wanted));
+    b.tree = tree.view;
+    std::atomic<bool> ascends = true;
+    context.for_each(wanted, write_appended<view_type>{b, room, wanted, numbers, list.highs.data() + before,
+                                                       list.ids.data() + before, &ascends});
+    if (!ascends) {
+      b.bury(numbers);
+      return false;
+    }
+    list.highs.data()[before - 1] = room == 0 ? b.last_key(last) : b.word_at(room - 1);
+    if (!in_place) {
+      if (to.size == 0) to.shared = tree.listed.highs.size() - 1;
+      to.list = std::move(more);
+    }
+    return true;
+  }
+  void end_append(std::uint64_t wanted) {
+    static_cast<void>(tree.leaf_nodes.take(context, static_cast<std::uint32_t>(wanted)));
+    tree.adopt_pools();
+    const std::uint64_t before = tree.pending.size != 0 ? tree.pending.size : tree.listed.highs.size();
+    tree.lists_end();
+    tree.pending.size = tree.known_leaves = before + wanted;
+    tree.pending_is_whole = true;
+    if (!waits(before, before + wanted)) tree.settle(context);
+  }
   /// Live leaves before the merge.
   struct known_list {
     const leaf_list& entries;
@@ -272,8 +356,9 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
         const std::uint64_t room = after.size + (waits(list.size, after.size) && at_end ? after.size / 16 : 0);
         after.entries = {buffer<Word>(tree.where, room, context.order()),
                          buffer<node_id>(tree.where, room, context.order())};
-        copy_entries(list.entries, 0, span.first, after.entries, 0);
-        copy_entries(list.entries, span.last + 1, list.size - span.last - 1, after.entries, span.last + 1 + wanted);
+        tree.copy_entries(context, list.entries, 0, span.first, after.entries, 0);
+        tree.copy_entries(context, list.entries, span.last + 1, list.size - span.last - 1, after.entries,
+                          span.last + 1 + wanted);
       }
       const leaf_list& to = in_place ? tree.pending.list : after.entries;
       b.numbers = tree.leaf_nodes.take(context, static_cast<std::uint32_t>(wanted));
@@ -285,15 +370,6 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     if (b.op != write_op::update) tree.ranks_are_known = false;
     if (wanted != 0) tree.lists_end();  // until after_merge()
     return after;
-  }
-  void copy_entries(const leaf_list& list, std::uint64_t from, std::uint64_t n, const leaf_list& after, std::uint64_t to) {
-    if (n == 0) return;
-    context.copy(after.highs.data() + to, list.highs.data() + from, n * sizeof(Word));
-    if (list.ids.size() != 0) {
-      context.copy(after.ids.data() + to, list.ids.data() + from, n * sizeof(node_id));
-    } else {
-      context.for_each(n, number_leaves{static_cast<node_id>(from), after.ids.data() + to});
-    }
   }
   /// `emptied`: leaves that an erase left without elements; `changed`: elements that came or went.
   void after_merge(const batch& b, const known_list& list, next_list&& after, std::uint64_t emptied,
@@ -313,6 +389,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     if (after.size == 0) return;
     if (after.entries.highs.size() != 0) tree.pending.list = std::move(after.entries);
     tree.pending.size = leaves;
+    tree.pending.shared = 0;  // a concurrent writer may have ended a list that was not whole
     tree.pending_is_whole = true;
     if (!waits(before, leaves)) tree.settle(context);
   }

@@ -130,11 +130,16 @@ class node_pool {
   void gather(Context& context) {
     if (entries_ > 16) move(context, capacity_);
   }
+  /// The numbers that take() would take.
+  [[nodiscard]] new_numbers next(std::uint32_t nodes) const {
+    const std::uint32_t used = std::min(taken_, state_.recycled);
+    return {used == 0 ? view_.reusable : view_.reusable + used, std::min(state_.recycled - used, nodes), high_water()};
+  }
   /// Takes `nodes` numbers, which ensure() has made room for. Nobody else is at the pool.
   template <class Context>
   [[nodiscard]] new_numbers take(Context& context, std::uint32_t nodes) {
     settle();
-    const new_numbers taken{view_.reusable, std::min(state_.recycled, nodes), state_.fresh};
+    const new_numbers taken = next(nodes);
     if (taken.reused != 0) view_.reusable += taken.reused;
     state_.recycled -= taken.reused;
     state_.fresh += nodes - taken.reused;

@@ -61,6 +61,7 @@ struct blink_storage {
   struct pending_leaves {
     leaf_list list;  ///< has room for more
     std::uint64_t size = 0;
+    std::uint64_t shared = 0;  ///< so many of them are the first of `listed`, and `list` begins behind those
   };
   pending_leaves pending;
   std::atomic<bool> pending_is_whole = false;  ///< no leaf came or went since
@@ -333,11 +334,33 @@ struct blink_storage {
     list_is_whole = false;
     pending_is_whole = false;
   }
+  /// All entries of `pending` in its own list.
+  void gather_pending(Context& context) {
+    if (pending.shared == 0) return;
+    leaf_list whole{buffer<Word>(where, pending.size, context.order()),
+                    buffer<node_id>(where, pending.size, context.order())};
+    copy_entries(context, listed, 0, pending.shared, whole, 0);
+    copy_entries(context, pending.list, 0, pending.size - pending.shared, whole, pending.shared);
+    pending.list = std::move(whole);
+    pending.shared = 0;
+  }
+  /// Entries [from, from + n) of a list become those from `to` on of another.
+  void copy_entries(Context& context, const leaf_list& list, std::uint64_t from, std::uint64_t n,
+                    const leaf_list& after, std::uint64_t to) {
+    if (n == 0) return;
+    context.copy(after.highs.data() + to, list.highs.data() + from, n * sizeof(Word));
+    if (list.ids.size() != 0) {
+      context.copy(after.ids.data() + to, list.ids.data() + from, n * sizeof(node_id));
+    } else {
+      context.for_each(n, number_leaves{static_cast<node_id>(from), after.ids.data() + to});
+    }
+  }
   /// Upper levels that know the leaves of `pending`. Without memory for them links lead there; with `required`, for
   /// operations that follow no links (protocol couple), it throws, and the next call tries again.
   void settle(Context& context, bool required = false) {
     if (pending.size == 0) return;
     const auto make = [&] {
+      if (pending_is_whole) gather_pending(context);
       leaf_list list = !pending_is_whole                              ? list_leaves(context)
                        : pending.list.highs.size() == pending.size ? std::move(pending.list)
                                                                    : copy_of(context, pending.list, pending.size);
@@ -350,6 +373,7 @@ struct blink_storage {
         make();
       } catch (...) {
         pending.list = {};  // moved from
+        pending.shared = 0;
         pending_is_whole = false;
         if (required || !is_lack_of_memory()) throw;
       }

@@ -122,6 +122,11 @@ class cpu_context {
     return true;
   }
 
+  /// Likewise; of a batch that is too small for a sample nothing is said against it.
+  [[nodiscard]] static bool may_ascend(scalar_kind kind, const void* keys, std::size_t n) {
+    return n < 1024 || looks_ascending(kind, keys, n);
+  }
+
   /// Pieces of ranks; piece numbers ascend with the ranks. By key: one after the other, in this thread.
   void visit_pieces(std::uint64_t first, std::uint64_t last, visit_order order,
                     const std::function<void(std::uint64_t, std::uint64_t, std::size_t)>& piece) const {

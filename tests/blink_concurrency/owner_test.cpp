@@ -75,6 +75,36 @@ TEST_P(BlinkTreeOwner, TakesEveryCallFromSeveralThreadsForOneWriter) {
   every_call_from_several_threads<one_writer>(GetParam()->where);
 }
 
+// Threads append blocks of a log, each block behind all that were handed out before it, so that they meet at the last
+// leaf; a key that was appended is found from then on.
+TEST_P(BlinkTreeOwner, LosesNothingOfALogThatSeveralThreadsAppendTo) {
+  const device& where = GetParam()->where;
+  constexpr std::uint32_t block = 300, blocks = 120 / less_work, before = 3000;
+  const array<std::uint32_t> old = keys_from(0, 1, before);
+  tree_type tree = tree_type::build(old.span(), values_for(old).span(), {}, where);
+  std::atomic<std::uint32_t> next{0};
+  in_threads(many_threads, [&](unsigned t) {
+    const stream order = where.make_stream();
+    for (std::uint32_t b = next++; b < blocks; b = next++) {
+      const array<std::uint32_t> keys = keys_from(before + b * block, 1, block), values = values_for(keys);
+      array<std::uint8_t> done(block), found(block);
+      array<std::uint32_t> found_values(block);
+      tree.insert(keys.span(), values.span(), done.span(), b % 16 == 15 ? bulk : per_key, order);
+      EXPECT_EQ(std::count(done.begin(), done.end(), 1), block) << "thread " << t << ", block " << b;
+      tree.find(keys.span(), found_values.span(), found.span(), order);
+      for (std::uint32_t i = 0; i < block; ++i) {
+        EXPECT_TRUE(found[i] == 1 && found_values[i] == values[i]) << "thread " << t << ", key " << keys[i];
+      }
+    }
+  });
+  const auto [keys, values] = content_of(tree);
+  ASSERT_EQ(keys.size(), before + blocks * block);
+  for (std::uint32_t k = 0; k < keys.size(); ++k) {
+    ASSERT_EQ(keys[k], k);
+    ASSERT_EQ(values[k], value_of(k));
+  }
+}
+
 /// Is the snapshot what a writer that inserts along `order` had made at some moment? If key i is there, so are those
 /// before it.
 bool is_a_prefix(const static_tree<std::uint32_t, std::uint32_t>& snapshot, const array<std::uint32_t>& order,

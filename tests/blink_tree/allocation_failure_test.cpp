@@ -201,6 +201,31 @@ TEST_P(BlinkTreeOutOfMemory, BulkInsertsDoAllOrNothing) {
   sweep(write("insert_or_assign", write_op::insert_or_assign, write_path::bulk));
 }
 
+TEST_P(BlinkTreeOutOfMemory, AppendsDoAllOrNothingOrTellHowFarTheyGot) {
+  for (std::size_t i = 0; i < keys_.size(); ++i) keys_[i] = i;
+  for (std::size_t i = 0; i < more_.size(); ++i) more_[i] = keys_.size() + i;
+  EXPECT_GT(sweep(write("append", write_op::insert, write_path::bulk)), 0u) << "9000 keys need room";
+  EXPECT_GT(sweep(write("append per key", write_op::insert, write_path::per_key)), 0u) << "9000 keys need room";
+  // Behind leaves that the lane does not know yet.
+  call c = write("append again", write_op::insert, write_path::bulk);
+  const words first = part(more_, 0, 700);
+  c.prepare = [&](failing_tree& tree) {
+    tree.insert(first.span(), part(more_values_, 0, 700).span(), {}, {batch_semantics::concurrent, write_path::bulk});
+  };
+  c.on_tree = [&](failing_tree& tree, mask& done) {
+    tree.insert(more_.span().subspan(700), more_values_.span().subspan(700), done.span().subspan(700),
+                {batch_semantics::concurrent, write_path::bulk});
+  };
+  c.on_model = [&](model_type& model, const mask& done, bool threw) {
+    for (std::size_t i = 0; i < 700; ++i) model.apply(blink_op::insert, more_[i], more_values_[i]);
+    for (std::size_t i = 700; i < more_.size() && !threw; ++i) {
+      ASSERT_EQ(done[i], 1) << "element " << i;
+      model.apply(blink_op::insert, more_[i], more_values_[i]);
+    }
+  };
+  sweep(c);
+}
+
 TEST_P(BlinkTreeOutOfMemory, UpdatesAndErasesTellHowFarTheyGot) {
   sweep(write("update", write_op::update, write_path::per_key));
   sweep(write("erase", write_op::erase, write_path::per_key));

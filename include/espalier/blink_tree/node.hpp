@@ -172,6 +172,24 @@ struct pool_view {
     seen = tickets.fetch_one();
     const std::uint32_t ticket = pool_state::asked(seen);
     if (ticket >= pool_state::limit(seen)) return no_node;
+    return number(ticket);
+  }
+  /// Nodes that nobody else has, by their tickets.
+  struct ticket_range {
+    std::uint32_t first = 0, count = 0;
+  };
+  /// Up to `most` nodes at once. By one thread.
+  [[nodiscard]] ESPALIER_INLINE ticket_range take_up_to(std::uint32_t most) const {
+    const shared_word tickets{&state->tickets};
+    std::uint64_t seen = tickets.load_relaxed();
+    const std::uint32_t left = pool_state::limit(seen) - pool_state::taken(seen);  // as in take()
+    if (most > left) most = left;
+    if (most == 0) return {};
+    seen = tickets.fetch_add(most);
+    const std::uint32_t begin = pool_state::taken(seen), granted = pool_state::limit(seen) - begin;
+    return {begin, granted < most ? granted : most};
+  }
+  [[nodiscard]] ESPALIER_INLINE node_id number(std::uint32_t ticket) const {
     const std::uint32_t recycled = load_shared(&state->recycled);
     return ticket < recycled ? reusable[ticket] : load_shared(&state->fresh) + (ticket - recycled);
   }

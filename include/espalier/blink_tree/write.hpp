@@ -181,8 +181,9 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   // ---- many inserts by one thread --------------------------------------------------------------------------------
   /// Where a run of ascending keys is, from one call to the next.
   struct run_place {
-    node_id leaf = no_node;  ///< where the last key went
-    unsigned unposted = 0;   ///< leaves made since one was posted
+    node_id leaf = no_node;       ///< where the last key went
+    unsigned unposted = 0;        ///< leaves made since one was posted
+    node_id posted_to = no_node;  ///< inner node of the lowest level that got the last one
   };
   /// Inserts keys[0] <= ... <= keys[n - 1], of which the first is not below the last one of the run so far: as inserts one
   /// after the other, but for each leaf under one latch, and with no descent between. answer(j, outcome) for each.
@@ -238,6 +239,58 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
         release_unchanged(team, l);
       }
     }
+  }
+  /// Inserts keys[0] < ... < keys[n - 1], a run likewise, behind the last key of the tree. What does not fit into the
+  /// last leaf goes to new ones, which are complete before one link makes all of them visible. Gives how many keys were
+  /// inserted: 0 if they do not belong there or another thread holds the leaf, fewer than n if the pool has no more nodes.
+  static ESPALIER_INLINE unsigned append_run(Team team, const view& t, run_place& at, const Word* keys,
+                                             [[maybe_unused]] const value* values, unsigned n) {
+    const node_id id = at.leaf;
+    const auto node = t.leaf(id);
+    const std::uint32_t before = latch::try_latch(team, trace::leaf(id), node.version());
+    if ((before & 1) != 0) return 0;
+    node_head<Word> h = leaf_reader::head_alone(team, node);
+    if (h.dead || h.right != no_node || (h.count != 0 && load_shared(node.keys() + h.count - 1) >= keys[0])) {
+      latch::release_unchanged(team, trace::leaf(id), node.version(), before);
+      return 0;
+    }
+    const unsigned here = N - h.count < n ? N - h.count : n;
+    const auto more = t.leaves.take_up_to((n - here + N - 1) / N);
+    if (here + more.count == 0) {
+      latch::release_unchanged(team, trace::leaf(id), node.version(), before);
+      return 0;
+    }
+    leaf_writer::put(node.keys(), h.count, keys, here);
+    if constexpr (V != 0) leaf_writer::put(node.values(), h.count, values, here);
+    h.count += here;
+    unsigned done = here;
+    if (more.count != 0) {
+      h.right = t.leaves.number(more.first);
+      h.high = load_shared(node.keys() + N - 1);
+      at.leaf = h.right;
+      for (std::uint32_t k = 1;; ++k) {
+        node_head<Word> made;
+        made.count = n - done < N ? n - done : N;
+        if (k != more.count) {
+          made.right = t.leaves.number(more.first + k);
+          made.high = keys[done + N - 1];
+        }
+        leaf_writer::write_new(team, t.leaf(at.leaf), keys + done, V == 0 ? nullptr : values + done, made);
+        done += made.count;
+        if (k == more.count) break;
+        at.leaf = made.right;
+      }
+      fence_both();  // new leaves are complete before any link leads to them
+    }
+    leaf_writer::store_head(team, node, h);
+    latch::release(team, trace::leaf(id), node.version(), before);
+    for (std::uint32_t k = 0; k < more.count; ++k) {  // (e)
+      if (!posts(t, false) && ++at.unposted != far) continue;
+      const Word low = k == 0 ? h.high : keys[here + k * N - 1];
+      post_near(team, t, at.posted_to, static_cast<Word>(low + 1), t.leaves.number(more.first + k));
+      at.unposted = 0;
+    }
+    return done;
   }
   static ESPALIER_COLD blink_outcome split_in_run(Team team, const view& t, run_place& at, held& l, unsigned slot, Word x,
                                                   const value& v, bool changed) {
@@ -450,8 +503,22 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   // ---- upper levels ----------------------------------------------------------------------------------------------
   /// `low` and what is above starts at `child`. May be left out where there is no room: links lead there too.
   static ESPALIER_COLD void post(Team team, const view& t, Word low, node_id child) {
+    (void)post_from(team, t, low, child,
+                    [&](unsigned level, Word x) { return descent::by_nodes(team, t, x, level).id; });
+  }
+  /// The same for a `low` above that of the last post, which went to the inner node `near` (no_node: there was none).
+  static ESPALIER_COLD void post_near(Team team, const view& t, node_id& near, Word low, node_id child) {
+    near = post_from(team, t, low, child, [&](unsigned level, Word x) {
+      return level == 1 && near != no_node ? near : descent::by_nodes(team, t, x, level).id;
+    });
+  }
+  /// start(level, low): a node whose links lead to the one of that level that covers `low`, or one of another level.
+  /// Gives the node of level 1.
+  template <class Start>
+  static ESPALIER_INLINE node_id post_from(Team team, const view& t, Word low, node_id child, Start start) {
+    node_id lowest = no_node;
     for (unsigned level = 1;; ++level) {
-      node_id id = descent::by_nodes(team, t, low, level).id;
+      node_id id = start(level, low);
       node_at<inner_shape> node{};
       node_head<Word> h;
       std::uint32_t before = 0;
@@ -467,7 +534,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
         const bool posted = here && place.equal && place.slot < h.count;
         if (!here || posted) {
           if (!latch::read_valid(told, trace_node{id, h.level}, node.version(), version)) continue;
-          if (posted) return;  // another team was first
+          if (posted) return level == 1 ? id : lowest;  // another team was first
           id = h.level == level ? h.right : descent::by_nodes(told, t, low, level).id;  // the root has grown
           continue;
         }
@@ -481,6 +548,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
         }
         ++turn;
       }
+      if (level == 1) lowest = id;
       const auto place = inner_reader::rank(team, node, inner_reader::look(team, node), low);
       if (h.count < N) {
         inner_writer::insert_at(team, node, place.slot, h.count, low, child);
@@ -488,9 +556,9 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
         inner_writer::store_head(team, node, h);
         note(team, trace::post(trace_node{id, level}, place.slot, low, child));
         latch::release(team, trace_node{id, level}, node.version(), before);
-        return;
+        return lowest;
       }
-      if (!split_inner(team, t, id, node, h, before, place.slot, low, child)) return;
+      if (!split_inner(team, t, id, node, h, before, place.slot, low, child)) return lowest;
     }
   }
 
