@@ -14,7 +14,7 @@
 namespace espalier::engine {
 namespace {
 
-constexpr std::int64_t look_block_bytes = 4 << 20;
+constexpr std::int64_t searched_block_bytes = 4 << 20;
 
 bool has_zero_before(std::string_view text, char letter) {
   for (auto at = text.find(letter, 1); at != std::string_view::npos; at = text.find(letter, at + 1)) {
@@ -30,12 +30,12 @@ bool may_have_hexadecimals(const std::filesystem::path& path) {
   const auto file = value_of(arrow::io::ReadableFile::Open(path.string()), what);
   const std::int64_t bytes = value_of(file->GetSize(), what);
   std::atomic<bool> found = false;
-  parallel_for(static_cast<std::size_t>((bytes + look_block_bytes - 1) / look_block_bytes), [&](std::size_t i) {
+  parallel_for(static_cast<std::size_t>((bytes + searched_block_bytes - 1) / searched_block_bytes), [&](std::size_t i) {
     if (found.load(std::memory_order_relaxed)) return;
-    const std::int64_t from = static_cast<std::int64_t>(i) * look_block_bytes;
+    const std::int64_t from = static_cast<std::int64_t>(i) * searched_block_bytes;
     // With the last byte of the block before.
     const std::int64_t begin = std::max<std::int64_t>(from - 1, 0);
-    const auto block = value_of(file->ReadAt(begin, std::min(bytes, from + look_block_bytes) - begin), what);
+    const auto block = value_of(file->ReadAt(begin, std::min(bytes, from + searched_block_bytes) - begin), what);
     const std::string_view text(reinterpret_cast<const char*>(block->data()), static_cast<std::size_t>(block->size()));
     if (has_zero_before(text, 'x') || has_zero_before(text, 'X')) found.store(true, std::memory_order_relaxed);
   });
