@@ -302,13 +302,16 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     constexpr bool inserts = Op == blink_op::insert || Op == blink_op::insert_or_assign;
     if constexpr (Team::batch > 1 && Writing::starts_at_leaf && inserts) {
       constexpr bool assign = Op == blink_op::insert_or_assign;
-      if constexpr (is_traced<Team>) return insert_all(team, job, assign, first, last);
-      constexpr std::size_t piece = 512;
-      while (first < last) {
-        first = append_all(team, job, first, last);
-        const std::size_t end = last - first < piece ? last : first + piece;
-        insert_all(team, job, assign, first, end);
-        first = end;
+      if constexpr (is_traced<Team>) {
+        insert_all(team, job, assign, first, last);  // whose steps are recorded one by one
+      } else {
+        constexpr std::size_t piece = 512;
+        while (first < last) {
+          first = append_all(team, job, first, last);
+          const std::size_t end = last - first < piece ? last : first + piece;
+          insert_all(team, job, assign, first, end);
+          first = end;
+        }
       }
       return;
     }
