@@ -18,11 +18,13 @@ bool is_address(const std::string& name) {
 
 bool is_own_host(const std::string& host_header, const std::string& given_host, int port) {
   const std::string tail = ":" + std::to_string(port);
-  if (host_header.size() <= tail.size() ||
-      host_header.compare(host_header.size() - tail.size(), tail.size(), tail) != 0)
+  std::string name = host_header;
+  if (name.ends_with(tail)) {
+    name.resize(name.size() - tail.size());
+  } else if (port != 80) {  // the port that http:// means, and that browsers leave out
     return false;
-  const std::string name = host_header.substr(0, host_header.size() - tail.size());
-  return name == "localhost" || name == given_host || is_address(name);
+  }
+  return name == "localhost" || (!name.empty() && name == given_host) || is_address(name);
 }
 
 bool is_own_origin(const std::string& origin, const std::string& host_header) {

@@ -6,7 +6,8 @@
 
 namespace espalier::explorer {
 
-/// A Host header names this server by an IP address, as localhost, or by the name that --host gave; with its port.
+/// A Host header names this server by an IP address, as localhost, or by the name that --host gave; with its port,
+/// which may be missing if it is 80.
 [[nodiscard]] bool is_own_host(const std::string& host_header, const std::string& given_host, int port);
 /// An Origin header, which browsers send with requests that change something, is that of a page from here.
 [[nodiscard]] bool is_own_origin(const std::string& origin, const std::string& host_header);
