@@ -3,6 +3,9 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+#include <random>
+
 namespace espalier::explorer {
 
 namespace {
@@ -29,6 +32,31 @@ bool is_own_host(const std::string& host_header, const std::string& given_host, 
 
 bool is_own_origin(const std::string& origin, const std::string& host_header) {
   return origin.empty() || origin == "http://" + host_header;
+}
+
+std::string make_token() {
+  std::random_device random;
+  std::string token;
+  for (int i = 0; i < 32; ++i) token += "0123456789abcdef"[random() % 16];
+  return token;
+}
+
+bool is_same_token(std::string_view given, std::string_view token) {
+  if (given.size() != token.size()) return false;
+  unsigned different = 0;
+  for (std::size_t i = 0; i < token.size(); ++i) different |= static_cast<unsigned char>(given[i] ^ token[i]);
+  return different == 0;
+}
+
+std::string cookie_in(std::string_view cookies, std::string_view name) {
+  while (!cookies.empty()) {
+    std::string_view pair = cookies.substr(0, cookies.find(';'));
+    cookies.remove_prefix(std::min(pair.size() + 1, cookies.size()));
+    pair.remove_prefix(std::min(pair.find_first_not_of(' '), pair.size()));
+    if (pair.size() > name.size() && pair.substr(0, name.size()) == name && pair[name.size()] == '=')
+      return std::string(pair.substr(name.size() + 1));
+  }
+  return {};
 }
 
 }  // namespace espalier::explorer

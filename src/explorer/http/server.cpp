@@ -26,6 +26,7 @@ response refusal(int status, const std::string& what, std::optional<std::uint64_
   response res;
   res.status = status;
   res.body = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (status == 401) res.headers.emplace_back("WWW-Authenticate", "Bearer");
   return res;
 }
 /// Whatever answering throws, as an answer.
@@ -59,19 +60,34 @@ struct server::parts : service {
   server_options options;
   registry sources;
   routes all;
-  listener http;  // destroyed first: its threads use the rest
+  std::string token;  ///< empty: none is needed
+  listener http;      // destroyed first: its threads use the rest
 
   parts(const device& where, const server_options& wishes)
       : options(wishes),
         sources(where, wishes.limits),
         all(sources, options.index),
-        http(wishes.host, wishes.port, wishes.http, *this) {}
+        http(wishes.host, wishes.port, wishes.http, *this) {
+    if (!http.is_loopback()) token = make_token();
+  }
+
+  [[nodiscard]] std::string cookie_name() const { return "espalier-" + std::to_string(http.port()); }
+  [[nodiscard]] bool brings_token(const request& asked) const {
+    const auto parameter = asked.parameters.find("token");
+    return parameter != asked.parameters.end() && asked.path == "/" && is_same_token(parameter->second, token);
+  }
+  [[nodiscard]] bool knows_token(const request& asked) const {
+    return token.empty() || is_same_token(cookie_in(asked.header("cookie"), cookie_name()), token) ||
+           is_same_token(asked.header("authorization"), "Bearer " + token) || brings_token(asked);
+  }
 
   void admit(const request& asked) override {
     const std::string host = asked.header("host");
     if (!is_own_host(host, options.host, http.port()))
       throw refused(403, "This explorer does not go by that name: open it at the address that it printed.");
     if (!is_own_origin(asked.header("origin"), host)) throw refused(403, "Only the explorer's own page may ask this.");
+    if (!knows_token(asked))
+      throw refused(401, "Open the explorer at the address that it printed, with the token at its end.");
     const std::size_t most = all.most_body(asked);
     if (asked.body_size > most && most == 0) throw refused(413, "This request has no body: send none.");
     if (asked.body_size > most)
@@ -83,7 +99,18 @@ struct server::parts : service {
     return asked.method == "GET" || asked.method == "HEAD" ? answered_by::readers : answered_by::writers;
   }
 
-  [[nodiscard]] response answer(const request& asked) noexcept override { return answer_or_refusal(all, asked); }
+  [[nodiscard]] response answer(const request& asked) noexcept override {
+    return !token.empty() && brings_token(asked) ? keep_token() : answer_or_refusal(all, asked);
+  }
+  /// The page's own requests bring the token as a cookie, so that no address that is copied from it has the token.
+  [[nodiscard]] response keep_token() const {
+    response answer;
+    answer.status = 303;
+    answer.headers = {{"Location", "/"},
+                      {"Set-Cookie", cookie_name() + '=' + token + "; Path=/; HttpOnly; SameSite=Lax"}};
+    return answer;
+  }
+
   [[nodiscard]] response explain(const refused& why) override { return refusal(why.status, why.what()); }
   [[nodiscard]] std::string_view header_lines() const override { return safe_headers; }
 };
@@ -95,10 +122,12 @@ void server::add_trace(const std::string& title, recorded_trace trace) {
   parts_->sources.add_trace(title, std::move(trace));
 }
 int server::port() const { return parts_->http.port(); }
+const std::string& server::token() const { return parts_->token; }
 std::string server::url() const {
   const std::string& host = parts_->options.host;
   const std::string name = host.find(':') != std::string::npos ? '[' + host + ']' : host;
-  return "http://" + name + ':' + std::to_string(port()) + '/';
+  const std::string address = "http://" + name + ':' + std::to_string(port()) + '/';
+  return token().empty() ? address : address + "?token=" + token();
 }
 void server::serve() { parts_->http.serve(); }
 bool server::is_serving() const { return parts_->http.is_serving(); }

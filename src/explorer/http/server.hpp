@@ -29,7 +29,10 @@ class server {
 
   void add_trace(const std::string& title, recorded_trace trace);
   [[nodiscard]] int port() const;
+  /// With the token, if one is needed.
   [[nodiscard]] std::string url() const;
+  /// What clients have to know; empty if only this machine can reach the server.
+  [[nodiscard]] const std::string& token() const;
   /// Answers until stop(), which may come from another thread once is_serving().
   void serve();
   [[nodiscard]] bool is_serving() const;
