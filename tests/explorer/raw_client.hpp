@@ -17,10 +17,11 @@ namespace espalier::test {
 class raw_client {
  public:
   /// Reads and writes that make no progress for a minute fail; tests expect none to.
-  explicit raw_client(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit raw_client(int port, int receive_buffer = 0) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
     const timeval minute{60, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &minute, sizeof minute);
     ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &minute, sizeof minute);
+    if (receive_buffer != 0) ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(static_cast<std::uint16_t>(port));
