@@ -28,5 +28,7 @@ if(ESPALIER_BUILD_TESTS)
   find_package(GTest REQUIRED)
   find_package(rapidcheck REQUIRED)
   find_package(nlohmann_json REQUIRED)
-  include(httplib)  # a client: the explorer's server has its own
+  if(ESPALIER_BUILD_CLI)
+    include(httplib)  # a client for the tests of the explorer's server
+  endif()
 endif()
