@@ -37,7 +37,8 @@ const char* explore_footer =
     "with protocol link or couple and 8 or 12 slots. Of a hybrid tree the part in host memory is shown, in either\n"
     "layout. Traces come from `espalier bench --trace FILE`, which says in its help which indexes and operations it\n"
     "records, or from your program (espalier/trace/trace.hpp); two of them are shown side by side.\n"
-    "Nothing but this machine can reach the page unless --host says otherwise; whoever reaches it can use it.\n\n"
+    "Nothing but this machine can reach the page unless --host says otherwise; then the address that is printed ends\n"
+    "with a token, and only those who open the page with it can use it.\n\n"
     "Examples:\n"
     "  espalier explore\n"
     "  espalier explore --index radix\n"
@@ -102,6 +103,10 @@ int explore(const explore_options& o) {
   std::printf("%s\n", server.url().c_str());
   std::fflush(stdout);
   std::fputs("The explorer answers there until you press Ctrl-C.\n", stderr);
+  if (!server.token().empty()) {
+    std::fputs("Other machines open it by this machine's address, with the same token; it is sent unencrypted.\n",
+               stderr);
+  }
   if (!o.no_open) open_browser(server.url());
   int signal = 0;
   sigwait(&ends, &signal);

@@ -11,17 +11,11 @@
 #include <vector>
 
 #include "espalier/device/device.hpp"
+#include "explorer/refused.hpp"
 #include "explorer/requests.hpp"
 #include "explorer/source.hpp"
 
 namespace espalier::explorer {
-
-/// Not done, with the HTTP status that says why.
-class refused : public error {
- public:
-  refused(int code, const std::string& what) : error(what), status(code) {}
-  int status;
-};
 
 /// Thread-safe.
 class registry {

@@ -28,6 +28,9 @@ class explorer_test : public testing::Test {
   void start(const explorer::live_limits& limits = {}) {
     explorer::server_options options;
     options.limits = limits;
+    start(options);
+  }
+  void start(const explorer::server_options& options) {
     server_ = std::make_unique<explorer::server>(device::cpu(1), options);
     serving_ = std::thread([this] { server_->serve(); });
     while (!server_->is_serving()) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -28,10 +28,21 @@ TEST(ExplorerGuard, TellsAddressesFromNames) {
   EXPECT_TRUE(is_own_host("tree.example:80", "tree.example", 80)) << "that name was given";
   EXPECT_FALSE(is_own_host("127.0.0.1.rebound.example:80", "127.0.0.1", 80));
   EXPECT_FALSE(is_own_host("rebound.example:80", "0.0.0.0", 80));
-  EXPECT_FALSE(is_own_host("127.0.0.1", "127.0.0.1", 80));
   EXPECT_FALSE(is_own_host("127.0.0.1:8080", "127.0.0.1", 80));
   EXPECT_FALSE(is_own_host(":80", "127.0.0.1", 80));
+  EXPECT_FALSE(is_own_host(":80", "", 80));
   EXPECT_FALSE(is_own_host("", "127.0.0.1", 80));
+}
+
+TEST(ExplorerGuard, OnlyPort80MayBeLeftOut) {
+  using explorer::is_own_host;
+  EXPECT_TRUE(is_own_host("127.0.0.1", "127.0.0.1", 80));
+  EXPECT_TRUE(is_own_host("localhost", "127.0.0.1", 80));
+  EXPECT_TRUE(is_own_host("[::1]", "127.0.0.1", 80));
+  EXPECT_TRUE(is_own_host("tree.example", "tree.example", 80));
+  EXPECT_FALSE(is_own_host("rebound.example", "127.0.0.1", 80));
+  EXPECT_FALSE(is_own_host("127.0.0.1", "127.0.0.1", 8420));
+  EXPECT_FALSE(is_own_host("localhost", "127.0.0.1", 8080));
 }
 
 TEST_F(explorer_safety, NoPathLeadsToTheFileSystem) {

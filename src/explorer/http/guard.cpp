@@ -3,6 +3,9 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+#include <random>
+
 namespace espalier::explorer {
 
 namespace {
@@ -18,15 +21,42 @@ bool is_address(const std::string& name) {
 
 bool is_own_host(const std::string& host_header, const std::string& given_host, int port) {
   const std::string tail = ":" + std::to_string(port);
-  if (host_header.size() <= tail.size() ||
-      host_header.compare(host_header.size() - tail.size(), tail.size(), tail) != 0)
+  std::string name = host_header;
+  if (name.ends_with(tail)) {
+    name.resize(name.size() - tail.size());
+  } else if (port != 80) {  // the port that http:// means, and that browsers leave out
     return false;
-  const std::string name = host_header.substr(0, host_header.size() - tail.size());
-  return name == "localhost" || name == given_host || is_address(name);
+  }
+  return name == "localhost" || (!name.empty() && name == given_host) || is_address(name);
 }
 
 bool is_own_origin(const std::string& origin, const std::string& host_header) {
   return origin.empty() || origin == "http://" + host_header;
+}
+
+std::string make_token() {
+  std::random_device random;
+  std::string token;
+  for (int i = 0; i < 32; ++i) token += "0123456789abcdef"[random() % 16];
+  return token;
+}
+
+bool is_same_token(std::string_view given, std::string_view token) {
+  if (given.size() != token.size()) return false;
+  unsigned different = 0;
+  for (std::size_t i = 0; i < token.size(); ++i) different |= static_cast<unsigned char>(given[i] ^ token[i]);
+  return different == 0;
+}
+
+std::string cookie_in(std::string_view cookies, std::string_view name) {
+  while (!cookies.empty()) {
+    std::string_view pair = cookies.substr(0, cookies.find(';'));
+    cookies.remove_prefix(std::min(pair.size() + 1, cookies.size()));
+    pair.remove_prefix(std::min(pair.find_first_not_of(' '), pair.size()));
+    if (pair.size() > name.size() && pair.substr(0, name.size()) == name && pair[name.size()] == '=')
+      return std::string(pair.substr(name.size() + 1));
+  }
+  return {};
 }
 
 }  // namespace espalier::explorer

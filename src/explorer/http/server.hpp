@@ -1,5 +1,4 @@
-// server.hpp - the explorer's page and its JSON over HTTP (docs/explorer-api.md). cpp-httplib is named in server.cpp
-// only.
+// server.hpp - the explorer's page and its JSON over HTTP (docs/explorer-api.md).
 #pragma once
 
 #include <memory>
@@ -7,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "explorer/http/limits.hpp"
 #include "explorer/registry.hpp"
 
 namespace espalier::explorer {
@@ -16,6 +16,7 @@ struct server_options {
   int port = 0;  ///< 0: any that is free
   std::string index = "blink";
   live_limits limits;
+  http_limits http;
 };
 
 class server {
@@ -28,7 +29,10 @@ class server {
 
   void add_trace(const std::string& title, recorded_trace trace);
   [[nodiscard]] int port() const;
+  /// With the token, if one is needed.
   [[nodiscard]] std::string url() const;
+  /// What clients have to know; empty if only this machine can reach the server.
+  [[nodiscard]] const std::string& token() const;
   /// Answers until stop(), which may come from another thread once is_serving().
   void serve();
   [[nodiscard]] bool is_serving() const;
