@@ -229,6 +229,10 @@ TEST_F(explorer_bounds, BuffersOfAllConnectionsAreBoundedTogether) {
   }
   expect_others_are_answered();
   EXPECT_EQ(large.front().read_all(), "") << "20 MiB do not stay in buffers of 8 MiB";
+  large.clear();
+  raw_client alone(server_->port());
+  alone.send(begin);
+  EXPECT_LT(send_without_end(alone, std::string(65536, ' ')), bounded);
 }
 
 TEST_F(explorer_bounds, RequestsBeyondThoseThatMayWaitGetASentence) {

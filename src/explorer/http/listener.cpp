@@ -274,8 +274,9 @@ void listener::end_overdue() {
   }
 }
 
-/// Clients that make no progress go first. One alone may exceed the limit: the largest answers are the first piece of a
-/// trace, and it is the service that bounds how many of those there are.
+/// Clients that make no progress go first. The last answer stays, even if it alone exceeds the limit: the first piece
+/// of a trace may, and it is the service that bounds how many of those there are. Requests have no such exception:
+/// while some are being answered, more could become large one after the other.
 void listener::bound_memory() {
   std::size_t sum = 0;
   std::vector<connection*> large;
@@ -285,9 +286,12 @@ void listener::bound_memory() {
   }
   std::sort(large.begin(), large.end(),
             [](const connection* a, const connection* b) { return a->last_progress() < b->last_progress(); });
-  for (std::size_t i = 0; i + 1 < large.size() && sum > limits_.memory; ++i) {
-    sum -= large[i]->memory();
-    large[i]->enter(phase::closed);
+  const auto is_answer = [](const connection* c) { return c->now_in() == phase::sending; };
+  const auto last_answer = std::find_if(large.rbegin(), large.rend(), is_answer);
+  for (auto c = large.begin(); c != large.end() && sum > limits_.memory; ++c) {
+    if (last_answer != large.rend() && *c == *last_answer) continue;
+    sum -= (*c)->memory();
+    (*c)->enter(phase::closed);
   }
 }
 
