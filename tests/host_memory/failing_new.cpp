@@ -30,12 +30,13 @@ std::size_t news_since() { return calls; }
 
 }  // namespace espalier::test
 
-// The forms without exceptions and those of arrays call these.
-void* operator new(std::size_t bytes) { return espalier::test::allocate(bytes, 1); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
+// The forms without exceptions and those of arrays call these. Where only one of the two is inlined, GCC takes them for a
+// pair that does not match.
+[[gnu::noinline]] void* operator new(std::size_t bytes) { return espalier::test::allocate(bytes, 1); }
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return espalier::test::allocate(bytes, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
