@@ -64,7 +64,7 @@ TEST_P(BlinkTreeAppend, HoldsWhatAMapWouldOfOtherValues) {
 }
 TEST_P(BlinkTreeAppend, HoldsWhatAMapWouldInOtherNodes) {
   check_appends<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::express, 8>>(*GetParam());
-  check_appends<std::uint64_t, std::uint64_t, blink_policy<protocol::link, upper::express, 32>>(*GetParam());
+  check_appends<std::uint64_t, std::uint64_t, blink_policy<protocol::link, upper::express, 128>>(*GetParam());
   check_appends<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::classic>>(*GetParam());
 }
 
