@@ -81,6 +81,8 @@ TEST_F(LargeTable, textsBeyondTwoGigabytesAreRefused) {
   EXPECT_TRUE(refused("SELECT max(length(replace(s, 'a', '" + long_text + "'))) FROM long_texts"));
   EXPECT_TRUE(refused("SELECT length(replace('" + longer_text + "', 'a', '" + longer_text + "'))"));
   EXPECT_FALSE(refused("SELECT max(length(replace(s, 'a', 'bb'))) FROM long_texts"));
+  // One that could be too long, and is not.
+  EXPECT_FALSE(refused("SELECT length(replace('" + longer_text + "', 'b', '" + longer_text + "'))"));
 }
 
 // Orders that are not complete too: rows that tie are in the order of the table.

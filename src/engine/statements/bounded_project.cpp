@@ -5,13 +5,10 @@
 #include <arrow/scalar.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
-#include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/exec/executor.hpp"
-#include "engine/statements/coded_refusal.hpp"
 #include "engine/table/text_limit.hpp"
 
 namespace espalier::engine {
@@ -107,13 +104,10 @@ class bounded_evaluation {
   }
 
   void add(std::int64_t begin, std::int64_t count) {
-    if (fits(begin, count)) {
+    // What one row can become at worst it need not: a text that is too long is refused where it is made.
+    if (count == 1 || fits(begin, count)) {
       pieces_.push_back(values_.array(e_, slice(rows_, begin, count, wanted_)));
       return;
-    }
-    if (count == 1) {
-      refuse(codes::data_exception, e_->position,
-             fmt::format("A text value would have more than {} bytes.", most_text_bytes()));
     }
     add(begin, count / 2);
     add(begin + count / 2, count - count / 2);
