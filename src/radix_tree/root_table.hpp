@@ -37,6 +37,38 @@ struct count_cells {
     return shift == 0 ? key.word(word) : key.word(word) << shift | key.word(word + 8) >> (64 - shift);
   }
 };
+/// From a node towards a cell.
+struct cell_step {
+  radix_link next;         ///< the child on the way to the keys of the cell; nothing: there are none
+  bool is_lowest = false;  ///< no child is above all keys of the cell; `next` is above some of them, or nothing
+};
+/// symbol(at): of the keys of the cell, whose bits behind the cell do not matter.
+template <unsigned V, class Symbol>
+ESPALIER_INLINE cell_step step_to_cell(const radix_view<V>& t, radix_link node, Symbol symbol) {
+  const std::uint32_t end = 8 * t.table_at + t.table_bits;
+  cell_step step;
+  t.with_node(node, [&](const auto& n) {
+    const std::uint32_t at = n.head.at;
+    if (8 * at >= end) {
+      step.is_lowest = true;
+      return;
+    }
+    if (8 * at + 8 <= end) {
+      step.next = child_of(scalar_team{}, n, symbol(at));
+      return;
+    }
+    // Part of this byte tells the cell: it goes on below only if one child has these bits.
+    const unsigned rest = 8 * at + 8 - end, low = ((symbol(at) - 1) >> rest) << rest;
+    unsigned children = 0;
+    each_child(n, low + 1, [&](unsigned s, radix_link child) {
+      if (s > low + (1u << rest)) return false;
+      step.next = child;
+      return ++children < 2;
+    });
+    step.is_lowest = children == 2;
+  });
+  return step;
+}
 /// Cells of all keys that are the first of theirs.
 template <unsigned V>
 struct write_root_cell {
@@ -52,30 +84,11 @@ struct write_root_cell {
   }
   /// The lowest link above all keys of the cell of this one, which is in the tree.
   static ESPALIER_INLINE radix_link lowest_above(const radix_view<V>& t, const byte_key_view& key) {
-    const std::uint32_t end = 8 * t.table_at + t.table_bits;
     radix_link l = t.root;
     while (l.is_node()) {
-      radix_link next;
-      t.with_node(l, [&](const auto& n) {
-        const std::uint32_t at = n.head.at;
-        if (8 * at >= end) return;
-        const unsigned symbol = symbol_at(key, at);
-        if (8 * at + 8 <= end) {
-          next = child_of(scalar_team{}, n, symbol);
-          return;
-        }
-        // Part of this byte tells the cell: it goes on below only if one child has these bits.
-        const unsigned rest = 8 * at + 8 - end, low = ((symbol - 1) >> rest) << rest;
-        unsigned children = 0;
-        each_child(n, low + 1, [&](unsigned s, radix_link child) {
-          if (s > low + (1u << rest)) return false;
-          next = child;
-          return ++children < 2;
-        });
-        if (children != 1) next = radix_link{};
-      });
-      if (next.is_nothing()) return l;
-      l = next;
+      const cell_step step = step_to_cell(t, l, [&](std::uint32_t at) { return symbol_at(key, at); });
+      if (step.is_lowest || step.next.is_nothing()) return l;
+      l = step.next;
     }
     return l;
   }
@@ -97,35 +110,13 @@ struct write_cell_of_nodes {
   }
   /// As write_root_cell::lowest_above, or nothing if no key is in the cell.
   [[nodiscard]] ESPALIER_INLINE radix_link link_of(std::uint32_t v) const {
-    const std::uint32_t end = 8 * tree.table_at + tree.table_bits;
     radix_link l = tree.root, inside = l;  // all keys below `inside` are in one cell
-    bool is_lowest = false;
-    while (l.is_node() && !is_lowest) {
-      radix_link next;
-      tree.with_node(l, [&](const auto& n) {
-        const std::uint32_t at = n.head.at;
-        if (8 * at >= end) {
-          is_lowest = true;
-          return;
-        }
-        const unsigned symbol = symbol_of(v, at);
-        if (8 * at + 8 <= end) {
-          next = child_of(scalar_team{}, n, symbol);
-          return;
-        }
-        const unsigned rest = 8 * at + 8 - end, low = ((symbol - 1) >> rest) << rest;
-        unsigned children = 0;
-        each_child(n, low + 1, [&](unsigned s, radix_link child) {
-          if (s > low + (1u << rest)) return false;
-          next = child;
-          return ++children < 2;
-        });
-        is_lowest = children == 2;
-      });
-      if (!next.is_nothing()) inside = next;
-      if (is_lowest) break;
-      if (next.is_nothing()) return {};
-      l = next;
+    while (l.is_node()) {
+      const cell_step step = step_to_cell(tree, l, [&](std::uint32_t at) { return symbol_of(v, at); });
+      if (!step.next.is_nothing()) inside = step.next;
+      if (step.is_lowest) break;
+      if (step.next.is_nothing()) return {};
+      l = step.next;
     }
     // Bytes at which no node branches were not compared.
     const leaf_key key = tree.key_of(search::first_leaf(tree, inside));
@@ -196,7 +187,7 @@ class root_table {
     tree_.view.table_bits = bits;
     tree_.view.table_is_exact = true;
   }
-  /// Of so many cells for n keys.
+  /// The largest table that n keys get.
   [[nodiscard]] static bool may_have(unsigned bits, std::size_t n) { return (std::uint64_t{1} << bits) <= 2 * n; }
   [[nodiscard]] static bool is_worth(unsigned bits, std::uint64_t used) { return used * 8 >= std::uint64_t{1} << bits; }
 
