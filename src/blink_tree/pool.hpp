@@ -122,7 +122,7 @@ class node_pool {
     segments_.push_back(std::move(added));
     entries_ += static_cast<std::uint32_t>(more);
     capacity_ += static_cast<std::uint32_t>(more * segment);
-    // After the table: whoever sees the new limit finds the segment.
+    // After the table: a team that sees the new limit finds the segment.
     context.for_each(1, raise_limit{&counters_.data()->tickets, most()});
   }
   /// Many segments become one block. Nobody else is at the pool.

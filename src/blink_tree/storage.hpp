@@ -61,7 +61,7 @@ struct blink_storage {
   struct pending_leaves {
     leaf_list list;  ///< has room for more
     std::uint64_t size = 0;
-    std::uint64_t shared = 0;  ///< so many of them are the first of `listed`, and `list` begins behind those
+    std::uint64_t shared = 0;  ///< the first entries, which are those of `listed`; `list` has the others
   };
   pending_leaves pending;
   std::atomic<bool> pending_is_whole = false;  ///< no leaf came or went since

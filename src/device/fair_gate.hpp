@@ -29,7 +29,7 @@ class fair_gate {
   }
 
  private:
-  /// A mutex that threads get in the order in which they asked; std::mutex goes to whoever is there when it is free.
+  /// A mutex that threads get in the order in which they asked; std::mutex makes no such promise.
   class ticket_lock {
    public:
     void lock() {

@@ -2,7 +2,7 @@
 // an index and any number of threads give the same bits.
 //
 // `float_sum` is fast and knows whether it is exact, which it is unless the values span more bits than its parts hold
-// or one of them is no number. `exact_float_sum` holds every sum of doubles; it is for what is left.
+// or one of them is not finite. `exact_float_sum` holds every sum of doubles; it is for what is left.
 #pragma once
 
 #include <array>

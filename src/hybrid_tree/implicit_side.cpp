@@ -68,7 +68,7 @@ class implicit_side final : public host_side {
   }
   inner_update write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
                      update_way) override {
-    inner_update update{update_way::automatic, true, nullptr, "the implicit layout is built anew."};
+    inner_update update{update_way::automatic, true, nullptr, "the implicit layout is rebuilt."};
     const std::vector<std::uint8_t> changes = marks_of(op, keys, n);
     tree_ = op == write_op::erase ? made_of(without(keys, n)) : made_of(with(keys, values, n));
     if (done != nullptr) std::copy(changes.begin(), changes.end(), done);

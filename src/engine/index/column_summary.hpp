@@ -1,6 +1,6 @@
 // column_summary.hpp - the values of one column in the order of an index, summed up so that an aggregate over a range
 // of ranks costs the same whatever its length. Exact for integers and decimals; sums of floats are the exact ones,
-// rounded once, and read the values of the range only where these span more than 159 bits or one of them is no number.
+// rounded once, and read the values of the range only where these span more than 159 bits or one of them is not finite.
 //
 // 8 bytes a row for a 64-bit column, and 1/64 of a node for each kind of question that was asked: 16 bytes for sums (32
 // of decimals and floats), two values for minima and maxima.
