@@ -1,4 +1,4 @@
-// bulk_append.hpp - a batch of ascending keys behind the last one of the tree, on a CPU.
+// bulk_append.hpp - a batch of ascending keys behind the last one of the tree, on a CPU. Twin: device_append.hpp.
 //
 // This is a copy: the last leaf is filled up, and new leaves, all full but the last one, get the rest in one pass over
 // the batch, which also checks that keys ascend. The tree is changed only after that: until then no link leads to the

@@ -382,7 +382,10 @@ class blink_index_on final : public blink_index {
   static blink_op as_blink_op(write_op op) { return static_cast<blink_op>(static_cast<unsigned>(op) + 1); }
   [[nodiscard]] write_question question(write_op op, std::size_t n) const {
     const std::size_t leaves = leaves_now();
-    return {op, n, leaves, leaves * N, shape_type::bytes, tree_.where.threads(), Context::on_gpu, P == protocol::none};
+    const bool can_sample = Context::on_gpu && P == protocol::link && U == upper::express &&
+                            leaves >= storage::least_lane_leaves && !tree_.lent;
+    return {op, n, leaves, leaves * N, shape_type::bytes, tree_.where.threads(), Context::on_gpu, P == protocol::none,
+            can_sample};
   }
   [[nodiscard]] std::size_t leaves_now() const {
     const auto lock = beside_.together();
@@ -489,12 +492,14 @@ class blink_index_on final : public blink_index {
     const auto lock = Context::on_gpu ? beside_.alone() : decltype(beside_.alone()){};
     const auto turn = beside_.begin(order, true);
     tree_.tie(order);
-    settle_first(context);
     const auto deliver = [&] {
       out.deliver(context);
       mask.deliver(context);
       tree_.order_now(context);
     };
+    writer keys_one_by_one{tree_, beside_, context, Context::on_gpu, options.path == write_path::automatic};
+    if (keys_one_by_one.append_again(job, n)) return deliver();
+    settle_first(context);
     try {
       const bool combine =
           plan_mixed(n, ops != nullptr, options, Context::on_gpu, tree_.lent).chosen == write_path::bulk;
@@ -505,7 +510,6 @@ class blink_index_on final : public blink_index {
         context.zero(own_mask.data(), n);
         job.done = own_mask.data();
       }
-      writer keys_one_by_one{tree_, beside_, context, Context::on_gpu};
       if (ordered) {
         keys_one_by_one.write_in_order(job, n);
       } else {

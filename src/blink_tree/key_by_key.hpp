@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "blink_tree/batch_spread.hpp"
 #include "blink_tree/merge.hpp"
 #include "blink_tree/plan.hpp"
 #include "device/turns.hpp"
@@ -18,6 +19,17 @@ namespace espalier::detail {
 struct pass_result {
   std::uint64_t change;  ///< of the number of elements, modulo 2^64
   std::uint32_t refused;
+  batch_spread spread;                       ///< of a batch that was looked at
+  std::uint64_t leaf_tickets, inner_tickets; ///< of the pools, afterwards
+};
+/// By one thread, behind the writes.
+struct note_tickets {
+  const std::uint64_t *leaves, *inners;
+  pass_result* to;
+  ESPALIER_HD void operator()(std::size_t) const {
+    to->leaf_tickets = *leaves;
+    to->inner_tickets = *inners;
+  }
 };
 
 /// The answer of element list[i] becomes "no".
@@ -46,20 +58,32 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   /// Kernels leave what they have emptied (blink_writer::erase_from).
   static constexpr bool erases_drop_leaves = !Context::on_gpu || P != protocol::link;
 
+  /// A batch below this is written before a sample of it could be looked at.
+  static constexpr std::size_t least_sampled = 64;
+  /// A batch up to this waits for launches more than for memory: one pass that splits leaves, and not two.
+  static constexpr std::size_t most_at_once = 8192;
+
   storage& tree;
   turns<Context>& beside;
   Context& context;
   /// The caller holds the tree alone already: always on a GPU, where others' kernels may run on.
   bool has_it_alone = false;
+  /// The path is chosen by the library: a batch whose keys meet at few leaves is merged as a whole.
+  bool may_merge = false;
 
+  /// A batch behind the last key of the tree that comes while upper levels still wait for the one before: they can wait on.
+  [[nodiscard]] bool append_again(const blink_write_job<view_type>& job, std::size_t n) {
+    return Context::on_gpu && P == protocol::link && may_merge && job.ops == nullptr && may_insert(job) &&
+           tree.pending.size != 0 && !tree.lent && append(job, n);
+  }
   /// Into a small tree a large batch goes in pieces, so that most of it finds upper levels that know the leaves.
   void write_concurrently(const blink_write_job<view_type>& job, std::size_t n) {
     for (std::size_t first = 0; first < n;) {
       if constexpr (Context::on_gpu) tree.settle(context);  // the piece before may have been merged
       const std::size_t most = std::max<std::size_t>(4096, leaves_now() * N);
       const std::size_t piece = std::min({n - first, most, std::size_t{1} << 31});
-      write_piece(part_of(job, first), piece);
-      after_piece(job, piece);
+      const bool merged = write_piece(part_of(job, first), piece);
+      after_piece(job, merged ? 0 : piece);  // a merge has counted what it did
       first += piece;
     }
   }
@@ -75,19 +99,56 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     skip(job.done, 1);
     return job;
   }
-  /// One piece; then those elements that found no room, or a full leaf where that is left to a second pass.
-  void write_piece(blink_write_job<view_type> job, std::size_t n) {
+  /// One piece; then those elements that found no room, or a full leaf where that is left to a second pass. True: it was
+  /// merged as a whole.
+  bool write_piece(blink_write_job<view_type> job, std::size_t n) {
     job.size = n;
+    if (asks_for_spread(job, n)) {
+      const written w = write_by_spread(job, n);
+      if (w != written::not_at_all) return w == written::merged;
+    }
     buffer<std::uint32_t> refused(tree.where, n, context.order());
     const bool inserts = may_insert(job);
     // Of a mixed batch nobody knows how much of it inserts: those that find no room say so.
     const bool never_splits = Context::two_passes && P == protocol::link;
     make_room(inserts && job.ops == nullptr && !never_splits ? tree.likely_new_leaves(n) : 0);
-    std::size_t left = launch_pass(job, n, refused, never_splits);
+    const pass_result r = launch_pass(job, n, refused, never_splits ? passes::first : passes::all);
+    write_refused(job, refused, r.refused, never_splits);
+    return false;
+  }
+  void write_refused(blink_write_job<view_type> job, buffer<std::uint32_t>& refused, std::size_t left, bool may_be_merged) {
     if (left == 0) return;
     job.refused = refused.data();
-    if (never_splits && merge_refused(job, static_cast<std::uint32_t>(left))) return;
+    if (may_be_merged && merge_refused(job, job.refused, static_cast<std::uint32_t>(left))) return;
     write_listed(job, refused, left, room_for(job, left));
+  }
+  /// On a GPU, where the lane tells which leaves a sample of the batch goes to.
+  [[nodiscard]] bool asks_for_spread(const blink_write_job<view_type>& job, std::size_t n) const {
+    if constexpr (Context::on_gpu && P == protocol::link) {
+      return may_merge && !tree.lent && job.ops == nullptr && job.op != blink_op::update && tree.view.lane.size != 0 &&
+             n >= least_sampled;
+    } else {
+      return false;
+    }
+  }
+  /// The GPU looks how the keys lie, and the kernels that suit that do the batch; the host learns of it together with what
+  /// they did. Not at all: keys lie dense, and there is no memory to merge them.
+  enum class written : std::uint8_t { not_at_all, key_by_key, merged };
+  written write_by_spread([[maybe_unused]] const blink_write_job<view_type>& job, [[maybe_unused]] std::size_t n) {
+    if constexpr (Context::on_gpu && P == protocol::link) {
+      const bool at_once = may_insert(job) && n <= most_at_once && with_memory([&] { make_room(n + 64); });
+      const bool list_was_whole = tree.list_is_whole, pending_was_whole = tree.pending_is_whole;
+      buffer<std::uint32_t> refused(tree.where, n, context.order());
+      const pass_result r = launch_pass(job, n, refused, at_once ? passes::by_spread : passes::first_by_spread);
+      if (r.spread == batch_spread::dense || r.spread == batch_spread::dense_at_end) {  // no kernel has changed anything
+        tree.list_is_whole = list_was_whole;
+        tree.pending_is_whole = pending_was_whole;
+        if (r.spread == batch_spread::dense_at_end && append(job, n)) return written::merged;
+        return merge_refused(job, nullptr, static_cast<std::uint32_t>(n)) ? written::merged : written::not_at_all;
+      }
+      write_refused(job, refused, r.refused, true);
+    }
+    return written::key_by_key;
   }
   /// Leaves that n elements may need; an erase must not fail for lack of memory.
   [[nodiscard]] static std::uint64_t room_for(const blink_write_job<view_type>& job, std::size_t n) {
@@ -100,57 +161,91 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     while (n != 0) {
       make_room(room);
       job.order = list.data();
-      n = launch_pass(job, n, refused, false);
+      n = launch_pass(job, n, refused, passes::all).refused;
       if (n != 0) context.copy(list.data(), refused.data(), n * sizeof(std::uint32_t));
       room = room_for(job, n);
     }
   }
-  /// How many elements were refused; `refused` names them. With a mask of what was done, which says 0 before, the tree
-  /// is told how many elements came and went; without one the caller knows.
-  [[nodiscard]] std::size_t launch_pass(blink_write_job<view_type> job, std::size_t n, buffer<std::uint32_t>& refused,
-                                        bool never_splits) {
+  enum class passes : std::uint8_t {
+    all,              ///< whatever an element needs
+    first,            ///< elements that need a split are refused
+    first_by_spread,  ///< the same, unless keys lie dense
+    by_spread,        ///< `all` where keys lie apart, `first` where some meet
+  };
+  /// Elements that were refused are named by `refused`. With a mask of what was done, which says 0 before, the tree is told how
+  /// many elements came and went; without one the caller knows.
+  [[nodiscard]] pass_result launch_pass(blink_write_job<view_type> job, std::size_t n, buffer<std::uint32_t>& refused,
+                                        passes which) {
     const bool first = job.order == nullptr;
     const buffer<pass_result> result(tree.where, 1, context.order());
     job.refused = refused.data();
     job.refusals = &result.data()->refused;
     context.zero(result.data(), sizeof(pass_result));
     const auto lock = to_write();
-    const bool takes_nodes = may_insert(job) && !(never_splits && first && job.ops == nullptr);
+    const bool only_first = which == passes::first || which == passes::first_by_spread;
+    const bool makes_leaves = may_insert(job) && !(only_first && first && job.ops == nullptr);
     // Under the lock of the writes themselves: whoever is alone next must know.
-    if (takes_nodes || (may_erase(job) && erases_drop_leaves)) tree.lists_end();
-    if (takes_nodes) tree.pools_in_use();
+    if (makes_leaves || (may_erase(job) && erases_drop_leaves)) tree.lists_end();
+    tree.pools_in_use();  // any write that walks far posts what it has passed, and takes inner nodes for that
     tree.ranks_are_known = false;
     job.tree = tree.view;
-    launch_writes(job, n, first);
-    add_up_change(job, n, job.order, result.data());
-    auto told = context.send(result.data());
-    // One wait for both.
-    if constexpr (Context::on_gpu) {
-      if (takes_nodes) tree.refresh_pools(context);
+    if constexpr (Context::on_gpu && P == protocol::link) {
+      batch_spread* const seen = &result.data()->spread;
+      const bool looks = which == passes::by_spread || which == passes::first_by_spread;
+      if (looks) context.judge_spread(tree.view, job.keys, n, dense_from(job), seen);
+      if (which == passes::by_spread) context.template launch_write_if<write_reads, how>(job, n, {seen, batch_spread::apart});
+      if (looks) {
+        launch_first_pass(job, n, {seen, which == passes::by_spread ? batch_spread::uneven : batch_spread::not_dense});
+      } else {
+        launch_writes(job, n, first);
+      }
+    } else {
+      launch_writes(job, n, first);
     }
-    const pass_result r = told.get();
+    add_up_change(job, n, job.order, result.data());
+    if constexpr (Context::on_gpu)
+      context.for_each(1, note_tickets{tree.leaf_nodes.tickets(), tree.inner_nodes.tickets(), result.data()});
+    const pass_result r = context.read(result.data());
+    if constexpr (Context::on_gpu) tree.learn_pools(r.leaf_tickets, r.inner_tickets);
     tree.count_changed(static_cast<std::int64_t>(r.change));
-    return r.refused;
+    return r;
   }
   void add_up_change(const blink_write_job<view_type>& job, std::size_t n, const std::uint32_t* order,
                      pass_result* result) {
     if (job.done == nullptr || !change_of_count::may(job.ops, job.op)) return;
     add_up(context, n, change_of_count{job.done, job.ops, order, job.op}, &result->change);
   }
-  /// What the first pass left over is merged like a bulk write, if it is a large part of the leaves, and done.
-  bool merge_refused(const blink_write_job<view_type>& job, std::uint32_t refused) {
+  /// What the first pass left over is merged like a bulk write, if it is a large part of the leaves, and done. `list` null: all
+  /// of the batch, and without a question.
+  bool merge_refused(const blink_write_job<view_type>& job, const std::uint32_t* list, std::uint32_t refused) {
     const auto lock = alone();
     if (tree.lent || job.ops != nullptr) return false;
-    if (!merges_refused(refused, tree.known_leaves + tree.stale) && !met_at_few_leaves(refused, job.size)) return false;
+    if (list != nullptr && !merges_refused(refused, tree.known_leaves + tree.stale) &&
+        !met_at_few_leaves(refused, job.size))
+      return false;
     const write_op op = job.op == blink_op::insert  ? write_op::insert
                         : job.op == blink_op::erase ? write_op::erase
                                                     : write_op::insert_or_assign;
     const bool merged = with_memory([&] {
-      batch_merger<Context, storage>{tree, context, true}.merge(op, job.keys, job.values, job.refused, refused, job.done);
+      batch_merger<Context, storage>{tree, context, true}.merge(op, job.keys, job.values, list, refused, job.done);
     });
     // Key by key it takes less. The merge may have answered for elements that it did not write.
-    if (!merged && job.done != nullptr) context.for_each(refused, clear_answer{job.refused, job.done});
+    if (!merged && job.done != nullptr) {
+      if (list != nullptr) {
+        context.for_each(refused, clear_answer{list, job.done});
+      } else {
+        context.zero(job.done, refused);
+      }
+    }
     return merged;
+  }
+  [[nodiscard]] bool append(const blink_write_job<view_type>& job, std::size_t n) {
+    bool appended = false;
+    static_cast<void>(with_memory([&] {
+      appended = batch_merger<Context, storage>{tree, context, true}.append(
+          job.op == blink_op::insert ? write_op::insert : write_op::insert_or_assign, job.keys, job.values, n, job.done);
+    }));
+    return appended;
   }
   /// Before writes: memory for so many new leaves, and for what posting them takes.
   void make_room(std::uint64_t leaves) {
@@ -167,25 +262,35 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   }
   void launch_writes(const blink_write_job<view_type>& job, std::size_t n, bool first) {
     if constexpr (P == protocol::link) {
-      if (first && job.ops == nullptr) return launch_first_pass(job, n);
+      if (first && job.ops == nullptr) return launch_first_pass(job, n, {});
     }
     context.template launch_write<write_reads, how, P == protocol::none>(job, n);
   }
-  void launch_first_pass(const blink_write_job<view_type>& job, std::size_t n) {
+  void launch_first_pass(const blink_write_job<view_type>& job, std::size_t n, spread_condition when) {
     switch (job.op) {
       case blink_op::insert:
-        return launch_first_pass<blink_op::insert>(job, n);
+        return launch_first_pass<blink_op::insert>(job, n, when);
       case blink_op::insert_or_assign:
-        return launch_first_pass<blink_op::insert_or_assign>(job, n);
+        return launch_first_pass<blink_op::insert_or_assign>(job, n, when);
       case blink_op::update:
-        return launch_first_pass<blink_op::update>(job, n);
+        return launch_first_pass<blink_op::update>(job, n, when);
       default:
-        return launch_first_pass<blink_op::erase>(job, n);
+        return launch_first_pass<blink_op::erase>(job, n, when);
     }
   }
   template <blink_op Op>
-  void launch_first_pass(const blink_write_job<view_type>& job, std::size_t n) {
-    context.template launch_write<write_reads, how, false>(blink_first_pass_job<view_type, Op>{job}, n);
+  void launch_first_pass(const blink_write_job<view_type>& job, std::size_t n, [[maybe_unused]] spread_condition when) {
+    const blink_first_pass_job<view_type, Op> pass{job};
+    if constexpr (Context::on_gpu) {
+      context.template launch_write_if<write_reads, how>(pass, n, when);
+    } else {
+      context.template launch_write<write_reads, how, false>(pass, n);
+    }
+  }
+  /// Elements per leaf from which on a merge is faster.
+  [[nodiscard]] float dense_from(const blink_write_job<view_type>& job) const {
+    return merges_dense_from(job.op == blink_op::erase ? write_op::erase : write_op::insert,
+                             tree.known_leaves + tree.stale);
   }
   [[nodiscard]] static bool may_erase(const blink_write_job<view_type>& job) {
     return job.ops != nullptr || job.op == blink_op::erase;

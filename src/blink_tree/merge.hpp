@@ -10,6 +10,7 @@
 #include "blink_tree/bulk_few.hpp"
 #include "blink_tree/bulk_runs.hpp"
 #include "blink_tree/bulk_touched.hpp"
+#include "blink_tree/device_append.hpp"
 #include "blink_tree/storage.hpp"
 
 namespace espalier::detail {
@@ -102,17 +103,16 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     tree.order_now(context);
   }
 
-  /// On a CPU, a batch of ascending keys behind the last one of the tree: a copy to new leaves. False, and nothing is
-  /// changed: it is not such a batch.
-  bool append([[maybe_unused]] write_op op, [[maybe_unused]] const void* keys, [[maybe_unused]] const void* values,
-              [[maybe_unused]] std::size_t n, [[maybe_unused]] std::uint8_t* done) {
+  /// A batch of ascending keys behind the last one of the tree: a copy to new leaves. False, and nothing is changed: it is not
+  /// such a batch.
+  bool append(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
+    const bool inserts = op == write_op::insert || op == write_op::insert_or_assign;
+    const bool known = tree.pending.size != 0 ? tree.pending_is_whole : tree.list_is_whole;
+    if (!inserts || !known) return false;
+    tree.refresh_pools(context);
     if constexpr (Context::on_gpu) {
-      return false;
+      return !tree.lent && n <= most_appended && append_on_device(keys, values, n, done);
     } else {
-      const bool inserts = op == write_op::insert || op == write_op::insert_or_assign;
-      const bool known = tree.pending.size != 0 ? tree.pending_is_whole : tree.list_is_whole;
-      if (!inserts || !known) return false;
-      tree.refresh_pools(context);
       const node_id last = last_listed();
       const appended_batch<view_type> b{tree.view, keys, values, n};
       node_head<Word> head = head_of(last);
@@ -132,6 +132,53 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   }
 
  private:
+  /// On a GPU; beyond it a merge costs hardly more, and needs no memory for a batch that is not an append.
+  static constexpr std::size_t most_appended = std::size_t{1} << 20;
+
+  [[nodiscard]] bool append_on_device(const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
+    const std::uint64_t most = (n + N - 1) / N;
+    tree.leaf_nodes.ensure(context, most, true);
+    tree.adopt_pools();  // nodes may have moved, and what follows may fail
+    auto& to = tree.pending;
+    leaf_list more;
+    const std::uint64_t before = to.size != 0 ? to.size - to.shared : 1;  // entries that are not in `listed`
+    const bool in_place = to.size != 0 && before + most <= to.list.highs.size();
+    if (!in_place) {
+      const std::uint64_t entries = before + most + (before + most) / 4;
+      more = {buffer<Word>(tree.where, entries, context.order()),
+              buffer<node_id>(tree.where, entries, context.order())};
+      if (to.size != 0) tree.copy_entries(context, to.list, 0, before, more, 0);
+    }
+    const leaf_list& old = to.size != 0 ? to.list : tree.listed;
+    const leaf_list& list = in_place ? to.list : more;
+    const std::uint64_t last = (to.size != 0 ? before : tree.listed.highs.size()) - 1;
+    const buffer<append_plan<Word>> plan(tree.where, 1, context.order());
+    context.zero(plan.data(), sizeof(append_plan<Word>));
+    const device_append<view_type> a{tree.view,
+                                     keys,
+                                     values,
+                                     done,
+                                     n,
+                                     old.ids.size() == 0 ? nullptr : old.ids.data() + last,
+                                     static_cast<node_id>(last),
+                                     tree.leaf_nodes.next(static_cast<std::uint32_t>(most)),
+                                     list.highs.data() + before - 1,
+                                     list.ids.data() + before - 1,
+                                     plan.data()};
+    context.for_each(n, check_append<view_type>{a});
+    context.for_each(n, write_append<view_type>{a});
+    const append_plan<Word> made = context.read(plan.data());
+    if (made.refused != 0) return false;
+    tree.ranks_are_known = false;
+    tree.count_changed(static_cast<std::int64_t>(n));
+    if (made.leaves == 0) return true;
+    if (!in_place) {
+      if (to.size == 0) to.shared = tree.listed.highs.size() - 1;
+      to.list = std::move(more);
+    }
+    end_append(made.leaves);
+    return true;
+  }
   [[nodiscard]] node_id last_listed() const {
     const bool waiting = tree.pending.size != 0;
     const leaf_list& list = waiting ? tree.pending.list : tree.listed;

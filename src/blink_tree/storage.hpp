@@ -316,13 +316,16 @@ struct blink_storage {
     if constexpr (Context::on_gpu) {
       if (pools_are_known_ && !lent) return;
       auto leaves = context.send(leaf_nodes.tickets()), inners = context.send(inner_nodes.tickets());
-      leaf_nodes.learn(leaves.get());
-      inner_nodes.learn(inners.get());
-      pools_are_known_ = !lent;  // refs take nodes at any time
+      learn_pools(leaves.get(), inners.get());
     } else {
-      leaf_nodes.learn(context.read_word(leaf_nodes.tickets()));
-      inner_nodes.learn(context.read_word(inner_nodes.tickets()));
+      learn_pools(context.read_word(leaf_nodes.tickets()), context.read_word(inner_nodes.tickets()));
     }
+  }
+  /// The tickets as they are after the last kernel that took nodes.
+  void learn_pools(std::uint64_t leaves, std::uint64_t inners) {
+    leaf_nodes.learn(leaves);
+    inner_nodes.learn(inners);
+    if constexpr (Context::on_gpu) pools_are_known_ = !lent;  // refs take nodes at any time
   }
   void adopt_pools() {
     view.leaves = leaf_nodes.view();

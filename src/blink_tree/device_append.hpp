@@ -1,0 +1,140 @@
+// device_append.hpp - a batch of ascending keys behind the last one of the tree, on a GPU: a copy to new leaves.
+//
+// Two steps and one wait, whatever the batch: the GPU itself sees whether the batch is one, and how many leaves it takes.
+// If it is not, nothing is changed. Twin: bulk_append.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "blink_tree/pool.hpp"
+#include "espalier/blink_tree/node.hpp"
+#include "espalier/static_tree/run.hpp"
+#include "espalier/sync/shared_memory.hpp"
+
+namespace espalier::detail {
+
+/// Told by the first step.
+template <class Word>
+struct append_plan {
+  std::uint32_t refused;  ///< not 0: keys do not ascend, or do not lie behind the tree's
+  std::uint32_t leaves;   ///< new ones
+  std::uint32_t count;    ///< elements of the last leaf before
+  node_id last;           ///< that leaf
+  Word key;               ///< its last one
+};
+
+template <class View>
+struct device_append {
+  using shape = typename View::leaf_shape;
+  using word = typename shape::word;
+
+  View tree;
+  const void* keys;
+  const void* values;
+  std::uint8_t* done;  ///< may be null
+  std::uint64_t n;
+  const node_id* last_id;  ///< of the last leaf; null: it is `last`
+  node_id last;
+  new_numbers numbers;  ///< of as many leaves as n elements can need
+  word* highs;          ///< entries of the last leaf and of those behind it in the list of leaves
+  node_id* ids;
+  append_plan<word>* plan;
+
+  [[nodiscard]] ESPALIER_INLINE word word_at(std::uint64_t i) const {
+    return encode_bits(tree.key, load_bits<word>(tree.key, keys, i));
+  }
+};
+
+/// For i in [0, n). `plan` is zero.
+template <class View>
+struct check_append {
+  using word = typename device_append<View>::word;
+  device_append<View> a;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    constexpr unsigned slots = View::leaf_shape::slots;
+    const word x = a.word_at(i);
+    bool behind = true;
+    if (i != 0) {
+      behind = a.word_at(i - 1) < x;
+    } else {
+      const node_id last = a.last_id == nullptr ? a.last : *a.last_id;
+      const auto node = a.tree.leaf(last);
+      node_head<word> h;
+      h.set_info(*node.info());
+      const word key = h.count == 0 ? word{0} : node.keys()[h.count - 1];
+      behind = h.count != 0 && key < x;  // of a leaf without elements the lowest key is not known here
+      const std::uint64_t room = slots - h.count;
+      a.plan->leaves = a.n <= room ? 0 : static_cast<std::uint32_t>((a.n - room + slots - 1) / slots);
+      a.plan->count = h.count;
+      a.plan->last = last;
+      a.plan->key = key;
+    }
+    if (!behind && shared_word{&a.plan->refused}.load_relaxed() == 0) shared_word{&a.plan->refused}.store_relaxed(1);
+  }
+};
+
+/// For i in [0, n), after check_append: each element goes to its slot, the first one of a leaf writes the header.
+template <class View>
+struct write_append {
+  using shape = typename View::leaf_shape;
+  using word = typename shape::word;
+  device_append<View> a;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const append_plan<word> p = *a.plan;
+    if (p.refused != 0) return;
+    const std::uint64_t room = shape::slots - p.count;
+    if (i == 0) end_last(p, room);
+    if (i < room) {
+      put(a.tree.leaf(p.last), p.count + static_cast<unsigned>(i), i);
+    } else {
+      const std::uint64_t k = (i - room) / shape::slots;
+      const auto slot = static_cast<unsigned>((i - room) % shape::slots);
+      const node_id id = a.numbers[k];
+      const auto node = a.tree.leaf(id);
+      if (slot == 0) begin(p, node, id, k, i);
+      put(node, slot, i);
+      if (i + 1 == a.n) {
+        for (unsigned s = slot + 1; s < shape::slots; ++s) node.keys()[s] = static_cast<word>(~word{0});
+      }
+    }
+    if (a.done != nullptr) a.done[i] = 1;
+  }
+
+ private:
+  ESPALIER_INLINE void put(node_at<shape> node, unsigned slot, std::uint64_t i) const {
+    node.keys()[slot] = a.word_at(i);
+    if constexpr (shape::value_bytes != 0)
+      node.values()[slot] = load_value<shape::value_bytes>(a.tree.value_bytes, a.values, i);
+  }
+  ESPALIER_INLINE void begin(const append_plan<word>& p, node_at<shape> node, node_id id, std::uint64_t k,
+                             std::uint64_t first) const {
+    node_head<word> h;
+    h.count = static_cast<std::uint32_t>(a.n - first < shape::slots ? a.n - first : shape::slots);
+    if (k + 1 < p.leaves) {
+      h.high = a.word_at(first + shape::slots - 1);
+      h.right = a.numbers[k + 1];
+    }
+    *node.version() = 0;
+    *node.info() = h.info();
+    *node.right() = h.right;
+    *node.high() = h.high;
+    a.ids[k + 1] = id;
+    a.highs[k + 1] = h.high;
+  }
+  /// The leaf that was the last one.
+  ESPALIER_INLINE void end_last(const append_plan<word>& p, std::uint64_t room) const {
+    const auto node = a.tree.leaf(p.last);
+    node_head<word> h;
+    h.set_info(*node.info());
+    h.count = p.count + static_cast<std::uint32_t>(a.n < room ? a.n : room);
+    *node.info() = h.info();
+    if (p.leaves == 0) return;
+    const word high = room == 0 ? p.key : a.word_at(room - 1);
+    *node.right() = a.numbers[0];
+    *node.high() = high;
+    a.ids[0] = p.last;
+    a.highs[0] = high;
+  }
+};
+
+}  // namespace espalier::detail
