@@ -22,13 +22,13 @@ struct run_batch {
     Runner::run(team, job, first, last);
   }
 };
-/// The same, if the batch lies as it is asked for (batch_spread.hpp).
+/// The same, unless a word says that it is not wanted.
 template <class Runner, class Job>
 struct run_batch_if : run_batch<Runner, Job> {
-  spread_condition when;
+  const std::uint32_t* unless_zero;  ///< null: it is
   template <class Team>
   __device__ __forceinline__ void operator()(Team team, std::size_t i) const {
-    if (when.holds()) run_batch<Runner, Job>::operator()(team, i);
+    if (unless_zero == nullptr || *unless_zero != 0) run_batch<Runner, Job>::operator()(team, i);
   }
 };
 template <class Runner, class Job>
@@ -98,20 +98,20 @@ class blink_cuda_context : public cuda_context {
       using runner = blink_runner<team, Reads, Writing, decltype(job.tree)>;
       cuda_backend(where()).for_each_team<team>(order(), 1, run_all<runner, Job>{job, n});
     } else {
-      launch_write_if<Reads, Writing>(job, n, {});
+      launch_write_if<Reads, Writing>(job, n, nullptr);
     }
   }
   /// Kernels that find out that they are not wanted are over at once.
   template <class Reads, class Writing, class Job>
-  void launch_write_if(const Job& job, std::size_t n, spread_condition when) {
+  void launch_write_if(const Job& job, std::size_t n, const std::uint32_t* unless_zero) {
     using team = typename team_of<Job>::type;
     using runner = blink_runner<team, Reads, Writing, decltype(job.tree)>;
     const unsigned batch = n >= (1u << 18) ? runner::batch : 1;
     cuda_backend(where()).for_each_team<team>(order(), (n + batch - 1) / batch,
-                                              run_batch_if<runner, Job>{{job, n, batch}, when});
+                                              run_batch_if<runner, Job>{{job, n, batch}, unless_zero});
   }
   template <class View>
-  void judge_spread(const View& tree, const void* keys, std::size_t n, float dense_from, batch_spread* out) {
+  void judge_spread(const View& tree, const void* keys, std::size_t n, float dense_from, std::uint32_t* out) {
     const device_guard guard(where().ordinal());
     judge_spread_kernel<<<1, sampled_keys, 0, cuda_backend::native(order())>>>(tree, keys, n, dense_from, out);
     check_cuda(cudaGetLastError(), "judge_spread");

@@ -2,12 +2,11 @@
 //
 // The express lane tells the position of each sampled key's leaf. Sorted, two neighbours in the sample have at most n / s
 // keys of the batch between them, and at most as many leaves as their positions differ by: the smaller one of both, summed
-// up, estimates how many leaves the batch touches. One block, no wait of the host.
+// up, estimates how many leaves the batch touches. Leaves that the lane does not know yet count as the last one it knows.
 #pragma once
 
 #include <cstdint>
 
-#include "blink_tree/batch_spread.hpp"
 #include "espalier/blink_tree/descend.hpp"
 #include "espalier/static_tree/run.hpp"
 #include "espalier/team/tile.cuh"
@@ -35,23 +34,17 @@ __device__ inline void sort_in_block(std::uint32_t* x) {
   __syncthreads();
 }
 
-/// The tree has a lane, and nobody writes. `dense_from`: elements for each leaf that is touched.
+/// By one block. The tree has a lane, and nobody writes. *dense: 1 if each leaf that is touched gets `dense_from` keys or more.
 template <class View>
 __global__ void __launch_bounds__(sampled_keys)
     judge_spread_kernel(const __grid_constant__ View tree, const void* keys, std::uint64_t n, float dense_from,
-                        batch_spread* out) {
+                        std::uint32_t* dense) {
   using word = typename View::leaf_shape::word;
   using descent = descender<tile<1>, stable_reads, View>;
-  constexpr unsigned many = 4;  // sampled keys of one leaf
   __shared__ std::uint32_t lines[sampled_keys];
-  __shared__ unsigned long long touched;
-  __shared__ std::uint32_t heaped;
+  __shared__ float touched_by[sampled_keys / 32];
   const unsigned t = threadIdx.x;
   const std::uint64_t s = n < sampled_keys ? n : sampled_keys;
-  if (t == 0) {
-    touched = 1;
-    heaped = 0;
-  }
   std::uint32_t line = 0xffffffffu;
   if (t < s) {
     const word x = encode_bits(tree.key, load_bits<word>(tree.key, keys, t * n / s));
@@ -59,19 +52,18 @@ __global__ void __launch_bounds__(sampled_keys)
   }
   lines[t] = line;
   sort_in_block(lines);
+  float touched = t == 0 ? 1.0f : 0.0f;
   if (t != 0 && t < s) {
     const std::uint64_t between = n / s, leaves = lines[t] - lines[t - 1];
-    if (leaves != 0) atomicAdd(&touched, static_cast<unsigned long long>(leaves < between ? leaves : between));
-    if (t >= many && lines[t] == lines[t - many]) heaped = 1;
+    touched = static_cast<float>(leaves < between ? leaves : between);
   }
+  for (unsigned distance = 16; distance != 0; distance /= 2) touched += __shfl_down_sync(0xffffffffu, touched, distance);
+  if (t % 32 == 0) touched_by[t / 32] = touched;
   __syncthreads();
-  if (t == 0) {
-    const bool dense = static_cast<float>(n) >= dense_from * static_cast<float>(touched);
-    const bool at_end = lines[0] + std::uint64_t{1} >= tree.lane.size;
-    *out = dense         ? (at_end ? batch_spread::dense_at_end : batch_spread::dense)
-           : heaped != 0 ? batch_spread::uneven
-                         : batch_spread::apart;
-  }
+  if (t != 0) return;
+  float all = 0;
+  for (const float part : touched_by) all += part;
+  *dense = static_cast<float>(n) >= dense_from * all ? 1 : 0;
 }
 
 }  // namespace espalier::detail

@@ -382,10 +382,7 @@ class blink_index_on final : public blink_index {
   static blink_op as_blink_op(write_op op) { return static_cast<blink_op>(static_cast<unsigned>(op) + 1); }
   [[nodiscard]] write_question question(write_op op, std::size_t n) const {
     const std::size_t leaves = leaves_now();
-    const bool can_sample = Context::on_gpu && P == protocol::link && U == upper::express &&
-                            leaves >= storage::least_lane_leaves && !tree_.lent;
-    return {op, n, leaves, leaves * N, shape_type::bytes, tree_.where.threads(), Context::on_gpu, P == protocol::none,
-            can_sample};
+    return {op, n, leaves, leaves * N, shape_type::bytes, tree_.where.threads(), Context::on_gpu, P == protocol::none};
   }
   [[nodiscard]] std::size_t leaves_now() const {
     const auto lock = beside_.together();
@@ -498,7 +495,7 @@ class blink_index_on final : public blink_index {
       tree_.order_now(context);
     };
     writer keys_one_by_one{tree_, beside_, context, Context::on_gpu, options.path == write_path::automatic};
-    if (keys_one_by_one.append_again(job, n)) return deliver();
+    if (keys_one_by_one.merge_again(job, n)) return deliver();
     settle_first(context);
     try {
       const bool combine =
@@ -556,18 +553,19 @@ class blink_index_on final : public blink_index {
       throw error("blink_tree: a bulk write has at most 2^32 - 2^16 elements; split it.");
     const input in_keys(context, keys, n * key_bytes());
     const input in_values(context, V == 0 || op == write_op::erase ? nullptr : values, n * tree_.elements.value_bytes);
-    if (merger{tree_, context, true}.append(op, in_keys.data(), in_values.data(), n, done)) return;
+    merger merging{tree_, context, true};
+    // A CPU thread writes to the caller's memory; a GPU may not be able to.
+    if (!Context::on_gpu && merging.append(op, in_keys.data(), in_values.data(), n, done)) return;
     const buffer<std::uint8_t> mask(tree_.where, done == nullptr ? 0 : n, context.order());  // until all is done
     std::uint8_t* const answers = done == nullptr ? nullptr : mask.data();
+    const bool appended =
+        Context::on_gpu && tree_.appends && merging.append(op, in_keys.data(), in_values.data(), n, answers);
     // Updates move nothing: only the leaves that they are about are looked at.
-    if (op != write_op::update || !update_in_place(context, in_keys.data(), in_values.data(), n, answers))
-      merge(context, op, in_keys.data(), in_values.data(), n, answers);
+    if (!appended &&
+        (op != write_op::update || !update_in_place(context, in_keys.data(), in_values.data(), n, answers)))
+      merging.merge(op, in_keys.data(), in_values.data(), nullptr, n, answers);
     if (done != nullptr) context.copy(done, mask.data(), n);
     tree_.order_now(context);
-  }
-
-  void merge(Context& context, write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
-    merger{tree_, context, true}.merge(op, keys, values, nullptr, n, done);
   }
 
   bool update_in_place(Context& context, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "blink_tree/batch_spread.hpp"
+#include "blink_tree/device_append.hpp"
 #include "blink_tree/merge.hpp"
 #include "blink_tree/plan.hpp"
 #include "device/turns.hpp"
@@ -16,16 +16,18 @@
 namespace espalier::detail {
 
 /// What the owner must know of a launch, in one piece, since each look at a GPU's memory costs a wait.
+template <class Word>
 struct pass_result {
   std::uint64_t change;  ///< of the number of elements, modulo 2^64
   std::uint32_t refused;
-  batch_spread spread;                       ///< of a batch that was looked at
-  std::uint64_t leaf_tickets, inner_tickets; ///< of the pools, afterwards
+  std::uint64_t leaf_tickets, inner_tickets;  ///< of the pools, afterwards
+  append_plan<Word> append;                   ///< of a batch that was looked at before
 };
 /// By one thread, behind the writes.
+template <class Word>
 struct note_tickets {
   const std::uint64_t *leaves, *inners;
-  pass_result* to;
+  pass_result<Word>* to;
   ESPALIER_HD void operator()(std::size_t) const {
     to->leaf_tickets = *leaves;
     to->inner_tickets = *inners;
@@ -58,23 +60,31 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   /// Kernels leave what they have emptied (blink_writer::erase_from).
   static constexpr bool erases_drop_leaves = !Context::on_gpu || P != protocol::link;
 
+  using result_type = pass_result<Word>;
+  using merger = batch_merger<Context, storage>;
+  /// Kernels of other protocols meet at latches, whatever the batch.
+  static constexpr bool looks_first = Context::on_gpu && P == protocol::link;
   /// A batch below this is written before a sample of it could be looked at.
   static constexpr std::size_t least_sampled = 64;
-  /// A batch up to this waits for launches more than for memory: one pass that splits leaves, and not two.
-  static constexpr std::size_t most_at_once = 8192;
 
   storage& tree;
   turns<Context>& beside;
   Context& context;
   /// The caller holds the tree alone already: always on a GPU, where others' kernels may run on.
   bool has_it_alone = false;
-  /// The path is chosen by the library: a batch whose keys meet at few leaves is merged as a whole.
+  /// The path is chosen by the library: a batch may be appended or merged as a whole.
   bool may_merge = false;
 
-  /// A batch behind the last key of the tree that comes while upper levels still wait for the one before: they can wait on.
-  [[nodiscard]] bool append_again(const blink_write_job<view_type>& job, std::size_t n) {
-    return Context::on_gpu && P == protocol::link && may_merge && job.ops == nullptr && may_insert(job) &&
-           tree.pending.size != 0 && !tree.lent && append(job, n);
+  /// A batch that comes while upper levels still wait for the merge before, on a GPU: if it lies dense, it is merged, too, and
+  /// they can wait on. False: nothing was changed.
+  [[nodiscard]] bool merge_again(const blink_write_job<view_type>& job, std::size_t n) {
+    if constexpr (looks_first) {
+      if (tree.pending.size == 0 || !may_be_merged(job)) return false;
+      if (may_insert(job) && append(job, n)) return true;
+      return n >= least_sampled && lies_dense(job, n) && merge_listed(job, nullptr, static_cast<std::uint32_t>(n));
+    } else {
+      return false;
+    }
   }
   /// Into a small tree a large batch goes in pieces, so that most of it finds upper levels that know the leaves.
   void write_concurrently(const blink_write_job<view_type>& job, std::size_t n) {
@@ -100,55 +110,42 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     return job;
   }
   /// One piece; then those elements that found no room, or a full leaf where that is left to a second pass. True: it was
-  /// merged as a whole.
+  /// appended or merged as a whole.
   bool write_piece(blink_write_job<view_type> job, std::size_t n) {
     job.size = n;
-    if (asks_for_spread(job, n)) {
-      const written w = write_by_spread(job, n);
-      if (w != written::not_at_all) return w == written::merged;
-    }
     buffer<std::uint32_t> refused(tree.where, n, context.order());
     const bool inserts = may_insert(job);
     // Of a mixed batch nobody knows how much of it inserts: those that find no room say so.
     const bool never_splits = Context::two_passes && P == protocol::link;
     make_room(inserts && job.ops == nullptr && !never_splits ? tree.likely_new_leaves(n) : 0);
-    const pass_result r = launch_pass(job, n, refused, never_splits ? passes::first : passes::all);
-    write_refused(job, refused, r.refused, never_splits);
+    const bool looks = looks_for_append(job, n);
+    const result_type r = launch_pass(job, n, refused, never_splits, looks);
+    if (looks && r.append.refused == 0) {  // no kernel has changed anything
+      if (append(job, n) || merge_listed(job, nullptr, static_cast<std::uint32_t>(n))) return true;
+      tree.append_misses = 2;  // there is no memory: do not look again
+      return write_piece(job, n);
+    }
+    if (looks) ++tree.append_misses;
+    std::size_t left = r.refused;
+    if (left == 0) return false;
+    job.refused = refused.data();
+    if (never_splits && merge_refused(job, static_cast<std::uint32_t>(left))) return false;
+    write_listed(job, refused, left, room_for(job, left));
     return false;
   }
-  void write_refused(blink_write_job<view_type> job, buffer<std::uint32_t>& refused, std::size_t left, bool may_be_merged) {
-    if (left == 0) return;
-    job.refused = refused.data();
-    if (may_be_merged && merge_refused(job, job.refused, static_cast<std::uint32_t>(left))) return;
-    write_listed(job, refused, left, room_for(job, left));
+  /// While others are at the tree nothing is moved that was not asked for.
+  [[nodiscard]] bool may_be_merged(const blink_write_job<view_type>& job) const {
+    return may_merge && !tree.lent && job.ops == nullptr && job.op != blink_op::update && tree.view.lane.size != 0;
   }
-  /// On a GPU, where the lane tells which leaves a sample of the batch goes to.
-  [[nodiscard]] bool asks_for_spread(const blink_write_job<view_type>& job, std::size_t n) const {
-    if constexpr (Context::on_gpu && P == protocol::link) {
-      return may_merge && !tree.lent && job.ops == nullptr && job.op != blink_op::update && tree.view.lane.size != 0 &&
-             n >= least_sampled;
-    } else {
-      return false;
-    }
+  /// Does the first pass begin with a look whether the batch lies behind all keys? Not where that was in vain before.
+  [[nodiscard]] bool looks_for_append(const blink_write_job<view_type>& job, std::size_t n) const {
+    return looks_first && may_be_merged(job) && may_insert(job) && tree.append_misses < 2 && merger::may_append(tree, n);
   }
-  /// The GPU looks how the keys lie, and the kernels that suit that do the batch; the host learns of it together with what
-  /// they did. Not at all: keys lie dense, and there is no memory to merge them.
-  enum class written : std::uint8_t { not_at_all, key_by_key, merged };
-  written write_by_spread([[maybe_unused]] const blink_write_job<view_type>& job, [[maybe_unused]] std::size_t n) {
-    if constexpr (Context::on_gpu && P == protocol::link) {
-      const bool at_once = may_insert(job) && n <= most_at_once && with_memory([&] { make_room(n + 64); });
-      const bool list_was_whole = tree.list_is_whole, pending_was_whole = tree.pending_is_whole;
-      buffer<std::uint32_t> refused(tree.where, n, context.order());
-      const pass_result r = launch_pass(job, n, refused, at_once ? passes::by_spread : passes::first_by_spread);
-      if (r.spread == batch_spread::dense || r.spread == batch_spread::dense_at_end) {  // no kernel has changed anything
-        tree.list_is_whole = list_was_whole;
-        tree.pending_is_whole = pending_was_whole;
-        if (r.spread == batch_spread::dense_at_end && append(job, n)) return written::merged;
-        return merge_refused(job, nullptr, static_cast<std::uint32_t>(n)) ? written::merged : written::not_at_all;
-      }
-      write_refused(job, refused, r.refused, true);
-    }
-    return written::key_by_key;
+  /// Do the keys of the batch meet at few leaves? A sample tells, and the lane, which may be behind.
+  [[nodiscard]] bool lies_dense(const blink_write_job<view_type>& job, std::size_t n) {
+    const buffer<std::uint32_t> dense(tree.where, 1, context.order());
+    context.judge_spread(tree.view, job.keys, n, merges_dense_from(), dense.data());
+    return context.read(dense.data()) != 0;
   }
   /// Leaves that n elements may need; an erase must not fail for lack of memory.
   [[nodiscard]] static std::uint64_t room_for(const blink_write_job<view_type>& job, std::size_t n) {
@@ -161,80 +158,63 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     while (n != 0) {
       make_room(room);
       job.order = list.data();
-      n = launch_pass(job, n, refused, passes::all).refused;
+      n = launch_pass(job, n, refused, false, false).refused;
       if (n != 0) context.copy(list.data(), refused.data(), n * sizeof(std::uint32_t));
       room = room_for(job, n);
     }
   }
-  enum class passes : std::uint8_t {
-    all,              ///< whatever an element needs
-    first,            ///< elements that need a split are refused
-    first_by_spread,  ///< the same, unless keys lie dense
-    by_spread,        ///< `all` where keys lie apart, `first` where some meet
-  };
-  /// Elements that were refused are named by `refused`. With a mask of what was done, which says 0 before, the tree is told how
-  /// many elements came and went; without one the caller knows.
-  [[nodiscard]] pass_result launch_pass(blink_write_job<view_type> job, std::size_t n, buffer<std::uint32_t>& refused,
-                                        passes which) {
+  /// Elements that were refused are named by `refused`. With a mask of what was done, which says 0 before, the tree is told
+  /// how many elements came and went; without one the caller knows. `looks`: nothing is done if the batch is an append.
+  [[nodiscard]] result_type launch_pass(blink_write_job<view_type> job, std::size_t n, buffer<std::uint32_t>& refused,
+                                        bool never_splits, bool looks) {
     const bool first = job.order == nullptr;
-    const buffer<pass_result> result(tree.where, 1, context.order());
+    const buffer<result_type> result(tree.where, 1, context.order());
     job.refused = refused.data();
     job.refusals = &result.data()->refused;
-    context.zero(result.data(), sizeof(pass_result));
+    context.zero(result.data(), sizeof(result_type));
     const auto lock = to_write();
-    const bool only_first = which == passes::first || which == passes::first_by_spread;
-    const bool makes_leaves = may_insert(job) && !(only_first && first && job.ops == nullptr);
+    const bool makes_leaves = may_insert(job) && !(never_splits && first && job.ops == nullptr);
     // Under the lock of the writes themselves: whoever is alone next must know.
     if (makes_leaves || (may_erase(job) && erases_drop_leaves)) tree.lists_end();
     tree.pools_in_use();  // any write that walks far posts what it has passed, and takes inner nodes for that
     tree.ranks_are_known = false;
     job.tree = tree.view;
-    if constexpr (Context::on_gpu && P == protocol::link) {
-      batch_spread* const seen = &result.data()->spread;
-      const bool looks = which == passes::by_spread || which == passes::first_by_spread;
-      if (looks) context.judge_spread(tree.view, job.keys, n, dense_from(job), seen);
-      if (which == passes::by_spread) context.template launch_write_if<write_reads, how>(job, n, {seen, batch_spread::apart});
-      if (looks) {
-        launch_first_pass(job, n, {seen, which == passes::by_spread ? batch_spread::uneven : batch_spread::not_dense});
-      } else {
-        launch_writes(job, n, first);
-      }
-    } else {
-      launch_writes(job, n, first);
-    }
+    if (looks) merger{tree, context, true}.look_for_append(job.keys, n, &result.data()->append);
+    launch_writes(job, n, first, looks ? &result.data()->append.refused : nullptr);
     add_up_change(job, n, job.order, result.data());
     if constexpr (Context::on_gpu)
-      context.for_each(1, note_tickets{tree.leaf_nodes.tickets(), tree.inner_nodes.tickets(), result.data()});
-    const pass_result r = context.read(result.data());
+      context.for_each(1, note_tickets<Word>{tree.leaf_nodes.tickets(), tree.inner_nodes.tickets(), result.data()});
+    const result_type r = context.read(result.data());
     if constexpr (Context::on_gpu) tree.learn_pools(r.leaf_tickets, r.inner_tickets);
     tree.count_changed(static_cast<std::int64_t>(r.change));
     return r;
   }
   void add_up_change(const blink_write_job<view_type>& job, std::size_t n, const std::uint32_t* order,
-                     pass_result* result) {
+                     result_type* result) {
     if (job.done == nullptr || !change_of_count::may(job.ops, job.op)) return;
     add_up(context, n, change_of_count{job.done, job.ops, order, job.op}, &result->change);
   }
-  /// What the first pass left over is merged like a bulk write, if it is a large part of the leaves, and done. `list` null: all
-  /// of the batch, and without a question.
-  bool merge_refused(const blink_write_job<view_type>& job, const std::uint32_t* list, std::uint32_t refused) {
+  /// What the first pass left over is merged like a bulk write, if it is a large part of the leaves, and done.
+  bool merge_refused(const blink_write_job<view_type>& job, std::uint32_t refused) {
+    const bool pays = merges_refused(refused, leaves_now()) || met_at_few_leaves(refused, job.size);
+    return pays && job.ops == nullptr && merge_listed(job, job.refused, refused);
+  }
+  /// Elements numbered list[0], ..., list[n - 1] (null: all n), sorted and merged. False: there is no memory for that, or others
+  /// are at the tree; nothing was changed.
+  bool merge_listed(const blink_write_job<view_type>& job, const std::uint32_t* list, std::uint32_t n) {
     const auto lock = alone();
-    if (tree.lent || job.ops != nullptr) return false;
-    if (list != nullptr && !merges_refused(refused, tree.known_leaves + tree.stale) &&
-        !met_at_few_leaves(refused, job.size))
-      return false;
+    if (tree.lent) return false;
     const write_op op = job.op == blink_op::insert  ? write_op::insert
                         : job.op == blink_op::erase ? write_op::erase
                                                     : write_op::insert_or_assign;
-    const bool merged = with_memory([&] {
-      batch_merger<Context, storage>{tree, context, true}.merge(op, job.keys, job.values, list, refused, job.done);
-    });
+    const bool merged =
+        with_memory([&] { merger{tree, context, true}.merge(op, job.keys, job.values, list, n, job.done); });
     // Key by key it takes less. The merge may have answered for elements that it did not write.
     if (!merged && job.done != nullptr) {
       if (list != nullptr) {
-        context.for_each(refused, clear_answer{list, job.done});
+        context.for_each(n, clear_answer{list, job.done});
       } else {
-        context.zero(job.done, refused);
+        context.zero(job.done, n);
       }
     }
     return merged;
@@ -242,8 +222,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   [[nodiscard]] bool append(const blink_write_job<view_type>& job, std::size_t n) {
     bool appended = false;
     static_cast<void>(with_memory([&] {
-      appended = batch_merger<Context, storage>{tree, context, true}.append(
-          job.op == blink_op::insert ? write_op::insert : write_op::insert_or_assign, job.keys, job.values, n, job.done);
+      appended = merger{tree, context, true}.append(job.op == blink_op::insert ? write_op::insert : write_op::insert_or_assign,
+                                                    job.keys, job.values, n, job.done);
     }));
     return appended;
   }
@@ -260,37 +240,34 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     tree.inner_nodes.ensure(context, leaves / (posts_all ? N / 4 : N) + 64, !tree.lent);
     tree.adopt_pools();
   }
-  void launch_writes(const blink_write_job<view_type>& job, std::size_t n, bool first) {
+  /// `unless_zero`: kernels find out whether they are wanted; null: they are.
+  void launch_writes(const blink_write_job<view_type>& job, std::size_t n, bool first, const std::uint32_t* unless_zero) {
     if constexpr (P == protocol::link) {
-      if (first && job.ops == nullptr) return launch_first_pass(job, n, {});
+      if (first && job.ops == nullptr) return launch_first_pass(job, n, unless_zero);
     }
     context.template launch_write<write_reads, how, P == protocol::none>(job, n);
   }
-  void launch_first_pass(const blink_write_job<view_type>& job, std::size_t n, spread_condition when) {
+  void launch_first_pass(const blink_write_job<view_type>& job, std::size_t n, const std::uint32_t* unless_zero) {
     switch (job.op) {
       case blink_op::insert:
-        return launch_first_pass<blink_op::insert>(job, n, when);
+        return launch_first_pass<blink_op::insert>(job, n, unless_zero);
       case blink_op::insert_or_assign:
-        return launch_first_pass<blink_op::insert_or_assign>(job, n, when);
+        return launch_first_pass<blink_op::insert_or_assign>(job, n, unless_zero);
       case blink_op::update:
-        return launch_first_pass<blink_op::update>(job, n, when);
+        return launch_first_pass<blink_op::update>(job, n, unless_zero);
       default:
-        return launch_first_pass<blink_op::erase>(job, n, when);
+        return launch_first_pass<blink_op::erase>(job, n, unless_zero);
     }
   }
   template <blink_op Op>
-  void launch_first_pass(const blink_write_job<view_type>& job, std::size_t n, [[maybe_unused]] spread_condition when) {
+  void launch_first_pass(const blink_write_job<view_type>& job, std::size_t n,
+                         [[maybe_unused]] const std::uint32_t* unless_zero) {
     const blink_first_pass_job<view_type, Op> pass{job};
     if constexpr (Context::on_gpu) {
-      context.template launch_write_if<write_reads, how>(pass, n, when);
+      context.template launch_write_if<write_reads, how>(pass, n, unless_zero);
     } else {
       context.template launch_write<write_reads, how, false>(pass, n);
     }
-  }
-  /// Elements per leaf from which on a merge is faster.
-  [[nodiscard]] float dense_from(const blink_write_job<view_type>& job) const {
-    return merges_dense_from(job.op == blink_op::erase ? write_op::erase : write_op::insert,
-                             tree.known_leaves + tree.stale);
   }
   [[nodiscard]] static bool may_erase(const blink_write_job<view_type>& job) {
     return job.ops != nullptr || job.op == blink_op::erase;
@@ -311,7 +288,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     }
     const buffer<std::uint8_t> own_mask(tree.where, batch.done == nullptr ? n : 0, context.order());
     const buffer<std::uint32_t> refused(tree.where, n, context.order());
-    const buffer<pass_result> result(tree.where, 1, context.order());
+    const buffer<result_type> result(tree.where, 1, context.order());
     blink_ordered_job<view_type> job{batch};
     job.order = sorted_places.data();
     job.size = n;
@@ -326,8 +303,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
         context.for_each(n, clear_refused{job.done});
         throw;
       }
-      context.zero(result.data(), sizeof(pass_result));
-      pass_result r{};
+      context.zero(result.data(), sizeof(result_type));
+      result_type r{};
       {
         const auto lock = to_write();
         tree.lists_end();

@@ -111,7 +111,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     if (!inserts || !known) return false;
     tree.refresh_pools(context);
     if constexpr (Context::on_gpu) {
-      return !tree.lent && n <= most_appended && append_on_device(keys, values, n, done);
+      return may_append(tree, n) && append_on_device(keys, values, n, done);
     } else {
       const node_id last = last_listed();
       const appended_batch<view_type> b{tree.view, keys, values, n};
@@ -131,10 +131,27 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     }
   }
 
- private:
-  /// On a GPU; beyond it a merge costs hardly more, and needs no memory for a batch that is not an append.
-  static constexpr std::size_t most_appended = std::size_t{1} << 20;
+  /// On a GPU: could a batch of n elements be an append? Beyond some size a merge costs hardly more.
+  [[nodiscard]] static bool may_append(const storage& tree, std::size_t n) {
+    constexpr std::size_t most = std::size_t{1} << 20;
+    return (tree.pending.size != 0 ? tree.pending_is_whole : tree.list_is_whole) && !tree.lent && n <= most;
+  }
+  /// Enqueues the question whether it is one; `plan`, which is zero, tells. After may_append().
+  void look_for_append(const void* keys, std::size_t n, append_plan<Word>* plan) {
+    const auto& to = tree.pending;
+    const leaf_list& list = to.size != 0 ? to.list : tree.listed;
+    const std::uint64_t last = (to.size != 0 ? to.size - to.shared : list.highs.size()) - 1;
+    device_append<view_type> a{};
+    a.tree = tree.view;
+    a.keys = keys;
+    a.n = n;
+    a.last_id = list.ids.size() == 0 ? nullptr : list.ids.data() + last;
+    a.last = static_cast<node_id>(last);
+    a.plan = plan;
+    context.for_each(n, check_append<view_type>{a});
+  }
 
+ private:
   [[nodiscard]] bool append_on_device(const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
     const std::uint64_t most = (n + N - 1) / N;
     tree.leaf_nodes.ensure(context, most, true);
@@ -149,26 +166,25 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
               buffer<node_id>(tree.where, entries, context.order())};
       if (to.size != 0) tree.copy_entries(context, to.list, 0, before, more, 0);
     }
-    const leaf_list& old = to.size != 0 ? to.list : tree.listed;
     const leaf_list& list = in_place ? to.list : more;
-    const std::uint64_t last = (to.size != 0 ? before : tree.listed.highs.size()) - 1;
     const buffer<append_plan<Word>> plan(tree.where, 1, context.order());
     context.zero(plan.data(), sizeof(append_plan<Word>));
-    const device_append<view_type> a{tree.view,
-                                     keys,
-                                     values,
-                                     done,
-                                     n,
-                                     old.ids.size() == 0 ? nullptr : old.ids.data() + last,
-                                     static_cast<node_id>(last),
-                                     tree.leaf_nodes.next(static_cast<std::uint32_t>(most)),
-                                     list.highs.data() + before - 1,
-                                     list.ids.data() + before - 1,
-                                     plan.data()};
-    context.for_each(n, check_append<view_type>{a});
+    look_for_append(keys, n, plan.data());
+    device_append<view_type> a{};
+    a.tree = tree.view;
+    a.keys = keys;
+    a.values = values;
+    a.done = done;
+    a.n = n;
+    a.numbers = tree.leaf_nodes.next(static_cast<std::uint32_t>(most));
+    a.highs = list.highs.data() + before - 1;
+    a.ids = list.ids.data() + before - 1;
+    a.plan = plan.data();
     context.for_each(n, write_append<view_type>{a});
     const append_plan<Word> made = context.read(plan.data());
-    if (made.refused != 0) return false;
+    tree.appends = made.refused == 0;
+    if (!tree.appends) return false;
+    tree.append_misses = 0;
     tree.ranks_are_known = false;
     tree.count_changed(static_cast<std::int64_t>(n));
     if (made.leaves == 0) return true;
@@ -396,6 +412,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       tree.adopt_pools();  // nodes may have moved, and what follows may fail
       after.size = list.size + wanted;
       const bool at_end = span.last + 1 == list.size;
+      tree.appends = at_end && span.first == span.last;
+      if (tree.appends) tree.append_misses = 0;
       // Behind the last leaf entries are added where they are. Of the steps that write them none reads the old high key.
       const bool in_place = &list.entries == &tree.pending.list && at_end && span.first == span.last &&
                             after.size <= list.entries.highs.size();

@@ -38,13 +38,9 @@ write_explanation plan_write(const write_question& q, const write_options& optio
   // A GPU merges with steps over all leaves, whatever the batch, but for updates; a CPU looks at the leaves that are
   // touched, but lists all of them anew if one has split. Key by key the batch alone counts.
   const double leaf_bytes = static_cast<double>(q.leaf_slots) * static_cast<double>(q.node_bytes) / 12;
-  // Key by key begins with a look at a sample, and keys that meet are merged after all (key_writer::write_by_spread).
-  const bool sampled = q.can_sample && options.path == write_path::automatic &&
-                       options.semantics == batch_semantics::concurrent && q.op != write_op::update && q.n < q.leaves &&
-                       q.n <= (std::size_t{1} << 16);
   if (q.on_gpu) {
     // Where a leaf gets several keys of a batch they meet there, and what was refused is merged after all.
-    const double meet = sampled ? 0 : (n - 1) / static_cast<double>(std::max<std::size_t>(q.leaves, 1));
+    const double meet = (n - 1) / static_cast<double>(std::max<std::size_t>(q.leaves, 1));
     e.per_key_seconds = 45e-6 + n / (q.one_writer ? 1e6 : 2.2e9) + meet * (q.op == write_op::erase ? 200e-6 : 400e-6);
     e.bulk_seconds = 180e-6 + n / 5e9 + (q.op == write_op::update ? 0 : leaf_bytes / 5e12);
   } else {
@@ -58,12 +54,10 @@ write_explanation plan_write(const write_question& q, const write_options& optio
   e.chosen = options.path != write_path::automatic ? options.path
              : e.bulk_seconds < e.per_key_seconds  ? write_path::bulk
                                                    : write_path::per_key;
-  char text[240];
+  char text[200];
   std::snprintf(text, sizeof(text), "%s: key by key about %.3g s, sorted and merged about %.3g s%s",
                 to_string(e.chosen).c_str(), e.per_key_seconds, e.bulk_seconds,
-                options.path != write_path::automatic ? " (path chosen by the caller)"
-                : sampled ? "; merged if a sample shows that its keys meet at few leaves"
-                          : "");
+                options.path != write_path::automatic ? " (path chosen by the caller)" : "");
   e.text = text;
   return e;
 }
@@ -83,11 +77,8 @@ write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& opt
   return e;
 }
 
-// Erases of one leaf wait for each other, and a small tree is merged in less time than that. Inserts that meet are refused and
-// merged anyway (bench/results/gpu-blink-distributions-1.json).
-float merges_dense_from(write_op op, std::size_t leaves) {
-  return op == write_op::erase && leaves <= (std::size_t{1} << 17) ? 1.25f : 8.0f;
-}
+// Upper levels are made before single keys are written, so even a few elements for each leaf are merged sooner.
+float merges_dense_from() { return 3.0f; }
 
 bool merges_refused(std::size_t refused, std::size_t leaves) { return refused * 16 >= leaves; }
 

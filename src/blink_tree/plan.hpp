@@ -16,7 +16,6 @@ struct write_question {
   unsigned threads;
   bool on_gpu;
   bool one_writer;  ///< protocol none: key by key means one after the other
-  bool can_sample;  ///< upper levels tell where keys lie before they are written
 };
 
 [[nodiscard]] write_explanation plan_write(const write_question& q, const write_options& options);
@@ -25,8 +24,8 @@ struct write_question {
 /// of its own? `mixed`: it has an operation for each. `lent`: refs may be writing.
 [[nodiscard]] write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& options, bool on_gpu, bool lent);
 
-/// Elements for each leaf that a batch touches, from which on it is merged instead (batch_spread.hpp).
-[[nodiscard]] float merges_dense_from(write_op op, std::size_t leaves);
+/// Elements for each leaf that a batch touches, from which on it is merged while upper levels wait (cuda_spread.cuh).
+[[nodiscard]] float merges_dense_from();
 
 /// Elements that the first of two passes over a batch left over (write.hpp): merged in bulk, or key by key in a second?
 [[nodiscard]] bool merges_refused(std::size_t refused, std::size_t leaves);

@@ -68,6 +68,8 @@ struct blink_storage {
   buffer<std::uint64_t> rank_bases;         ///< of `listed`, on a GPU (node.hpp, leaf_ranks)
   buffer<std::uint32_t> ranks_beyond;
   std::atomic<bool> ranks_are_known = false;
+  bool appends = false;         ///< the last batch that was merged lay behind all keys
+  unsigned append_misses = 0;   ///< batches in a row that were looked at in vain for that
   std::atomic<bool> lent = false;  ///< a ref may be in use: nothing is tidied, moved or given out again unasked
 
   /// Before a write on a GPU: what it replaces is freed behind its own steps, and not behind those of the stream that
@@ -236,6 +238,8 @@ struct blink_storage {
     upper_levels made = make_upper(context, t, std::move(list));
     leaf_nodes = std::move(leaves);
     adopt(std::move(made), count);
+    appends = false;
+    append_misses = 0;
     count_is(n);
     order_now(context);  // callers' buffers may go now
   }
