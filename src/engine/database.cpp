@@ -114,6 +114,39 @@ std::vector<ast::statement> parsed(std::string_view sql, double& milliseconds) {
       codes::syntax_error);
 }
 
+// A statement that throws, for whatever reason, fails the transaction it is in, as in PostgreSQL.
+class failure_guard {
+ public:
+  explicit failure_guard(session& open) : open_(open) {}
+  failure_guard(const failure_guard&) = delete;
+  failure_guard& operator=(const failure_guard&) = delete;
+  ~failure_guard() {
+    if (std::uncaught_exceptions() > before_) open_.fail_transaction();
+  }
+
+ private:
+  session& open_;
+  int before_ = std::uncaught_exceptions();
+};
+
+// Rolls back a transaction that a script has begun and left open.
+class script_scope {
+ public:
+  explicit script_scope(session& open) : open_(open), outer_(open.transaction_number()) {}
+  script_scope(const script_scope&) = delete;
+  script_scope& operator=(const script_scope&) = delete;
+  ~script_scope() {
+    if (has_open_transaction()) open_.roll_back();
+  }
+  [[nodiscard]] bool has_open_transaction() const {
+    return open_.transaction_number() != 0 && open_.transaction_number() != outer_;
+  }
+
+ private:
+  session& open_;
+  std::uint64_t outer_;
+};
+
 ast::statement one_statement(std::string_view sql, double& milliseconds) {
   auto statements = parsed(sql, milliseconds);
   if (statements.empty()) throw sql_error("There is no statement here.", sql, std::nullopt, codes::syntax_error);
@@ -138,6 +171,7 @@ database& database::operator=(database&&) noexcept = default;
 database::~database() = default;
 
 query_result database::execute(std::string_view sql, const progress& tell, const stop_question& stop) {
+  const failure_guard in_transaction(state_->open);
   double parse_time = 0;
   const auto statement = one_statement(sql, parse_time);
   auto out = with_text(sql, [&] { return state_->open.run(statement, guarded(tell), stop); });
@@ -146,12 +180,18 @@ query_result database::execute(std::string_view sql, const progress& tell, const
 }
 
 std::vector<query_result> database::run_script(std::string_view sql, const progress& tell, const stop_question& stop) {
+  const failure_guard in_transaction(state_->open);
+  const script_scope own_transactions(state_->open);
   double parse_time = 0;
   const auto statements = parsed(sql, parse_time);
   std::vector<query_result> out;
   for (const auto& statement : statements) {
     out.push_back(with_text(sql, [&] { return state_->open.run(statement, guarded(tell), stop); }));
     out.back().timings.parse = parse_time / static_cast<double>(statements.size());
+  }
+  if (own_transactions.has_open_transaction()) {
+    state_->open.roll_back();
+    out.back().notices.emplace_back("The script ended inside a transaction, which was rolled back.");
   }
   save_indexes();
   return out;
@@ -162,6 +202,7 @@ void database::save_indexes() {
 }
 
 prepared database::prepare(std::string_view sql) {
+  const failure_guard in_transaction(state_->open);
   auto state = std::make_unique<detail::prepared_state>();
   double parse_time = 0;
   state->open = &state_->open;
@@ -180,6 +221,7 @@ prepared database::prepare(std::string_view sql) {
 
 const catalog& database::tables() const { return state_->open.tables(); }
 const espalier::device& database::where() const { return state_->open.where(); }
+transaction_status database::transaction() const { return state_->open.transaction(); }
 const std::vector<std::string>& database::warnings() const { return state_->open.warnings(); }
 
 prepared::prepared(std::unique_ptr<detail::prepared_state> state) : state_(std::move(state)) {}
@@ -190,6 +232,7 @@ prepared::~prepared() = default;
 std::size_t prepared::parameters() const { return state_->parameters; }
 
 query_result prepared::execute(const arrow::Table& parameters, const stop_question& stop) {
+  const failure_guard in_transaction(*state_->open);
   const stop_scope scope(&stop);
   return with_text(state_->text, [&] { return run_batch(*state_->open, state_->select(), parameters); });
 }

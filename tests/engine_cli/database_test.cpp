@@ -171,5 +171,25 @@ TEST_F(query_cli, verify_says_that_all_is_right_or_names_the_file) {
   EXPECT_NE(refused.err.find(".arrow' is damaged"), std::string::npos) << refused.err;
 }
 
+TEST_F(query_cli, a_script_in_a_single_transaction_is_there_as_a_whole_or_not_at_all) {
+  ASSERT_EQ(sql("CREATE TABLE t (a integer PRIMARY KEY)", db()).code, 0);
+  const outcome failed = sql("INSERT INTO t VALUES (1); INSERT INTO t VALUES (1)", db() + " --single-transaction");
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_NE(failed.err.find("is there already"), std::string::npos) << failed.err;
+  EXPECT_EQ(sql("SELECT count(*) FROM t", db() + " --format csv").out, "\"count\"\n0\n");
+  const outcome done = sql("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)", db() + " -1");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(sql("SELECT count(*) FROM t", db() + " --format csv").out, "\"count\"\n2\n");
+}
+
+TEST_F(query_cli, a_script_that_ends_inside_a_transaction_rolls_it_back_and_says_so) {
+  ASSERT_EQ(sql("CREATE TABLE t (a integer PRIMARY KEY)", db()).code, 0);
+  const outcome open = sql("INSERT INTO t VALUES (1); BEGIN; BEGIN; INSERT INTO t VALUES (2)", db());
+  EXPECT_EQ(open.code, 0);
+  EXPECT_NE(open.err.find("already a transaction in progress"), std::string::npos) << open.err;
+  EXPECT_NE(open.err.find("rolled back"), std::string::npos) << open.err;
+  EXPECT_EQ(sql("SELECT count(*) FROM t", db() + " --format csv").out, "\"count\"\n1\n");
+}
+
 }  // namespace
 }  // namespace espalier::cli_test

@@ -6,8 +6,10 @@
 //   query_result r = db.execute("SELECT count(*), sum(price) FROM orders WHERE day BETWEEN '2024-01-01' AND
 //   '2024-01-31'");
 //
-// A statement is atomic: if it throws, tables, indexes and files are as they were before it. One thread at a time may
-// use a database; results are immutable Arrow tables and may be kept for as long as one likes.
+// A statement is atomic: if it throws, tables, indexes and files are as they were before it. BEGIN and COMMIT make one
+// change of several statements, which becomes durable as a whole at COMMIT or not at all; after an error in between,
+// statements are refused (SQLSTATE 25P02) until ROLLBACK. One thread at a time may use a database; results are
+// immutable Arrow tables and may be kept for as long as one likes.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -54,6 +56,13 @@ struct query_result {
   std::string tag;                     ///< as PostgreSQL writes it: "SELECT 3", "INSERT 0 3", "CREATE TABLE"
   std::string plan;                    ///< the text tree of EXPLAIN, filled by EXPLAIN only; its lines are also `rows`
   query_timings timings;
+  std::vector<std::string> notices{};  ///< sentences a shell prints: COMMIT without BEGIN, a transaction rolled back
+};
+
+enum class transaction_status : std::uint8_t {
+  none,    ///< each statement is a transaction of its own
+  active,  ///< between BEGIN and COMMIT or ROLLBACK
+  failed,  ///< the same, after an error: only ROLLBACK and COMMIT, which then rolls back, are accepted
 };
 
 namespace detail {
@@ -93,15 +102,20 @@ class database {
   query_result execute(std::string_view sql, const progress& tell = {}, const stop_question& stop = {});
 
   /// Runs the statements of a script one after the other. Statements before one that throws keep their effect, and
-  /// `sql_error::position` is a place in the whole script.
+  /// `sql_error::position` is a place in the whole script. A transaction that the script has begun and not ended is
+  /// rolled back, whether a statement throws or not.
   std::vector<query_result> run_script(std::string_view sql, const progress& tell = {}, const stop_question& stop = {});
 
   /// Only SELECT can be prepared.
   [[nodiscard]] prepared prepare(std::string_view sql);
 
   /// Writes indexes that changes have left behind in the folder. The destructor does the same, but an error is lost
-  /// there; tables are always up to date, and an index without a file is built when the database is opened.
+  /// there; tables are always up to date, and an index without a file is built when the database is opened. Does
+  /// nothing inside a transaction.
   void save_indexes();
+
+  /// A transaction that is not ended when the database is destroyed is rolled back.
+  [[nodiscard]] transaction_status transaction() const;
 
   [[nodiscard]] const catalog& tables() const;
   [[nodiscard]] const espalier::device& where() const;

@@ -19,7 +19,17 @@
 namespace espalier::cli {
 namespace {
 
-constexpr const char* first_prompt = "espalier> ";
+// As psql marks them: * inside a transaction, ! after an error in it.
+const char* first_prompt(engine::transaction_status status) {
+  switch (status) {
+    case engine::transaction_status::active:
+      return "espalier*> ";
+    case engine::transaction_status::failed:
+      return "espalier!> ";
+    default:
+      return "espalier> ";
+  }
+}
 constexpr const char* next_prompt = "      ..> ";
 
 constexpr const char* shell_help =
@@ -47,7 +57,7 @@ class shell {
   void run() {
     say(fmt::format("Espalier on {}. \\? helps, \\q ends.", db_.where().name()));
     while (!ended_) {
-      const auto line = lines_.read(typed_.empty() ? first_prompt : next_prompt);
+      const auto line = lines_.read(typed_.empty() ? first_prompt(db_.transaction()) : next_prompt);
       if (line.kind == typed_line::what::end) break;
       if (line.kind == typed_line::what::dropped) {
         typed_.clear();
@@ -55,6 +65,7 @@ class shell {
         guarded([&] { take(line.text); });
       }
     }
+    if (db_.transaction() != engine::transaction_status::none) say("The transaction was not committed: rolled back.");
     if (!is_blank(typed_)) say("The last statement had no semicolon and was not run.");
   }
 

@@ -23,6 +23,7 @@ struct sql_options : query_options {
   std::string command;
   bool timing = false;
   bool create = false;
+  bool single_transaction = false;
 };
 
 bool creates_a_table(const engine::script_statement& statement) {
@@ -42,8 +43,23 @@ void require_database_or_create(const sql_options& options, const std::string& s
   throw bench::bad_arguments(fmt::format("--db: there is no database '{}'; add --create to make one.", options.db));
 }
 
+// All statements of a script, or none of them where one fails.
+void run_statements(statement_runner& runner, engine::database& db, const std::string& script, bool single) {
+  if (single) db.execute("BEGIN");
+  runner.run(script);
+  if (single) {
+    for (const auto& notice : db.execute("COMMIT").notices) fmt::print(stderr, "espalier: warning: {}\n", notice);
+  }
+  if (db.transaction() == engine::transaction_status::none) return;
+  fmt::print(stderr, "espalier: warning: The script ended inside a transaction, which was rolled back.\n");
+  db.execute("ROLLBACK");
+}
+
 int run_sql(const sql_options& options) {
   const bool interactive = options.file.empty() && options.command.empty() && ::isatty(STDIN_FILENO) != 0;
+  if (interactive && options.single_transaction) {
+    throw bench::bad_arguments("--single-transaction is for scripts; type BEGIN in the shell.");
+  }
   std::string script;
   if (!interactive)
     script = statement_text(options.file.empty() && options.command.empty() ? "-" : options.file, options.command);
@@ -62,7 +78,7 @@ int run_sql(const sql_options& options) {
     statement_runner runner(db, out);
     runner.timing = options.timing;
     try {
-      runner.run(script);
+      run_statements(runner, db, script, options.single_transaction);
     } catch (const engine::sql_error& e) {
       report_failure(e);
       return 1;
@@ -81,6 +97,8 @@ void add_sql(CLI::App& app, action& chosen) {
   command->add_option("FILE", options->file, "Script to run; - for standard input");
   command->add_option("-c,--command", options->command, "Statements to run");
   command->add_flag("--timing", options->timing, "Say after each statement how long it took");
+  command->add_flag("-1,--single-transaction", options->single_transaction,
+                    "Run all statements in one transaction: one commit at the end, and none if a statement fails");
   command->add_flag("--create", options->create, "Make the database in --db if there is none");
   add_database_options(*command, *options, "Folder of the database; without it tables live in memory until the end");
   add_output_options(*command, *options);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+
 #include "cli/query/progress_line.hpp"
 
 namespace espalier::cli {
@@ -38,6 +40,7 @@ void statement_runner::run_one(const engine::script_statement& statement, std::s
     } else {
       out_.remark(result.tag);
     }
+    for (const auto& notice : result.notices) fmt::print(stderr, "espalier: warning: {}\n", notice);
     if (timing) out_.remark(timing_text(result.timings));
   } catch (const engine::sql_error& e) {
     if (!e.position()) throw;

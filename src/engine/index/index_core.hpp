@@ -14,11 +14,16 @@
 
 namespace espalier::engine {
 
-/// Ready to be committed; undone when it goes without that.
+/// Ready to be committed; undone when it is destroyed without that. A committed one can be undone until it is
+/// destroyed.
 class core_change {
  public:
   virtual ~core_change() = default;
   virtual void commit() noexcept = 0;
+  /// After commit(). Changes that were committed later have been undone before, or undoes_later_changes().
+  virtual void undo() noexcept = 0;
+  /// undo() restores the core as it was before this change, whatever was committed since.
+  [[nodiscard]] virtual bool undoes_later_changes() const noexcept = 0;
 };
 
 /// Rows with their keys, to be put in or taken out.
@@ -57,6 +62,8 @@ class index_core {
   /// All keys in order, as saved; nothing if they are not at hand in order: then they are read from the table.
   [[nodiscard]] virtual std::optional<ordered_keys> content() const = 0;
 
+  /// False after a change that could not be undone for want of memory: every question throws.
+  [[nodiscard]] virtual bool is_whole() const noexcept { return true; }
   [[nodiscard]] virtual std::uint64_t size() const = 0;
   [[nodiscard]] virtual std::uint64_t null_rows() const = 0;
   [[nodiscard]] virtual std::size_t bytes() const = 0;

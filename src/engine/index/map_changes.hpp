@@ -25,14 +25,24 @@ class map_core<Side, Word>::change final : public core_change {
     }
   }
   ~change() override {
-    if (!committed_) take_back();
+    if (is_undone_) return;
+    if (!committed_) {
+      take_back();
+      return;
+    }
+    for (const std::uint64_t list : emptied_) core_.lists_.free_list(list);
   }
 
   void commit() noexcept override {
-    for (const std::uint64_t list : emptied_) core_.lists_.free_list(list);
-    core_.size_ = size_;
+    std::swap(core_.size_, size_);
     committed_ = true;
   }
+  void undo() noexcept override {
+    take_back();
+    std::swap(core_.size_, size_);
+    is_undone_ = true;
+  }
+  bool undoes_later_changes() const noexcept override { return false; }
 
  private:
   struct edit {
@@ -155,10 +165,10 @@ class map_core<Side, Word>::change final : public core_change {
   }
 
   map_core& core_;
-  std::uint64_t size_;
+  std::uint64_t size_;  // of the core after the change; once it is committed, before it
   std::vector<posting_lists::former> formers_;
   std::vector<std::uint64_t> made_;     // lists
-  std::vector<std::uint64_t> emptied_;  // lists that nobody needs once this is committed
+  std::vector<std::uint64_t> emptied_;  // lists that are not needed once this can no longer be undone
   std::vector<Word> assigned_;
   std::vector<std::uint64_t> values_;
   std::vector<Word> changed_, new_;  // of those: keys that were there, with what; and keys that were not
@@ -167,6 +177,7 @@ class map_core<Side, Word>::change final : public core_change {
   std::vector<std::uint64_t> gone_values_;
   bool has_begun_ = false;  // to write to the tree
   bool committed_ = false;
+  bool is_undone_ = false;
 };
 
 template <class Side, class Word>

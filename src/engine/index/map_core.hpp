@@ -81,6 +81,7 @@ class map_core final : public index_core {
   std::vector<std::uint64_t> ordered_rows(key_order order, std::uint64_t offset, std::uint64_t limit) const override;
   std::unique_ptr<core_change> prepare(const keyed_rows& erased, const keyed_rows& inserted, bool unique) override;
   std::optional<ordered_keys> content() const override { return std::nullopt; }
+  bool is_whole() const noexcept override { return !broken_; }
   std::uint64_t size() const override { return size_; }
   std::uint64_t null_rows() const override { return lists_.rows(posting_lists::nulls).size(); }
   std::size_t bytes() const override { return Side::bytes(tree_) + lists_.bytes(); }

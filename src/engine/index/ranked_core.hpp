@@ -153,9 +153,15 @@ class ranked_core final : public index_core {
    public:
     change(ranked_core& core, pending next) : core_(core), next_(std::move(next)) {}
     void commit() noexcept override {
-      std::swap(core_.pending_, next_);
+      std::swap(core_.pending_, next_);  // `next_` is now what was there before
       ++core_.version_;
     }
+    void undo() noexcept override {
+      std::swap(core_.pending_, next_);
+      ++core_.version_;
+      core_.summaries_.clear();  // erased ranks cannot be put back into them
+    }
+    bool undoes_later_changes() const noexcept override { return true; }
 
    private:
     ranked_core& core_;

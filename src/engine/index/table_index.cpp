@@ -27,12 +27,52 @@ struct table_index::parts {
   }
 };
 
-/// Either a change of the index that is there, or another index in its place.
+/// Either a change of the index that is there, or another index in its place; once committed, the index before.
 struct index_change::state {
   std::shared_ptr<const table_version> now;
   std::unique_ptr<core_change> change;
   built_core instead;
+  std::unique_ptr<state> earlier;  // of an index_undo
+
+  [[nodiscard]] bool replaces() const noexcept { return !change; }
 };
+
+// Only what is needed to get back to the beginning is kept: nothing behind a replaced core, and of a core whose changes
+// undo later ones the first change. Versions of the table in between would hold their rows in memory.
+struct index_undo::state {
+  table_index* index = nullptr;
+  std::shared_ptr<const table_version> table;
+  std::unique_ptr<index_change::state> last;
+
+  ~state() {
+    while (last) last = std::move(last->earlier);  // not by recursion: there may be a million
+  }
+  [[nodiscard]] bool needs(const index_change::state& next) const noexcept {
+    if (!last) return true;
+    if (last->replaces()) return false;
+    return next.replaces() || !last->change->undoes_later_changes();
+  }
+};
+
+index_undo::index_undo() : state_(std::make_unique<state>()) {}
+index_undo::index_undo(index_undo&&) noexcept = default;
+index_undo& index_undo::operator=(index_undo&&) noexcept = default;
+index_undo::~index_undo() = default;
+
+void index_undo::undo() noexcept {
+  if (!state_->index) return;
+  auto& parts = *state_->index->parts_;
+  while (auto& last = state_->last) {
+    if (last->replaces()) {
+      std::swap(parts.built, last->instead);
+    } else {
+      last->change->undo();
+    }
+    last = std::move(last->earlier);
+  }
+  parts.table = std::move(state_->table);
+  state_->index = nullptr;
+}
 
 index_change::index_change(std::unique_ptr<state> s) : state_(std::move(s)) {}
 index_change::index_change(index_change&&) noexcept = default;
@@ -151,15 +191,28 @@ index_change table_index::prepare(table_ptr now, std::span<const std::uint64_t> 
   return index_change(std::move(next));
 }
 
-void table_index::commit(index_change change) noexcept {
-  index_change::state& next = *change.state_;
+void table_index::put_in_place(index_change::state& next) noexcept {
   if (next.change) {
     next.change->commit();
-    next.change.reset();
   } else {
-    parts_->built = std::move(next.instead);
+    std::swap(parts_->built, next.instead);
   }
   parts_->table = std::move(next.now);
+}
+
+void table_index::commit(index_change change) noexcept { put_in_place(*change.state_); }
+
+void table_index::commit(index_change change, index_undo& undo) noexcept {
+  auto& log = *undo.state_;
+  if (!log.index) {
+    log.index = this;
+    log.table = parts_->table;
+  }
+  const bool needed = log.needs(*change.state_);
+  put_in_place(*change.state_);
+  if (!needed) return;
+  change.state_->earlier = std::move(log.last);
+  log.last = std::move(change.state_);
 }
 
 void table_index::rebase(table_ptr now) noexcept { parts_->table = std::move(now); }
@@ -167,6 +220,7 @@ void table_index::rebase(table_ptr now) noexcept { parts_->table = std::move(now
 // ---- about the index -----------------------------------------------------------------------------------------------
 
 const index_spec& table_index::spec() const noexcept { return parts_->spec; }
+bool table_index::is_whole() const noexcept { return parts_->built.core->is_whole(); }
 index_kind table_index::kind() const { return parts_->built.core->kind(); }
 bool table_index::has_ranks() const { return parts_->built.core->has_ranks(); }
 const device& table_index::where() const noexcept { return parts_->where; }

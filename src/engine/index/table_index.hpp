@@ -102,6 +102,24 @@ class index_change {
 
  private:
   friend class table_index;
+  friend class index_undo;
+  std::unique_ptr<state> state_;
+};
+
+/// Takes back all changes of one index that were committed with it, as long as no other changes were committed since.
+/// Destroyed without undo(), it lets the changes stay. The index lives longer.
+class index_undo {
+ public:
+  index_undo();
+  index_undo(index_undo&&) noexcept;
+  index_undo& operator=(index_undo&&) noexcept;
+  ~index_undo();
+  /// The index of `table_ptr` at the first change. Where memory is missing for that, the index is_whole() no more.
+  void undo() noexcept;
+
+ private:
+  friend class table_index;
+  struct state;
   std::unique_ptr<state> state_;
 };
 
@@ -154,6 +172,8 @@ class table_index {
   [[nodiscard]] index_change prepare(table_ptr now, std::span<const std::uint64_t> erased,
                                      std::span<const std::uint64_t> inserted);
   void commit(index_change change) noexcept;
+  /// The same, so that `undo` can take it back. Memory is not needed for that here.
+  void commit(index_change change, index_undo& undo) noexcept;
   void insert(table_ptr now, std::span<const std::uint64_t> rows) { commit(prepare(std::move(now), {}, rows)); }
   void erase(table_ptr now, std::span<const std::uint64_t> rows) { commit(prepare(std::move(now), rows, {})); }
   /// The table has another version with the same rows and row ids (such as a column added or renamed elsewhere).
@@ -162,6 +182,7 @@ class table_index {
   // ---- about the index ---------------------------------------------------------------------------------------------
 
   [[nodiscard]] const index_spec& spec() const noexcept;  ///< as it was asked for
+  [[nodiscard]] bool is_whole() const noexcept;           ///< false: a change could not be undone; build it again
   [[nodiscard]] index_kind kind() const;                  ///< what it is: never automatic
   [[nodiscard]] bool has_ranks() const;                   ///< static and radix
   [[nodiscard]] bool is_unique() const noexcept { return spec().unique; }
@@ -185,8 +206,10 @@ class table_index {
                                                          const device& where);
 
  private:
+  friend class index_undo;
   struct parts;
   explicit table_index(std::unique_ptr<parts> p);
+  void put_in_place(index_change::state& next) noexcept;
   std::unique_ptr<parts> parts_;
 };
 

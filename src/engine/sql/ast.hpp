@@ -213,11 +213,20 @@ struct explain {
   std::shared_ptr<statement> query;
 };
 
+enum class transaction_kind { begin, commit, rollback };
+
+struct transaction {
+  transaction_kind kind = transaction_kind::begin;  ///< END is commit, ABORT is rollback
+  bool start = false;                               ///< written START TRANSACTION
+  bool read_only = false;
+  bool chain = false;  ///< AND CHAIN: another one begins at once
+};
+
 struct statement {
   int position = 0;
   int length = 0;
   std::variant<std::shared_ptr<select>, create_table, create_table_as, create_index, drop, insert, update, erase, copy,
-               analyze, explain>
+               analyze, explain, transaction>
       body;
 };
 

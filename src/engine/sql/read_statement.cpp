@@ -84,7 +84,7 @@ ast::statement tree_reader::statement(const nlohmann::json& node, int position, 
   } else if (kind == "ExplainStmt") {
     out.body = explain(reader);
   } else if (kind == "TransactionStmt") {
-    refuse(position, "Transactions are not supported: each statement is one of its own.");
+    out.body = transaction(reader);
   } else {
     refuse(position, refusal_of(kind));
   }
@@ -242,6 +242,33 @@ ast::analyze tree_reader::analyze(node_reader& reader) {
       out.tables.push_back(table(*name, reader.position(), nullptr, nullptr));
     }
     relation.finish();
+  }
+  return out;
+}
+
+// Every isolation level is given: one process at a time has a database open for changes, so transactions are
+// serializable, and DEFERRABLE has nothing to wait for.
+ast::transaction tree_reader::transaction(node_reader& reader) {
+  ast::transaction out;
+  const std::string kind = reader.text("kind");
+  if (kind == "TRANS_STMT_COMMIT") {
+    out.kind = ast::transaction_kind::commit;
+  } else if (kind == "TRANS_STMT_ROLLBACK") {
+    out.kind = ast::transaction_kind::rollback;
+  } else if (kind == "TRANS_STMT_SAVEPOINT" || kind == "TRANS_STMT_RELEASE" || kind == "TRANS_STMT_ROLLBACK_TO") {
+    refuse(reader.position(), "Savepoints are not supported: ROLLBACK takes back the whole transaction.");
+  } else if (kind != "TRANS_STMT_BEGIN" && kind != "TRANS_STMT_START") {
+    refuse(reader.position(), "Transactions of two phases (PREPARE TRANSACTION) are not supported.");
+  }
+  out.start = kind == "TRANS_STMT_START";
+  out.chain = reader.flag("chain");
+  for (const auto* element : reader.list("options")) {
+    node_reader option = read_node(*element, reader.position());
+    const std::string name = option.text("defname");
+    option.only("defaction", {"DEFELEM_UNSPEC"});
+    const auto* value = option.take("arg");
+    if (name == "transaction_read_only") out.read_only = value && expression(*value, option.position())->text == "1";
+    option.finish();
   }
   return out;
 }

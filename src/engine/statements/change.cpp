@@ -14,6 +14,7 @@
 #include "engine/sql/hints.hpp"
 #include "engine/statements/bounded_project.hpp"
 #include "engine/statements/coded_refusal.hpp"
+#include "engine/statements/open_transaction.hpp"
 #include "engine/statements/session.hpp"
 #include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
@@ -105,10 +106,20 @@ void session::change(const table_entry& entry, std::shared_ptr<const table_versi
   }
   std::vector<index_change> prepared;
   prepared.reserve(entry.indexes.size());
-  for (const auto& index : entry.indexes) prepared.push_back(index->prepare(changed->version, erased, inserted));
+  std::vector<index_undo*> undo;
+  for (const auto& index : entry.indexes) {
+    prepared.push_back(index->prepare(changed->version, erased, inserted));
+    if (transaction_) undo.push_back(&transaction_->undo_of(index));
+  }
   keep(changed.get(), {}, true, timings);
   const stop_scope to_the_end(nullptr);  // from here on nothing can fail
-  for (std::size_t i = 0; i < prepared.size(); ++i) entry.indexes[i]->commit(std::move(prepared[i]));
+  for (std::size_t i = 0; i < prepared.size(); ++i) {
+    if (undo.empty()) {
+      entry.indexes[i]->commit(std::move(prepared[i]));
+    } else {
+      entry.indexes[i]->commit(std::move(prepared[i]), *undo[i]);
+    }
+  }
   tables_.put(std::move(changed));
 }
 

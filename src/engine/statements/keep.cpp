@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/statements/open_transaction.hpp"
 #include "engine/statements/session.hpp"
 #include "engine/store/load.hpp"
 #include "engine/store/store.hpp"
@@ -80,8 +81,8 @@ saved_index definition_of(const table_index& index) {
 
 }  // namespace
 
-void session::load() {
-  store_ = options_.read_only ? store::open_read_only(options_.dir) : store::open(options_.dir);
+void session::load(file_layer& files) {
+  store_ = options_.read_only ? store::open_read_only(options_.dir) : store::open(options_.dir, files);
   for (const auto& table : store_->tables()) {
     if (!table.rows) {
       tables_.put_damaged(table.name, table.problem);
@@ -121,6 +122,21 @@ std::shared_ptr<table_index> session::loaded_or_built(const loaded_table& table,
 
 void session::keep(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,
                    query_timings& timings) {
+  if (!transaction_) return write(changed, removed, changed_indexes, timings);
+  auto numbers = kept_indexes_;
+  for (const auto& name : removed) {
+    if (tables_.is_damaged(name)) continue;
+    for (const auto& index : tables_.find(name)->indexes) numbers.erase(index->spec().name);
+  }
+  if (changed && changed_indexes) {
+    for (const auto& index : changed->indexes) numbers.erase(index->spec().name);
+  }
+  kept_indexes_ = std::move(numbers);
+  transaction_->has_changes = true;
+}
+
+void session::write(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,
+                    query_timings& timings) {
   if (!store_) return;
   const stopwatch watch(timings.save);
   auto numbers = kept_indexes_;
@@ -159,7 +175,7 @@ void session::keep(const table_entry* changed, const std::vector<std::string>& r
 }
 
 void session::save_indexes() {
-  if (!store_ || options_.read_only) return;
+  if (!store_ || options_.read_only || transaction_) return;
   query_timings timings;
   for (const auto& entry : tables_.all()) {
     const bool behind = std::any_of(entry->indexes.begin(), entry->indexes.end(),

@@ -9,6 +9,7 @@
 #include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/statements/coded_refusal.hpp"
+#include "engine/statements/open_transaction.hpp"
 #include "engine/stop.hpp"
 #include "engine/store/store.hpp"
 
@@ -22,7 +23,9 @@ double milliseconds_now() {
 bool changes_something(const ast::statement& statement) {
   if (const auto* const copy = std::get_if<ast::copy>(&statement.body)) return copy->from;
   return !std::holds_alternative<std::shared_ptr<ast::select>>(statement.body) &&
-         !std::holds_alternative<ast::explain>(statement.body) && !std::holds_alternative<ast::analyze>(statement.body);
+         !std::holds_alternative<ast::explain>(statement.body) &&
+         !std::holds_alternative<ast::analyze>(statement.body) &&
+         !std::holds_alternative<ast::transaction>(statement.body);
 }
 
 }  // namespace
@@ -31,13 +34,16 @@ stopwatch::stopwatch(double& total) : total_(total), start_(milliseconds_now()) 
 
 stopwatch::~stopwatch() { total_ += milliseconds_now() - start_; }
 
-session::session(database_options options)
+session::session(database_options options) : session(std::move(options), plain_files()) {}
+
+session::session(database_options options, file_layer& files)
     : options_(std::move(options)), where_(options_.where ? *options_.where : device::best()) {
   check(arrow::compute::Initialize());
-  if (!options_.dir.empty()) load();
+  if (!options_.dir.empty()) load(files);
 }
 
 session::~session() {
+  roll_back();
   try {
     save_indexes();
   } catch (const std::exception&) {
@@ -56,18 +62,32 @@ std::shared_ptr<const table_entry> session::entry_of(const ast::table_name& name
 }
 
 void session::require_usable() const {
-  if (!store_ || !store_->must_be_opened_again()) return;
-  throw engine_error(fmt::format("Database '{}' has to be opened again after a failed write.", options_.dir.string()),
-                     codes::io_error);
+  if (store_ && store_->must_be_opened_again()) {
+    throw engine_error(fmt::format("Database '{}' has to be opened again after a failed write.", options_.dir.string()),
+                       codes::io_error);
+  }
+  if (transaction() == transaction_status::failed) {
+    throw engine_error(
+        "The transaction has failed because of an error before: statements are ignored until ROLLBACK ends it.",
+        codes::failed_transaction);
+  }
+}
+
+void session::require_changes_allowed() const {
+  if (options_.read_only) {
+    throw engine_error("The database is open read-only: statements that change it are refused.",
+                       codes::read_only_database);
+  }
+  if (transaction_ && transaction_->read_only) {
+    throw engine_error("The transaction was begun READ ONLY: statements that change something are refused.",
+                       codes::read_only_database);
+  }
 }
 
 query_result session::run(const ast::statement& statement, const progress& tell, const stop_question& stop) {
   const stop_scope scope(&stop);
-  require_usable();
-  if (options_.read_only && changes_something(statement)) {
-    throw engine_error("The database is open read-only: statements that change it are refused.",
-                       codes::read_only_database);
-  }
+  if (!std::holds_alternative<ast::transaction>(statement.body)) require_usable();
+  if (changes_something(statement)) require_changes_allowed();
   struct visitor {
     session& self;
     const progress& tell;
@@ -82,6 +102,7 @@ query_result session::run(const ast::statement& statement, const progress& tell,
     query_result operator()(const ast::copy& s) { return self.run_copy(s, tell); }
     query_result operator()(const ast::analyze& s) { return self.run_analyze(s); }
     query_result operator()(const ast::explain& s) { return self.run_explain(s, tell); }
+    query_result operator()(const ast::transaction& s) { return self.run_transaction(s); }
   };
   return std::visit(visitor{*this, tell}, statement.body);
 }

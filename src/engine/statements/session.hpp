@@ -1,7 +1,9 @@
 // session.hpp - an open database: its tables, where they are kept, and one function for each kind of statement.
 //
 // A statement that changes something makes all that is new beside what is there, writes it to the folder, and puts it
-// in place last; what throws before leaves no trace.
+// in place last; what throws before leaves no trace. Between BEGIN and COMMIT nothing is written: COMMIT writes the
+// tables as they are then, in one commit of the store, and ROLLBACK puts the catalog of BEGIN back and undoes the
+// changes of indexes, which are the only objects that a statement changes in place.
 #pragma once
 
 #include <map>
@@ -18,23 +20,38 @@
 
 namespace espalier::engine {
 
+class file_layer;
 class store;
+struct open_transaction;
 struct loaded_index;
 struct loaded_table;
 
 class session {
  public:
   explicit session(database_options options);
+  /// Through `files` everything is written; tests have one that fails.
+  session(database_options options, file_layer& files);
   session(const session&) = delete;
   session& operator=(const session&) = delete;
   ~session();
 
-  /// Throws where the folder and what is in memory may differ, after a write that failed half-way.
+  /// Throws where the folder and what is in memory may differ, after a write that failed half-way, and in a transaction
+  /// that has failed.
   void require_usable() const;
   /// Throws `located_error`, or `error`.
   query_result run(const ast::statement& statement, const progress& tell, const stop_question& stop);
-  /// Writes indexes that changes have left behind in the folder. Tables are always up to date there.
+  /// Writes indexes that changes have left behind in the folder. Tables are always up to date there. Not inside a
+  /// transaction, whose changes are not to be seen in the folder.
   void save_indexes();
+
+  // transaction.cpp
+  [[nodiscard]] transaction_status transaction() const noexcept;
+  /// Of the open transaction; another one for each, 0 for none.
+  [[nodiscard]] std::uint64_t transaction_number() const noexcept;
+  /// After an error of a statement: the transaction, where one is open, can only be rolled back from now on.
+  void fail_transaction() noexcept;
+  /// The database is as it was at BEGIN. Nothing where no transaction is open.
+  void roll_back() noexcept;
 
   [[nodiscard]] const catalog& tables() const { return tables_; }
   [[nodiscard]] const device& where() const { return where_; }
@@ -66,13 +83,22 @@ class session {
   void change(const table_entry& entry, std::shared_ptr<const table_version> version,
               std::span<const std::uint64_t> erased, std::span<const std::uint64_t> inserted, query_timings& timings);
 
+  // transaction.cpp
+  query_result run_transaction(const ast::transaction& statement);
+  void begin(bool read_only);
+  void build_broken_indexes() noexcept;
+
   // keep.cpp
-  void load();
+  void load(file_layer& files);
   std::shared_ptr<table_index> loaded_or_built(const loaded_table& table, const loaded_index& index);
-  /// Writes the tables as they will be once `changed` is in place (null: none) and `removed` are gone.
+  /// Writes the tables as they will be once `changed` is in place (null: none) and `removed` are gone; in a transaction
+  /// COMMIT does it.
   void keep(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,
             query_timings& timings);
+  void write(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,
+             query_timings& timings);
 
+  void require_changes_allowed() const;
   [[nodiscard]] std::shared_ptr<const table_entry> entry_of(const ast::table_name& name) const;
 
   database_options options_;
@@ -82,6 +108,8 @@ class session {
   /// Of each index that the folder has whole: its number there. Others are built anew when the folder is opened.
   std::map<std::string, std::uint64_t> kept_indexes_;
   std::vector<std::string> warnings_;
+  std::unique_ptr<open_transaction> transaction_;
+  std::uint64_t transactions_ = 0;  ///< that were begun
 };
 
 /// How long something took, added to a time in milliseconds.

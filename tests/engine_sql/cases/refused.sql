@@ -123,8 +123,10 @@ INSERT INTO iv (zzz) VALUES (1);
 INSERT INTO iv (lo, lo) VALUES (1, 2);
 -- refused: same number of values
 VALUES (1, 2), (3);
--- refused: Transactions
-BEGIN;
+-- refused: Savepoints are not supported
+SAVEPOINT s;
+-- refused: two phases
+PREPARE TRANSACTION 'x';
 -- refused: VACUUM
 VACUUM t;
 -- refused: TRUNCATE is not supported; use DELETE FROM

@@ -1,0 +1,34 @@
+// open_transaction.hpp - what a session needs to get back to BEGIN.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "engine/catalog.hpp"
+
+namespace espalier::engine {
+
+struct open_transaction {
+  catalog tables;  ///< at BEGIN; entries are immutable, but their indexes are changed in place
+  std::map<std::string, std::uint64_t> kept_indexes;
+  bool read_only = false;
+  bool has_failed = false;
+  bool has_changes = false;
+
+  /// What takes back the changes of an index, and the index itself, which an entry of `tables` may no longer have.
+  struct changed_index {
+    std::shared_ptr<table_index> index;
+    index_undo undo;
+  };
+  std::map<const table_index*, changed_index> changed;
+
+  [[nodiscard]] index_undo& undo_of(const std::shared_ptr<table_index>& index) {
+    auto& found = changed[index.get()];
+    found.index = index;
+    return found.undo;
+  }
+};
+
+}  // namespace espalier::engine
