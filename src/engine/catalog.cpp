@@ -1,53 +1,101 @@
 #include "engine/catalog.hpp"
 
+#include <algorithm>
+
 #include "espalier/engine/engine_error.hpp"
 
 namespace espalier::engine {
 
-std::shared_ptr<const table_entry> catalog::find(std::string_view name) const {
-  if (const auto problem = problems_.find(name); problem != problems_.end()) {
-    throw engine_error(problem->second, codes::data_corrupted);
-  }
-  const auto found = tables_.find(name);
-  return found == tables_.end() ? nullptr : found->second;
+bool catalog::slot::has_index(std::string_view name) const {
+  if (!entry) return std::ranges::find(indexes, name) != indexes.end();
+  return std::ranges::any_of(entry->indexes, [&](const auto& index) { return index->spec().name == name; });
 }
 
-std::shared_ptr<const table_entry> catalog::table_of_index(std::string_view index) const {
-  for (const auto& [name, entry] : tables_) {
-    for (const auto& candidate : entry->indexes) {
-      if (candidate->spec().name == index) return entry;
-    }
+catalog::entry_ptr catalog::slot::read_entry() {
+  if (entry) return entry;
+  if (!problem.empty()) throw engine_error(problem, codes::data_corrupted);
+  try {
+    entry = read();
+  } catch (const engine_error& e) {
+    if (e.kind() == error_kind::damaged) problem = e.what();  // another failure may be gone the next time
+    throw;
+  }
+  return entry;
+}
+
+catalog::entry_ptr catalog::find(std::string_view name) const {
+  const auto found = tables_.find(name);
+  return found == tables_.end() ? nullptr : found->second->read_entry();
+}
+
+catalog::entry_ptr catalog::table_of_index(std::string_view index) const {
+  for (const auto& [name, table] : tables_) {
+    if (table->has_index(index)) return table->read_entry();
   }
   return nullptr;
 }
 
-std::vector<std::shared_ptr<const table_entry>> catalog::all() const {
-  std::vector<std::shared_ptr<const table_entry>> out;
-  for (const auto& [name, entry] : tables_) out.push_back(entry);
+std::vector<catalog::entry_ptr> catalog::all() const {
+  std::vector<entry_ptr> out;
+  for (const auto& [name, table] : tables_) {
+    try {
+      out.push_back(table->read_entry());
+    } catch (const engine_error& e) {
+      if (e.kind() != error_kind::damaged) throw;
+    }
+  }
   return out;
 }
 
-void catalog::put(std::shared_ptr<const table_entry> entry) {
-  const std::string name = entry->name;
-  tables_.insert_or_assign(name, std::move(entry));
+void catalog::put(entry_ptr entry) {
+  auto next = std::make_shared<slot>();
+  next->entry = std::move(entry);
+  const std::string& name = next->entry->name;
+  tables_.insert_or_assign(name, next);
 }
 
 void catalog::remove(std::string_view name) {
+  if (const auto found = tables_.find(name); found != tables_.end()) tables_.erase(found);
+}
+
+void catalog::put_unread(const std::string& name, std::vector<std::string> indexes, table_reader read) {
+  tables_.insert_or_assign(name, std::make_shared<slot>(slot{nullptr, std::move(indexes), std::move(read), ""}));
+}
+
+void catalog::put_damaged(const std::string& name, std::vector<std::string> indexes, const std::string& problem) {
+  tables_.insert_or_assign(name, std::make_shared<slot>(slot{nullptr, std::move(indexes), {}, problem}));
+}
+
+bool catalog::has_index(std::string_view index) const {
+  return std::ranges::any_of(tables_, [&](const auto& table) { return table.second->has_index(index); });
+}
+
+std::vector<std::string> catalog::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, table] : tables_) out.push_back(name);
+  return out;
+}
+
+std::vector<std::string> catalog::indexes_of(std::string_view table) const {
+  const auto found = tables_.find(table);
+  if (found == tables_.end()) return {};
+  if (!found->second->entry) return found->second->indexes;
+  std::vector<std::string> out;
+  for (const auto& index : found->second->entry->indexes) out.push_back(index->spec().name);
+  return out;
+}
+
+catalog::entry_ptr catalog::find_in_memory(std::string_view name) const {
   const auto found = tables_.find(name);
-  if (found != tables_.end()) tables_.erase(found);
-  if (const auto problem = problems_.find(name); problem != problems_.end()) problems_.erase(problem);
+  return found == tables_.end() ? nullptr : found->second->entry;
 }
 
-void catalog::put_damaged(const std::string& name, const std::string& problem) {
-  problems_.insert_or_assign(name, problem);
-}
-
-bool catalog::is_damaged(std::string_view name) const { return problems_.contains(name); }
-
-std::vector<std::string> catalog::damaged() const {
-  std::vector<std::string> names;
-  for (const auto& [name, problem] : problems_) names.push_back(name);
-  return names;
+std::vector<catalog::entry_ptr> catalog::all_in_memory() const {
+  std::vector<entry_ptr> out;
+  for (const auto& [name, table] : tables_) {
+    if (table->entry) out.push_back(table->entry);
+  }
+  return out;
 }
 
 }  // namespace espalier::engine

@@ -1,6 +1,10 @@
 // catalog.hpp - tables and their indexes by name.
+//
+// A table of a folder is read when a statement first names it (or asks for all); until then only its name and those of
+// its indexes are known. Copies of a catalog share what was read.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,22 +34,42 @@ struct table_entry {
 /// one into their place.
 class catalog {
  public:
+  using entry_ptr = std::shared_ptr<const table_entry>;
+  /// Reads a table. Throws an `engine_error` of the kind `damaged` where its rows cannot be read.
+  using table_reader = std::function<entry_ptr()>;
+
   /// Null where there is none. Throws for a damaged table.
-  [[nodiscard]] std::shared_ptr<const table_entry> find(std::string_view name) const;
-  /// The table that has the index, or null.
-  [[nodiscard]] std::shared_ptr<const table_entry> table_of_index(std::string_view index) const;
-  [[nodiscard]] std::vector<std::shared_ptr<const table_entry>> all() const;  ///< by name
-  void put(std::shared_ptr<const table_entry> entry);
+  [[nodiscard]] entry_ptr find(std::string_view name) const;
+  /// The table that has the index, or null. Throws where that is damaged.
+  [[nodiscard]] entry_ptr table_of_index(std::string_view index) const;
+  [[nodiscard]] std::vector<entry_ptr> all() const;  ///< by name, without damaged ones; reads all that are not yet
+  void put(entry_ptr entry);
   void remove(std::string_view name);
 
+  // ---- without reading a table
+
+  void put_unread(const std::string& name, std::vector<std::string> indexes, table_reader read);
   /// A table whose rows cannot be read: `problem` is a sentence that names the file.
-  void put_damaged(const std::string& name, const std::string& problem);
-  [[nodiscard]] bool is_damaged(std::string_view name) const;
-  [[nodiscard]] std::vector<std::string> damaged() const;  ///< names
+  void put_damaged(const std::string& name, std::vector<std::string> indexes, const std::string& problem);
+  [[nodiscard]] bool contains(std::string_view name) const { return tables_.contains(name); }
+  [[nodiscard]] bool has_index(std::string_view index) const;
+  [[nodiscard]] std::vector<std::string> names() const;                             ///< damaged ones, too
+  [[nodiscard]] std::vector<std::string> indexes_of(std::string_view table) const;  ///< none where it does not exist
+  [[nodiscard]] entry_ptr find_in_memory(std::string_view name) const;  ///< null where it is not read, or damaged
+  [[nodiscard]] std::vector<entry_ptr> all_in_memory() const;           ///< by name
 
  private:
-  std::map<std::string, std::string, std::less<>> problems_;
-  std::map<std::string, std::shared_ptr<const table_entry>, std::less<>> tables_;
+  struct slot {
+    entry_ptr entry;
+    std::vector<std::string> indexes;  // while there is no entry
+    table_reader read;
+    std::string problem;
+
+    [[nodiscard]] bool has_index(std::string_view name) const;
+    [[nodiscard]] entry_ptr read_entry();
+  };
+
+  std::map<std::string, std::shared_ptr<slot>, std::less<>> tables_;
 };
 
 }  // namespace espalier::engine

@@ -6,11 +6,14 @@
 #include <arrow/type.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
+#include "engine/catalog.hpp"
 #include "engine/table/text_limit.hpp"
 #include "espalier/engine/database.hpp"
 #include "support/scratch_folder.hpp"
@@ -138,6 +141,89 @@ TEST_F(DurableDatabase, ADamagedTableLeavesTheOthersUsable) {
   EXPECT_EQ(db.execute("DROP TABLE bad").tag, "DROP TABLE");
   db.execute("CREATE TABLE bad (c integer)");
   EXPECT_EQ(first_value(db, "SELECT count(*) FROM bad"), "0");
+}
+
+// A byte that is another in a file of the same size: only who reads it can tell.
+void flip_a_byte_of_rows(const std::filesystem::path& folder, std::size_t which) {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with("rows-")) found.push_back(entry.path());
+  }
+  std::ranges::sort(found);
+  std::fstream file(found.at(which), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(64);
+  const int before = file.get();
+  file.seekp(64);
+  file.put(static_cast<char>(before ^ 1));
+}
+
+TEST_F(DurableDatabase, TablesAreReadWhenAStatementNamesThem) {
+  {
+    auto db = opened();
+    db.run_script(
+        "CREATE TABLE bad AS SELECT 1 AS a; CREATE TABLE good (b integer PRIMARY KEY); INSERT INTO good VALUES (1);"
+        "CREATE TABLE wrong AS SELECT 2 AS c; CREATE INDEX wrong_c ON wrong (c)");
+  }
+  flip_a_byte_of_rows(folder_, 0);
+  flip_a_byte_of_rows(folder_, 2);
+  {
+    auto db = opened();
+    EXPECT_TRUE(db.warnings().empty());
+    EXPECT_EQ(first_value(db, "SELECT b FROM good WHERE b = 1"), "1");
+    db.execute("INSERT INTO good VALUES (2)");
+    EXPECT_NE(refusal(db, "SELECT * FROM goood").find("did you mean 'good'"), std::string::npos);
+    EXPECT_NE(refusal(db, "CREATE INDEX wrong_c ON good (b)").find("already"), std::string::npos);
+    EXPECT_TRUE(db.warnings().empty()) << "none of this has read the other tables: " << db.warnings()[0];
+    for (int i = 0; i < 2; ++i) {
+      try {
+        (void)db.execute("SELECT * FROM bad");
+        ADD_FAILURE();
+      } catch (const sql_error& e) {
+        EXPECT_EQ(e.sqlstate(), "XX001");
+        EXPECT_NE(e.sentence().find("Table 'bad' cannot be read: "), std::string::npos) << e.what();
+        EXPECT_NE(e.sentence().find("checksum"), std::string::npos) << e.what();
+      }
+    }
+    ASSERT_EQ(db.warnings().size(), 1U);
+    EXPECT_NE(db.warnings()[0].find("DROP TABLE gives this one up"), std::string::npos);
+    EXPECT_EQ(db.execute("DROP TABLE bad").tag, "DROP TABLE");
+    EXPECT_EQ(db.execute("DROP TABLE wrong").tag, "DROP TABLE") << "it was never read";
+    EXPECT_EQ(db.warnings().size(), 1U);
+  }
+  auto db = opened();
+  EXPECT_EQ(first_value(db, "SELECT sum(b) FROM good"), "3");
+  EXPECT_EQ(db.tables().names(), std::vector<std::string>{"good"});
+}
+
+TEST_F(DurableDatabase, TablesThatWereNotReadStayAsTheyAre) {
+  {
+    auto db = opened();
+    db.run_script(
+        "CREATE TABLE a (x integer PRIMARY KEY); INSERT INTO a VALUES (1); CREATE TABLE b AS SELECT 2 AS y;"
+        "DELETE FROM b; INSERT INTO b VALUES (3); CREATE INDEX b_y ON b USING blink (y)");
+  }
+  const auto index_files = [&] {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      if (entry.path().filename().string().starts_with("index-")) found.push_back(entry.path().filename().string());
+    }
+    std::ranges::sort(found);
+    return found;
+  };
+  const auto files = index_files();
+  for (int i = 0; i < 3; ++i) opened().execute("CREATE TABLE c" + std::to_string(i) + " AS SELECT 1 AS z");
+  {
+    auto db = opened();  // read inside a transaction, by a statement that stays and by one that does not
+    db.run_script("BEGIN; SELECT * FROM a; INSERT INTO b VALUES (4); ROLLBACK; BEGIN; DROP TABLE a; ROLLBACK");
+    EXPECT_EQ(first_value(db, "SELECT x FROM a WHERE x = 1"), "1");
+    EXPECT_EQ(first_value(db, "SELECT count(*) FROM b WHERE y >= 0"), "1");
+  }
+  EXPECT_EQ(index_files(), files) << "no index was written again";
+  auto db = opened();
+  EXPECT_EQ(first_value(db, "SELECT y FROM b WHERE y >= 0"), "3");
+  EXPECT_EQ(first_value(db, "SELECT x FROM a"), "1");
+  EXPECT_EQ(first_value(db, "SELECT z FROM c2"), "1");
+  EXPECT_TRUE(db.warnings().empty());
 }
 
 TEST_F(DurableDatabase, TextBeyondTheLimitOfAnArrayIsSplit) {

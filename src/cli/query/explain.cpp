@@ -46,7 +46,10 @@ int run_explain(const explain_options& options) {
     if (statements.size() != 1) throw bench::bad_arguments("Give one statement to explain.");
     const std::string words = explain_words(options);
     auto db = open_database(options, options.db.empty() ? database_use::may_be_made : database_use::must_exist);
-    fmt::print("{}\n", plan_of(db, words, statements.front(), script));
+    const auto printed = db.warnings().size();
+    const auto plan = plan_of(db, words, statements.front(), script);
+    (void)print_warnings(db, printed);
+    fmt::print("{}\n", plan);
     return 0;
   } catch (const engine::sql_error& e) {
     report_failure(e);

@@ -89,8 +89,14 @@ engine::database open_database(const query_options& options, database_use use) {
   chosen.read_only = options.read_only && !options.db.empty();
   chosen.rebuild_damaged_indexes = use != database_use::must_be_whole;
   engine::database db(std::move(chosen));
-  for (const auto& warning : db.warnings()) fmt::print(stderr, "espalier: warning: {}\n", warning);
+  (void)print_warnings(db, 0);
   return db;
+}
+
+std::size_t print_warnings(const engine::database& db, std::size_t printed) {
+  const auto& all = db.warnings();
+  for (; printed < all.size(); ++printed) fmt::print(stderr, "espalier: warning: {}\n", all[printed]);
+  return printed;
 }
 
 void save_indexes_or_warn(engine::database& db) {

@@ -36,6 +36,9 @@ void require_output_outside_database(const query_options& options);
 
 /// Writes indexes that changes have left behind. A failure costs time when the database is next opened, and no answer:
 /// it is a warning on standard error.
+/// Prints warnings of the database beyond the first `printed`: tables are read, and what is wrong with them is found,
+/// when they are first used. Answers how many there are.
+std::size_t print_warnings(const engine::database& db, std::size_t printed);
 void save_indexes_or_warn(engine::database& db);
 
 /// The text of FILE, of standard input for "-", or of -c.

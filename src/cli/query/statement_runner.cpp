@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "cli/query/progress_line.hpp"
+#include "cli/query/query_options.hpp"
 
 namespace espalier::cli {
 namespace {
@@ -35,6 +36,7 @@ void statement_runner::run(std::string_view script) {
 void statement_runner::run_one(const engine::script_statement& statement, std::string_view script) {
   try {
     const auto result = executed(db_, statement.text);
+    warnings_printed_ = print_warnings(db_, warnings_printed_);
     if (result.rows) {
       out_.rows(result.rows);
     } else {
@@ -43,6 +45,7 @@ void statement_runner::run_one(const engine::script_statement& statement, std::s
     for (const auto& notice : result.notices) fmt::print(stderr, "espalier: warning: {}\n", notice);
     if (timing) out_.remark(timing_text(result.timings));
   } catch (const engine::sql_error& e) {
+    warnings_printed_ = print_warnings(db_, warnings_printed_);
     if (!e.position()) throw;
     throw engine::sql_error(e.sentence(), script, statement.offset + *e.position(), e.code());
   }

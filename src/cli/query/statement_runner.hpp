@@ -11,7 +11,8 @@ namespace espalier::cli {
 
 class statement_runner {
  public:
-  statement_runner(engine::database& db, answer_output& out) : db_(db), out_(out) {}
+  statement_runner(engine::database& db, answer_output& out)
+      : db_(db), out_(out), warnings_printed_(db.warnings().size()) {}
 
   bool timing = false;  ///< say after each statement how long it took
 
@@ -26,6 +27,7 @@ class statement_runner {
   engine::database& db_;
   answer_output& out_;
   std::size_t left_ = 0;
+  std::size_t warnings_printed_;
 };
 
 }  // namespace espalier::cli

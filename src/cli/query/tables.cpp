@@ -18,7 +18,10 @@ int run_tables(const tables_options& options) {
   require_output_outside_database(options);
   answer_output out(chosen_format(options), options.out);
   const auto db = open_database(options, database_use::must_exist);
-  out.rows(options.table.empty() ? described_tables(db) : described_columns(db, options.table));
+  const auto printed = db.warnings().size();
+  const auto found = options.table.empty() ? described_tables(db) : described_columns(db, options.table);
+  (void)print_warnings(db, printed);
+  out.rows(found);
   out.finish();
   return 0;
 }

@@ -73,9 +73,7 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> can
 }
 
 std::string no_such_table(std::string_view name, const catalog& tables) {
-  std::vector<std::string> names;
-  for (const auto& entry : tables.all()) names.push_back(entry->name);
-  auto hint = did_you_mean(name, names);
+  auto hint = did_you_mean(name, tables.names());
   if (const auto format = format_from_path(name); hint.empty() && format)
     hint = "; " + how_to_read(*format, name) + ".";
   return fmt::format("There is no table '{}'{}", name, hint.empty() ? "." : hint);
@@ -83,8 +81,8 @@ std::string no_such_table(std::string_view name, const catalog& tables) {
 
 std::string no_such_index(std::string_view name, const catalog& tables) {
   std::vector<std::string> names;
-  for (const auto& entry : tables.all()) {
-    for (const auto& index : entry->indexes) names.push_back(index->spec().name);
+  for (const auto& table : tables.names()) {
+    for (auto& index : tables.indexes_of(table)) names.push_back(std::move(index));
   }
   const auto hint = did_you_mean(name, names);
   return fmt::format("There is no index '{}'{}", name, hint.empty() ? "." : hint);

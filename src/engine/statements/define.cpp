@@ -38,7 +38,7 @@ column column_of(const ast::column_definition& definition) {
 
 std::string free_index_name(const catalog& tables, const std::vector<index_spec>& more, const std::string& wanted) {
   const auto taken = [&](const std::string& name) {
-    return tables.table_of_index(name) ||
+    return tables.has_index(name) ||
            std::any_of(more.begin(), more.end(), [&](const index_spec& spec) { return spec.name == name; });
   };
   std::string name = wanted;
@@ -159,7 +159,7 @@ query_result session::run_create_index(const ast::create_index& create, const pr
     for (const auto& name : create.columns) wanted += "_" + name;
     spec.name = free_index_name(tables_, {}, wanted + "_idx");
   }
-  if (tables_.table_of_index(spec.name)) {
+  if (tables_.has_index(spec.name)) {
     if (create.if_not_exists) return out;
     refuse(codes::duplicate_object, create.table.position, fmt::format("There is an index '{}' already.", spec.name));
   }
@@ -187,8 +187,7 @@ query_result session::run_drop(const ast::drop& drop) {
   out.tag = drop.index ? "DROP INDEX" : "DROP TABLE";
   std::vector<std::string> names;
   for (const auto& name : drop.names) {
-    const bool found = drop.index ? tables_.table_of_index(name) != nullptr
-                                  : tables_.is_damaged(name) || tables_.find(name) != nullptr;
+    const bool found = drop.index ? tables_.has_index(name) : tables_.contains(name);
     if (found) names.push_back(name);
     if (found || drop.if_exists) continue;
     if (drop.index) refuse(codes::undefined_object, -1, no_such_index(name, tables_));

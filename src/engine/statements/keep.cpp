@@ -83,30 +83,51 @@ saved_index definition_of(const table_index& index) {
 
 void session::load(file_layer& files) {
   store_ = options_.read_only ? store::open_read_only(options_.dir) : store::open(options_.dir, files);
-  for (const auto& table : store_->tables()) {
-    if (!table.rows) {
-      tables_.put_damaged(table.name, table.problem);
-      warnings_.push_back(fmt::format("{} Other tables can be used; DROP TABLE gives this one up.", table.problem));
-      continue;
+  for (const auto& table : store_->list()) {
+    if (table.problem.empty()) {
+      tables_.put_unread(table.name, table.indexes, [this, name = table.name] { return read_table(name); });
+    } else {
+      tables_.put_damaged(table.name, table.indexes, table.problem);
+      warn_of_damage(table.problem);
     }
-    auto entry = std::make_shared<table_entry>();
-    entry->name = table.name;
-    entry->version = table.rows;
-    entry->constraints = constraints_from(table.about);
-    for (const auto& index : table.indexes) entry->indexes.push_back(loaded_or_built(table, index));
-    tables_.put(std::move(entry));
   }
-  store_->forget_tables();
+}
+
+void session::warn_of_damage(const std::string& problem) {
+  warnings_.push_back(fmt::format("{} Other tables can be used; DROP TABLE gives this one up.", problem));
+}
+
+std::shared_ptr<const table_entry> session::read_table(const std::string& name) {
+  const auto table = store_->read(name);
+  if (!table.rows) {
+    warn_of_damage(table.problem);
+    throw engine_error(table.problem, codes::data_corrupted);
+  }
+  auto entry = std::make_shared<table_entry>();
+  entry->name = table.name;
+  entry->version = table.rows;
+  entry->constraints = constraints_from(table.about);
+  // Of no index before all of them are there: what stops in between is read again.
+  std::map<std::string, std::uint64_t> numbers;
+  std::vector<std::string> problems;
+  for (const auto& index : table.indexes) entry->indexes.push_back(loaded_or_built(table, index, numbers, problems));
+  warnings_.insert(warnings_.end(), problems.begin(), problems.end());
+  // The file holds what was committed, which is what a ROLLBACK comes back to, too.
+  if (transaction_) transaction_->kept_indexes.insert(numbers.begin(), numbers.end());
+  kept_indexes_.insert(numbers.begin(), numbers.end());
+  return entry;
 }
 
 // Rows say all that an index holds: a damaged file costs the time of a build, never an answer.
-std::shared_ptr<table_index> session::loaded_or_built(const loaded_table& table, const loaded_index& index) {
+std::shared_ptr<table_index> session::loaded_or_built(const loaded_table& table, const loaded_index& index,
+                                                      std::map<std::string, std::uint64_t>& numbers,
+                                                      std::vector<std::string>& problems) const {
   auto spec = spec_from(index.name, index.spec, *table.rows);
   std::string problem = index.problem;
   if (index.sections) {
     try {
       std::shared_ptr<table_index> loaded = table_index::load(table.rows, spec, index.sections, where_);
-      kept_indexes_[index.name] = store_->content_of(table.name, index.name);
+      numbers[index.name] = store_->content_of(table.name, index.name);
       return loaded;
     } catch (const damaged_file& e) {
       problem = e.finding();
@@ -114,8 +135,8 @@ std::shared_ptr<table_index> session::loaded_or_built(const loaded_table& table,
   }
   if (!problem.empty()) {
     if (!options_.rebuild_damaged_indexes) throw error(will_be_built_anew(problem, index.name, table.name));
-    warnings_.push_back(fmt::format("{}: the index '{}' was built anew from the rows of the table '{}'.", problem,
-                                    index.name, table.name));
+    problems.push_back(fmt::format("{}: the index '{}' was built anew from the rows of the table '{}'.", problem,
+                                   index.name, table.name));
   }
   return table_index::build(table.rows, std::move(spec), where_);
 }
@@ -125,8 +146,7 @@ void session::keep(const table_entry* changed, const std::vector<std::string>& r
   if (!transaction_) return write(changed, removed, changed_indexes, timings);
   auto numbers = kept_indexes_;
   for (const auto& name : removed) {
-    if (tables_.is_damaged(name)) continue;
-    for (const auto& index : tables_.find(name)->indexes) numbers.erase(index->spec().name);
+    for (const auto& index : tables_.indexes_of(name)) numbers.erase(index);
   }
   if (changed && changed_indexes) {
     for (const auto& index : changed->indexes) numbers.erase(index->spec().name);
@@ -160,14 +180,14 @@ void session::write(const table_entry* changed, const std::vector<std::string>& 
       saved.save = [index](section_writer& to) { index->save(to); };
     }
   };
-  for (const auto& name : tables_.damaged()) {
-    if (std::ranges::find(removed, name) == removed.end()) all.push_back({name, "", nullptr, {}});
-  }
-  for (const auto& entry : tables_.all()) {
-    const bool gone = std::find(removed.begin(), removed.end(), entry->name) != removed.end();
-    if (!gone && !(changed && entry->name == changed->name)) add(*entry);
-    if (!gone) continue;
-    for (const auto& index : entry->indexes) numbers.erase(index->spec().name);
+  for (const auto& name : tables_.names()) {
+    if (std::ranges::find(removed, name) != removed.end()) {
+      for (const auto& index : tables_.indexes_of(name)) numbers.erase(index);
+    } else if (const auto entry = tables_.find_in_memory(name); !entry) {
+      all.push_back({name, "", nullptr, {}});  // it stays as it is in the folder
+    } else if (!(changed && name == changed->name)) {
+      add(*entry);
+    }
   }
   if (changed) add(*changed);
   store_->commit(all);
@@ -177,7 +197,7 @@ void session::write(const table_entry* changed, const std::vector<std::string>& 
 void session::save_indexes() {
   if (!store_ || options_.read_only || transaction_) return;
   query_timings timings;
-  for (const auto& entry : tables_.all()) {
+  for (const auto& entry : tables_.all_in_memory()) {
     const bool behind = std::any_of(entry->indexes.begin(), entry->indexes.end(),
                                     [&](const auto& index) { return !kept_indexes_.contains(index->spec().name); });
     if (behind) keep(entry.get(), {}, false, timings);

@@ -90,7 +90,14 @@ class session {
 
   // keep.cpp
   void load(file_layer& files);
-  std::shared_ptr<table_index> loaded_or_built(const loaded_table& table, const loaded_index& index);
+  /// Called by the catalog when a statement first names a table.
+  std::shared_ptr<const table_entry> read_table(const std::string& name);
+  /// The number of an index whose file is as it should be goes to `numbers`, and what is wrong with another to
+  /// `problems`.
+  std::shared_ptr<table_index> loaded_or_built(const loaded_table& table, const loaded_index& index,
+                                               std::map<std::string, std::uint64_t>& numbers,
+                                               std::vector<std::string>& problems) const;
+  void warn_of_damage(const std::string& problem);
   /// Writes the tables as they will be once `changed` is in place (null: none) and `removed` are gone; in a transaction
   /// COMMIT does it.
   void keep(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,

@@ -40,7 +40,7 @@ void session::roll_back() noexcept {
 // says so to every question, and the folder has what is right.
 void session::build_broken_indexes() noexcept {
   try {
-    for (const auto& entry : tables_.all()) {
+    for (const auto& entry : tables_.all_in_memory()) {
       auto whole = std::make_shared<table_entry>(*entry);
       bool is_changed = false;
       for (auto& index : whole->indexes) {

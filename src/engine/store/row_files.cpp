@@ -93,10 +93,12 @@ std::shared_ptr<arrow::RecordBatch> parse_segment(std::shared_ptr<arrow::Buffer>
   return std::move(batch).MoveValueUnsafe();
 }
 
-std::shared_ptr<arrow::RecordBatch> read_segment(const std::filesystem::path& folder, const file_record& file,
-                                                 row_check check) {
-  const auto path = folder / file.name;
-  auto mapped = std::make_unique<mapped_file>(path);
+std::shared_ptr<arrow::RecordBatch> read_segment(mapped_files& files, const file_record& file, row_check check) {
+  return read_segment(files.take(file), files.path_of(file), file, check);
+}
+
+std::shared_ptr<arrow::RecordBatch> read_segment(std::unique_ptr<mapped_file> mapped, const std::filesystem::path& path,
+                                                 const file_record& file, row_check check) {
   if (mapped->bytes().size() != file.bytes) {
     throw damaged_file(path, fmt::format("it has {} bytes instead of {}", mapped->bytes().size(), file.bytes));
   }
@@ -119,9 +121,9 @@ file_record write_live(file_layer& layer, const std::filesystem::path& path, con
   return {path.filename().string(), bytes, checksum, rows};
 }
 
-std::shared_ptr<arrow::Buffer> read_live(const std::filesystem::path& folder, const file_record& file) {
-  const auto path = folder / file.name;
-  const auto sections = mapped_sections::open(path, live_kind);
+std::shared_ptr<arrow::Buffer> read_live(mapped_files& files, const file_record& file) {
+  const auto path = files.path_of(file);
+  const auto sections = mapped_sections::open(files.take(file), path, live_kind);
   if (sections->checksum() != file.checksum) throw damaged_file(path, "it is not the one that the catalog names");
   const auto bits = sections->get_array<std::uint8_t>("bits", (file.rows + 7) / 8);
   auto copy = value_of(arrow::AllocateBuffer(static_cast<std::int64_t>(bits.size())), "There is not enough memory");

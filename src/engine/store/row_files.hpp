@@ -9,6 +9,7 @@
 #include <span>
 
 #include "engine/store/catalog_file.hpp"
+#include "engine/store/mapped_files.hpp"
 
 namespace espalier::engine {
 
@@ -18,8 +19,11 @@ enum class row_check : std::uint8_t { quick, full };
 /// Writes one segment; the record has its size and the checksum of all its bytes.
 [[nodiscard]] file_record write_segment(file_layer& layer, const std::filesystem::path& path,
                                         const arrow::RecordBatch& rows);
-/// The rows of a mapped file, which lives as long as they do. Throws damaged_file.
-[[nodiscard]] std::shared_ptr<arrow::RecordBatch> read_segment(const std::filesystem::path& folder,
+/// The rows of a mapped file, which lives as long as they do. Its checksum is compared here. Throws damaged_file.
+[[nodiscard]] std::shared_ptr<arrow::RecordBatch> read_segment(mapped_files& files, const file_record& file,
+                                                               row_check check);
+[[nodiscard]] std::shared_ptr<arrow::RecordBatch> read_segment(std::unique_ptr<mapped_file> mapped,
+                                                               const std::filesystem::path& path,
                                                                const file_record& file, row_check check);
 /// The same of bytes that live longer, aligned to 64, without a look at their checksum.
 [[nodiscard]] std::shared_ptr<arrow::RecordBatch> parse_segment(std::shared_ptr<arrow::Buffer> bytes,
@@ -27,6 +31,6 @@ enum class row_check : std::uint8_t { quick, full };
 
 [[nodiscard]] file_record write_live(file_layer& layer, const std::filesystem::path& path, const arrow::Buffer& bits,
                                      std::uint64_t rows);
-[[nodiscard]] std::shared_ptr<arrow::Buffer> read_live(const std::filesystem::path& folder, const file_record& file);
+[[nodiscard]] std::shared_ptr<arrow::Buffer> read_live(mapped_files& files, const file_record& file);
 
 }  // namespace espalier::engine

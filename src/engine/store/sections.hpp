@@ -69,6 +69,9 @@ class mapped_sections {
   /// Checks what frames the sections, not yet the sections. `kind` is the kind of file that is expected.
   [[nodiscard]] static std::shared_ptr<const mapped_sections> open(const std::filesystem::path& path,
                                                                    std::string_view kind);
+  [[nodiscard]] static std::shared_ptr<const mapped_sections> open(std::unique_ptr<mapped_file> file,
+                                                                   const std::filesystem::path& path,
+                                                                   std::string_view kind);
   /// The same over bytes that live longer than the answer, aligned as a mapped file's; errors name `path`.
   [[nodiscard]] static std::shared_ptr<const mapped_sections> over(std::span<const std::byte> bytes,
                                                                    const std::filesystem::path& path,

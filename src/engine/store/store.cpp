@@ -15,6 +15,7 @@
 #include "engine/store/catalog_file.hpp"
 #include "engine/store/folder.hpp"
 #include "engine/store/load.hpp"
+#include "engine/store/mapped_files.hpp"
 #include "engine/store/row_files.hpp"
 
 namespace espalier::engine {
@@ -147,7 +148,7 @@ class state_writer {
 }  // namespace
 
 struct store::state {
-  state(std::filesystem::path f, file_layer& l, bool reads_only) : folder(std::move(f)), layer(l) {
+  state(std::filesystem::path f, file_layer& l, bool reads_only) : folder(std::move(f)), layer(l), files(folder) {
     if (!reads_only) lock.emplace(layer, folder);
   }
 
@@ -162,7 +163,10 @@ struct store::state {
   known_files known;
   std::map<std::pair<std::string, std::string>, std::uint64_t> contents;
   std::uint64_t last_content = 0;
-  bool is_complete = true;  // no table is damaged
+  mapped_files files;  // of tables that were not read
+  std::vector<listed_table> listed;
+  std::set<std::string> damaged;  // tables whose rows could not be read
+  bool is_whole = true;           // every file of the catalog was found, with the size that the catalog says
   bool must_be_opened_again = false;
 
   void make_or_read_catalog() {
@@ -186,29 +190,62 @@ struct store::state {
         codes::object_in_use);
   }
 
-  void load(const progress& tell) {
+  // Files are mapped now, so that they stay whoever removes their names, and read when their table is.
+  void list_tables(const progress& tell) {
     for (const auto& record : catalog.tables) {
-      loaded.push_back(load_table(folder, record, row_check::quick, tell));
-      if (!loaded.back().rows) {
-        is_complete = false;
-        continue;
-      }
-      const auto& rows = *loaded.back().rows;
-      for (std::size_t i = 0; i < record.segments.size(); ++i) {
-        known.segments[rows.segments()[i].get()] = record.segments[i];
-      }
-      if (record.live) known.live[rows.live_bits().get()] = *record.live;
-      for (std::size_t i = 0; i < record.indexes.size(); ++i) {
-        const auto& index = record.indexes[i];
+      auto& table = listed.emplace_back();
+      table.name = record.name;
+      bool has_rows = true;
+      for (const auto& file : record.segments) has_rows &= files.add(file);
+      if (record.live) has_rows &= files.add(*record.live);
+      is_whole &= has_rows;
+      for (const auto& index : record.indexes) {
+        table.indexes.push_back(index.name);
         contents[{record.name, index.name}] = ++last_content;
-        if (loaded.back().indexes[i].sections) known.indexes[last_content] = *index.file;
+        if (index.file) is_whole &= files.add(*index.file);
       }
-      held.push_back(loaded.back().rows);
+      if (!has_rows) table.problem = load_table(files, record, row_check::quick, tell).problem;
+      if (!table.problem.empty()) damaged.insert(record.name);
     }
   }
 
-  // After everything was read: what a damaged or foreign catalog would have removed is still there.
-  void remove_leftovers() {
+  const table_record& record_of(const std::string& table) const {
+    const auto record = std::ranges::find(catalog.tables, table, &table_record::name);
+    if (record == catalog.tables.end()) throw error(fmt::format("Table '{}' is not in the catalog.", table));
+    return *record;
+  }
+
+  loaded_table read(const std::string& name, const progress& tell) {
+    auto table = load_table(files, record_of(name), row_check::quick, tell);
+    remember(table);
+    return table;
+  }
+
+  // Which files hold the table: commits know only those of tables that they are given.
+  void remember(const loaded_table& table) {
+    if (!table.rows) {
+      damaged.insert(table.name);
+      return;
+    }
+    const auto& record = record_of(table.name);
+    for (std::size_t i = 0; i < record.segments.size(); ++i) {
+      known.segments[table.rows->segments()[i].get()] = record.segments[i];
+    }
+    if (record.live) known.live[table.rows->live_bits().get()] = *record.live;
+    for (std::size_t i = 0; i < record.indexes.size(); ++i) {
+      const auto& index = record.indexes[i];
+      if (table.indexes[i].sections) known.indexes[contents.at({table.name, index.name})] = *index.file;
+    }
+    held.push_back(table.rows);
+  }
+
+  void read_all(const progress& tell) {
+    for (const auto& table : listed) loaded.push_back(read(table.name, tell));
+  }
+
+  // After everything was read: what a damaged or foreign catalog would have removed is still there. Most of the time
+  // there are none, and nothing is read for them.
+  void remove_leftovers(const progress& tell) {
     const auto present = contents_of(folder);
     unwanted.files = leftovers_in(present, catalog);
     catalog.next_file = std::max(catalog.next_file, present.next_number());
@@ -216,15 +253,10 @@ struct store::state {
       // Later ones belong to a newer catalog than this.
       if (marker.generation <= catalog.generation + 1) unwanted.markers.insert(marker_name(marker));
     }
-    if (!is_complete) return;
+    if (!unwanted.files.empty()) read_all(tell);
+    if (!damaged.empty()) return;
     remove_what_can_be(layer, folder, unwanted.files);
     if (unwanted.files.empty()) remove_markers();
-  }
-
-  bool is_whole() const {
-    return is_complete && std::ranges::all_of(loaded, [](const loaded_table& table) {
-             return std::ranges::all_of(table.indexes, [](const loaded_index& i) { return i.problem.empty(); });
-           });
   }
 
   void remove_markers() {
@@ -249,8 +281,8 @@ std::unique_ptr<store> store::open(const std::filesystem::path& folder, file_lay
   require_database_or_nothing(folder);
   auto opened = std::make_unique<state>(folder, layer, false);
   opened->make_or_read_catalog();
-  opened->load(tell);
-  opened->remove_leftovers();
+  opened->list_tables(tell);
+  opened->remove_leftovers(tell);
   return std::unique_ptr<store>(new store(std::move(opened)));
 }
 
@@ -261,18 +293,30 @@ std::unique_ptr<store> store::open_read_only(const std::filesystem::path& folder
     auto opened = std::make_unique<state>(folder, plain_files(), true);
     opened->header = catalog_header(folder);
     opened->catalog = read_catalog(folder);
-    opened->load(tell);
-    // A writer may remove files between the reading of the catalog and that of the files; then there is a newer
+    opened->list_tables(tell);
+    // A writer may remove files between the reading of the catalog and the mapping of the files; then there is a newer
     // catalog. What is mapped stays.
     const bool is_newer = catalog_header(folder) != opened->header;
-    if (opened->is_whole() || !is_newer || attempt == most_attempts) {
+    if (opened->is_whole || !is_newer || attempt == most_attempts) {
       return std::unique_ptr<store>(new store(std::move(opened)));
     }
   }
 }
 
 bool store::must_be_opened_again() const noexcept { return state_->must_be_opened_again; }
-const std::vector<loaded_table>& store::tables() const noexcept { return state_->loaded; }
+const std::vector<listed_table>& store::list() const noexcept { return state_->listed; }
+loaded_table store::read(const std::string& table, const progress& tell) {
+  const auto found = std::ranges::find(state_->loaded, table, &loaded_table::name);
+  if (found == state_->loaded.end()) return state_->read(table, tell);
+  auto read_before = std::move(*found);  // when leftovers were to be removed
+  state_->loaded.erase(found);
+  state_->remember(read_before);
+  return read_before;
+}
+const std::vector<loaded_table>& store::tables() {
+  if (state_->loaded.empty()) state_->read_all({});
+  return state_->loaded;
+}
 void store::forget_tables() noexcept { state_->loaded.clear(); }
 const std::filesystem::path& store::folder() const noexcept { return state_->folder; }
 std::uint64_t store::new_content() noexcept { return ++state_->last_content; }
@@ -308,7 +352,9 @@ void store::commit(const std::vector<saved_table>& tables) {
   state_->unwanted = std::move(after);
   state_->held.clear();
   for (const auto& table : tables) state_->held.push_back(table.rows);
-  state_->is_complete = std::ranges::all_of(tables, [](const saved_table& table) { return table.rows != nullptr; });
+  std::erase_if(state_->damaged, [&](const std::string& name) {  // it was dropped
+    return std::ranges::none_of(tables, [&](const saved_table& t) { return t.name == name && !t.rows; });
+  });
   try {
     // Before the sync: a marker that outlives an acknowledged commit could condemn its files.
     state_->remove_markers();
@@ -321,7 +367,7 @@ void store::commit(const std::vector<saved_table>& tables) {
                     e.what()),
         codes::io_error);
   }
-  if (state_->is_complete) remove_what_can_be(state_->layer, state_->folder, state_->unwanted.files);
+  if (state_->damaged.empty()) remove_what_can_be(state_->layer, state_->folder, state_->unwanted.files);
 }
 
 }  // namespace espalier::engine

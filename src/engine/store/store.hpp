@@ -5,6 +5,9 @@
 // the old state or the new one, and files that are known to be garbage, which the next `open` removes after it has read
 // all tables. Other files that the catalog does not name are neither removed nor overwritten.
 //
+// Opening maps all files and reads none of them, unless there is garbage to remove: `read` compares the checksums of
+// one table's rows, and a section of an index file is checked when it is first used.
+//
 // One process at a time has a folder open for changes; others may read what it has committed. Not for several threads
 // at once.
 #pragma once
@@ -40,6 +43,13 @@ struct loaded_table {
   std::string problem{};
 };
 
+/// What the catalog says of a table.
+struct listed_table {
+  std::string name;
+  std::vector<std::string> indexes;
+  std::string problem;  ///< a file is missing or has another size: the sentence of `loaded_table`
+};
+
 /// What is to be kept of an index. `content` is a number that the caller changes whenever `save` would write something
 /// else, and that no other index ever has; the file of an unchanged number is kept. Without `save` only name and spec
 /// are.
@@ -53,7 +63,7 @@ struct saved_index {
 struct saved_table {
   std::string name;
   std::string about;
-  table_version::pointer rows;  ///< null: the table stays in the folder as it is, damaged
+  table_version::pointer rows;  ///< null: the table stays in the folder as it is, damaged or not read
   std::vector<saved_index> indexes;
 };
 
@@ -61,7 +71,7 @@ class store {
  public:
   /// Opens the database in a folder, or makes an empty one where there is none. Throws one sentence where another
   /// process has it open, where the catalog is damaged, and where the folder has files but is no database. Damaged rows
-  /// are noted with their table, and a damaged file of an index with the index.
+  /// are noted with their table when that is read, and a damaged file of an index with the index.
   [[nodiscard]] static std::unique_ptr<store> open(const std::filesystem::path& folder,
                                                    file_layer& layer = plain_files(), const progress& tell = {});
   /// The state of this moment, for reading: nothing is locked, made, removed or written, and another process may commit
@@ -72,8 +82,12 @@ class store {
   store& operator=(const store&) = delete;
   ~store();
 
-  /// What was found when it was opened.
-  [[nodiscard]] const std::vector<loaded_table>& tables() const noexcept;
+  /// What was found when it was opened. Nothing is read for that.
+  [[nodiscard]] const std::vector<listed_table>& list() const noexcept;
+  /// A table of the present catalog. Each one is read once: the rows of one pointer are the rows of one file.
+  [[nodiscard]] loaded_table read(const std::string& table, const progress& tell = {});
+  /// All tables of list(), read at the first call.
+  [[nodiscard]] const std::vector<loaded_table>& tables();
   /// Lets go of what `tables()` holds beyond what the caller has taken.
   void forget_tables() noexcept;
   /// `content` of an index that was found, for the first commit that keeps it as it is.

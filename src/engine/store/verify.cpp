@@ -26,10 +26,10 @@ bool noted(verify_report& report, const Look& look) {
   }
 }
 
-void verify_index(const std::filesystem::path& folder, const loaded_table& table, const index_record& record,
-                  const index_check& check, verify_report& report) {
+void verify_index(mapped_files& files, const loaded_table& table, const index_record& record, const index_check& check,
+                  verify_report& report) {
   noted(report, [&] {
-    auto index = load_index_or_note(folder, record);
+    auto index = load_index_or_note(files, record);
     try {
       if (index.sections) index.sections->check_all();
     } catch (const damaged_file& e) {
@@ -46,20 +46,20 @@ void verify_index(const std::filesystem::path& folder, const loaded_table& table
   });
 }
 
-void verify_table(const std::filesystem::path& folder, const table_record& record, const index_check& check,
-                  const progress& tell, verify_report& report) {
+void verify_table(mapped_files& files, const table_record& record, const index_check& check, const progress& tell,
+                  verify_report& report) {
   bool all_segments = true;
   for (std::size_t i = 0; i < record.segments.size(); ++i) {
     if (tell) tell("checking " + record.name, i, record.segments.size());
-    all_segments &= noted(report, [&] { (void)read_segment(folder, record.segments[i], row_check::full); });
+    all_segments &= noted(report, [&] { (void)read_segment(files, record.segments[i], row_check::full); });
   }
-  if (record.live) all_segments &= noted(report, [&] { (void)read_live(folder, *record.live); });
+  if (record.live) all_segments &= noted(report, [&] { (void)read_live(files, *record.live); });
   loaded_table table{record.name, record.about, nullptr, {}};
   if (all_segments) {
-    noted(report, [&] { table.rows = load_rows(folder, record, row_check::quick, {}); });
+    noted(report, [&] { table.rows = load_rows(files, record, row_check::quick, {}); });
   }
   if (table.rows) report.rows += table.rows->live_rows();
-  for (const auto& index : record.indexes) verify_index(folder, table, index, check, report);
+  for (const auto& index : record.indexes) verify_index(files, table, index, check, report);
 }
 
 verify_report verified(const std::filesystem::path& folder, const index_check& check, const progress& tell) {
@@ -72,7 +72,8 @@ verify_report verified(const std::filesystem::path& folder, const index_check& c
       ++report.files;
       report.bytes += file.bytes;
     }
-    for (const auto& table : catalog.tables) verify_table(folder, table, check, tell, report);
+    mapped_files files(folder);
+    for (const auto& table : catalog.tables) verify_table(files, table, check, tell, report);
   });
   return report;
 }
