@@ -362,6 +362,17 @@ std::vector<std::int64_t> extreme_rows(const arrow::ChunkedArray& values, const 
   return out;
 }
 
+// Of the first row of each group, NULL or not.
+std::shared_ptr<arrow::Array> first_values(const std::shared_ptr<arrow::ChunkedArray>& values, const row_groups& rows,
+                                           std::size_t groups) {
+  auto first = rows.first_row;
+  first.resize(groups, null_row);
+  relation one;
+  one.rows = values->length();
+  one.add(0, values);
+  return flat(take_rows_or_null(one, first).columns[0]);
+}
+
 std::shared_ptr<arrow::Array> extreme_values(const std::shared_ptr<arrow::ChunkedArray>& values, const row_groups& rows,
                                              std::size_t groups, bool least) {
   const auto best = least ? extreme_rows<true>(*values, rows, groups) : extreme_rows<false>(*values, rows, groups);
@@ -381,6 +392,7 @@ std::shared_ptr<arrow::Array> aggregate_values(const aggregate_call& call,
     plain.distinct = false;
     return aggregate_values(plain, values, distinct_rows(*values, rows), total, groups);
   }
+  if (call.function == "first") return first_values(values, rows, groups);
   if (call.function == "min" || call.function == "max")
     return extreme_values(values, rows, groups, call.function == "min");
   if (call.function == "count") return count_array(counted(values.get(), rows, total, groups));

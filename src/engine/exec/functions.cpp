@@ -200,7 +200,28 @@ arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args
                      {args[0]}, at, &spaces);
 }
 
+// The value of a subquery and how many rows it returned: NULL of none.
+arrow::Datum single_row(const bound& e, const std::vector<arrow::Datum>& args) {
+  const auto check_count = [&](const arrow::Int64Scalar& rows) {
+    if (rows.is_valid && rows.value > 1) refuse_second_row(e.position);
+  };
+  if (args[1].is_scalar()) {
+    check_count(args[1].scalar_as<arrow::Int64Scalar>());
+  } else {
+    const auto counts = args[1].make_array();
+    const auto& numbers = static_cast<const arrow::Int64Array&>(*counts);
+    for (std::int64_t i = 0; i < numbers.length(); ++i) {
+      if (numbers.IsValid(i) && numbers.Value(i) > 1) refuse_second_row(e.position);
+    }
+  }
+  return args[0];
+}
+
 }  // namespace
+
+void refuse_second_row(int position) {
+  refuse(codes::cardinality_violation, position, "A subquery that stands for one value returned more than one row.");
+}
 
 arrow::Datum call_function(const bound& e, const std::vector<arrow::Datum>& args) {
   const int at = e.position;
@@ -209,6 +230,7 @@ arrow::Datum call_function(const bound& e, const std::vector<arrow::Datum>& args
   }
   if (e.name == "extract" || e.name == "date_part" || e.name == "date_trunc") return time_function(e, args);
   if (is_time_arithmetic(e.name)) return time_arithmetic(e, args);
+  if (e.name == "single_row") return single_row(e, args);
   if (e.name == "sqrt") return call_kernel("sqrt_checked", args, at);
   if (e.name == "exp") return call_kernel("exp", args, at);
   if (e.name == "ln") return call_kernel("ln_checked", args, at);

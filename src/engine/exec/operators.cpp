@@ -10,6 +10,7 @@
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/stop.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -102,6 +103,35 @@ relation executor::limit(limit_node& n) {
   const auto offset = n.offset ? std::min(row_count(n.offset, "OFFSET"), all) : 0;
   const auto count = n.limit ? std::min(row_count(n.limit, "LIMIT"), all - offset) : all - offset;
   return slice_rows(input, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(count));
+}
+
+relation executor::numbered(numbered_node& n) {
+  auto out = node(*n.inputs[0]);
+  arrow::Int64Builder numbers;
+  check(numbers.Reserve(out.rows));
+  for (std::int64_t row = 0; row < out.rows; ++row) numbers.UnsafeAppend(row);
+  out.add(n.outputs.back().id, chunked(value_of(numbers.Finish())));
+  return out;
+}
+
+relation executor::group_limit(group_limit_node& n) {
+  const auto input = node(*n.inputs[0]);
+  const auto rows = static_cast<std::size_t>(input.rows);
+  const auto offset = n.offset ? row_count(n.offset, "OFFSET") : 0;
+  const auto limit = n.limit ? row_count(n.limit, "LIMIT") : no_limit;
+  const auto end = limit > no_limit - offset ? no_limit : offset + limit;
+  std::vector<code_column> codes;
+  for (const auto& key : n.keys) codes.push_back(group_codes(*values_.column(key, input)));
+  const auto groups = grouped(codes, rows);
+  std::vector<std::uint64_t> seen(std::max<std::size_t>(groups.count(), 1), 0);
+  std::vector<std::int64_t> kept;
+  for_each_row(rows, [&](std::size_t row) {
+    const auto place = seen[groups.group(row)]++;
+    if (place >= offset && place < end) kept.push_back(static_cast<std::int64_t>(row));
+  });
+  auto out = take_rows(input, kept);
+  out.rows = static_cast<std::int64_t>(kept.size());
+  return out;
 }
 
 relation executor::unite(union_node& n) {

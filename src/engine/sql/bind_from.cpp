@@ -61,8 +61,12 @@ std::shared_ptr<scan_node> binder::scan(const ast::table_name& table, const std:
 plan_ptr binder::from_query(const ast::select& select, const ast::from_item& item, const scope* outer, scope& names) {
   auto plan = query(select, outer);
   const std::string name = item.alias.empty() ? item.table.name : item.alias;
-  // The same column twice would be one id with two names: the later gets an id of its own.
+  // The same column twice would be one id with two names: the later gets an id of its own. So does an outer column that
+  // LATERAL hands on.
   std::set<column_id> seen;
+  for (const scope* level = outer; level; level = level->outer) {
+    for (const auto& column : level->columns) seen.insert(column.id);
+  }
   bool twice = false;
   for (const auto& output : plan->outputs) twice |= !seen.insert(output.id).second;
   if (twice) {
@@ -218,7 +222,8 @@ plan_ptr binder::lateral(plan_ptr left, const ast::from_item& item, join_type ty
       as_of->keep_unmatched = type == join_type::left;
       return as_of;
     }
-    conditions = hoist_outer_conditions(right, item.position);
+    if (!is_true_literal(on)) split_conjunction(condition(*on, names, "ON"), conditions);
+    return lateral_join(std::move(left), std::move(right), type, std::move(conditions), item.position);
   }
   if (!is_true_literal(on)) split_conjunction(condition(*on, names, "ON"), conditions);
   return joined(std::move(left), std::move(right), type, std::move(conditions));

@@ -55,6 +55,13 @@ std::shared_ptr<project_node> projected(binder& binds, plan_ptr input, const std
   return out;
 }
 
+// Aggregates see rows of the input: what subqueries inside them become has to be joined to these.
+bound_ptr lifted_arguments(binder& binds, plan_ptr& plan, const bound_ptr& e) {
+  return rewrite(e, [&](const bound_ptr& node) -> bound_ptr {
+    return node->kind == op::aggregate ? binds.lifted(plan, node) : nullptr;
+  });
+}
+
 bound_ptr output_reference(const plan_node& project, std::size_t i) {
   return make_column(project.outputs[i].id, project.outputs[i].type);
 }
@@ -172,6 +179,9 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   for (const auto& e : outputs) grouped |= has_aggregate(e);
   for (const auto& e : keys) grouped |= has_aggregate(e);
   if (grouped) {
+    for (auto& e : outputs) e = lifted_arguments(*this, plan, e);
+    for (auto& e : keys) e = lifted_arguments(*this, plan, e);
+    if (having) having = lifted_arguments(*this, plan, having);
     grouping groups(*this, select, names, outputs, output_names);
     for (auto& e : outputs) e = groups.above(e);
     for (auto& e : keys) e = groups.above(e);
@@ -179,11 +189,8 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
     plan = groups.plan(std::move(plan));
     if (having) plan = filtered(std::move(plan), having);
   }
-  for (const auto& e : outputs) {
-    if (any_node(e, [](const bound& node) { return node.query && !free_columns(*node.query).empty(); })) {
-      refuse(e->position, "A subquery that names columns of the query around it can stand in WHERE only.");
-    }
-  }
+  for (auto& e : outputs) e = lifted(plan, e);
+  for (auto& e : keys) e = lifted(plan, e);
 
   // Keys that are not among the outputs travel beside them, and are left out at the end.
   const std::size_t visible = outputs.size();

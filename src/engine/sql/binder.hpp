@@ -1,7 +1,8 @@
 // binder.hpp - from statements as written to plans: names are looked up, types found, subqueries become joins.
 //
 // bind_expression.cpp has expressions, bind_from.cpp what stands in FROM, bind_select.cpp the rest of a query,
-// correlate.cpp subqueries that name columns of the query around them.
+// correlate.cpp conditions that name columns of the query around a subquery, decorrelate.cpp what becomes of such
+// subqueries.
 #pragma once
 
 #include <map>
@@ -49,6 +50,8 @@ class binder {
                                                 bool with_row_ids, scope& names);
   /// Parts of a condition that are subqueries become joins below the filter.
   [[nodiscard]] plan_ptr filtered(plan_ptr input, const bound_ptr& condition);
+  /// The expression with each subquery that names columns of `input` as a column that a join adds to `input`.
+  [[nodiscard]] bound_ptr lifted(plan_ptr& input, const bound_ptr& e);
 
   [[nodiscard]] column_id new_column() { return next_column_++; }
   [[nodiscard]] int parameters() const { return parameters_; }
@@ -100,6 +103,11 @@ class binder {
   plan_ptr exists_join(plan_ptr input, const bound_ptr& e, bool negated);
   plan_ptr in_join(plan_ptr input, const bound_ptr& e);
 
+  // decorrelate.cpp
+  bound_ptr lifted_query(plan_ptr& input, const bound_ptr& e);
+  plan_ptr joined_groups(plan_ptr input, struct correlated_rows rows, std::vector<aggregate_call> calls, int position);
+  plan_ptr lateral_join(plan_ptr left, plan_ptr right, join_type type, std::vector<bound_ptr> on, int position);
+
   const ast::common_table* find_common_table(const std::string& name) const;
   plan_ptr from_common_table(const ast::common_table& common, const ast::from_item& item, scope& names);
   void check_common_tables(const ast::select& select) const;
@@ -112,12 +120,24 @@ class binder {
   std::int64_t now_;  ///< microseconds since 1970, UTC: one moment for the whole statement
   std::vector<const ast::common_table*> common_tables_;  ///< visible ones, the innermost last
   std::set<const ast::common_table*> used_common_tables_;
+  /// What subqueries became. Expressions may share one, such as both parts of BETWEEN, and it can be taken apart once.
+  std::map<plan_ptr, bound_ptr> lifted_;
 };
 
-/// Takes the conditions with outer columns out of a plan that is only projections and filters on top, so that a join
-/// can have them. Outputs that the conditions need are added to the plan. Throws, naming `position`, where another
-/// operator is in the way.
-[[nodiscard]] std::vector<bound_ptr> hoist_outer_conditions(plan_ptr& plan, int position);
+/// Takes the conditions with outer columns out of a plan, so that a join can have them. Outputs that the conditions
+/// need are added to the plan; GROUP BY, DISTINCT and LIMIT below which there are equalities with outer columns work
+/// for each value of the equalities' inner sides. Throws, naming `position`, where another operator is in the way.
+[[nodiscard]] std::vector<bound_ptr> hoist_outer_conditions(binder& binds, plan_ptr& plan, int position);
+/// Does the condition compare a value of the subquery's own columns with one of outer columns, or only outer columns?
+/// The inner sides of such equalities are keys by which a subquery can be computed once for all outer rows.
+[[nodiscard]] bool is_correlated_equality(const bound_ptr& condition, const std::set<column_id>& outer);
+/// Makes the inner sides of the equalities among `conditions`, all of which have to be correlated equalities or to
+/// have outer columns only, columns of `rows`; returns these.
+[[nodiscard]] std::vector<bound_ptr> correlation_keys(binder& binds, plan_ptr& rows, const std::set<column_id>& outer,
+                                                      std::vector<bound_ptr>& conditions);
+[[nodiscard]] bool uses_any(const bound_ptr& e, const std::set<column_id>& columns);
+[[nodiscard]] plan_ptr with_filter(plan_ptr input, std::vector<bound_ptr> conditions);
+[[nodiscard]] bool has_correlated_query(const bound_ptr& e);
 /// The as-of join behind LEFT JOIN LATERAL (SELECT ... ORDER BY ts DESC LIMIT 1), or null if the plan has another
 /// shape.
 [[nodiscard]] std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr& right);

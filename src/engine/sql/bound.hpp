@@ -82,7 +82,7 @@ struct bound {
 
 /// What an aggregate computes. `argument` is null for COUNT(*).
 struct aggregate_call {
-  std::string function;  ///< count, sum, min, max, avg
+  std::string function;  ///< of SQL, or "first": the value of the first row, which subqueries become
   bound_ptr argument;
   bool distinct = false;
   column_id output = 0;

@@ -41,6 +41,7 @@ grouping::grouping(binder& binds, const ast::select& select, const scope& names,
     if (any_node(key, [](const bound& node) { return node.kind == op::aggregate; })) {
       refuse(e->position, "An aggregate cannot stand in GROUP BY.");
     }
+    if (has_correlated_query(key)) refuse(e->position, "A correlated subquery cannot stand in GROUP BY.");
     if (key->open) refuse(e->position, "GROUP BY a constant has no meaning.");
     bool known = false;
     for (const auto& other : keys_) known |= same(*other, *key);

@@ -163,15 +163,14 @@ query_result session::run_update(const ast::update& update, const progress& tell
     const auto place = target_columns(*entry->version, assigned, target.position).back();
     const bool is_default = target.value->kind == ast::expression_kind::use_default;
     auto value = is_default ? make_null(columns[place].type) : binds.expression(*target.value, names);
-    if (any_node(value, [](const bound& e) {
-          return e.kind == op::aggregate || (e.query && !free_columns(*e.query).empty());
-        })) {
-      refuse(target.position, "SET takes neither aggregates nor subqueries that name columns of the table.");
+    if (any_node(value, [](const bound& e) { return e.kind == op::aggregate; })) {
+      refuse(target.position, "SET does not take aggregates.");
     }
     project->expressions[place + 1] = coerced(value, columns[place].type);
   }
   plan_ptr input = scan;
   if (update.where) input = binds.filtered(input, binds.condition(*update.where, names, "WHERE"));
+  for (auto& e : project->expressions) e = binds.lifted(input, e);
   if (binds.parameters() > 0) refuse(update.table.position, "Only SELECT can have parameters ($1).");
   for (std::size_t i = 0; i < project->expressions.size(); ++i) {
     project->outputs.push_back(

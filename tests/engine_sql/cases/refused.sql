@@ -77,12 +77,6 @@ SELECT 1 FROM t WHERE a;
 SELECT 1 FROM t WHERE a IN (SELECT a, c FROM t);
 -- refused: more than one row
 SELECT (SELECT a FROM t);
--- refused: names columns of the query around it
-SELECT id, (SELECT max(w) FROM u WHERE u.t_id = t.id) FROM t;
--- refused: names columns of the query around it
-SELECT id FROM t WHERE a > (SELECT max(w) FROM u WHERE u.t_id = t.id);
--- refused: not supported
-SELECT t.id FROM t LEFT JOIN LATERAL (SELECT w FROM u WHERE u.t_id = t.id LIMIT 2) x ON true;
 -- refused: cannot be negative
 SELECT a FROM t LIMIT -1;
 -- refused: There is a table 't' already
