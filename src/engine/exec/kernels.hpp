@@ -30,6 +30,9 @@ namespace espalier::engine {
 [[noreturn]] void refuse_second_row(int position);
 /// A function of sql/functions.hpp.
 [[nodiscard]] arrow::Datum call_function(const bound& e, const std::vector<arrow::Datum>& args);
+/// Functions of texts (text_functions.cpp), with what lengths of columns and casts became.
+[[nodiscard]] bool is_text_kernel(std::string_view name);
+[[nodiscard]] arrow::Datum text_kernel_values(const bound& e, const std::vector<arrow::Datum>& args);
 /// What intervals became (sql/interval.hpp).
 [[nodiscard]] bool is_time_arithmetic(std::string_view name);
 [[nodiscard]] arrow::Datum time_arithmetic(const bound& e, const std::vector<arrow::Datum>& args);

@@ -9,6 +9,7 @@
 #include "engine/exec/aggregate.hpp"
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/executor.hpp"
+#include "engine/exec/ordered_aggregate.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 
@@ -78,7 +79,10 @@ relation executor::aggregate(aggregate_node& n) {
   out.rows = static_cast<std::int64_t>(count);
   for (const auto& call : n.calls) {
     const auto argument = call.argument ? values_.column(call.argument, input) : nullptr;
-    out.add(call.output, chunked(aggregate_values(call, argument, groups, rows, count)));
+    std::vector<std::shared_ptr<arrow::ChunkedArray>> more;
+    for (const auto& e : call.more) more.push_back(values_.column(e, input));
+    out.add(call.output, chunked(more.empty() ? aggregate_values(call, argument, groups, rows, count)
+                                              : ordered_aggregate_values(call, argument, more, groups, count)));
   }
   return out;
 }
@@ -111,6 +115,34 @@ relation executor::numbered(numbered_node& n) {
   check(numbers.Reserve(out.rows));
   for (std::int64_t row = 0; row < out.rows; ++row) numbers.UnsafeAppend(row);
   out.add(n.outputs.back().id, chunked(value_of(numbers.Finish())));
+  return out;
+}
+
+relation executor::set_operation(set_operation_node& n) {
+  const auto left = node(*n.inputs[0]);
+  const auto right = node(*n.inputs[1]);
+  const auto rows = static_cast<std::size_t>(left.rows + right.rows);
+  std::vector<code_column> codes;
+  for (std::size_t i = 0; i < left.columns.size(); ++i) {
+    auto chunks = left.columns[i]->chunks();
+    chunks.insert(chunks.end(), right.columns[i]->chunks().begin(), right.columns[i]->chunks().end());
+    codes.push_back(group_codes(arrow::ChunkedArray(std::move(chunks), left.columns[i]->type())));
+  }
+  const auto groups = grouped(codes, rows);
+  const auto of_left = static_cast<std::size_t>(left.rows);
+  std::vector<std::uint64_t> in_right(groups.count(), 0), seen(groups.count(), 0);
+  for_each_row(rows - of_left, [&](std::size_t i) { ++in_right[groups.group(of_left + i)]; });
+  std::vector<std::int64_t> kept;
+  for_each_row(of_left, [&](std::size_t row) {
+    const auto group = groups.group(row);
+    const auto place = seen[group]++;
+    const bool in_both = n.all ? place < in_right[group] : in_right[group] > 0;
+    if (in_both == n.intersect && (n.all || place == 0)) kept.push_back(static_cast<std::int64_t>(row));
+  });
+  const auto chosen = take_rows(left, kept);
+  relation out;
+  out.rows = static_cast<std::int64_t>(kept.size());
+  for (std::size_t i = 0; i < n.outputs.size(); ++i) out.add(n.outputs[i].id, chosen.columns[i]);
   return out;
 }
 

@@ -41,7 +41,8 @@ enum class node_kind : std::uint8_t {
   as_of_join,
   union_all,
   numbered,
-  group_limit
+  group_limit,
+  set_operation
 };
 
 /// What EXPLAIN ANALYZE tells of a node. Times are of the node with all below it.
@@ -196,6 +197,13 @@ struct as_of_node : plan_node {
 
 struct union_node : plan_node {
   union_node() : plan_node(node_kind::union_all) {}
+};
+
+/// EXCEPT and INTERSECT of two inputs with the same types, column by column. NULLs are equal.
+struct set_operation_node : plan_node {
+  set_operation_node() : plan_node(node_kind::set_operation) {}
+  bool intersect = false;  ///< else EXCEPT
+  bool all = false;        ///< rows count as often as they are there
 };
 
 /// The input with a number for each row as the last output: different for each, without any other meaning.

@@ -63,6 +63,7 @@ void prune(plan_node& plan, const std::set<column_id>& needed) {
       for (const auto& output : plan.outputs) below.insert(output.id);  // all of them decide what is distinct
       break;
     case node_kind::union_all:
+    case node_kind::set_operation:
       for (const auto& input : plan.inputs) prune(*input, output_ids(*input));
       return;
     case node_kind::filter:

@@ -124,6 +124,7 @@ plan_ptr push_down(plan_ptr plan, std::vector<bound_ptr> conditions) {
     case node_kind::limit:
     case node_kind::group_limit:
     case node_kind::union_all:
+    case node_kind::set_operation:
       for (auto& input : plan->inputs) input = push_down(input, {});
       return with_conditions(plan, std::move(conditions));
     case node_kind::loaded:

@@ -83,10 +83,15 @@ plan_ptr binder::from_query(const ast::select& select, const ast::from_item& ite
 }
 
 plan_ptr binder::from_file(const ast::from_item& item, scope& names) {
+  if (item.function == "generate_series") {
+    auto series = from_series(item);
+    add_names(*series, series->outputs[0].name, item.column_aliases, item.position, names);
+    return series;
+  }
   const auto format = format_of_function(item.function);
   if (!format) {
     refuse(item.position,
-           fmt::format("'{}' cannot stand in FROM; read_csv, read_parquet and read_arrow can.", item.function));
+           fmt::format("'{}' cannot stand in FROM; generate_series, read_csv, read_parquet and read_arrow can.", item.function));
   }
   const auto argument = [&](const ast::expression& e) {
     const auto value = folded(expression(e, scope{}));

@@ -41,7 +41,7 @@ class binder {
   [[nodiscard]] plan_ptr query(const ast::select& select, const scope* outer = nullptr);
   /// The query of an INSERT: each value of its VALUES becomes the type of the column that it is for, whatever stands in
   /// other rows.
-  [[nodiscard]] plan_ptr rows_for(const ast::select& select, std::span<const column_type> wanted);
+  [[nodiscard]] plan_ptr rows_for(const ast::select& select, std::span<const declared_type> wanted);
   [[nodiscard]] bound_ptr expression(const ast::expression& e, const scope& names);
   /// Of WHERE and ON: boolean, no aggregates.
   [[nodiscard]] bound_ptr condition(const ast::expression& e, const scope& names, const char* clause);
@@ -70,7 +70,11 @@ class binder {
   bound_ptr case_when(const ast::expression& e, const scope& names);
   bound_ptr subquery(const ast::expression& e, const scope& names);
   bound_ptr call(const ast::expression& e, const scope& names);
+  // bind_aggregate.cpp
   bound_ptr aggregate(const ast::expression& e, const scope& names);
+  bound_ptr ordered_aggregate(const ast::expression& e, const scope& names);
+  bound_ptr bool_aggregate(const ast::expression& e, const scope& names);
+  // bind_expression.cpp
   bound_ptr moment(const ast::expression& e, const column_type& type) const;
   bound_ptr like(const ast::expression& e, const scope& names);
   bound_ptr boolean(const ast::expression& e, const scope& names);
@@ -82,6 +86,7 @@ class binder {
   plan_ptr from_item(const ast::from_item& item, scope& names);
   plan_ptr from_query(const ast::select& query, const ast::from_item& item, const scope* outer, scope& names);
   plan_ptr from_file(const ast::from_item& item, scope& names);
+  plan_ptr from_series(const ast::from_item& item);  // series.cpp
   plan_ptr join(const ast::from_item& item, scope& names);
   plan_ptr lateral(plan_ptr left, const ast::from_item& item, join_type type, const ast::expression* on, scope& names);
   plan_ptr joined(plan_ptr left, plan_ptr right, join_type type, std::vector<bound_ptr> conditions);
@@ -89,12 +94,17 @@ class binder {
 
   // bind_select.cpp
   plan_ptr core(const ast::select& select, const scope* outer);
-  plan_ptr values(const ast::select& select, std::span<const column_type> wanted = {});
+  plan_ptr values(const ast::select& select, std::span<const declared_type> wanted = {});
   plan_ptr set_union(const ast::select& select, const scope* outer);
   plan_ptr ordered(plan_ptr input, const ast::select& select, std::vector<bound_ptr> keys);
   plan_ptr limited(plan_ptr input, const ast::select& select);
   bound_ptr row_count(const ast::expression* e, const char* clause);
   std::vector<bound_ptr> targets(const ast::select& select, const scope& names, std::vector<std::string>& output_names);
+  bound_ptr output_or_expression(const ast::expression& e, const scope& names, const std::vector<bound_ptr>& outputs,
+                                 const std::vector<std::string>& output_names, const char* clause);
+  std::vector<bound_ptr> distinct_keys(const ast::select& select, const scope& names,
+                                       const std::vector<bound_ptr>& outputs,
+                                       const std::vector<std::string>& output_names);
   std::vector<bound_ptr> sort_expressions(const ast::select& select, const scope& names,
                                           const std::vector<bound_ptr>& outputs,
                                           const std::vector<std::string>& output_names);

@@ -78,9 +78,10 @@ std::vector<bound_ptr> correlation_keys(binder& binds, plan_ptr& rows, const std
 namespace {
 
 [[noreturn]] void refuse_correlation(int position) {
-  refuse(position,
-         "Unsupported correlated subquery: columns of the outer query are allowed in its WHERE, in equalities only where "
-         "it has GROUP BY, DISTINCT or LIMIT. Rewrite it as a join.");
+  refuse(
+      position,
+      "Unsupported correlated subquery: columns of the outer query are allowed in its WHERE, in equalities only where "
+      "it has GROUP BY, DISTINCT or LIMIT. Rewrite it as a join.");
 }
 
 class hoisting {
@@ -175,6 +176,9 @@ class hoisting {
   void from_aggregate(aggregate_node& aggregate) {
     for (const auto& call : aggregate.calls) {
       if (call.argument && uses_any(call.argument, outer_)) refuse_correlation(position_);
+      for (const auto& e : call.more) {
+        if (uses_any(e, outer_)) refuse_correlation(position_);
+      }
     }
     for (const auto& key : aggregate.keys) {
       if (uses_any(key, outer_)) refuse_correlation(position_);

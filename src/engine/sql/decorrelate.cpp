@@ -208,6 +208,7 @@ plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vecto
   auto reached = conditions;
   for (const auto& call : calls) {
     if (call.argument) reached.push_back(call.argument);
+    reached.insert(reached.end(), call.more.begin(), call.more.end());
   }
   for (const auto& key : query.keys) reached.push_back(key.value);
   refuse_out_of_reach(reached, *input, *query.rows, position);
@@ -347,8 +348,8 @@ plan_ptr binder::lateral_join(plan_ptr left, plan_ptr right, join_type type, std
   auto above_rows = query.values;
   for (const auto& key : query.keys) above_rows.push_back(key.value);
   const auto by_key = [&](const bound_ptr& e) { return is_correlated_equality(e, outer); };
-  const bool inner_only = std::none_of(above_rows.begin(), above_rows.end(),
-                                       [&](const bound_ptr& e) { return uses_any(e, outer); });
+  const bool inner_only =
+      std::none_of(above_rows.begin(), above_rows.end(), [&](const bound_ptr& e) { return uses_any(e, outer); });
   refuse_out_of_reach(conditions, *left, *query.rows, position);
   refuse_out_of_reach(above_rows, *left, *query.rows, position);
   if (inner_only && (!query.limited || std::all_of(conditions.begin(), conditions.end(), by_key))) {

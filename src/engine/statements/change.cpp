@@ -10,6 +10,7 @@
 #include "engine/exec/executor.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
+#include "engine/sql/declared_type.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/statements/bounded_project.hpp"
@@ -43,9 +44,10 @@ std::vector<std::size_t> target_columns(const table_version& table, const std::v
 }
 
 // The query's columns cast to the table's, with NULL where none is given.
-plan_ptr fitted(binder& binds, plan_ptr query, const table_version& table, const std::vector<std::size_t>& targets,
+plan_ptr fitted(binder& binds, plan_ptr query, const table_entry& entry, const std::vector<std::size_t>& targets,
                 std::size_t given, int position) {
   if (given > targets.size()) refuse(position, "INSERT has more values than columns.");
+  const auto& table = *entry.version;
   auto out = std::make_shared<project_node>();
   for (std::size_t i = 0; i < table.columns().size(); ++i) {
     const auto& column = table.columns()[i];
@@ -55,7 +57,7 @@ plan_ptr fitted(binder& binds, plan_ptr query, const table_version& table, const
       out->expressions.push_back(make_null(column.type));
     } else {
       const auto& source = query->outputs[at];
-      out->expressions.push_back(coerced(make_column(source.id, source.type, position), column.type));
+      out->expressions.push_back(stored(make_column(source.id, source.type, position), declared_type_of(entry, i)));
     }
     out->outputs.push_back({binds.new_column(), column.name, column.type});
   }
@@ -125,15 +127,15 @@ query_result session::run_insert(const ast::insert& insert, const progress& tell
   replace_defaults(*insert.query);
   query_result out;
   binder binds(tables_, tell);
-  std::vector<column_type> wanted;
-  for (const auto place : targets) wanted.push_back(entry->version->columns()[place].type);
+  std::vector<declared_type> wanted;
+  for (const auto place : targets) wanted.push_back(declared_type_of(*entry, place));
   auto query = binds.rows_for(*insert.query, wanted);
   if (binds.parameters() > 0) refuse(insert.table.position, "Only SELECT can have parameters ($1).");
   const std::size_t given = query->outputs.size();
   if (!insert.columns.empty() && given < targets.size())
     refuse(insert.table.position, "INSERT has fewer values than columns.");
   const auto plan =
-      optimized(fitted(binds, std::move(query), *entry->version, targets, given, insert.table.position), planning());
+      optimized(fitted(binds, std::move(query), *entry, targets, given, insert.table.position), planning());
   std::shared_ptr<arrow::Table> rows;
   {
     const stopwatch watch(out.timings.run);
@@ -166,7 +168,7 @@ query_result session::run_update(const ast::update& update, const progress& tell
     if (any_node(value, [](const bound& e) { return e.kind == op::aggregate; })) {
       refuse(target.position, "SET does not take aggregates.");
     }
-    project->expressions[place + 1] = coerced(value, columns[place].type);
+    project->expressions[place + 1] = stored(value, declared_type_of(*entry, place));
   }
   plan_ptr input = scan;
   if (update.where) input = binds.filtered(input, binds.condition(*update.where, names, "WHERE"));
