@@ -16,7 +16,7 @@
 namespace espalier::engine {
 namespace {
 
-constexpr std::size_t most_rows = std::size_t{1} << 28;
+constexpr std::size_t most_rows = std::size_t{1} << 26;
 constexpr column_type bigint_type{type_id::int64};
 constexpr column_type time_type{type_id::timestamp};
 
@@ -28,7 +28,7 @@ std::int64_t integer_in(const arrow::Scalar& value) {
 void add(std::vector<std::int64_t>& rows, std::int64_t value, int position) {
   if (rows.size() % rows_between_checks == 0) check_stop();
   if (rows.size() == most_rows) {
-    refuse(codes::invalid_parameter, position, "generate_series makes at most 268 million rows.");
+    refuse(codes::invalid_parameter, position, "generate_series makes at most 67 million rows.");
   }
   rows.push_back(value);
 }
