@@ -6,6 +6,18 @@
 
 namespace espalier::engine {
 
+declared_type declared_type_of(const table_entry& table, std::size_t column) {
+  const bool known = column < table.declarations.size();
+  return {table.version->columns()[column].type, known ? table.declarations[column] : column_declaration{}};
+}
+
+std::string sql_name(const declared_type& type) {
+  const auto [rule, length] = type.declaration;
+  if (rule == column_rule::numeric) return "numeric";
+  if (rule == column_rule::none) return sql_name(type.type);
+  return (rule == column_rule::fixed ? "char(" : "varchar(") + std::to_string(length) + ")";
+}
+
 bool catalog::slot::has_index(std::string_view name) const {
   if (!entry) return std::ranges::find(indexes, name) != indexes.end();
   return std::ranges::any_of(entry->indexes, [&](const auto& index) { return index->spec().name == name; });

@@ -4,6 +4,7 @@
 // its indexes are known. Copies of a catalog share what was read.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,13 +23,38 @@ struct key_constraint {
   bool primary = false;  ///< else UNIQUE
 };
 
+/// What a column was declared as, beyond the type of its values; checked where values are stored.
+enum class column_rule : std::uint8_t {
+  none,
+  varchar,  ///< varchar(length)
+  fixed,    ///< char(length): kept without trailing spaces
+  numeric   ///< numeric without digits: values that its scale would round are refused
+};
+
+struct column_declaration {
+  column_rule rule = column_rule::none;
+  int length = 0;  ///< in characters
+};
+
+/// A column of a table that is about to be made, or the target of a cast.
+struct declared_type {
+  column_type type;
+  column_declaration declaration;
+};
+
 /// A table as statements see it: its present version and the indexes of that version.
 struct table_entry {
   std::string name;
   std::shared_ptr<const table_version> version;
   std::vector<std::shared_ptr<table_index>> indexes;
   std::vector<key_constraint> constraints;
+  std::vector<column_declaration> declarations;  ///< one for each column, or none at all
 };
+
+/// Of a column of the table.
+[[nodiscard]] declared_type declared_type_of(const table_entry& table, std::size_t column);
+/// As CREATE TABLE has it: "varchar(10)", "numeric".
+[[nodiscard]] std::string sql_name(const declared_type& type);
 
 /// Names are unique among tables, and those of indexes among all indexes. Entries are immutable; a change puts another
 /// one into their place.

@@ -37,6 +37,7 @@ inline constexpr error_code duplicate_table{error_kind::refused, "42P07"};
 inline constexpr error_code duplicate_object{error_kind::refused, "42710"};
 inline constexpr error_code dependent_objects{error_kind::refused, "2BP01"};
 inline constexpr error_code data_exception{error_kind::execution, "22000"};
+inline constexpr error_code cardinality_violation{error_kind::execution, "21000"};
 inline constexpr error_code unique_violation{error_kind::constraint, "23505"};
 inline constexpr error_code not_null_violation{error_kind::constraint, "23502"};
 inline constexpr error_code io_error{error_kind::file, "58030"};

@@ -83,8 +83,11 @@ std::shared_ptr<arrow::Table> described_tables(const engine::database& db) {
 std::shared_ptr<arrow::Table> described_columns(const engine::database& db, const std::string& table) {
   listing list({text_field("column"), text_field("type"), text_field("nullable")});
   const auto entry = table_called(db, table);
-  for (const auto& column : entry->version->columns()) {
-    list.add(column.name).add(engine::sql_name(column.type)).add(std::string(column.nullable ? "yes" : "no"));
+  const auto& columns = entry->version->columns();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    list.add(columns[i].name)
+        .add(engine::sql_name(engine::declared_type_of(*entry, i)))
+        .add(std::string(columns[i].nullable ? "yes" : "no"));
   }
   return list.finish();
 }

@@ -9,6 +9,7 @@
 #include <arrow/util/decimal.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/decimal_double.hpp"
@@ -362,6 +363,66 @@ std::vector<std::int64_t> extreme_rows(const arrow::ChunkedArray& values, const 
   return out;
 }
 
+// Squares of how far each value is from the mean of its group.
+std::shared_ptr<arrow::ChunkedArray> squared_distances(const arrow::ChunkedArray& values, const row_groups& rows,
+                                                       const arrow::DoubleArray& means) {
+  arrow::ArrayVector chunks;
+  std::size_t row = 0;
+  for (const auto& chunk : values.chunks()) {
+    const auto& numbers = static_cast<const arrow::DoubleArray&>(*chunk);
+    arrow::DoubleBuilder builder;
+    check(builder.Reserve(numbers.length()));
+    in_blocks(0, static_cast<std::size_t>(numbers.length()), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto group = rows.group(row + i);
+        const auto at = static_cast<std::int64_t>(i);
+        if (group == no_group || numbers.IsNull(at)) {
+          builder.UnsafeAppendNull();
+        } else {
+          const double distance = numbers.Value(at) - means.Value(group);
+          builder.UnsafeAppend(distance * distance);
+        }
+      }
+    });
+    row += static_cast<std::size_t>(numbers.length());
+    chunks.push_back(value_of(builder.Finish()));
+  }
+  return std::make_shared<arrow::ChunkedArray>(std::move(chunks), arrow::float64());
+}
+
+// Variances and standard deviations of doubles, in two passes with exact sums: the same bits whatever the order of rows.
+std::shared_ptr<arrow::Array> deviations(const std::string& function, const arrow::ChunkedArray& values,
+                                         const row_groups& rows, std::size_t groups) {
+  const bool of_all = function.ends_with("_pop");
+  const auto means = float_sums(values, rows, groups, true);
+  const auto squares = squared_distances(values, rows, static_cast<const arrow::DoubleArray&>(*means));
+  const auto sums = float_sums(*squares, rows, groups, false);
+  const auto counts = counted(&values, rows, static_cast<std::size_t>(values.length()), groups);
+  arrow::DoubleBuilder builder;
+  for (std::size_t g = 0; g < groups; ++g) {
+    const auto degrees = counts[g].rows - (of_all ? 0 : 1);
+    if (degrees < 1) {
+      check(builder.AppendNull());
+      continue;
+    }
+    const double variance = static_cast<const arrow::DoubleArray&>(*sums).Value(static_cast<std::int64_t>(g)) /
+                            static_cast<double>(degrees);
+    check(builder.Append(function.starts_with("stddev") ? std::sqrt(variance) : variance));
+  }
+  return value_of(builder.Finish());
+}
+
+// Of the first row of each group, NULL or not.
+std::shared_ptr<arrow::Array> first_values(const std::shared_ptr<arrow::ChunkedArray>& values, const row_groups& rows,
+                                           std::size_t groups) {
+  auto first = rows.first_row;
+  first.resize(groups, null_row);
+  relation one;
+  one.rows = values->length();
+  one.add(0, values);
+  return flat(take_rows_or_null(one, first).columns[0]);
+}
+
 std::shared_ptr<arrow::Array> extreme_values(const std::shared_ptr<arrow::ChunkedArray>& values, const row_groups& rows,
                                              std::size_t groups, bool least) {
   const auto best = least ? extreme_rows<true>(*values, rows, groups) : extreme_rows<false>(*values, rows, groups);
@@ -381,9 +442,13 @@ std::shared_ptr<arrow::Array> aggregate_values(const aggregate_call& call,
     plain.distinct = false;
     return aggregate_values(plain, values, distinct_rows(*values, rows), total, groups);
   }
+  if (call.function == "first") return first_values(values, rows, groups);
   if (call.function == "min" || call.function == "max")
     return extreme_values(values, rows, groups, call.function == "min");
   if (call.function == "count") return count_array(counted(values.get(), rows, total, groups));
+  if (call.function.starts_with("var") || call.function.starts_with("stddev")) {
+    return deviations(call.function, *values, rows, groups);
+  }
   const bool average = call.function == "avg";
   const bool floats = values->type()->id() == arrow::Type::FLOAT || values->type()->id() == arrow::Type::DOUBLE;
   if (floats) return float_sums(*values, rows, groups, average);

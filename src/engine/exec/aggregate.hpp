@@ -1,4 +1,4 @@
-// aggregate.hpp - COUNT, SUM, MIN, MAX and AVG over groups of rows.
+// aggregate.hpp - aggregates over groups of rows, apart from those that need an order (ordered_aggregate.hpp).
 #pragma once
 
 #include <arrow/type_fwd.h>

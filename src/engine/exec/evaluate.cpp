@@ -229,7 +229,7 @@ arrow::Datum evaluation::scalar_of(const bound_ptr& e) const {
   if (found == subqueries.end()) refuse(e->position, "The engine did not run a subquery; please report it.");
   const auto& rows = *found->second;
   if (e->kind == op::exists_query) return arrow::Datum(rows.length() > 0);
-  if (rows.length() > 1) refuse(e->position, "A subquery that stands for one value returned more than one row.");
+  if (rows.length() > 1) refuse_second_row(e->position);
   if (rows.length() == 0) return arrow::MakeNullScalar(arrow_type(e->type));
   return value_of(rows.GetScalar(0));
 }

@@ -81,6 +81,12 @@ relation executor::dispatch(plan_node& n) {
       return as_of_join(static_cast<as_of_node&>(n));
     case node_kind::union_all:
       return unite(static_cast<union_node&>(n));
+    case node_kind::set_operation:
+      return set_operation(static_cast<set_operation_node&>(n));
+    case node_kind::numbered:
+      return numbered(static_cast<numbered_node&>(n));
+    case node_kind::group_limit:
+      return group_limit(static_cast<group_limit_node&>(n));
   }
   return {};
 }

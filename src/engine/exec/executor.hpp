@@ -47,6 +47,9 @@ class executor {
   relation distinct(distinct_node& n);
   relation limit(limit_node& n);
   relation unite(union_node& n);
+  relation numbered(numbered_node& n);
+  relation set_operation(set_operation_node& n);
+  relation group_limit(group_limit_node& n);
   std::uint64_t row_count(const bound_ptr& e, const char* clause) const;
 
   // order_by.cpp

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "engine/exec/arrow_result.hpp"
+#include "engine/exec/cast.hpp"
 #include "engine/exec/kernels.hpp"
 #include "engine/sql/error.hpp"
 
@@ -72,7 +73,10 @@ arrow::Datum number_function(const bound& e, const std::vector<arrow::Datum>& ar
     if (*digits >= scale_of(args[0])) return as_answer(e, args[0]);
     return as_answer(e, value_of(compute::Round(roomy(e, args[0]), compute::RoundOptions(*digits, mode)), e.position));
   }
-  return as_answer(e, call_kernel(e.name == "floor" ? "floor" : "ceil", {roomy(e, args[0])}, e.position));
+  return as_answer(e, call_kernel(e.name == "floor"   ? "floor"
+                                   : e.name == "trunc" ? "trunc"
+                                                       : "ceil",
+                                   {roomy(e, args[0])}, e.position));
 }
 
 std::optional<compute::CalendarUnit> calendar_unit(const std::string& field) {
@@ -84,6 +88,7 @@ std::optional<compute::CalendarUnit> calendar_unit(const std::string& field) {
   if (field == "hour") return compute::CalendarUnit::HOUR;
   if (field == "minute") return compute::CalendarUnit::MINUTE;
   if (field == "second") return compute::CalendarUnit::SECOND;
+  if (field == "milliseconds" || field == "millisecond") return compute::CalendarUnit::MILLISECOND;
   return std::nullopt;
 }
 
@@ -176,6 +181,7 @@ arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args
   if (e.name == "upper") return call_kernel("utf8_upper", args, at);
   if (e.name == "reverse") return call_kernel("utf8_reverse", args, at);
   if (e.name == "substring" || e.name == "substr") return substring(e, args);
+  if (is_text_kernel(e.name)) return text_kernel_values(e, args);
   if (e.name == "concat_texts") {
     const arrow::Datum nothing(std::make_shared<arrow::StringScalar>(""));
     return call_kernel("binary_join_element_wise", {args[0], args[1], nothing}, at);
@@ -193,25 +199,56 @@ arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args
     if (pattern->empty()) return args[0];
     return replaced(e, args[0], *pattern, *replacement);
   }
-  const compute::TrimOptions spaces(" ");
-  return call_kernel(e.name == "btrim"   ? "utf8_trim"
-                     : e.name == "ltrim" ? "utf8_ltrim"
-                                         : "utf8_rtrim",
-                     {args[0]}, at, &spaces);
+  return call_kernel("binary_length", args, at);  // octet_length
+}
+
+// Seconds since 1970 as a timestamp, to the nearest microsecond.
+arrow::Datum epoch_timestamp(const bound& e, const arrow::Datum& seconds) {
+  const auto micros = call_kernel("multiply", {seconds, arrow::Datum(1e6)}, e.position);
+  const auto whole = cast(micros, {type_id::float64}, {type_id::int64}, e.position);
+  return value_of(compute::Cast(whole, arrow_type(e.type)), e.position);
+}
+
+// The value of a subquery and how many rows it returned: NULL of none.
+arrow::Datum single_row(const bound& e, const std::vector<arrow::Datum>& args) {
+  const auto check_count = [&](const arrow::Int64Scalar& rows) {
+    if (rows.is_valid && rows.value > 1) refuse_second_row(e.position);
+  };
+  if (args[1].is_scalar()) {
+    check_count(args[1].scalar_as<arrow::Int64Scalar>());
+  } else {
+    const auto counts = args[1].make_array();
+    const auto& numbers = static_cast<const arrow::Int64Array&>(*counts);
+    for (std::int64_t i = 0; i < numbers.length(); ++i) {
+      if (numbers.IsValid(i) && numbers.Value(i) > 1) refuse_second_row(e.position);
+    }
+  }
+  return args[0];
 }
 
 }  // namespace
 
+void refuse_second_row(int position) {
+  refuse(codes::cardinality_violation, position, "A subquery that stands for one value returned more than one row.");
+}
+
 arrow::Datum call_function(const bound& e, const std::vector<arrow::Datum>& args) {
   const int at = e.position;
-  if (e.name == "abs" || e.name == "floor" || e.name == "ceil" || e.name == "ceiling" || e.name == "round") {
+  if (e.name == "abs" || e.name == "floor" || e.name == "ceil" || e.name == "ceiling" || e.name == "round" ||
+      e.name == "trunc") {
     return number_function(e, args);
   }
   if (e.name == "extract" || e.name == "date_part" || e.name == "date_trunc") return time_function(e, args);
   if (is_time_arithmetic(e.name)) return time_arithmetic(e, args);
+  if (e.name == "single_row") return single_row(e, args);
   if (e.name == "sqrt") return call_kernel("sqrt_checked", args, at);
   if (e.name == "exp") return call_kernel("exp", args, at);
   if (e.name == "ln") return call_kernel("ln_checked", args, at);
+  if (e.name == "log" || e.name == "log10") return call_kernel("log10_checked", args, at);
+  if (e.name == "sin" || e.name == "cos" || e.name == "tan" || e.name == "atan" || e.name == "atan2") {
+    return call_kernel(e.name.c_str(), args, at);
+  }
+  if (e.name == "to_timestamp") return epoch_timestamp(e, args[0]);
   if (e.name == "power" || e.name == "pow") return call_kernel("power", args, at);
   return text_function(e, args);
 }

@@ -65,6 +65,7 @@ bool index_can_answer(const table_index& index, const aggregate_call& call, std:
   if (call.function == "count") return index.can_aggregate(aggregate_function::count_nonnull, column);
   if (call.function == "min") return index.can_aggregate(aggregate_function::min, column);
   if (call.function == "max") return index.can_aggregate(aggregate_function::max, column);
+  if (call.function != "sum" && call.function != "avg") return false;
   return index.can_aggregate(aggregate_function::sum, column) &&
          index.can_aggregate(aggregate_function::count_nonnull, column);
 }

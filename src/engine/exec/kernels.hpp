@@ -26,8 +26,13 @@ namespace espalier::engine {
 [[nodiscard]] arrow::Datum canonical_floats(const arrow::Datum& values);
 /// +, -, *, /, % of two values whose types the binder has made fit.
 [[nodiscard]] arrow::Datum arithmetic(const bound& e, const arrow::Datum& left, const arrow::Datum& right);
+/// Of a subquery that stands for one value and returned several.
+[[noreturn]] void refuse_second_row(int position);
 /// A function of sql/functions.hpp.
 [[nodiscard]] arrow::Datum call_function(const bound& e, const std::vector<arrow::Datum>& args);
+/// Functions of texts (text_functions.cpp), with what lengths of columns and casts became.
+[[nodiscard]] bool is_text_kernel(std::string_view name);
+[[nodiscard]] arrow::Datum text_kernel_values(const bound& e, const std::vector<arrow::Datum>& args);
 /// What intervals became (sql/interval.hpp).
 [[nodiscard]] bool is_time_arithmetic(std::string_view name);
 [[nodiscard]] arrow::Datum time_arithmetic(const bound& e, const std::vector<arrow::Datum>& args);

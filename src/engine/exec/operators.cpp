@@ -9,7 +9,9 @@
 #include "engine/exec/aggregate.hpp"
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/executor.hpp"
+#include "engine/exec/ordered_aggregate.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/stop.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -77,7 +79,10 @@ relation executor::aggregate(aggregate_node& n) {
   out.rows = static_cast<std::int64_t>(count);
   for (const auto& call : n.calls) {
     const auto argument = call.argument ? values_.column(call.argument, input) : nullptr;
-    out.add(call.output, chunked(aggregate_values(call, argument, groups, rows, count)));
+    std::vector<std::shared_ptr<arrow::ChunkedArray>> more;
+    for (const auto& e : call.more) more.push_back(values_.column(e, input));
+    out.add(call.output, chunked(more.empty() ? aggregate_values(call, argument, groups, rows, count)
+                                              : ordered_aggregate_values(call, argument, more, groups, count)));
   }
   return out;
 }
@@ -102,6 +107,63 @@ relation executor::limit(limit_node& n) {
   const auto offset = n.offset ? std::min(row_count(n.offset, "OFFSET"), all) : 0;
   const auto count = n.limit ? std::min(row_count(n.limit, "LIMIT"), all - offset) : all - offset;
   return slice_rows(input, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(count));
+}
+
+relation executor::numbered(numbered_node& n) {
+  auto out = node(*n.inputs[0]);
+  arrow::Int64Builder numbers;
+  check(numbers.Reserve(out.rows));
+  for (std::int64_t row = 0; row < out.rows; ++row) numbers.UnsafeAppend(row);
+  out.add(n.outputs.back().id, chunked(value_of(numbers.Finish())));
+  return out;
+}
+
+relation executor::set_operation(set_operation_node& n) {
+  const auto left = node(*n.inputs[0]);
+  const auto right = node(*n.inputs[1]);
+  const auto rows = static_cast<std::size_t>(left.rows + right.rows);
+  std::vector<code_column> codes;
+  for (std::size_t i = 0; i < left.columns.size(); ++i) {
+    auto chunks = left.columns[i]->chunks();
+    chunks.insert(chunks.end(), right.columns[i]->chunks().begin(), right.columns[i]->chunks().end());
+    codes.push_back(group_codes(arrow::ChunkedArray(std::move(chunks), left.columns[i]->type())));
+  }
+  const auto groups = grouped(codes, rows);
+  const auto of_left = static_cast<std::size_t>(left.rows);
+  std::vector<std::uint64_t> in_right(groups.count(), 0), seen(groups.count(), 0);
+  for_each_row(rows - of_left, [&](std::size_t i) { ++in_right[groups.group(of_left + i)]; });
+  std::vector<std::int64_t> kept;
+  for_each_row(of_left, [&](std::size_t row) {
+    const auto group = groups.group(row);
+    const auto place = seen[group]++;
+    const bool in_both = n.all ? place < in_right[group] : in_right[group] > 0;
+    if (in_both == n.intersect && (n.all || place == 0)) kept.push_back(static_cast<std::int64_t>(row));
+  });
+  const auto chosen = take_rows(left, kept);
+  relation out;
+  out.rows = static_cast<std::int64_t>(kept.size());
+  for (std::size_t i = 0; i < n.outputs.size(); ++i) out.add(n.outputs[i].id, chosen.columns[i]);
+  return out;
+}
+
+relation executor::group_limit(group_limit_node& n) {
+  const auto input = node(*n.inputs[0]);
+  const auto rows = static_cast<std::size_t>(input.rows);
+  const auto offset = n.offset ? row_count(n.offset, "OFFSET") : 0;
+  const auto limit = n.limit ? row_count(n.limit, "LIMIT") : no_limit;
+  const auto end = limit > no_limit - offset ? no_limit : offset + limit;
+  std::vector<code_column> codes;
+  for (const auto& key : n.keys) codes.push_back(group_codes(*values_.column(key, input)));
+  const auto groups = grouped(codes, rows);
+  std::vector<std::uint64_t> seen(std::max<std::size_t>(groups.count(), 1), 0);
+  std::vector<std::int64_t> kept;
+  for_each_row(rows, [&](std::size_t row) {
+    const auto place = seen[groups.group(row)]++;
+    if (place >= offset && place < end) kept.push_back(static_cast<std::int64_t>(row));
+  });
+  auto out = take_rows(input, kept);
+  out.rows = static_cast<std::int64_t>(kept.size());
+  return out;
 }
 
 relation executor::unite(union_node& n) {

@@ -68,6 +68,18 @@ class describer {
         return as_of(static_cast<const as_of_node&>(plan));
       case node_kind::union_all:
         return {"Append", "Append", {}};
+      case node_kind::set_operation: {
+        const auto& set = static_cast<const set_operation_node&>(plan);
+        return {"SetOp",
+                fmt::format("HashSetOp {}{}", set.intersect ? "Intersect" : "Except", set.all ? " All" : ""),
+                {}};
+      }
+      case node_kind::numbered:
+        return {"Row Numbers", "Row Numbers", {}};
+      case node_kind::group_limit:
+        return {"Limit",
+                "Limit per Group",
+                {{"Group Key", list(static_cast<const group_limit_node&>(plan).keys, ", ")}}};
     }
     return out;
   }

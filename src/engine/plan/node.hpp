@@ -39,7 +39,10 @@ enum class node_kind : std::uint8_t {
   limit,
   join,
   as_of_join,
-  union_all
+  union_all,
+  numbered,
+  group_limit,
+  set_operation
 };
 
 /// What EXPLAIN ANALYZE tells of a node. Times are of the node with all below it.
@@ -194,6 +197,25 @@ struct as_of_node : plan_node {
 
 struct union_node : plan_node {
   union_node() : plan_node(node_kind::union_all) {}
+};
+
+/// EXCEPT and INTERSECT of two inputs with the same types, column by column. NULLs are equal.
+struct set_operation_node : plan_node {
+  set_operation_node() : plan_node(node_kind::set_operation) {}
+  bool intersect = false;  ///< else EXCEPT
+  bool all = false;        ///< rows count as often as they are there
+};
+
+/// The input with a number for each row as the last output: different for each, without any other meaning.
+struct numbered_node : plan_node {
+  numbered_node() : plan_node(node_kind::numbered) {}
+};
+
+/// LIMIT and OFFSET within each group of rows with equal keys, in the order of the input. NULL keys are equal.
+struct group_limit_node : plan_node {
+  group_limit_node() : plan_node(node_kind::group_limit) {}
+  std::vector<bound_ptr> keys;
+  bound_ptr limit, offset;  ///< null: none
 };
 
 }  // namespace espalier::engine

@@ -75,8 +75,17 @@ void estimate(plan_node& node) {
       for (const auto& input : node.inputs) node.estimate += input->estimate;
       break;
     case node_kind::project:
+    case node_kind::numbered:
       node.estimate = rows;
       break;
+    case node_kind::set_operation:
+      node.estimate = std::max(1.0, rows / 2);
+      node.cost = below + (rows + node.inputs[1]->estimate) * cost::hashed_row;
+      return;
+    case node_kind::group_limit:
+      node.estimate = std::max(1.0, rows / 2);
+      node.cost = below + rows * cost::hashed_row;
+      return;
     case node_kind::as_of_join:
       node.estimate = rows;
       node.cost = below + rows * cost::searched_key;

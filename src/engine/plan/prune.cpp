@@ -63,6 +63,7 @@ void prune(plan_node& plan, const std::set<column_id>& needed) {
       for (const auto& output : plan.outputs) below.insert(output.id);  // all of them decide what is distinct
       break;
     case node_kind::union_all:
+    case node_kind::set_operation:
       for (const auto& input : plan.inputs) prune(*input, output_ids(*input));
       return;
     case node_kind::filter:
@@ -70,8 +71,16 @@ void prune(plan_node& plan, const std::set<column_id>& needed) {
     case node_kind::limit:
     case node_kind::join:
     case node_kind::as_of_join:
+    case node_kind::group_limit:
       keep_outputs(plan, needed);
       break;
+    case node_kind::numbered: {
+      const auto number = plan.outputs.back();
+      plan.outputs.pop_back();
+      keep_outputs(plan, needed);
+      plan.outputs.push_back(number);
+      break;
+    }
     case node_kind::values:
     case node_kind::index_aggregate:
       return;

@@ -118,10 +118,13 @@ plan_ptr push_down(plan_ptr plan, std::vector<bound_ptr> conditions) {
       return through_as_of(std::static_pointer_cast<as_of_node>(plan), conditions);
     case node_kind::sort:
     case node_kind::distinct:
+    case node_kind::numbered:
       plan->inputs[0] = push_down(plan->inputs[0], std::move(conditions));
       return plan;
     case node_kind::limit:
+    case node_kind::group_limit:
     case node_kind::union_all:
+    case node_kind::set_operation:
       for (auto& input : plan->inputs) input = push_down(input, {});
       return with_conditions(plan, std::move(conditions));
     case node_kind::loaded:

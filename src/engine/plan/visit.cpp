@@ -23,7 +23,10 @@ void visit_if(bound_ptr& e, const visitor& visit) {
 }
 
 void visit_calls(std::vector<aggregate_call>& calls, const visitor& visit) {
-  for (auto& call : calls) visit_if(call.argument, visit);
+  for (auto& call : calls) {
+    visit_if(call.argument, visit);
+    visit_list(call.more, visit);
+  }
 }
 
 void visit_range(index_range& range, const visitor& visit) {
@@ -60,7 +63,8 @@ void collect(const plan_node& constant_plan, std::set<column_id>& used, std::set
     // A projection or a join hands on what its inputs made; counting it as made here would hide outer columns.
     const bool passes_on = plan.kind != node_kind::scan && plan.kind != node_kind::loaded &&
                            plan.kind != node_kind::values && plan.kind != node_kind::project &&
-                           plan.kind != node_kind::aggregate && plan.kind != node_kind::union_all;
+                           plan.kind != node_kind::aggregate && plan.kind != node_kind::union_all &&
+                           plan.kind != node_kind::numbered && plan.kind != node_kind::set_operation;
     if (!passes_on) made.insert(output.id);
   }
   for_each_expression(plan, [&](bound_ptr& e) {
@@ -122,9 +126,16 @@ void for_each_expression(plan_node& node, const visitor& visit) {
     case node_kind::as_of_join:
       visit_as_of(static_cast<as_of_node&>(node), visit);
       break;
+    case node_kind::group_limit:
+      visit_list(static_cast<group_limit_node&>(node).keys, visit);
+      visit_if(static_cast<group_limit_node&>(node).limit, visit);
+      visit_if(static_cast<group_limit_node&>(node).offset, visit);
+      break;
     case node_kind::loaded:
     case node_kind::distinct:
     case node_kind::union_all:
+    case node_kind::numbered:
+    case node_kind::set_operation:
       break;
   }
 }

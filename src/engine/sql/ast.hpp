@@ -54,6 +54,14 @@ enum class expression_kind {
   use_default  // DEFAULT in VALUES
 };
 
+enum class nulls_order { standard, first, last };
+
+struct sort_key {
+  expression_ptr value;
+  bool descending = false;
+  nulls_order nulls = nulls_order::standard;
+};
+
 struct expression {
   expression_kind kind;
   int position = -1;
@@ -64,6 +72,10 @@ struct expression {
   int number = 0;
   type_name type;
   std::shared_ptr<select> query;
+  // Of calls of aggregates.
+  expression_ptr filter;         ///< FILTER (WHERE ...)
+  std::vector<sort_key> order;   ///< ORDER BY inside, or of WITHIN GROUP
+  bool within_group = false;
 };
 
 struct table_name {
@@ -82,7 +94,7 @@ struct from_item {
   std::string alias;
   std::vector<std::string> column_aliases;
   table_name table;
-  std::string function;  ///< read_parquet, read_csv, read_arrow
+  std::string function;  ///< read_parquet, read_csv, read_arrow, generate_series
   std::vector<expression_ptr> args;
   std::vector<std::pair<std::string, expression_ptr>> named_args;
   std::shared_ptr<select> query;
@@ -99,14 +111,6 @@ struct target {
   int position = -1;
 };
 
-enum class nulls_order { standard, first, last };
-
-struct sort_key {
-  expression_ptr value;
-  bool descending = false;
-  nulls_order nulls = nulls_order::standard;
-};
-
 struct common_table {
   std::string name;
   std::vector<std::string> column_aliases;
@@ -117,6 +121,7 @@ struct common_table {
 struct select {
   std::vector<common_table> with;
   bool distinct = false;
+  std::vector<expression_ptr> distinct_on;
   std::vector<target> targets;
   std::vector<from_ptr> from;
   expression_ptr where;
@@ -125,7 +130,8 @@ struct select {
   std::vector<sort_key> order_by;
   expression_ptr limit, offset;
   std::vector<std::vector<expression_ptr>> values;  ///< VALUES (...), (...): then targets and the rest are empty
-  std::shared_ptr<select> union_left, union_right;  ///< UNION [ALL]
+  std::shared_ptr<select> union_left, union_right;  ///< UNION, EXCEPT or INTERSECT [ALL]
+  enum class set_kind { unite, except, intersect } set = set_kind::unite;
   bool union_all = false;
   int position = -1;
 };
@@ -136,6 +142,7 @@ struct column_definition {
   bool not_null = false;
   bool unique = false;
   bool primary_key = false;
+  std::string key_name;  ///< of CONSTRAINT name PRIMARY KEY or UNIQUE
   int position = -1;
 };
 
@@ -144,6 +151,7 @@ struct create_table {
   bool if_not_exists = false;
   std::vector<column_definition> columns;
   struct key {
+    std::string name;  ///< empty: none given
     std::vector<std::string> columns;
     bool primary = false;
     int position = -1;

@@ -10,6 +10,7 @@
 #include "engine/exec/arrow_result.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
+#include "engine/sql/declared_type.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/functions.hpp"
 #include "engine/sql/hints.hpp"
@@ -187,6 +188,17 @@ bound_ptr binder::operation(const ast::expression& e, const scope& names) {
     for (auto& arg : args) arg = coerced(arg, {type_id::varchar});
     return folded(named_function("concat_texts", {type_id::varchar}, args, e.position));
   }
+  if (e.text == "~" || e.text == "~*" || e.text == "!~" || e.text == "!~*") {
+    for (auto& arg : args) {
+      if (!arg->open && arg->type.id != type_id::varchar) {
+        refuse(arg->position, fmt::format("{} takes text on both sides.", e.text));
+      }
+      arg = coerced(arg, {type_id::varchar});
+    }
+    const bool ignores_case = e.text.ends_with('*');
+    auto out = named_function(ignores_case ? "regexp_like_ignoring_case" : "regexp_like", truth_type, args, e.position);
+    return folded(e.text[0] == '!' ? make_call(op::logical_not, truth_type, {out}, e.position) : out);
+  }
   if (e.text == "~~") {
     refuse(e.position, "Write LIKE instead of ~~.");
   }
@@ -279,24 +291,6 @@ bound_ptr binder::subquery(const ast::expression& e, const scope& names) {
   return out;
 }
 
-bound_ptr binder::aggregate(const ast::expression& e, const scope& names) {
-  auto out = std::make_shared<bound>();
-  out->kind = op::aggregate;
-  out->position = e.position;
-  out->name = e.text;
-  out->number = e.flag ? 1 : 0;
-  out->args = arguments(e, names);
-  const bool star = e.number == 1;
-  if (star && e.text != "count") refuse(e.position, fmt::format("{}(*) has no meaning.", e.text));
-  if (out->args.size() != (star ? 0U : 1U)) refuse(e.position, fmt::format("{} takes one argument.", e.text));
-  if (!star && out->args[0]->open) out->args[0] = coerced(out->args[0], {type_id::varchar});
-  if (!star && any_node(out->args[0], [](const bound& node) { return node.kind == op::aggregate; })) {
-    refuse(e.position, "An aggregate cannot stand inside another.");
-  }
-  out->type = aggregate_type(e.text, star ? column_type{type_id::int64} : out->args[0]->type, e.position);
-  return out;
-}
-
 binder::binder(const catalog& tables, progress tell)
     : tables_(tables),
       tell_(std::move(tell)),
@@ -315,8 +309,10 @@ bound_ptr binder::moment(const ast::expression& e, const column_type& type) cons
 
 bound_ptr binder::call(const ast::expression& e, const scope& names) {
   if (is_aggregate_function(e.text)) return aggregate(e, names);
-  if (e.flag || e.number)
-    refuse(e.position, fmt::format("{} is no aggregate and takes neither DISTINCT nor *.", e.text));
+  if (e.flag || e.number || e.filter || !e.order.empty()) {
+    refuse(e.position, fmt::format("{} is not an aggregate function; DISTINCT, *, ORDER BY and FILTER are not allowed.",
+                                   e.text));
+  }
   if (const auto type = moment_type(e.text)) return moment(e, *type);
   if (!is_scalar_function(e.text)) {
     const auto hint = did_you_mean(e.text, function_names());
@@ -333,6 +329,13 @@ bound_ptr binder::call(const ast::expression& e, const scope& names) {
   if (e.text == "mod") {
     if (args.size() != 2) refuse(e.position, "mod takes two arguments.");
     return folded(bound_arithmetic(op::modulo, args[0], args[1], e.position));
+  }
+  if (e.text == "concat" || e.text == "concat_ws") {
+    if (args.size() < (e.text == "concat" ? 1U : 2U)) {
+      refuse(e.position, fmt::format("The function {} takes more arguments.", e.text));
+    }
+    for (auto& arg : args) arg = coerced(arg, {type_id::varchar});
+    return folded(named_function(e.text, {type_id::varchar}, std::move(args), e.position));
   }
   constant_arguments constants;
   const auto is_value = [](const bound_ptr& arg) { return is_literal(arg) && arg->value->is_valid; };
@@ -394,16 +397,8 @@ bound_ptr binder::cast(const ast::expression& e, const scope& names) {
       refuse(e.position, "An interval is a constant, such as interval '1 day'.");
     return interval_literal(text.text, e.type, text.position);
   }
-  const auto type = type_from_sql(e.type.name, e.type.modifiers);
-  if (!type) refuse(e.type.position, fmt::format("The type {} is not supported.", e.type.name));
-  const auto value = expression(*e.args.at(0), names);
-  // numeric without digits takes an exact number as it is; of others it has those of a column of that type.
-  const bool takes_all = type->id == type_id::decimal && e.type.modifiers.empty() && !value->open;
-  if (takes_all && value->type.id == type_id::decimal) return value;
-  if (takes_all && is_integer(value->type.id)) {
-    return folded(coerced(value, *common_type(value->type, {type_id::decimal, 1, 0})));
-  }
-  return folded(coerced(value, *type));
+  const auto type = declared(e.type);
+  return folded(explicitly_cast(expression(*e.args.at(0), names), type));
 }
 
 bound_ptr binder::expression(const ast::expression& e, const scope& names) {

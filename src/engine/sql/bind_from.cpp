@@ -61,8 +61,12 @@ std::shared_ptr<scan_node> binder::scan(const ast::table_name& table, const std:
 plan_ptr binder::from_query(const ast::select& select, const ast::from_item& item, const scope* outer, scope& names) {
   auto plan = query(select, outer);
   const std::string name = item.alias.empty() ? item.table.name : item.alias;
-  // The same column twice would be one id with two names: the later gets an id of its own.
+  // The same column twice would be one id with two names: the later gets an id of its own. So does an outer column that
+  // LATERAL hands on.
   std::set<column_id> seen;
+  for (const scope* level = outer; level; level = level->outer) {
+    for (const auto& column : level->columns) seen.insert(column.id);
+  }
   bool twice = false;
   for (const auto& output : plan->outputs) twice |= !seen.insert(output.id).second;
   if (twice) {
@@ -79,10 +83,15 @@ plan_ptr binder::from_query(const ast::select& select, const ast::from_item& ite
 }
 
 plan_ptr binder::from_file(const ast::from_item& item, scope& names) {
+  if (item.function == "generate_series") {
+    auto series = from_series(item);
+    add_names(*series, series->outputs[0].name, item.column_aliases, item.position, names);
+    return series;
+  }
   const auto format = format_of_function(item.function);
   if (!format) {
     refuse(item.position,
-           fmt::format("'{}' cannot stand in FROM; read_csv, read_parquet and read_arrow can.", item.function));
+           fmt::format("'{}' cannot stand in FROM; generate_series, read_csv, read_parquet and read_arrow can.", item.function));
   }
   const auto argument = [&](const ast::expression& e) {
     const auto value = folded(expression(e, scope{}));
@@ -218,7 +227,8 @@ plan_ptr binder::lateral(plan_ptr left, const ast::from_item& item, join_type ty
       as_of->keep_unmatched = type == join_type::left;
       return as_of;
     }
-    conditions = hoist_outer_conditions(right, item.position);
+    if (!is_true_literal(on)) split_conjunction(condition(*on, names, "ON"), conditions);
+    return lateral_join(std::move(left), std::move(right), type, std::move(conditions), item.position);
   }
   if (!is_true_literal(on)) split_conjunction(condition(*on, names, "ON"), conditions);
   return joined(std::move(left), std::move(right), type, std::move(conditions));

@@ -1,9 +1,12 @@
 #include <arrow/scalar.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/exec/evaluate.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
+#include "engine/sql/declared_type.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/functions.hpp"
 #include "engine/sql/group.hpp"
@@ -55,6 +58,32 @@ std::shared_ptr<project_node> projected(binder& binds, plan_ptr input, const std
   return out;
 }
 
+// Aggregates see rows of the input: what subqueries inside them become has to be joined to these.
+bound_ptr lifted_arguments(binder& binds, plan_ptr& plan, const bound_ptr& e) {
+  return rewrite(e, [&](const bound_ptr& node) -> bound_ptr {
+    return node->kind == op::aggregate ? binds.lifted(plan, node) : nullptr;
+  });
+}
+
+// As in PostgreSQL: which row of each group is the first has to be said by ORDER BY, if there is one.
+void check_distinct_on(const std::vector<bound_ptr>& keys, std::size_t ordered_by, int position) {
+  const auto count = keys.size() - ordered_by;
+  for (std::size_t i = 0; i < std::min(count, ordered_by); ++i) {
+    const bool found = std::any_of(keys.begin() + static_cast<std::ptrdiff_t>(ordered_by), keys.end(),
+                                   [&](const bound_ptr& key) { return same(*key, *keys[i]); });
+    if (!found) refuse(position, "The expressions of SELECT DISTINCT ON have to be the first ones of ORDER BY.");
+  }
+}
+
+plan_ptr first_of_each(plan_ptr input, std::vector<bound_ptr> keys) {
+  auto out = std::make_shared<group_limit_node>();
+  out->keys = std::move(keys);
+  out->limit = make_literal(std::make_shared<arrow::Int64Scalar>(1), {type_id::int64});
+  out->outputs = input->outputs;
+  out->inputs = {std::move(input)};
+  return out;
+}
+
 bound_ptr output_reference(const plan_node& project, std::size_t i) {
   return make_column(project.outputs[i].id, project.outputs[i].type);
 }
@@ -88,32 +117,48 @@ std::vector<bound_ptr> binder::targets(const ast::select& select, const scope& n
   return out;
 }
 
+// A position, a name of the answer, or an expression.
+bound_ptr binder::output_or_expression(const ast::expression& e, const scope& names,
+                                       const std::vector<bound_ptr>& outputs,
+                                       const std::vector<std::string>& output_names, const char* clause) {
+  if (e.kind == expression_kind::integer) {
+    const auto place = std::stoll(e.text);
+    if (place < 1 || place > static_cast<long long>(outputs.size())) {
+      refuse(e.position, fmt::format("{} {} names no column of the answer.", clause, e.text));
+    }
+    return outputs[static_cast<std::size_t>(place) - 1];
+  }
+  bound_ptr named;
+  if (e.kind == expression_kind::column && e.names.size() == 1) {
+    for (std::size_t i = 0; i < output_names.size(); ++i) {
+      if (output_names[i] != e.names[0]) continue;
+      if (named && !same(*named, *outputs[i])) {
+        refuse(e.position, fmt::format("{} '{}' names two columns of the answer.", clause, e.names[0]));
+      }
+      named = outputs[i];
+    }
+  }
+  if (!named) named = expression(e, names);
+  if (named->open) refuse(e.position, fmt::format("{} a constant has no meaning.", clause));
+  return named;
+}
+
 std::vector<bound_ptr> binder::sort_expressions(const ast::select& select, const scope& names,
                                                 const std::vector<bound_ptr>& outputs,
                                                 const std::vector<std::string>& output_names) {
   std::vector<bound_ptr> out;
   for (const auto& key : select.order_by) {
-    const auto& e = *key.value;
-    if (e.kind == expression_kind::integer) {
-      const auto place = std::stoll(e.text);
-      if (place < 1 || place > static_cast<long long>(outputs.size())) {
-        refuse(e.position, fmt::format("ORDER BY {} names no column of the answer.", e.text));
-      }
-      out.push_back(outputs[static_cast<std::size_t>(place) - 1]);
-      continue;
-    }
-    bound_ptr named;
-    if (e.kind == expression_kind::column && e.names.size() == 1) {
-      for (std::size_t i = 0; i < output_names.size(); ++i) {
-        if (output_names[i] != e.names[0]) continue;
-        if (named && !same(*named, *outputs[i])) {
-          refuse(e.position, fmt::format("ORDER BY '{}' names two columns of the answer.", e.names[0]));
-        }
-        named = outputs[i];
-      }
-    }
-    out.push_back(named ? named : expression(e, names));
-    if (out.back()->open) refuse(e.position, "ORDER BY a constant has no meaning.");
+    out.push_back(output_or_expression(*key.value, names, outputs, output_names, "ORDER BY"));
+  }
+  return out;
+}
+
+std::vector<bound_ptr> binder::distinct_keys(const ast::select& select, const scope& names,
+                                             const std::vector<bound_ptr>& outputs,
+                                             const std::vector<std::string>& output_names) {
+  std::vector<bound_ptr> out;
+  for (const auto& e : select.distinct_on) {
+    out.push_back(output_or_expression(*e, names, outputs, output_names, "DISTINCT ON"));
   }
   return out;
 }
@@ -163,6 +208,9 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   std::vector<std::string> output_names;
   auto outputs = targets(select, names, output_names);
   auto keys = sort_expressions(select, names, outputs, output_names);
+  const auto ordered_by = keys.size();
+  for (auto& key : distinct_keys(select, names, outputs, output_names)) keys.push_back(std::move(key));
+  check_distinct_on(keys, ordered_by, select.position);
   bound_ptr having;
   if (select.having) {
     having = expression(*select.having, names);
@@ -172,6 +220,9 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   for (const auto& e : outputs) grouped |= has_aggregate(e);
   for (const auto& e : keys) grouped |= has_aggregate(e);
   if (grouped) {
+    for (auto& e : outputs) e = lifted_arguments(*this, plan, e);
+    for (auto& e : keys) e = lifted_arguments(*this, plan, e);
+    if (having) having = lifted_arguments(*this, plan, having);
     grouping groups(*this, select, names, outputs, output_names);
     for (auto& e : outputs) e = groups.above(e);
     for (auto& e : keys) e = groups.above(e);
@@ -179,11 +230,8 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
     plan = groups.plan(std::move(plan));
     if (having) plan = filtered(std::move(plan), having);
   }
-  for (const auto& e : outputs) {
-    if (any_node(e, [](const bound& node) { return node.query && !free_columns(*node.query).empty(); })) {
-      refuse(e->position, "A subquery that names columns of the query around it can stand in WHERE only.");
-    }
-  }
+  for (auto& e : outputs) e = lifted(plan, e);
+  for (auto& e : keys) e = lifted(plan, e);
 
   // Keys that are not among the outputs travel beside them, and are left out at the end.
   const std::size_t visible = outputs.size();
@@ -200,6 +248,9 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   auto project = projected(*this, std::move(plan), outputs, output_names);
   std::vector<bound_ptr> sorted_by;
   for (const auto place : key_places) sorted_by.push_back(output_reference(*project, place));
+  const std::vector<bound_ptr> one_for_each(sorted_by.begin() + static_cast<std::ptrdiff_t>(ordered_by),
+                                            sorted_by.end());
+  sorted_by.resize(ordered_by);
   const auto final_outputs = std::vector<output_column>(
       project->outputs.begin(), project->outputs.begin() + static_cast<std::ptrdiff_t>(visible));
   plan_ptr out = project;
@@ -209,7 +260,9 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
     distinct->inputs = {out};
     out = distinct;
   }
-  out = limited(ordered(std::move(out), select, std::move(sorted_by)), select);
+  out = ordered(std::move(out), select, std::move(sorted_by));
+  if (!one_for_each.empty()) out = first_of_each(std::move(out), one_for_each);
+  out = limited(std::move(out), select);
   if (outputs.size() > visible) {
     auto trimmed = std::make_shared<project_node>();
     trimmed->outputs = final_outputs;
@@ -220,7 +273,7 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   return out;
 }
 
-plan_ptr binder::values(const ast::select& select, std::span<const column_type> wanted) {
+plan_ptr binder::values(const ast::select& select, std::span<const declared_type> wanted) {
   auto out = std::make_shared<values_node>();
   const std::size_t width = select.values[0].size();
   std::vector<std::vector<bound_ptr>> columns(width);
@@ -230,9 +283,9 @@ plan_ptr binder::values(const ast::select& select, std::span<const column_type> 
   }
   for (std::size_t i = 0; i < width; ++i) {
     if (i < wanted.size()) {
-      for (auto& value : columns[i]) value = folded(coerced(value, wanted[i]));
+      for (auto& value : columns[i]) value = folded(stored(value, wanted[i]));
     }
-    const auto type = i < wanted.size() ? wanted[i] : unify(columns[i], select.position);
+    const auto type = i < wanted.size() ? wanted[i].type : unify(columns[i], select.position);
     out->outputs.push_back({new_column(), fmt::format("column{}", i + 1), type});
   }
   for (std::size_t r = 0; r < select.values.size(); ++r) {
@@ -274,6 +327,14 @@ plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
   }
   out->inputs = {projected(*this, left, left_columns, output_names),
                  projected(*this, right, right_columns, output_names)};
+  if (select.set != ast::select::set_kind::unite) {
+    auto set = std::make_shared<set_operation_node>();
+    set->intersect = select.set == ast::select::set_kind::intersect;
+    set->all = select.union_all;
+    set->outputs = out->outputs;
+    set->inputs = out->inputs;
+    return set;
+  }
   plan_ptr plan = out;
   if (!select.union_all) {
     auto distinct = std::make_shared<distinct_node>();
@@ -284,7 +345,7 @@ plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
   return plan;
 }
 
-plan_ptr binder::rows_for(const ast::select& select, std::span<const column_type> wanted) {
+plan_ptr binder::rows_for(const ast::select& select, std::span<const declared_type> wanted) {
   const bool plain =
       !select.values.empty() && select.with.empty() && select.order_by.empty() && !select.limit && !select.offset;
   return plain ? values(select, wanted) : query(select);

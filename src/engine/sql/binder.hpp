@@ -1,7 +1,8 @@
 // binder.hpp - from statements as written to plans: names are looked up, types found, subqueries become joins.
 //
 // bind_expression.cpp has expressions, bind_from.cpp what stands in FROM, bind_select.cpp the rest of a query,
-// correlate.cpp subqueries that name columns of the query around them.
+// correlate.cpp conditions that name columns of the query around a subquery, decorrelate.cpp what becomes of such
+// subqueries.
 #pragma once
 
 #include <map>
@@ -40,7 +41,7 @@ class binder {
   [[nodiscard]] plan_ptr query(const ast::select& select, const scope* outer = nullptr);
   /// The query of an INSERT: each value of its VALUES becomes the type of the column that it is for, whatever stands in
   /// other rows.
-  [[nodiscard]] plan_ptr rows_for(const ast::select& select, std::span<const column_type> wanted);
+  [[nodiscard]] plan_ptr rows_for(const ast::select& select, std::span<const declared_type> wanted);
   [[nodiscard]] bound_ptr expression(const ast::expression& e, const scope& names);
   /// Of WHERE and ON: boolean, no aggregates.
   [[nodiscard]] bound_ptr condition(const ast::expression& e, const scope& names, const char* clause);
@@ -49,6 +50,8 @@ class binder {
                                                 bool with_row_ids, scope& names);
   /// Parts of a condition that are subqueries become joins below the filter.
   [[nodiscard]] plan_ptr filtered(plan_ptr input, const bound_ptr& condition);
+  /// The expression with each subquery that names columns of `input` as a column that a join adds to `input`.
+  [[nodiscard]] bound_ptr lifted(plan_ptr& input, const bound_ptr& e);
 
   [[nodiscard]] column_id new_column() { return next_column_++; }
   [[nodiscard]] int parameters() const { return parameters_; }
@@ -67,7 +70,11 @@ class binder {
   bound_ptr case_when(const ast::expression& e, const scope& names);
   bound_ptr subquery(const ast::expression& e, const scope& names);
   bound_ptr call(const ast::expression& e, const scope& names);
+  // bind_aggregate.cpp
   bound_ptr aggregate(const ast::expression& e, const scope& names);
+  bound_ptr ordered_aggregate(const ast::expression& e, const scope& names);
+  bound_ptr bool_aggregate(const ast::expression& e, const scope& names);
+  // bind_expression.cpp
   bound_ptr moment(const ast::expression& e, const column_type& type) const;
   bound_ptr like(const ast::expression& e, const scope& names);
   bound_ptr boolean(const ast::expression& e, const scope& names);
@@ -79,6 +86,7 @@ class binder {
   plan_ptr from_item(const ast::from_item& item, scope& names);
   plan_ptr from_query(const ast::select& query, const ast::from_item& item, const scope* outer, scope& names);
   plan_ptr from_file(const ast::from_item& item, scope& names);
+  plan_ptr from_series(const ast::from_item& item);  // series.cpp
   plan_ptr join(const ast::from_item& item, scope& names);
   plan_ptr lateral(plan_ptr left, const ast::from_item& item, join_type type, const ast::expression* on, scope& names);
   plan_ptr joined(plan_ptr left, plan_ptr right, join_type type, std::vector<bound_ptr> conditions);
@@ -86,12 +94,17 @@ class binder {
 
   // bind_select.cpp
   plan_ptr core(const ast::select& select, const scope* outer);
-  plan_ptr values(const ast::select& select, std::span<const column_type> wanted = {});
+  plan_ptr values(const ast::select& select, std::span<const declared_type> wanted = {});
   plan_ptr set_union(const ast::select& select, const scope* outer);
   plan_ptr ordered(plan_ptr input, const ast::select& select, std::vector<bound_ptr> keys);
   plan_ptr limited(plan_ptr input, const ast::select& select);
   bound_ptr row_count(const ast::expression* e, const char* clause);
   std::vector<bound_ptr> targets(const ast::select& select, const scope& names, std::vector<std::string>& output_names);
+  bound_ptr output_or_expression(const ast::expression& e, const scope& names, const std::vector<bound_ptr>& outputs,
+                                 const std::vector<std::string>& output_names, const char* clause);
+  std::vector<bound_ptr> distinct_keys(const ast::select& select, const scope& names,
+                                       const std::vector<bound_ptr>& outputs,
+                                       const std::vector<std::string>& output_names);
   std::vector<bound_ptr> sort_expressions(const ast::select& select, const scope& names,
                                           const std::vector<bound_ptr>& outputs,
                                           const std::vector<std::string>& output_names);
@@ -99,6 +112,11 @@ class binder {
   // correlate.cpp
   plan_ptr exists_join(plan_ptr input, const bound_ptr& e, bool negated);
   plan_ptr in_join(plan_ptr input, const bound_ptr& e);
+
+  // decorrelate.cpp
+  bound_ptr lifted_query(plan_ptr& input, const bound_ptr& e);
+  plan_ptr joined_groups(plan_ptr input, struct correlated_rows rows, std::vector<aggregate_call> calls, int position);
+  plan_ptr lateral_join(plan_ptr left, plan_ptr right, join_type type, std::vector<bound_ptr> on, int position);
 
   const ast::common_table* find_common_table(const std::string& name) const;
   plan_ptr from_common_table(const ast::common_table& common, const ast::from_item& item, scope& names);
@@ -112,12 +130,24 @@ class binder {
   std::int64_t now_;  ///< microseconds since 1970, UTC: one moment for the whole statement
   std::vector<const ast::common_table*> common_tables_;  ///< visible ones, the innermost last
   std::set<const ast::common_table*> used_common_tables_;
+  /// What subqueries became. Expressions may share one, such as both parts of BETWEEN, and it can be taken apart once.
+  std::map<plan_ptr, bound_ptr> lifted_;
 };
 
-/// Takes the conditions with outer columns out of a plan that is only projections and filters on top, so that a join
-/// can have them. Outputs that the conditions need are added to the plan. Throws, naming `position`, where another
-/// operator is in the way.
-[[nodiscard]] std::vector<bound_ptr> hoist_outer_conditions(plan_ptr& plan, int position);
+/// Takes the conditions with outer columns out of a plan, so that a join can have them. Outputs that the conditions
+/// need are added to the plan; GROUP BY, DISTINCT and LIMIT below which there are equalities with outer columns work
+/// for each value of the equalities' inner sides. Throws, naming `position`, where another operator is in the way.
+[[nodiscard]] std::vector<bound_ptr> hoist_outer_conditions(binder& binds, plan_ptr& plan, int position);
+/// Does the condition compare a value of the subquery's own columns with one of outer columns, or only outer columns?
+/// The inner sides of such equalities are keys by which a subquery can be computed once for all outer rows.
+[[nodiscard]] bool is_correlated_equality(const bound_ptr& condition, const std::set<column_id>& outer);
+/// Makes the inner sides of the equalities among `conditions`, all of which have to be correlated equalities or to
+/// have outer columns only, columns of `rows`; returns these.
+[[nodiscard]] std::vector<bound_ptr> correlation_keys(binder& binds, plan_ptr& rows, const std::set<column_id>& outer,
+                                                      std::vector<bound_ptr>& conditions);
+[[nodiscard]] bool uses_any(const bound_ptr& e, const std::set<column_id>& columns);
+[[nodiscard]] plan_ptr with_filter(plan_ptr input, std::vector<bound_ptr> conditions);
+[[nodiscard]] bool has_correlated_query(const bound_ptr& e);
 /// The as-of join behind LEFT JOIN LATERAL (SELECT ... ORDER BY ts DESC LIMIT 1), or null if the plan has another
 /// shape.
 [[nodiscard]] std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr& right);

@@ -57,7 +57,7 @@ void split_conjunction(const bound_ptr& condition, std::vector<bound_ptr>& parts
 
 bool same(const bound& a, const bound& b) {
   if (a.kind != b.kind || a.type != b.type || a.column != b.column || a.number != b.number || a.name != b.name ||
-      a.query != b.query || a.args.size() != b.args.size()) {
+      a.query != b.query || a.directions != b.directions || a.args.size() != b.args.size()) {
     return false;
   }
   if ((a.value == nullptr) != (b.value == nullptr) || (a.value && !a.value->Equals(*b.value))) return false;

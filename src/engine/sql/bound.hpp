@@ -77,17 +77,21 @@ struct bound {
   std::string name;
   std::shared_ptr<plan_node> query;
   bool is_interval = false;  ///< microseconds that are a length of time (interval.hpp)
+  /// Of an aggregate: bits for each of its last arguments, by which it is ordered. 1: descending, 2: NULLs first.
+  std::vector<std::uint8_t> directions;
   bool open = false;         ///< a string constant, NULL or parameter whose type its neighbour decides
 };
 
 /// What an aggregate computes. `argument` is null for COUNT(*).
 struct aggregate_call {
-  std::string function;  ///< count, sum, min, max, avg
+  std::string function;  ///< of SQL, or "first": the value of the first row, which subqueries become
   bound_ptr argument;
   bool distinct = false;
   column_id output = 0;
   column_type type;
   int position = -1;
+  std::vector<bound_ptr> more;  ///< further arguments; the last ones are what the values are ordered by
+  std::vector<std::uint8_t> directions;  ///< of those, as in `bound`
 };
 
 [[nodiscard]] bound_ptr make_column(column_id column, const column_type& type, int position = -1);

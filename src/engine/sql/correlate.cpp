@@ -7,8 +7,6 @@
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
-namespace {
-
 bool uses_any(const bound_ptr& e, const std::set<column_id>& columns) {
   std::set<column_id> used;
   collect_columns(e, used);
@@ -28,49 +26,227 @@ plan_ptr with_filter(plan_ptr input, std::vector<bound_ptr> conditions) {
   return out;
 }
 
-void hoist(plan_ptr& node, const std::set<column_id>& outer, std::vector<bound_ptr>& hoisted, int position) {
-  if (free_columns(*node).empty()) return;
-  if (node->kind == node_kind::filter) {
+namespace {
+
+struct correlation {
+  bound_ptr inner, outer;
+};
+
+std::optional<correlation> correlation_of(const bound_ptr& condition, const std::set<column_id>& outer) {
+  if (condition->kind != op::equal) return std::nullopt;
+  const bool outer_first = uses_any(condition->args[0], outer);
+  const auto& theirs = condition->args[outer_first ? 0 : 1];
+  const auto& mine = condition->args[outer_first ? 1 : 0];
+  std::set<column_id> used;
+  collect_columns(mine, used);
+  if (used.empty() || uses_any(mine, outer) || !contains_all(outer, theirs)) return std::nullopt;
+  return correlation{mine, theirs};
+}
+
+}  // namespace
+
+bool is_correlated_equality(const bound_ptr& condition, const std::set<column_id>& outer) {
+  return contains_all(outer, condition) || correlation_of(condition, outer).has_value();
+}
+
+std::vector<bound_ptr> correlation_keys(binder& binds, plan_ptr& rows, const std::set<column_id>& outer,
+                                        std::vector<bound_ptr>& conditions) {
+  std::vector<bound_ptr> keys;
+  auto project = std::make_shared<project_node>();
+  for (auto& condition : conditions) {
+    const auto found = correlation_of(condition, outer);
+    if (!found) continue;
+    auto key = found->inner;
+    if (key->kind != op::column) {
+      project->expressions.push_back(key);
+      project->outputs.push_back({binds.new_column(), "", key->type});
+      key = make_column(project->outputs.back().id, key->type, key->position);
+      condition = make_call(op::equal, condition->type, {key, found->outer}, condition->position);
+    }
+    keys.push_back(std::move(key));
+  }
+  if (project->expressions.empty()) return keys;
+  for (const auto& column : rows->outputs) {
+    project->expressions.push_back(make_column(column.id, column.type));
+    project->outputs.push_back(column);
+  }
+  project->inputs = {std::move(rows)};
+  rows = std::move(project);
+  return keys;
+}
+
+namespace {
+
+[[noreturn]] void refuse_correlation(int position) {
+  refuse(
+      position,
+      "Unsupported correlated subquery: columns of the outer query are allowed in its WHERE, in equalities only where "
+      "it has GROUP BY, DISTINCT or LIMIT. Rewrite it as a join.");
+}
+
+class hoisting {
+ public:
+  hoisting(binder& binds, std::set<column_id> outer, int position)
+      : binds_(binds), outer_(std::move(outer)), position_(position) {}
+
+  void from(plan_ptr& node) {
+    if (free_columns(*node).empty()) return;
+    switch (node->kind) {
+      case node_kind::filter:
+        return from_filter(node);
+      case node_kind::project:
+        return from_project(static_cast<project_node&>(*node));
+      case node_kind::sort:  // whose order means nothing to a join
+        node = node->inputs[0];
+        return from(node);
+      case node_kind::join:
+        return from_join(static_cast<join_node&>(*node));
+      case node_kind::aggregate:
+        return from_aggregate(static_cast<aggregate_node&>(*node));
+      case node_kind::distinct:
+        return from_distinct(*node);
+      case node_kind::limit:
+        return from_limit(node);
+      default:
+        refuse_correlation(position_);
+    }
+  }
+
+  std::vector<bound_ptr> take() { return std::move(hoisted_); }
+
+ private:
+  void from_filter(plan_ptr& node) {
     auto& filter = static_cast<filter_node&>(*node);
     std::vector<bound_ptr> kept;
     for (const auto& condition : filter.conditions) {
-      if (has_correlated_query(condition)) refuse(condition->position, "A subquery here reaches out of two queries.");
-      (uses_any(condition, outer) ? hoisted : kept).push_back(condition);
+      if (has_correlated_query(condition)) {
+        refuse(condition->position, "This subquery refers to a table two query levels up, which is not supported.");
+      }
+      (uses_any(condition, outer_) ? hoisted_ : kept).push_back(condition);
     }
-    hoist(filter.inputs[0], outer, hoisted, position);
+    from(filter.inputs[0]);
     node = with_filter(filter.inputs[0], std::move(kept));
-    return;
   }
-  if (node->kind == node_kind::project) {
-    auto& project = static_cast<project_node&>(*node);
+
+  void from_project(project_node& project) {
     for (const auto& e : project.expressions) {
-      if (uses_any(e, outer))
-        refuse(position, "The columns of this subquery cannot name those of the query around it.");
+      if (uses_any(e, outer_)) {
+        refuse(position_, "The columns of this subquery cannot name those of the query around it.");
+      }
     }
-    hoist(project.inputs[0], outer, hoisted, position);
+    from(project.inputs[0]);
     std::set<column_id> needed;
-    for (const auto& condition : hoisted) collect_columns(condition, needed);
+    for (const auto& condition : hoisted_) collect_columns(condition, needed);
     const auto shown = output_ids(project);
     for (const auto& column : project.inputs[0]->outputs) {
       if (!needed.contains(column.id) || shown.contains(column.id)) continue;
       project.outputs.push_back(column);
       project.expressions.push_back(make_column(column.id, column.type));
     }
-    return;
   }
-  if (node->kind == node_kind::sort) {  // whose order means nothing to a join
-    node = node->inputs[0];
-    hoist(node, outer, hoisted, position);
-    return;
+
+  void from_join(join_node& join) {
+    const bool both = join.type == join_type::inner;
+    if (!free_columns(*join.inputs[1]).empty() && !both) refuse_correlation(position_);
+    std::vector<bound_ptr> kept;
+    for (const auto& condition : join.conditions) {
+      if (uses_any(condition, outer_) && !both) refuse_correlation(position_);
+      (uses_any(condition, outer_) ? hoisted_ : kept).push_back(condition);
+    }
+    join.conditions = std::move(kept);
+    for (auto& input : join.inputs) from(input);
+    join.outputs = join.inputs[0]->outputs;
+    if (join.type == join_type::semi || join.type == join_type::anti) return;
+    join.outputs.insert(join.outputs.end(), join.inputs[1]->outputs.begin(), join.inputs[1]->outputs.end());
   }
-  refuse(
-      position,
-      "This subquery names columns of the query around it in a way that is not supported; they can stand in its WHERE, "
-      "where it has no GROUP BY, DISTINCT or LIMIT (other than an as-of join's), or rewrite it as a join.");
-}
+
+  // Conditions below `input`, in terms of columns by which the operator above it has to work group by group.
+  std::vector<bound_ptr> keys_below(plan_ptr& input) {
+    const auto before = hoisted_.size();
+    from(input);
+    std::vector<bound_ptr> below(hoisted_.begin() + static_cast<std::ptrdiff_t>(before), hoisted_.end());
+    for (const auto& condition : below) {
+      if (!is_correlated_equality(condition, outer_)) refuse_correlation(position_);
+    }
+    auto keys = correlation_keys(binds_, input, outer_, below);
+    std::copy(below.begin(), below.end(), hoisted_.begin() + static_cast<std::ptrdiff_t>(before));
+    return keys;
+  }
+
+  void from_aggregate(aggregate_node& aggregate) {
+    for (const auto& call : aggregate.calls) {
+      if (call.argument && uses_any(call.argument, outer_)) refuse_correlation(position_);
+      for (const auto& e : call.more) {
+        if (uses_any(e, outer_)) refuse_correlation(position_);
+      }
+    }
+    for (const auto& key : aggregate.keys) {
+      if (uses_any(key, outer_)) refuse_correlation(position_);
+    }
+    if (aggregate.keys.empty()) refuse_correlation(position_);
+    for (const auto& key : keys_below(aggregate.inputs[0])) {
+      if (output_ids(aggregate).contains(key->column)) continue;
+      aggregate.outputs.insert(aggregate.outputs.begin() + static_cast<std::ptrdiff_t>(aggregate.keys.size()),
+                               {key->column, "", key->type});
+      aggregate.keys.push_back(key);
+    }
+  }
+
+  void from_distinct(plan_node& distinct) {
+    const auto columns = distinct.outputs;
+    const auto keys = keys_below(distinct.inputs[0]);
+    auto only = std::make_shared<project_node>();
+    const auto add = [&](const output_column& column) {
+      if (output_ids(*only).contains(column.id)) return;
+      only->outputs.push_back(column);
+      only->expressions.push_back(make_column(column.id, column.type));
+    };
+    for (const auto& column : columns) add(column);
+    for (const auto& key : keys) add({key->column, "", key->type});
+    only->inputs = {std::move(distinct.inputs[0])};
+    distinct.outputs = only->outputs;
+    distinct.inputs = {std::move(only)};
+  }
+
+  void from_limit(plan_ptr& node) {
+    const auto& limit = static_cast<const limit_node&>(*node);
+    auto out = std::make_shared<group_limit_node>();
+    out->limit = limit.limit;
+    out->offset = limit.offset;
+    auto below = limit.inputs[0];
+    if (below->kind == node_kind::sort) {
+      out->keys = keys_below(below->inputs[0]);
+      below->outputs = below->inputs[0]->outputs;
+    } else {
+      out->keys = keys_below(below);
+    }
+    out->outputs = below->outputs;
+    out->inputs = {std::move(below)};
+    node = std::move(out);
+  }
+
+  binder& binds_;
+  std::set<column_id> outer_;
+  int position_;
+  std::vector<bound_ptr> hoisted_;
+};
 
 bool is_one(const bound_ptr& e) {
   return e && is_literal(e) && e->value->is_valid && static_cast<const arrow::Int64Scalar&>(*e->value).value == 1;
+}
+
+// EXISTS asks for a row, not for which: LIMIT 1, the order and the SELECT list do not matter.
+plan_ptr any_rows(plan_ptr query) {
+  const auto is_limit = [](const plan_node& node) {
+    if (node.kind != node_kind::limit) return false;
+    const auto& limit = static_cast<const limit_node&>(node);
+    return is_one(limit.limit) && !limit.offset;
+  };
+  while (query->kind == node_kind::project || query->kind == node_kind::sort || query->kind == node_kind::distinct ||
+         is_limit(*query)) {
+    query = query->inputs[0];
+  }
+  return query;
 }
 
 // The parts of SELECT ... FROM ... WHERE ... ORDER BY ... LIMIT 1, from the top down.
@@ -138,12 +314,11 @@ bool read_conditions(const nearest_query& query, const std::set<column_id>& oute
 
 }  // namespace
 
-std::vector<bound_ptr> hoist_outer_conditions(plan_ptr& plan, int position) {
-  std::vector<bound_ptr> out;
-  hoist(plan, free_columns(*plan), out, position);
-  if (!free_columns(*plan).empty())
-    refuse(position, "This subquery names columns of the query around it too deep inside.");
-  return out;
+std::vector<bound_ptr> hoist_outer_conditions(binder& binds, plan_ptr& plan, int position) {
+  hoisting work(binds, free_columns(*plan), position);
+  work.from(plan);
+  if (!free_columns(*plan).empty()) refuse_correlation(position);
+  return work.take();
 }
 
 std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr& right) {
@@ -184,8 +359,8 @@ std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr
 }
 
 plan_ptr binder::exists_join(plan_ptr input, const bound_ptr& e, bool negated) {
-  plan_ptr inner = e->query;
-  auto conditions = hoist_outer_conditions(inner, e->position);
+  plan_ptr inner = any_rows(e->query);
+  auto conditions = hoist_outer_conditions(*this, inner, e->position);
   const auto have = output_ids(*input);
   const auto of_inner = output_ids(*inner);
   std::set<column_id> both = have;
@@ -197,11 +372,12 @@ plan_ptr binder::exists_join(plan_ptr input, const bound_ptr& e, bool negated) {
 }
 
 plan_ptr binder::in_join(plan_ptr input, const bound_ptr& e) {
+  const auto left = lifted(input, e->args[0]);
   plan_ptr inner = e->query;
   const auto output = inner->outputs[0];
   std::vector<bound_ptr> conditions;
-  if (!free_columns(*inner).empty()) conditions = hoist_outer_conditions(inner, e->position);
-  conditions.push_back(comparison(op::equal, e->args[0], make_column(output.id, output.type), e->position));
+  if (!free_columns(*inner).empty()) conditions = hoist_outer_conditions(*this, inner, e->position);
+  conditions.push_back(comparison(op::equal, left, make_column(output.id, output.type), e->position));
   return joined(std::move(input), std::move(inner), join_type::semi, std::move(conditions));
 }
 
@@ -217,12 +393,7 @@ plan_ptr binder::filtered(plan_ptr input, const bound_ptr& condition) {
     } else if (core->kind == op::in_query && !negated) {
       input = in_join(std::move(input), core);
     } else {
-      if (has_correlated_query(part)) {
-        refuse(part->position,
-               "A subquery that names columns of the query around it can stand in EXISTS, NOT EXISTS and IN only, as a "
-               "condition of its own.");
-      }
-      kept.push_back(part);
+      kept.push_back(lifted(input, part));
     }
   }
   return with_filter(std::move(input), std::move(kept));

@@ -35,4 +35,8 @@ located_error::located_error(const std::string& sentence, int position) : error(
 
 void refuse(int position, const std::string& sentence) { throw located_error(sentence, position); }
 
+void refuse(const error_code& code, int position, const std::string& sentence) {
+  throw coded_refusal(code, sentence, position);
+}
+
 }  // namespace espalier::engine

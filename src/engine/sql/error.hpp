@@ -5,9 +5,16 @@
 #include <string>
 
 #include "espalier/core/error.hpp"
+#include "espalier/engine/engine_error.hpp"
 #include "espalier/engine/sql_error.hpp"
 
 namespace espalier::engine {
+
+namespace codes {
+inline constexpr error_code string_too_long{error_kind::execution, "22001"};
+inline constexpr error_code numeric_out_of_range{error_kind::execution, "22003"};
+inline constexpr error_code invalid_parameter{error_kind::execution, "22023"};
+}  // namespace codes
 
 /// `position` < 0: no place.
 class located_error : public error {
@@ -21,5 +28,19 @@ class located_error : public error {
 
 /// Throws `located_error`.
 [[noreturn]] void refuse(int position, const std::string& sentence);
+
+/// An error with a SQLSTATE of its own, where that of its stage says too little.
+class coded_refusal : public located_error {
+ public:
+  coded_refusal(const error_code& code, const std::string& sentence, int position)
+      : located_error(sentence, position), code_(code) {}
+  [[nodiscard]] const error_code& code() const noexcept { return code_; }
+
+ private:
+  error_code code_;
+};
+
+/// Throws `coded_refusal`.
+[[noreturn]] void refuse(const error_code& code, int position, const std::string& sentence);
 
 }  // namespace espalier::engine

@@ -29,6 +29,14 @@ const std::vector<fixed_function>& fixed_functions() {
       {"sqrt", {double_type}, double_type},
       {"exp", {double_type}, double_type},
       {"ln", {double_type}, double_type},
+      {"log", {double_type}, double_type},
+      {"log10", {double_type}, double_type},
+      {"sin", {double_type}, double_type},
+      {"cos", {double_type}, double_type},
+      {"tan", {double_type}, double_type},
+      {"atan", {double_type}, double_type},
+      {"atan2", {double_type, double_type}, double_type},
+      {"to_timestamp", {double_type}, timestamp_type},
       {"power", {double_type, double_type}, double_type},
       {"pow", {double_type, double_type}, double_type},
       {"length", {text_type}, integer_type},
@@ -39,6 +47,23 @@ const std::vector<fixed_function>& fixed_functions() {
       {"btrim", {text_type}, text_type},
       {"ltrim", {text_type}, text_type},
       {"rtrim", {text_type}, text_type},
+      {"btrim", {text_type, text_type}, text_type},
+      {"ltrim", {text_type, text_type}, text_type},
+      {"rtrim", {text_type, text_type}, text_type},
+      {"left", {text_type, integer_type}, text_type},
+      {"right", {text_type, integer_type}, text_type},
+      {"lpad", {text_type, integer_type}, text_type},
+      {"rpad", {text_type, integer_type}, text_type},
+      {"lpad", {text_type, integer_type, text_type}, text_type},
+      {"rpad", {text_type, integer_type, text_type}, text_type},
+      {"repeat", {text_type, integer_type}, text_type},
+      {"split_part", {text_type, text_type, integer_type}, text_type},
+      {"strpos", {text_type, text_type}, integer_type},
+      {"position", {text_type, text_type}, integer_type},
+      {"octet_length", {text_type}, integer_type},
+      {"regexp_like", {text_type, text_type}, boolean_type},
+      {"regexp_replace", {text_type, text_type, text_type}, text_type},
+      {"regexp_replace", {text_type, text_type, text_type, text_type}, text_type},
       {"substring", {text_type, integer_type}, text_type},
       {"substring", {text_type, integer_type, integer_type}, text_type},
       {"substr", {text_type, integer_type}, text_type},
@@ -50,11 +75,14 @@ const std::vector<fixed_function>& fixed_functions() {
   return all;
 }
 
-constexpr std::array<std::string_view, 5> number_functions = {"abs", "floor", "ceil", "ceiling", "round"};
+constexpr std::array<std::string_view, 6> number_functions = {"abs", "floor", "ceil", "ceiling", "round", "trunc"};
+constexpr std::array<std::string_view, 16> aggregates = {
+    "count",    "sum",     "min",        "max",      "avg",             "stddev",          "stddev_samp", "stddev_pop",
+    "variance", "var_samp", "var_pop", "string_agg", "percentile_cont", "percentile_disc", "bool_and",    "bool_or"};
 constexpr std::array<std::string_view, 12> date_fields = {"year", "month", "day",     "hour", "minute", "second",
                                                           "dow",  "doy",   "quarter", "week", "isodow", "epoch"};
-constexpr std::array<std::string_view, 8> trunc_fields = {"year", "quarter", "month",  "week",
-                                                          "day",  "hour",    "minute", "second"};
+constexpr std::array<std::string_view, 10> trunc_fields = {"year", "quarter", "month",  "week",         "day",
+                                                           "hour", "minute",  "second", "milliseconds", "millisecond"};
 
 template <class List>
 bool contains(const List& list, std::string_view name) {
@@ -102,8 +130,7 @@ function_signature time_signature(const std::string& name, const std::vector<col
 }  // namespace
 
 bool is_aggregate_function(std::string_view name) {
-  constexpr std::array<std::string_view, 5> names = {"count", "sum", "min", "max", "avg"};
-  return contains(names, name);
+  return contains(aggregates, name) || name == "every";
 }
 
 std::optional<column_type> moment_type(std::string_view name) {
@@ -114,15 +141,16 @@ std::optional<column_type> moment_type(std::string_view name) {
 
 bool is_scalar_function(std::string_view name) {
   if (contains(number_functions, name)) return true;
-  if (name == "extract" || name == "date_part" || name == "date_trunc" || name == "date_bin" || name == "mod") {
+  if (name == "extract" || name == "date_part" || name == "date_trunc" || name == "date_bin" || name == "mod" ||
+      name == "concat" || name == "concat_ws") {
     return true;
   }
   return std::any_of(fixed_functions().begin(), fixed_functions().end(), [&](const auto& f) { return f.name == name; });
 }
 
 std::vector<std::string> function_names() {
-  std::vector<std::string> out{"count",     "sum",        "min",      "max", "avg", "extract",
-                               "date_part", "date_trunc", "date_bin", "mod", "now"};
+  std::vector<std::string> out{"extract", "date_part", "date_trunc", "date_bin", "mod", "now", "concat", "concat_ws"};
+  out.insert(out.end(), aggregates.begin(), aggregates.end());
   out.insert(out.end(), number_functions.begin(), number_functions.end());
   for (const auto& f : fixed_functions()) {
     if (f.name != "concat_texts") out.emplace_back(f.name);
@@ -149,10 +177,12 @@ column_type aggregate_type(const std::string& function, const column_type& argum
     if (argument.id == type_id::boolean) refuse(position, fmt::format("{} does not take boolean values.", function));
     return argument;
   }
+  if (function == "string_agg") return text_type;
+  if (function == "percentile_disc") return argument;
   if (!is_numeric(argument.id)) {
     refuse(position, fmt::format("{} takes numbers, not {}.", function, sql_name(argument)));
   }
-  if (function == "avg" || is_float(argument.id)) return double_type;
+  if (function != "sum" || is_float(argument.id)) return double_type;
   if (argument.id == type_id::int64) return {type_id::decimal, 38, 0};
   if (argument.id == type_id::decimal) return {type_id::decimal, 38, argument.scale};
   return bigint_type;

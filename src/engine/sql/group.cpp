@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
@@ -41,6 +43,7 @@ grouping::grouping(binder& binds, const ast::select& select, const scope& names,
     if (any_node(key, [](const bound& node) { return node.kind == op::aggregate; })) {
       refuse(e->position, "An aggregate cannot stand in GROUP BY.");
     }
+    if (has_correlated_query(key)) refuse(e->position, "A correlated subquery cannot stand in GROUP BY.");
     if (key->open) refuse(e->position, "GROUP BY a constant has no meaning.");
     bool known = false;
     for (const auto& other : keys_) known |= same(*other, *key);
@@ -55,11 +58,16 @@ bound_ptr grouping::aggregate_column(const bound_ptr& e) {
   const bound_ptr argument = e->args.empty() ? nullptr : e->args[0];
   for (const auto& call : calls_) {
     const bool same_argument = call.argument && argument ? same(*call.argument, *argument) : call.argument == argument;
-    if (call.function == e->name && call.distinct == (e->number == 1) && same_argument) {
+    const auto& more = call.more;
+    const bool same_others = call.directions == e->directions && more.size() + 1 == std::max<std::size_t>(e->args.size(), 1) &&
+                             std::equal(more.begin(), more.end(), e->args.begin() + (more.empty() ? 0 : 1),
+                                        [](const bound_ptr& a, const bound_ptr& b) { return same(*a, *b); });
+    if (call.function == e->name && call.distinct == (e->number == 1) && same_argument && same_others) {
       return make_column(call.output, call.type, e->position);
     }
   }
-  calls_.push_back({e->name, argument, e->number == 1, binds_.new_column(), e->type, e->position});
+  calls_.push_back({e->name, argument, e->number == 1, binds_.new_column(), e->type, e->position, {}, e->directions});
+  if (e->args.size() > 1) calls_.back().more.assign(e->args.begin() + 1, e->args.end());
   return make_column(calls_.back().output, e->type, e->position);
 }
 

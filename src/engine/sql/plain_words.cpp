@@ -57,8 +57,6 @@ constexpr refusal refusals[] = {
     {"ROWCOMPARE_SUBLINK", "A row as a value", "compare its columns one by one"},
     {"ARRAY_SUBLINK", "ARRAY", ""},
     {"MULTIEXPR_SUBLINK", "SET of several columns at once", "assign them one by one"},
-    {"SETOP_EXCEPT", "EXCEPT", "use NOT EXISTS or NOT IN"},
-    {"SETOP_INTERSECT", "INTERSECT", "use EXISTS or IN"},
     // FROM
     {"RangeTableSample", "TABLESAMPLE", "use LIMIT"},
     {"RangeTableFunc", "XMLTABLE", ""},

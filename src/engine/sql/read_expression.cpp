@@ -25,19 +25,11 @@ expression_ptr make(expression_kind kind, int position) {
   return out;
 }
 
-// PostgreSQL cuts or refuses what is longer than varchar(n) and rounds to timestamp(p): neither is silently ignored.
-void refuse_length(const ast::type_name& type) {
-  if (type.name == "bpchar")
-    refuse(type.position, "char is not supported; write varchar, which holds texts of any length.");
-  if (type.modifiers.empty()) return;
-  if (type.name == "varchar") {
-    refuse(type.position, fmt::format("varchar({}) is not supported; write varchar, which holds texts of any length.",
-                                      type.modifiers[0]));
-  }
-  if (type.name == "timestamp") {
-    refuse(type.position,
-           fmt::format("timestamp({}) is not supported; write timestamp, which has microseconds.", type.modifiers[0]));
-  }
+// PostgreSQL rounds to timestamp(p): that is not silently ignored.
+void refuse_digits(const ast::type_name& type) {
+  if (type.name != "timestamp" || type.modifiers.empty()) return;
+  refuse(type.position,
+         fmt::format("timestamp({}) is not supported; write timestamp, which has microseconds.", type.modifiers[0]));
 }
 
 std::string function_name(node_reader& reader) {
@@ -185,6 +177,9 @@ expression_ptr tree_reader::call(node_reader& reader) {
   out->number = reader.flag("agg_star") ? 1 : 0;
   reader.drop({"funcformat"});
   for (const auto* arg : reader.list("args")) out->args.push_back(expression(*arg, reader.position()));
+  if (const auto* filter = reader.take("agg_filter")) out->filter = expression(*filter, reader.position());
+  for (const auto* key : reader.list("agg_order")) out->order.push_back(sort_key(*key, reader.position()));
+  out->within_group = reader.flag("agg_within_group");
   return out;
 }
 
@@ -337,7 +332,7 @@ ast::type_name tree_reader::type(const nlohmann::json& fields, int around) {
     if (value->kind != expression_kind::integer) refuse(out.position, "A type takes whole numbers in its parentheses.");
     out.modifiers.push_back(std::stoi(value->text));
   }
-  refuse_length(out);
+  refuse_digits(out);
   reader.finish();
   return out;
 }

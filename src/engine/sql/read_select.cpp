@@ -22,8 +22,11 @@ std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int
   const int at = out->position = reader.position();
   if (const auto* clause = reader.take("withClause")) with(*clause, at, *out);
   for (const auto* element : reader.list("distinctClause")) {
-    if (!element->empty()) refuse(location_in(*element, at), "DISTINCT ON is not supported; use GROUP BY or LATERAL.");
-    out->distinct = true;
+    if (element->empty()) {
+      out->distinct = true;
+    } else {
+      out->distinct_on.push_back(expression(*element, at));
+    }
   }
   for (const auto* element : reader.list("targetList")) out->targets.push_back(target(*element, at));
   for (const auto* element : reader.list("fromClause")) out->from.push_back(from(*element, at));
@@ -44,9 +47,8 @@ std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int
   out->union_all = reader.flag("all");
   const auto* left = reader.take("larg");
   const auto* right = reader.take("rarg");
-  if (set == "SETOP_EXCEPT" || set == "SETOP_INTERSECT") {
-    refuse(right ? location_in(*right, at) : at, refusal_of(set));
-  }
+  if (set == "SETOP_EXCEPT") out->set = ast::select::set_kind::except;
+  if (set == "SETOP_INTERSECT") out->set = ast::select::set_kind::intersect;
   if (left && right) {
     out->union_left = select(*left, at);
     out->union_right = select(*right, at);

@@ -108,6 +108,7 @@ ast::create_table tree_reader::create_table(node_reader& reader) {
         refuse(item.position(), "Of the constraints of a table only PRIMARY KEY and UNIQUE are supported.");
       }
       key.primary = kind == "CONSTR_PRIMARY";
+      key.name = item.text("conname");
       key.position = item.position();
       key.columns = item.strings("keys");
     } else {
@@ -127,6 +128,8 @@ ast::column_definition tree_reader::column(node_reader& reader) {
   for (const auto* element : reader.list("constraints")) {
     node_reader constraint = read_node(*element, out.position);
     const std::string kind = constraint.text("contype");
+    const std::string name = constraint.text("conname");
+    if (kind == "CONSTR_PRIMARY" || kind == "CONSTR_UNIQUE") out.key_name = name;
     if (kind == "CONSTR_NOTNULL") {
       out.not_null = true;
     } else if (kind == "CONSTR_PRIMARY") {

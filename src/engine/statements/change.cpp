@@ -10,6 +10,7 @@
 #include "engine/exec/executor.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
+#include "engine/sql/declared_type.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/statements/bounded_project.hpp"
@@ -44,9 +45,10 @@ std::vector<std::size_t> target_columns(const table_version& table, const std::v
 }
 
 // The query's columns cast to the table's, with NULL where none is given.
-plan_ptr fitted(binder& binds, plan_ptr query, const table_version& table, const std::vector<std::size_t>& targets,
+plan_ptr fitted(binder& binds, plan_ptr query, const table_entry& entry, const std::vector<std::size_t>& targets,
                 std::size_t given, int position) {
   if (given > targets.size()) refuse(position, "INSERT has more values than columns.");
+  const auto& table = *entry.version;
   auto out = std::make_shared<project_node>();
   for (std::size_t i = 0; i < table.columns().size(); ++i) {
     const auto& column = table.columns()[i];
@@ -56,7 +58,7 @@ plan_ptr fitted(binder& binds, plan_ptr query, const table_version& table, const
       out->expressions.push_back(make_null(column.type));
     } else {
       const auto& source = query->outputs[at];
-      out->expressions.push_back(coerced(make_column(source.id, source.type, position), column.type));
+      out->expressions.push_back(stored(make_column(source.id, source.type, position), declared_type_of(entry, i)));
     }
     out->outputs.push_back({binds.new_column(), column.name, column.type});
   }
@@ -136,15 +138,15 @@ query_result session::run_insert(const ast::insert& insert, const progress& tell
   replace_defaults(*insert.query);
   query_result out;
   binder binds(tables_, tell);
-  std::vector<column_type> wanted;
-  for (const auto place : targets) wanted.push_back(entry->version->columns()[place].type);
+  std::vector<declared_type> wanted;
+  for (const auto place : targets) wanted.push_back(declared_type_of(*entry, place));
   auto query = binds.rows_for(*insert.query, wanted);
   if (binds.parameters() > 0) refuse(insert.table.position, "Only SELECT can have parameters ($1).");
   const std::size_t given = query->outputs.size();
   if (!insert.columns.empty() && given < targets.size())
     refuse(insert.table.position, "INSERT has fewer values than columns.");
   const auto plan =
-      optimized(fitted(binds, std::move(query), *entry->version, targets, given, insert.table.position), planning());
+      optimized(fitted(binds, std::move(query), *entry, targets, given, insert.table.position), planning());
   std::shared_ptr<arrow::Table> rows;
   {
     const stopwatch watch(out.timings.run);
@@ -174,15 +176,14 @@ query_result session::run_update(const ast::update& update, const progress& tell
     const auto place = target_columns(*entry->version, assigned, target.position).back();
     const bool is_default = target.value->kind == ast::expression_kind::use_default;
     auto value = is_default ? make_null(columns[place].type) : binds.expression(*target.value, names);
-    if (any_node(value, [](const bound& e) {
-          return e.kind == op::aggregate || (e.query && !free_columns(*e.query).empty());
-        })) {
-      refuse(target.position, "SET takes neither aggregates nor subqueries that name columns of the table.");
+    if (any_node(value, [](const bound& e) { return e.kind == op::aggregate; })) {
+      refuse(target.position, "SET does not take aggregates.");
     }
-    project->expressions[place + 1] = coerced(value, columns[place].type);
+    project->expressions[place + 1] = stored(value, declared_type_of(*entry, place));
   }
   plan_ptr input = scan;
   if (update.where) input = binds.filtered(input, binds.condition(*update.where, names, "WHERE"));
+  for (auto& e : project->expressions) e = binds.lifted(input, e);
   if (binds.parameters() > 0) refuse(update.table.position, "Only SELECT can have parameters ($1).");
   for (std::size_t i = 0; i < project->expressions.size(); ++i) {
     project->outputs.push_back(

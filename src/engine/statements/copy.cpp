@@ -9,9 +9,11 @@
 #include "engine/exec/executor.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
+#include "engine/sql/declared_type.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/file_options.hpp"
 #include "engine/sql/hints.hpp"
+#include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/session.hpp"
 #include "engine/store/folder.hpp"
 #include "engine/store/store.hpp"
@@ -45,6 +47,21 @@ copy_file file_of(const ast::copy& copy) {
   if (!format) refuse(copy.table.position, "Tell the format of the file: COPY ... (FORMAT csv), parquet or arrow.");
   std::erase_if(options, [](const auto& option) { return option.first == "format" || option.first == "by_name"; });
   return {*format, read_file_options(options, *format, copy.table.position), match};
+}
+
+// Columns with a length, as INSERT stores them.
+std::shared_ptr<arrow::Table> fitted_texts(const table_entry& entry, std::shared_ptr<arrow::Table> rows) {
+  for (std::size_t i = 0; i < entry.declarations.size(); ++i) {
+    if (entry.declarations[i].length == 0) continue;
+    const int place = static_cast<int>(i);
+    const auto type = declared_type_of(entry, i);
+    relation one;
+    one.rows = rows->num_rows();
+    one.add(0, rows->column(place));
+    const auto fitted = evaluation{}.column(stored(make_column(0, type.type), type), one);
+    rows = value_of(rows->SetColumn(place, rows->schema()->field(place), fitted));
+  }
+  return rows;
 }
 
 }  // namespace
@@ -107,6 +124,7 @@ query_result session::run_copy(const ast::copy& copy, const progress& tell) {
     }
     rows = arrow::Table::Make(arrow::schema(std::move(fields)), std::move(data), rows->num_rows());
   }
+  rows = while_running([&] { return fitted_texts(*entry, rows); });
   append(*entry, rows, out.timings);
   out.tag = fmt::format("COPY {}", rows->num_rows());
   return out;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/exec/arrow_result.hpp"
+#include "engine/sql/declared_type.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/statements/coded_refusal.hpp"
@@ -31,9 +32,7 @@ index_kind kind_of(const std::string& method, int position) {
 }
 
 column column_of(const ast::column_definition& definition) {
-  const auto type = type_from_sql(definition.type.name, definition.type.modifiers);
-  if (!type) refuse(definition.type.position, fmt::format("The type {} is not supported.", definition.type.name));
-  return {definition.name, *type, !(definition.not_null || definition.primary_key)};
+  return {definition.name, declared(definition.type).type, !(definition.not_null || definition.primary_key)};
 }
 
 std::string free_index_name(const catalog& tables, const std::vector<index_spec>& more, const std::string& wanted) {
@@ -56,7 +55,7 @@ std::vector<index_spec> constraint_indexes(const ast::create_table& create, std:
     }
     refuse(position, fmt::format("The table has no column '{}'.", name));
   };
-  const auto add = [&](const std::vector<std::string>& names, bool primary, int position) {
+  const auto add = [&](const std::vector<std::string>& names, bool primary, const std::string& given, int position) {
     index_spec spec;
     std::string joined;
     for (const auto& name : names) {
@@ -65,7 +64,12 @@ std::vector<index_spec> constraint_indexes(const ast::create_table& create, std:
       if (primary) columns[spec.columns.back()].nullable = false;
     }
     spec.unique = true;
-    spec.name = free_index_name(tables, out, create.table.name + (primary ? "_pkey" : joined + "_key"));
+    const auto wanted = given.empty() ? create.table.name + (primary ? "_pkey" : joined + "_key") : given;
+    spec.name = free_index_name(tables, out, wanted);
+    if (!given.empty() && spec.name != given) {
+      refuse(codes::duplicate_object, position,
+             fmt::format("The name '{}' of the constraint is that of an index already.", given));
+    }
     constraints.push_back({spec.name, primary});
     out.push_back(std::move(spec));
   };
@@ -73,11 +77,11 @@ std::vector<index_spec> constraint_indexes(const ast::create_table& create, std:
   for (const auto& definition : create.columns) {
     primaries += definition.primary_key ? 1 : 0;
     if (definition.primary_key || definition.unique)
-      add({definition.name}, definition.primary_key, definition.position);
+      add({definition.name}, definition.primary_key, definition.key_name, definition.position);
   }
   for (const auto& key : create.keys) {
     primaries += key.primary ? 1 : 0;
-    add(key.columns, key.primary, key.position);
+    add(key.columns, key.primary, key.name, key.position);
   }
   if (primaries > 1) refuse(create.table.position, "A table can have one primary key only.");
   return out;
@@ -104,9 +108,12 @@ query_result session::run_create_table(const ast::create_table& create) {
            fmt::format("There is a table '{}' already.", create.table.name));
   }
   std::vector<column> columns;
-  for (const auto& definition : create.columns) columns.push_back(column_of(definition));
-  if (columns.empty()) refuse(create.table.position, "A table needs at least one column.");
   auto entry = std::make_shared<table_entry>();
+  for (const auto& definition : create.columns) {
+    columns.push_back(column_of(definition));
+    entry->declarations.push_back(declared(definition.type).declaration);
+  }
+  if (columns.empty()) refuse(create.table.position, "A table needs at least one column.");
   entry->name = create.table.name;
   const auto specs = constraint_indexes(create, columns, tables_, entry->constraints);
   entry->version = table_version::empty(std::move(columns));

@@ -49,13 +49,36 @@ index_spec spec_from(const std::string& name, const std::string& text, const tab
   return out;
 }
 
+// In the order of column_rule.
+constexpr std::string_view rule_names[] = {"none", "varchar", "char", "numeric"};
+
 // What the store keeps of a table beside its rows and indexes; empty in databases of before.
 std::string about_text(const table_entry& entry) {
   json constraints = json::array();
   for (const auto& constraint : entry.constraints) {
     constraints.push_back({{"index", constraint.index}, {"primary", constraint.primary}});
   }
-  return json{{"constraints", constraints}}.dump();
+  json declarations = json::array();
+  for (const auto& [rule, length] : entry.declarations) {
+    declarations.push_back({{"rule", rule_names[static_cast<std::size_t>(rule)]}, {"length", length}});
+  }
+  return json{{"constraints", constraints}, {"declarations", declarations}}.dump();
+}
+
+std::vector<column_declaration> declarations_from(const std::string& about) {
+  std::vector<column_declaration> out;
+  const auto fields = json::parse(about, nullptr, false);
+  if (!fields.is_object() || !fields.contains("declarations")) return out;
+  try {
+    for (const auto& declaration : fields["declarations"]) {
+      const auto* const found = std::ranges::find(rule_names, declaration.at("rule").get<std::string>());
+      if (found == std::end(rule_names)) throw error("The columns of a table in the database's folder cannot be read.");
+      out.push_back({static_cast<column_rule>(found - std::begin(rule_names)), declaration.at("length").get<int>()});
+    }
+  } catch (const json::exception&) {
+    throw error("The columns of a table in the database's folder cannot be read.");
+  }
+  return out;
 }
 
 std::vector<key_constraint> constraints_from(const std::string& about) {
@@ -107,6 +130,7 @@ std::shared_ptr<const table_entry> session::read_table(const std::string& name) 
   entry->name = table.name;
   entry->version = table.rows;
   entry->constraints = constraints_from(table.about);
+  entry->declarations = declarations_from(table.about);
   // Of no index before all of them are there: what stops in between is read again.
   std::map<std::string, std::uint64_t> numbers;
   std::vector<std::string> problems;

@@ -52,3 +52,10 @@ CREATE TABLE w2 (a smallint, b bigint, c real, d double precision, e boolean, f 
 INSERT INTO w2 VALUES (1, 2, 3.5, 4.25, true, '2024-05-06 07:08:09', 'x'), (-5, NULL, NULL, NULL, false, NULL, NULL);
 SELECT * FROM w2;
 SELECT sum(a), sum(b), sum(c), sum(d), min(f) FROM w2;
+-- Correlated subqueries in changes.
+CREATE TABLE cw (id integer, a integer, n bigint);
+INSERT INTO cw SELECT id, a, NULL FROM t;
+UPDATE cw SET n = (SELECT count(*) FROM u WHERE u.t_id = cw.id), a = (SELECT max(w) FROM u WHERE u.t_id = cw.id) WHERE id < 400;
+SELECT * FROM cw;
+DELETE FROM cw WHERE a < (SELECT avg(w) FROM u WHERE u.t_id = cw.id) OR NOT EXISTS (SELECT 1 FROM u WHERE u.w = cw.a);
+SELECT * FROM cw;

@@ -67,7 +67,7 @@ SELECT id, round(n, 1)::varchar, floor(n)::varchar, ceil(n)::varchar, round(n)::
 -- duckdb: SELECT 10000000000000000000000000000000000000::decimal(38,0), 99999999999999999999999999999999999999::decimal(38,0)
 SELECT round(9999999999999999999999999999999999999.9), floor(99999999999999999999999999999999999999::numeric(38,0));
 -- Exact numbers as numeric keep their digits.
--- duckdb: SELECT '1.23456', '5', '0.1234567890123456789', '1.500'
+-- duckdb: SELECT '1.23456', '5', '0.1234567890123456789', '1.500000000'
 SELECT 1.23456::numeric::varchar, 5::numeric::varchar, 0.1234567890123456789::numeric::varchar, 1.5::double precision::numeric::varchar;
 -- duckdb: SELECT id, n::varchar, a::varchar FROM t
 SELECT id, (n::numeric)::varchar, a::numeric::varchar FROM t;

@@ -23,20 +23,8 @@ SELECT sum(count(*)) FROM t;
 SELECT sum(a) OVER (PARTITION BY c) FROM t;
 -- refused: FOR UPDATE
 SELECT a FROM t FOR UPDATE;
--- refused: FILTER
-SELECT count(*) FILTER (WHERE a > 0) FROM t;
--- refused: is not supported
-SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY a) FROM t;
--- refused: ORDER BY inside an aggregate
-SELECT sum(a ORDER BY id) FROM t;
--- refused: DISTINCT ON
-SELECT DISTINCT ON (a) a FROM t;
 -- refused: WITH RECURSIVE
 WITH RECURSIVE x AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM x WHERE n < 5) SELECT * FROM x;
--- refused: INTERSECT is not supported; use EXISTS or IN
-SELECT a FROM t INTERSECT SELECT c FROM t;
--- refused: EXCEPT is not supported; use NOT EXISTS or NOT IN
-SELECT a FROM t EXCEPT SELECT c FROM t;
 -- refused: ARRAY is not supported
 SELECT ARRAY[1, 2];
 -- refused: is not supported
@@ -51,8 +39,6 @@ SELECT nosuchfunction(1);
 SELECT 1 FROM t NATURAL JOIN u;
 -- refused: TABLESAMPLE is not supported; use LIMIT
 SELECT 1 FROM t TABLESAMPLE SYSTEM (10);
--- refused: cannot stand in FROM
-SELECT * FROM generate_series(1, 3);
 -- refused: GROUPING SETS, ROLLUP or CUBE is not supported
 SELECT a, count(*) FROM t GROUP BY ROLLUP (a);
 -- refused: WITH TIES is not supported; leave it out
@@ -77,12 +63,6 @@ SELECT 1 FROM t WHERE a;
 SELECT 1 FROM t WHERE a IN (SELECT a, c FROM t);
 -- refused: more than one row
 SELECT (SELECT a FROM t);
--- refused: names columns of the query around it
-SELECT id, (SELECT max(w) FROM u WHERE u.t_id = t.id) FROM t;
--- refused: names columns of the query around it
-SELECT id FROM t WHERE a > (SELECT max(w) FROM u WHERE u.t_id = t.id);
--- refused: not supported
-SELECT t.id FROM t LEFT JOIN LATERAL (SELECT w FROM u WHERE u.t_id = t.id LIMIT 2) x ON true;
 -- refused: cannot be negative
 SELECT a FROM t LIMIT -1;
 -- refused: There is a table 't' already
@@ -251,7 +231,7 @@ SELECT localtime;
 SELECT current_timestamp(3);
 -- refused: now takes no arguments
 SELECT now(1);
--- refused: neither DISTINCT nor *
+-- refused: not an aggregate function
 SELECT now(*);
 -- refused: ALL with a subquery is not supported; compare with its max or min
 SELECT 1 FROM t WHERE a > ALL (SELECT a FROM t);
@@ -271,9 +251,5 @@ SELECT id FROM t WHERE ts > '2026-01-01 25:00';
 SELECT 'a lot'::double precision;
 -- refused: 'a lot' is no number of at most 38 digits.
 SELECT 'a lot'::numeric(10,2);
--- refused: varchar(10) is not supported; write varchar, which holds texts of any length. (line 1, column 19)
-CREATE TABLE z (x varchar(10));
 -- refused: timestamp(3) is not supported; write timestamp
 SELECT ts::timestamp(3) FROM t;
--- refused: char is not supported; write varchar
-CREATE TABLE z (x char(3));

@@ -1,0 +1,20 @@
+// ordered_aggregate.hpp - aggregates for which the order of values counts: string_agg, percentile_cont, percentile_disc.
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <memory>
+#include <vector>
+
+#include "engine/exec/groups.hpp"
+#include "engine/sql/bound.hpp"
+
+namespace espalier::engine {
+
+/// One value for each of `groups` groups. `more` are the columns of `call.more`. Values of string_agg that its ORDER BY
+/// leaves equal, or all if it has none, are ordered by themselves: the answer does not depend on the order of rows.
+[[nodiscard]] std::shared_ptr<arrow::Array> ordered_aggregate_values(
+    const aggregate_call& call, const std::shared_ptr<arrow::ChunkedArray>& values,
+    const std::vector<std::shared_ptr<arrow::ChunkedArray>>& more, const row_groups& rows, std::size_t groups);
+
+}  // namespace espalier::engine

@@ -1,0 +1,374 @@
+// Functions of texts that Arrow has in part or not at all. Patterns, separators and counts are constants.
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/compute/api_scalar.h>
+#include <arrow/datum.h>
+#include <arrow/scalar.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/cast.hpp"
+#include "engine/exec/kernels.hpp"
+#include "engine/sql/error.hpp"
+
+namespace espalier::engine {
+namespace {
+
+namespace compute = arrow::compute;
+
+std::optional<std::string> constant_text(const bound& e, const std::vector<arrow::Datum>& args, std::size_t i) {
+  if (!args[i].is_scalar()) refuse(e.position, fmt::format("Argument {} of {} has to be a constant.", i + 1, e.name));
+  if (!args[i].scalar()->is_valid) return std::nullopt;
+  return args[i].scalar_as<arrow::StringScalar>().value->ToString();
+}
+
+std::optional<std::int64_t> constant_number(const bound& e, const std::vector<arrow::Datum>& args, std::size_t i) {
+  if (!args[i].is_scalar()) refuse(e.position, fmt::format("Argument {} of {} has to be a constant.", i + 1, e.name));
+  if (!args[i].scalar()->is_valid) return std::nullopt;
+  return args[i].scalar_as<arrow::Int32Scalar>().value;
+}
+
+arrow::Datum null_of(const bound& e) { return arrow::MakeNullScalar(arrow_type(e.type)); }
+
+std::size_t bytes_of_texts(const arrow::Datum& texts) {
+  if (texts.is_scalar()) return texts.scalar()->is_valid ? texts.scalar_as<arrow::StringScalar>().view().size() : 0;
+  const auto array = texts.make_array();
+  return static_cast<std::size_t>(static_cast<const arrow::StringArray&>(*array).total_values_length());
+}
+
+// A text for each text, by `change`, which gives nothing for NULL.
+template <class Change>
+arrow::Datum each_text(const bound& e, const arrow::Datum& texts, const Change& change) {
+  if (texts.is_scalar()) {
+    if (!texts.scalar()->is_valid) return null_of(e);
+    return arrow::Datum(std::make_shared<arrow::StringScalar>(change(texts.scalar_as<arrow::StringScalar>().view())));
+  }
+  const auto array = texts.make_array();
+  const auto& strings = static_cast<const arrow::StringArray&>(*array);
+  arrow::StringBuilder builder;
+  for (std::int64_t i = 0; i < strings.length(); ++i) {
+    check(strings.IsNull(i) ? builder.AppendNull() : builder.Append(change(strings.GetView(i))), e.position);
+  }
+  return value_of(builder.Finish());
+}
+
+// Characters are counted from their first bytes.
+bool starts_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
+
+std::int64_t character_count(std::string_view text) {
+  return std::count_if(text.begin(), text.end(), starts_character);
+}
+
+// The byte at which character `n` begins, from 0.
+std::size_t character_start(std::string_view text, std::int64_t n) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at) {
+    if (starts_character(text[at]) && n-- == 0) break;
+  }
+  return at;
+}
+
+// left(s, n): a negative n is all but so many at the end; right(s, n) the mirror image.
+arrow::Datum one_end(const bound& e, const std::vector<arrow::Datum>& args) {
+  const auto n = constant_number(e, args, 1);
+  if (!n) return null_of(e);
+  const bool left = e.name == "left";
+  return each_text(e, args[0], [&](std::string_view text) {
+    const auto all = character_count(text);
+    const auto kept = std::clamp<std::int64_t>(*n < 0 ? all + *n : *n, 0, all);
+    const auto cut = character_start(text, left ? kept : all - kept);
+    return std::string(left ? text.substr(0, cut) : text.substr(cut));
+  });
+}
+
+// Part n of the text, from 1; a negative n counts from the end.
+arrow::Datum split_part(const bound& e, const std::vector<arrow::Datum>& args) {
+  const auto separator = constant_text(e, args, 1);
+  const auto n = constant_number(e, args, 2);
+  if (!separator || !n) return null_of(e);
+  if (*n == 0) refuse(codes::invalid_parameter, e.position, "The number of a part of split_part cannot be 0.");
+  return each_text(e, args[0], [&](std::string_view text) -> std::string {
+    if (separator->empty()) return *n == 1 || *n == -1 ? std::string(text) : std::string();
+    std::vector<std::string_view> parts;
+    std::size_t begin = 0;
+    for (auto end = text.find(*separator); end != std::string_view::npos; end = text.find(*separator, begin)) {
+      parts.push_back(text.substr(begin, end - begin));
+      begin = end + separator->size();
+    }
+    parts.push_back(text.substr(begin));
+    const auto count = static_cast<std::int64_t>(parts.size());
+    const auto place = *n > 0 ? *n - 1 : count + *n;
+    return place < 0 || place >= count ? std::string() : std::string(parts[static_cast<std::size_t>(place)]);
+  });
+}
+
+// lpad(s, n [, fill]) and rpad: to n characters, cut where there are more.
+arrow::Datum padded(const bound& e, const std::vector<arrow::Datum>& args) {
+  const auto n = constant_number(e, args, 1);
+  const auto fill = args.size() == 3 ? constant_text(e, args, 2) : std::optional<std::string>(" ");
+  if (!n || !fill) return null_of(e);
+  constexpr std::int64_t most = 1 << 26;
+  if (*n > most)
+    refuse(codes::invalid_parameter, e.position, fmt::format("{} takes at most {} characters.", e.name, most));
+  const auto wanted = std::max<std::int64_t>(*n, 0);
+  return each_text(e, args[0], [&](std::string_view text) {
+    const auto have = character_count(text);
+    if (have >= wanted || fill->empty()) return std::string(text.substr(0, character_start(text, wanted)));
+    const auto missing = wanted - have;
+    const auto of_fill = character_count(*fill);
+    std::string out;
+    for (std::int64_t i = 0; i < missing / of_fill; ++i) out += *fill;
+    out += fill->substr(0, character_start(*fill, missing % of_fill));
+    return e.name == "lpad" ? out + std::string(text) : std::string(text) + out;
+  });
+}
+
+arrow::Datum repeated(const bound& e, const std::vector<arrow::Datum>& args) {
+  const auto n = constant_number(e, args, 1);
+  if (!n) return null_of(e);
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
+  const auto times = static_cast<std::size_t>(std::max<std::int64_t>(*n, 0));
+  if (times > 0 && bytes_of_texts(args[0]) > most / times) {
+    refuse(e.position, "The texts that repeat makes of some rows take more than 2 GiB.");
+  }
+  return each_text(e, args[0], [&](std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < times && !text.empty(); ++i) out += text;
+    return out;
+  });
+}
+
+// Where the other text begins, in characters from 1; 0: nowhere.
+arrow::Datum position_of(const bound& e, const std::vector<arrow::Datum>& args) {
+  const auto wanted = constant_text(e, args, 1);
+  if (!wanted) return null_of(e);
+  const auto place = [&](std::string_view text) {
+    const auto at = text.find(*wanted);
+    return at == std::string_view::npos ? 0 : static_cast<std::int32_t>(character_count(text.substr(0, at)) + 1);
+  };
+  if (args[0].is_scalar()) {
+    if (!args[0].scalar()->is_valid) return null_of(e);
+    return arrow::Datum(std::make_shared<arrow::Int32Scalar>(place(args[0].scalar_as<arrow::StringScalar>().view())));
+  }
+  const auto array = args[0].make_array();
+  const auto& strings = static_cast<const arrow::StringArray&>(*array);
+  arrow::Int32Builder builder;
+  for (std::int64_t i = 0; i < strings.length(); ++i) {
+    check(strings.IsNull(i) ? builder.AppendNull() : builder.Append(place(strings.GetView(i))));
+  }
+  return value_of(builder.Finish());
+}
+
+// An argument as one text for each row; nothing for NULL.
+class text_argument {
+ public:
+  explicit text_argument(const arrow::Datum& value) {
+    if (value.is_scalar()) {
+      scalar_ = value.scalar();
+    } else {
+      array_ = value.make_array();
+    }
+  }
+  [[nodiscard]] std::optional<std::string_view> at(std::int64_t row) const {
+    if (scalar_) {
+      if (!scalar_->is_valid) return std::nullopt;
+      return static_cast<const arrow::StringScalar&>(*scalar_).view();
+    }
+    if (array_->IsNull(row)) return std::nullopt;
+    return static_cast<const arrow::StringArray&>(*array_).GetView(row);
+  }
+
+ private:
+  std::shared_ptr<arrow::Scalar> scalar_;
+  std::shared_ptr<arrow::Array> array_;
+};
+
+// concat takes NULLs as empty, concat_ws leaves them out and is NULL where its separator is.
+std::optional<std::string> concatenated_row(const std::vector<text_argument>& parts, bool separated, std::int64_t row) {
+  const auto separator = separated ? parts[0].at(row) : std::optional<std::string_view>("");
+  if (!separator) return std::nullopt;
+  std::string out;
+  bool first = true;
+  for (std::size_t i = separated ? 1 : 0; i < parts.size(); ++i) {
+    const auto text = parts[i].at(row);
+    if (!text) continue;
+    if (!first) out += *separator;
+    out += *text;
+    first = false;
+  }
+  return out;
+}
+
+arrow::Datum concatenated(const bound& e, const std::vector<arrow::Datum>& args) {
+  const bool separated = e.name == "concat_ws";
+  std::vector<text_argument> parts;
+  std::optional<std::int64_t> rows;
+  for (const auto& arg : args) {
+    parts.emplace_back(arg);
+    if (!arg.is_scalar()) rows = arg.length();
+  }
+  if (!rows) {
+    const auto text = concatenated_row(parts, separated, 0);
+    return text ? arrow::Datum(std::make_shared<arrow::StringScalar>(*text)) : null_of(e);
+  }
+  arrow::StringBuilder builder;
+  for (std::int64_t row = 0; row < *rows; ++row) {
+    const auto text = concatenated_row(parts, separated, row);
+    check(text ? builder.Append(*text) : builder.AppendNull(), e.position);
+  }
+  return value_of(builder.Finish());
+}
+
+arrow::Datum trimmed(const bound& e, const std::vector<arrow::Datum>& args) {
+  const auto characters = args.size() == 2 ? constant_text(e, args, 1) : std::optional<std::string>(" ");
+  if (!characters) return null_of(e);
+  const compute::TrimOptions options(*characters);
+  const char* const kernel = e.name == "btrim" ? "utf8_trim" : e.name == "ltrim" ? "utf8_ltrim" : "utf8_rtrim";
+  return call_kernel(kernel, {args[0]}, e.position, &options);
+}
+
+arrow::Datum regex_match(const bound& e, const std::vector<arrow::Datum>& args) {
+  const auto pattern = constant_text(e, args, 1);
+  if (!pattern) return null_of(e);
+  const compute::MatchSubstringOptions options(*pattern, e.name == "regexp_like_ignoring_case");
+  return call_kernel("match_substring_regex", {args[0]}, e.position, &options);
+}
+
+// PostgreSQL's \& is RE2's \0; \1 to \9 and \\ are the same.
+std::string re2_rewrite(std::string_view replacement) {
+  std::string out;
+  for (std::size_t i = 0; i < replacement.size(); ++i) {
+    const bool escape = replacement[i] == '\\' && i + 1 < replacement.size();
+    out += replacement[i];
+    if (escape) out += replacement[++i] == '&' ? '0' : replacement[i];
+  }
+  return out;
+}
+
+arrow::Datum regex_replaced(const bound& e, const std::vector<arrow::Datum>& args) {
+  auto pattern = constant_text(e, args, 1);
+  const auto replacement = constant_text(e, args, 2);
+  const auto flags = args.size() == 4 ? constant_text(e, args, 3) : std::optional<std::string>("");
+  if (!pattern || !replacement || !flags) return null_of(e);
+  std::int64_t most_replaced = 1;
+  for (const char flag : *flags) {
+    if (flag == 'g') {
+      most_replaced = -1;
+    } else if (flag == 'i') {
+      pattern = "(?i)" + *pattern;
+    } else {
+      refuse(codes::invalid_parameter, e.position,
+             fmt::format("The flag '{}' of regexp_replace is not supported; g and i are.", flag));
+    }
+  }
+  // Arrow's kernel does not look whether 32 bits suffice for its offsets.
+  const compute::MatchSubstringOptions wanted(*pattern);
+  const auto found =
+      call_kernel("sum", {call_kernel("count_substring_regex", {args[0]}, e.position, &wanted)}, e.position);
+  const auto references = static_cast<std::size_t>(std::count(replacement->begin(), replacement->end(), '\\'));
+  const auto matches =
+      found.scalar()->is_valid ? static_cast<std::size_t>(found.scalar_as<arrow::Int64Scalar>().value) : 0;
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
+  const auto bytes = bytes_of_texts(args[0]);
+  if (bytes > most / (references + 1) || matches > (most - bytes * (references + 1)) / (replacement->size() + 1)) {
+    refuse(e.position, "The texts that regexp_replace makes of some rows may take more than 2 GiB.");
+  }
+  const compute::ReplaceSubstringOptions options(*pattern, re2_rewrite(*replacement), most_replaced);
+  return call_kernel("replace_substring_regex", {args[0]}, e.position, &options);
+}
+
+// The first n characters, as CAST to varchar(n) has it. char(n) has no trailing spaces here.
+arrow::Datum cut(const bound& e, const std::vector<arrow::Datum>& args) {
+  const bool blanks = e.name == "cut_char";
+  return each_text(e, args[0], [&](std::string_view text) {
+    auto out = text.substr(0, character_start(text, e.number));
+    if (blanks) out = out.substr(0, out.find_last_not_of(' ') + 1);
+    return std::string(out);
+  });
+}
+
+// As INSERT and UPDATE store it: longer texts are refused, unless all that is too much is spaces.
+arrow::Datum fitted(const bound& e, const std::vector<arrow::Datum>& args) {
+  const bool blanks = e.name == "fit_char";
+  return each_text(e, args[0], [&](std::string_view text) {
+    const auto end = character_start(text, e.number);
+    if (text.find_first_not_of(' ', end) != std::string_view::npos) {
+      refuse(codes::string_too_long, e.position,
+             fmt::format("A text of {} characters is too long for the type {}({}).", character_count(text),
+                         blanks ? "char" : "varchar", e.number));
+    }
+    auto out = text.substr(0, end);
+    if (blanks) out = out.substr(0, out.find_last_not_of(' ') + 1);
+    return std::string(out);
+  });
+}
+
+// For a column of type numeric without digits: what its type would round is refused.
+arrow::Datum exact_numeric(const bound& e, const std::vector<arrow::Datum>& args) {
+  const auto& from = e.args[0]->type;
+  const auto out = cast(args[0], from, e.type, e.position);
+  const auto same = compare(op::equal, cast(out, e.type, from, e.position), args[0], from, e.position);
+  const auto all = same.is_scalar() ? same : call_kernel("all", {same}, e.position);  // NULL of no values
+  const auto& answer = all.scalar_as<arrow::BooleanScalar>();
+  if (answer.is_valid && !answer.value) {
+    refuse(
+        codes::numeric_out_of_range, e.position,
+        fmt::format("A value has more than {} digits behind the point, which a column of type numeric keeps; declare "
+                    "the column as numeric(p,s).",
+                    e.type.scale));
+  }
+  return out;
+}
+
+using implementation = arrow::Datum (*)(const bound&, const std::vector<arrow::Datum>&);
+
+struct text_kernel {
+  std::string_view name;
+  implementation call;
+};
+
+constexpr text_kernel kernels[] = {
+    {"left", one_end},
+    {"right", one_end},
+    {"split_part", split_part},
+    {"lpad", padded},
+    {"rpad", padded},
+    {"repeat", repeated},
+    {"strpos", position_of},
+    {"position", position_of},
+    {"concat", concatenated},
+    {"concat_ws", concatenated},
+    {"btrim", trimmed},
+    {"ltrim", trimmed},
+    {"rtrim", trimmed},
+    {"regexp_like", regex_match},
+    {"regexp_like_ignoring_case", regex_match},
+    {"regexp_replace", regex_replaced},
+    {"cut_varchar", cut},
+    {"cut_char", cut},
+    {"fit_varchar", fitted},
+    {"fit_char", fitted},
+    {"exact_numeric", exact_numeric},
+};
+
+const text_kernel* find(std::string_view name) {
+  const auto* const found = std::find_if(std::begin(kernels), std::end(kernels),
+                                         [&](const text_kernel& kernel) { return kernel.name == name; });
+  return found == std::end(kernels) ? nullptr : found;
+}
+
+}  // namespace
+
+bool is_text_kernel(std::string_view name) { return find(name) != nullptr; }
+
+arrow::Datum text_kernel_values(const bound& e, const std::vector<arrow::Datum>& args) {
+  return find(e.name)->call(e, args);
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,381 @@
+// Subqueries that name columns of the query around them become joins.
+//
+// (SELECT max(x) FROM u WHERE u.k = t.k) is computed once for each u.k and left-joined to t. Rows of t that meet no
+// group get NULL from the join, which is what aggregates say of no rows; count, which says 0, is wrapped in COALESCE.
+// Where conditions are not equalities, or aggregates read outer columns, t is joined to u first, and the rows of t,
+// numbered for that, are the groups. Expressions above the aggregates are evaluated above the join, for the rows of t
+// only: a group that no row asks for cannot fail.
+#include <arrow/scalar.h>
+
+#include <algorithm>
+#include <map>
+
+#include "engine/sql/binder.hpp"
+#include "engine/sql/coerce.hpp"
+#include "engine/sql/error.hpp"
+
+namespace espalier::engine {
+
+/// SELECT values FROM rows ORDER BY keys LIMIT limit OFFSET offset, with expressions over columns of `rows` and outer
+/// columns.
+struct correlated_rows {
+  plan_ptr rows;
+  std::vector<bound_ptr> values;
+  std::vector<sort_key> keys;
+  bound_ptr limit, offset;
+  bool limited = false;
+};
+
+namespace {
+
+constexpr column_type truth_type{type_id::boolean};
+constexpr column_type count_type{type_id::int64};
+
+void see_through(const project_node& project, bound_ptr& e) {
+  e = rewrite(e, [&](const bound_ptr& node) -> bound_ptr {
+    if (node->kind != op::column) return nullptr;
+    for (std::size_t i = 0; i < project.outputs.size(); ++i) {
+      if (project.outputs[i].id == node->column) return project.expressions[i];
+    }
+    return nullptr;
+  });
+}
+
+correlated_rows rows_of(const plan_ptr& query) {
+  correlated_rows out;
+  out.rows = query;
+  for (const auto& output : query->outputs) out.values.push_back(make_column(output.id, output.type));
+  const auto below_projections = [&] {
+    while (out.rows->kind == node_kind::project) {
+      const auto& project = static_cast<const project_node&>(*out.rows);
+      for (auto& value : out.values) see_through(project, value);
+      for (auto& key : out.keys) see_through(project, key.value);
+      out.rows = project.inputs[0];
+    }
+  };
+  below_projections();
+  if (out.rows->kind == node_kind::limit) {
+    const auto& limit = static_cast<const limit_node&>(*out.rows);
+    out.limited = true;
+    out.limit = limit.limit;
+    out.offset = limit.offset;
+    out.rows = limit.inputs[0];
+  }
+  if (out.rows->kind == node_kind::sort) {
+    if (out.limited) out.keys = static_cast<const sort_node&>(*out.rows).keys;
+    out.rows = out.rows->inputs[0];
+  }
+  below_projections();
+  return out;
+}
+
+bool is_at_least_one(const bound_ptr& limit) {
+  return limit && is_literal(limit) && limit->value->is_valid &&
+         static_cast<const arrow::Int64Scalar&>(*limit->value).value >= 1;
+}
+
+// Of a query that is an aggregation without GROUP BY: one row, whatever its conditions find.
+struct one_group_query {
+  std::shared_ptr<aggregate_node> aggregate;
+  std::vector<bound_ptr> having;
+};
+
+std::optional<one_group_query> one_group_of(const correlated_rows& query) {
+  if (query.limited && (query.offset || (query.limit && !is_at_least_one(query.limit)))) return std::nullopt;
+  one_group_query out;
+  plan_ptr at = query.rows;
+  while (at->kind == node_kind::filter) {
+    const auto& conditions = static_cast<const filter_node&>(*at).conditions;
+    out.having.insert(out.having.begin(), conditions.begin(), conditions.end());
+    at = at->inputs[0];
+  }
+  if (at->kind != node_kind::aggregate) return std::nullopt;
+  out.aggregate = std::static_pointer_cast<aggregate_node>(at);
+  if (!out.aggregate->keys.empty()) return std::nullopt;
+  return out;
+}
+
+bound_ptr zero() { return make_literal(std::make_shared<arrow::Int64Scalar>(0), count_type); }
+
+bound_ptr coalesced_counts(const bound_ptr& e, const std::vector<aggregate_call>& calls) {
+  return rewrite(e, [&](const bound_ptr& node) -> bound_ptr {
+    if (node->kind != op::column) return nullptr;
+    for (const auto& call : calls) {
+      if (call.output == node->column && call.function == "count") {
+        return make_call(op::coalesce, count_type, {node, zero()}, node->position);
+      }
+    }
+    return nullptr;
+  });
+}
+
+bound_ptr when(const bound_ptr& condition, const bound_ptr& value) {
+  return make_call(op::case_when, value->type, {condition, value, make_null(value->type)}, value->position);
+}
+
+aggregate_call first_of(const output_column& column, column_id output) {
+  aggregate_call out;
+  out.function = "first";
+  out.argument = make_column(column.id, column.type);
+  out.output = output;
+  out.type = column.type;
+  return out;
+}
+
+aggregate_call count_of(const bound_ptr& argument, column_id output) {
+  aggregate_call out;
+  out.function = "count";
+  out.argument = argument;
+  out.output = output;
+  out.type = count_type;
+  return out;
+}
+
+plan_ptr aggregated(plan_ptr input, std::vector<bound_ptr> keys, std::vector<aggregate_call> calls) {
+  auto out = std::make_shared<aggregate_node>();
+  for (const auto& key : keys) out->outputs.push_back({key->column, "", key->type});
+  for (const auto& call : calls) out->outputs.push_back({call.output, call.function, call.type});
+  out->keys = std::move(keys);
+  out->calls = std::move(calls);
+  out->inputs = {std::move(input)};
+  return out;
+}
+
+// `input` with more columns.
+struct wider {
+  explicit wider(plan_ptr input) {
+    for (const auto& column : input->outputs) add(make_column(column.id, column.type), column);
+    project->inputs = {std::move(input)};
+  }
+  void add(bound_ptr value, output_column column) {
+    project->expressions.push_back(std::move(value));
+    project->outputs.push_back(std::move(column));
+  }
+  std::shared_ptr<project_node> project = std::make_shared<project_node>();
+};
+
+// The rows in the order of the query, as many as it wants for each group of equal `groups`.
+plan_ptr limited_per_group(binder& binds, plan_ptr rows, const correlated_rows& query, std::vector<bound_ptr> groups) {
+  if (!query.limited) return rows;
+  wider keyed(std::move(rows));
+  auto sort = std::make_shared<sort_node>();
+  for (const auto& key : query.keys) {
+    const auto id = binds.new_column();
+    keyed.add(key.value, {id, "", key.value->type});
+    sort->keys.push_back({make_column(id, key.value->type), key.descending, key.nulls_first});
+  }
+  plan_ptr input = keyed.project;
+  if (!sort->keys.empty()) {
+    sort->outputs = input->outputs;
+    sort->inputs = {std::move(input)};
+    input = sort;
+  }
+  auto out = std::make_shared<group_limit_node>();
+  out->keys = std::move(groups);
+  out->limit = query.limit;
+  out->offset = query.offset;
+  out->outputs = input->outputs;
+  out->inputs = {std::move(input)};
+  return out;
+}
+
+std::shared_ptr<numbered_node> numbered(binder& binds, plan_ptr input) {
+  auto out = std::make_shared<numbered_node>();
+  out->outputs = input->outputs;
+  out->outputs.push_back({binds.new_column(), "row number", count_type});
+  out->inputs = {std::move(input)};
+  return out;
+}
+
+void refuse_out_of_reach(const std::vector<bound_ptr>& expressions, const plan_node& outer, const plan_node& inner,
+                         int position) {
+  auto both = output_ids(outer);
+  both.merge(output_ids(inner));
+  for (const auto& e : expressions) {
+    if (!contains_all(both, e)) {
+      refuse(position, "This subquery refers to a table two query levels up, which is not supported.");
+    }
+  }
+}
+
+}  // namespace
+
+// `input` with the calls over the rows of the subquery for each row of `input` as further columns.
+plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vector<aggregate_call> calls, int position) {
+  const auto outer = output_ids(*input);
+  std::vector<bound_ptr> conditions;
+  if (!free_columns(*query.rows).empty()) conditions = hoist_outer_conditions(*this, query.rows, position);
+  auto reached = conditions;
+  for (const auto& call : calls) {
+    if (call.argument) reached.push_back(call.argument);
+    reached.insert(reached.end(), call.more.begin(), call.more.end());
+  }
+  for (const auto& key : query.keys) reached.push_back(key.value);
+  refuse_out_of_reach(reached, *input, *query.rows, position);
+  const auto by_key = [&](const bound_ptr& e) { return is_correlated_equality(e, outer); };
+  const auto reads_outer = [&](const bound_ptr& e) { return uses_any(e, outer); };
+  if (std::all_of(conditions.begin(), conditions.end(), by_key) &&
+      std::none_of(reached.begin() + static_cast<std::ptrdiff_t>(conditions.size()), reached.end(), reads_outer)) {
+    const auto keys = correlation_keys(*this, query.rows, outer, conditions);
+    auto groups = aggregated(limited_per_group(*this, query.rows, query, keys), keys, std::move(calls));
+    return joined(std::move(input), std::move(groups), join_type::left, std::move(conditions));
+  }
+  const auto columns = input->outputs;
+  const auto rows = numbered(*this, std::move(input));
+  const auto number = make_column(rows->outputs.back().id, count_type);
+  wider marked(query.rows);
+  const auto marker = make_column(new_column(), truth_type);
+  marked.add(make_boolean(true), {marker->column, "", truth_type});
+  auto pairs = joined(rows, marked.project, join_type::left, std::move(conditions));
+  pairs = limited_per_group(*this, std::move(pairs), query, {number});
+  for (auto& call : calls) {
+    if (!call.argument) {
+      call.argument = marker;
+    } else if (call.argument->kind != op::column || outer.contains(call.argument->column)) {
+      call.argument = when(marker, call.argument);
+    }
+  }
+  for (const auto& column : columns) calls.push_back(first_of(column, column.id));
+  return aggregated(std::move(pairs), {number}, std::move(calls));
+}
+
+bound_ptr binder::lifted_query(plan_ptr& input, const bound_ptr& e) {
+  auto query = rows_of(e->query);
+  if (e->kind == op::exists_query) {
+    // Which rows, and in which order, does not matter to EXISTS; how many LIMIT leaves does.
+    if (query.limited && !query.offset && (!query.limit || is_at_least_one(query.limit))) query.limited = false;
+    if (one_group_of(query)) refuse(e->position, "EXISTS of an aggregate without GROUP BY is not supported.");
+    const auto count = new_column();
+    input = joined_groups(std::move(input), std::move(query), {count_of(nullptr, count)}, e->position);
+    const auto rows = make_call(op::coalesce, count_type, {make_column(count, count_type), zero()});
+    return make_call(op::greater, truth_type, {rows, zero()}, e->position);
+  }
+  if (e->kind == op::in_query) {
+    const auto test = comparison(op::equal, e->args[0], query.values[0], e->position);
+    const auto unknown = make_call(op::is_null, truth_type, {test}, e->position);
+    const auto is_true = make_boolean(true);
+    const auto equal_rows = new_column(), unknown_rows = new_column();
+    input = joined_groups(std::move(input), std::move(query),
+                          {count_of(when(test, is_true), equal_rows), count_of(when(unknown, is_true), unknown_rows)},
+                          e->position);
+    const auto any = [&](column_id count) {
+      const auto rows = make_call(op::coalesce, count_type, {make_column(count, count_type), zero()});
+      return make_call(op::greater, truth_type, {rows, zero()}, e->position);
+    };
+    return make_call(op::case_when, truth_type,
+                     {any(equal_rows), is_true, any(unknown_rows), make_null(truth_type), make_boolean(false)},
+                     e->position);
+  }
+  bound_ptr value = query.values[0];
+  if (const auto group = one_group_of(query)) {
+    if (!group->having.empty()) value = when(conjunction(group->having), value);
+    value = coalesced_counts(value, group->aggregate->calls);
+    query.limited = false;
+    query.keys.clear();
+    query.rows = group->aggregate->inputs[0];
+    input = joined_groups(std::move(input), std::move(query), group->aggregate->calls, e->position);
+    return value;
+  }
+  if (query.limited) {
+    if (auto nearest = recognise_as_of(input, e->query)) {
+      input = nearest;
+      return make_column(e->query->outputs[0].id, e->type, e->position);
+    }
+  }
+  // At most one row for each outer one: the first, and how many there are.
+  std::vector<aggregate_call> calls;
+  std::map<column_id, bound_ptr> firsts;
+  for (const auto& column : query.rows->outputs) {
+    if (!uses_any(value, {column.id}) || firsts.contains(column.id)) continue;
+    calls.push_back(first_of(column, new_column()));
+    firsts[column.id] = make_column(calls.back().output, column.type);
+  }
+  calls.push_back(count_of(nullptr, new_column()));
+  const auto count = make_column(calls.back().output, count_type);
+  value = rewrite(value, [&](const bound_ptr& node) -> bound_ptr {
+    const auto found = node->kind == op::column ? firsts.find(node->column) : firsts.end();
+    return found == firsts.end() ? nullptr : found->second;
+  });
+  input = joined_groups(std::move(input), std::move(query), std::move(calls), e->position);
+  auto single = std::make_shared<bound>(*make_call(op::function, value->type, {value, count}, e->position));
+  single->name = "single_row";
+  return when(make_call(op::greater, truth_type, {count, zero()}), single);
+}
+
+bound_ptr binder::lifted(plan_ptr& input, const bound_ptr& e) {
+  if (!any_node(e, [](const bound& node) { return node.query != nullptr; })) return e;
+  return rewrite(e, [&](const bound_ptr& node) -> bound_ptr {
+    const auto known = node->query ? lifted_.find(node->query) : lifted_.end();
+    if (known != lifted_.end()) return known->second;
+    if (!node->query || free_columns(*node->query).empty()) return nullptr;
+    return lifted_[node->query] = lifted_query(input, node);
+  });
+}
+
+plan_ptr binder::lateral_join(plan_ptr left, plan_ptr right, join_type type, std::vector<bound_ptr> on, int position) {
+  const auto outer = output_ids(*left);
+  const auto made = output_ids(*right);
+  const auto outputs = right->outputs;  // the plan itself is taken apart
+  auto query = rows_of(right);
+  // A value may have the id of the column that it is made of.
+  const auto above = [&](const plan_ptr& input, const std::vector<bound_ptr>& values) {
+    auto out = std::make_shared<project_node>();
+    for (const auto& column : input->outputs) {
+      if (made.contains(column.id)) continue;
+      out->expressions.push_back(make_column(column.id, column.type));
+      out->outputs.push_back(column);
+    }
+    out->expressions.insert(out->expressions.end(), values.begin(), values.end());
+    out->outputs.insert(out->outputs.end(), outputs.begin(), outputs.end());
+    out->inputs = {input};
+    return out;
+  };
+  if (const auto group = one_group_of(query)) {
+    if (type == join_type::left && (!on.empty() || !group->having.empty())) {
+      refuse(position, "LEFT JOIN LATERAL of an aggregate takes ON true, and no HAVING.");
+    }
+    for (auto& value : query.values) value = coalesced_counts(value, group->aggregate->calls);
+    auto conditions = group->having;
+    for (auto& condition : conditions) condition = coalesced_counts(condition, group->aggregate->calls);
+    const auto values = query.values;
+    query.limited = false;
+    query.keys.clear();
+    query.rows = group->aggregate->inputs[0];
+    auto out = joined_groups(std::move(left), std::move(query), group->aggregate->calls, position);
+    return with_filter(above(with_filter(std::move(out), std::move(conditions)), values), std::move(on));
+  }
+  auto conditions = hoist_outer_conditions(*this, query.rows, position);
+  auto above_rows = query.values;
+  for (const auto& key : query.keys) above_rows.push_back(key.value);
+  const auto by_key = [&](const bound_ptr& e) { return is_correlated_equality(e, outer); };
+  const bool inner_only =
+      std::none_of(above_rows.begin(), above_rows.end(), [&](const bound_ptr& e) { return uses_any(e, outer); });
+  refuse_out_of_reach(conditions, *left, *query.rows, position);
+  refuse_out_of_reach(above_rows, *left, *query.rows, position);
+  if (inner_only && (!query.limited || std::all_of(conditions.begin(), conditions.end(), by_key))) {
+    std::vector<bound_ptr> keys;
+    if (query.limited) keys = correlation_keys(*this, query.rows, outer, conditions);
+    const auto rows = above(limited_per_group(*this, query.rows, query, std::move(keys)), query.values);
+    conditions.insert(conditions.end(), on.begin(), on.end());
+    return joined(std::move(left), rows, type, std::move(conditions));
+  }
+  if (type == join_type::left && !on.empty()) {
+    refuse(position, "LEFT JOIN LATERAL with LIMIT, or with outer columns in its SELECT list, takes ON true.");
+  }
+  const auto rows = numbered(*this, std::move(left));
+  const auto number = make_column(rows->outputs.back().id, count_type);
+  wider marked(query.rows);
+  const auto marker = make_column(new_column(), truth_type);
+  marked.add(make_boolean(true), {marker->column, "", truth_type});
+  auto pairs = joined(rows, marked.project, type, std::move(conditions));
+  pairs = limited_per_group(*this, std::move(pairs), query, {number});
+  for (auto& value : query.values) {
+    if (type == join_type::left && value->kind != op::column) value = when(marker, value);
+    if (type == join_type::left && value->kind == op::column && outer.contains(value->column)) {
+      value = when(marker, value);
+    }
+  }
+  return with_filter(above(std::move(pairs), query.values), std::move(on));
+}
+
+}  // namespace espalier::engine
