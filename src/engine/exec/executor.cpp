@@ -81,6 +81,8 @@ relation executor::dispatch(plan_node& n) {
       return as_of_join(static_cast<as_of_node&>(n));
     case node_kind::union_all:
       return unite(static_cast<union_node&>(n));
+    case node_kind::shared:
+      return shared(static_cast<shared_node&>(n));
   }
   return {};
 }

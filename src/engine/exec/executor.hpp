@@ -4,6 +4,8 @@
 // node.
 #pragma once
 
+#include <map>
+
 #include "engine/exec/evaluate.hpp"
 #include "engine/exec/relation.hpp"
 #include "engine/plan/node.hpp"
@@ -47,6 +49,7 @@ class executor {
   relation distinct(distinct_node& n);
   relation limit(limit_node& n);
   relation unite(union_node& n);
+  relation shared(shared_node& n);
   std::uint64_t row_count(const bound_ptr& e, const char* clause) const;
 
   // order_by.cpp
@@ -64,6 +67,7 @@ class executor {
   relation as_of_join(as_of_node& n);
 
   evaluation values_;
+  std::map<const shared_plan*, relation> shared_;  ///< rows of those that have run
 };
 
 /// Narrows and orders columns as a node's outputs are.

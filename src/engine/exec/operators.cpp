@@ -104,6 +104,15 @@ relation executor::limit(limit_node& n) {
   return slice_rows(input, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(count));
 }
 
+relation executor::shared(shared_node& n) {
+  auto found = shared_.find(n.source.get());
+  if (found == shared_.end()) found = shared_.emplace(n.source.get(), run(*n.source->body)).first;
+  relation out;
+  out.rows = found->second.rows;
+  for (std::size_t i = 0; i < n.columns.size(); ++i) out.add(n.outputs[i].id, found->second.column(n.columns[i]));
+  return out;
+}
+
 relation executor::unite(union_node& n) {
   relation out;
   std::vector<arrow::ArrayVector> chunks(n.outputs.size());

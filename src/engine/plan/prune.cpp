@@ -72,6 +72,9 @@ void prune(plan_node& plan, const std::set<column_id>& needed) {
     case node_kind::as_of_join:
       keep_outputs(plan, needed);
       break;
+    case node_kind::shared:
+      keep_outputs(plan, needed, static_cast<shared_node&>(plan).columns);
+      return;
     case node_kind::values:
     case node_kind::index_aggregate:
       return;

@@ -16,6 +16,8 @@ plan_ptr with_conditions(plan_ptr plan, std::vector<bound_ptr> conditions) {
   return out;
 }
 
+constexpr double most_growth = 1000;  // nodes of a condition that passes a projection
+
 // The condition in terms of what the projection reads.
 bound_ptr seen_through(const bound_ptr& condition, const std::map<column_id, bound_ptr>& meaning) {
   return rewrite(condition, [&](const bound_ptr& e) -> bound_ptr {
@@ -28,10 +30,15 @@ bound_ptr seen_through(const bound_ptr& condition, const std::map<column_id, bou
 plan_ptr through_project(std::shared_ptr<project_node> project, const std::vector<bound_ptr>& conditions) {
   std::map<column_id, bound_ptr> meaning;
   for (std::size_t i = 0; i < project->outputs.size(); ++i) meaning[project->outputs[i].id] = project->expressions[i];
-  std::vector<bound_ptr> below;
-  for (const auto& condition : conditions) below.push_back(seen_through(condition, meaning));
+  std::vector<bound_ptr> below, above;
+  for (const auto& condition : conditions) {
+    auto seen = seen_through(condition, meaning);
+    // Expressions that are made of each other would grow with every projection. What guards another stays in front.
+    const bool small = above.empty() && tree_size(seen) <= tree_size(condition) + most_growth;
+    (small ? below : above).push_back(small ? std::move(seen) : condition);
+  }
   project->inputs[0] = push_down(project->inputs[0], std::move(below));
-  return project;
+  return with_conditions(project, std::move(above));
 }
 
 plan_ptr through_aggregate(std::shared_ptr<aggregate_node> aggregate, const std::vector<bound_ptr>& conditions) {
@@ -127,6 +134,7 @@ plan_ptr push_down(plan_ptr plan, std::vector<bound_ptr> conditions) {
     case node_kind::loaded:
     case node_kind::values:
     case node_kind::index_aggregate:
+    case node_kind::shared:
       return with_conditions(plan, std::move(conditions));
   }
   return plan;

@@ -88,6 +88,7 @@ class binder {
   plan_ptr core(const ast::select& select, const scope* outer);
   plan_ptr values(const ast::select& select, std::span<const column_type> wanted = {});
   plan_ptr set_union(const ast::select& select, const scope* outer);
+  plan_ptr query_inside(const ast::select& select, const scope* outer);
   plan_ptr ordered(plan_ptr input, const ast::select& select, std::vector<bound_ptr> keys);
   plan_ptr limited(plan_ptr input, const ast::select& select);
   bound_ptr row_count(const ast::expression* e, const char* clause);
@@ -111,7 +112,8 @@ class binder {
   int parameters_ = 0;
   std::int64_t now_;  ///< microseconds since 1970, UTC: one moment for the whole statement
   std::vector<const ast::common_table*> common_tables_;  ///< visible ones, the innermost last
-  std::set<const ast::common_table*> used_common_tables_;
+  std::map<const ast::common_table*, std::shared_ptr<shared_plan>> shared_plans_;  ///< of those that were used
+  int query_depth_ = 0;
 };
 
 /// Takes the conditions with outer columns out of a plan that is only projections and filters on top, so that a join

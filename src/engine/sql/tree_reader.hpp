@@ -61,6 +61,8 @@ class tree_reader {
 
   std::string_view text_;
   int depth_ = 0;
+  int set_operations_ = 0;
+  std::size_t joined_ = 0;  ///< items of the FROM that is read
 };
 
 }  // namespace espalier::engine
