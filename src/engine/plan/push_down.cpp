@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/plan/common_conjuncts.hpp"
 #include "engine/plan/planner.hpp"
 #include "engine/plan/visit.hpp"
 
@@ -62,7 +63,9 @@ plan_ptr through_join(std::shared_ptr<join_node> join, std::vector<bound_ptr> co
   const auto right = output_ids(*join->inputs[1]);
   const auto type = join->type;
   std::vector<bound_ptr> to_left, to_right, on, above;
-  for (const auto& condition : join->conditions) {
+  std::vector<bound_ptr> written;
+  for (const auto& condition : join->conditions) add_factored(condition, written);
+  for (const auto& condition : written) {
     // ON of an outer join decides who meets, not which rows of the kept side exist.
     const bool may_left = type == join_type::inner || type == join_type::semi;
     const bool may_right = type != join_type::full;
@@ -106,7 +109,8 @@ plan_ptr push_down(plan_ptr plan, std::vector<bound_ptr> conditions) {
   switch (plan->kind) {
     case node_kind::filter: {
       auto& filter = static_cast<filter_node&>(*plan);
-      std::vector<bound_ptr> all = filter.conditions;  // as written: earlier ones may guard later ones
+      std::vector<bound_ptr> all;  // as written: earlier ones may guard later ones
+      for (const auto& condition : filter.conditions) add_factored(condition, all);
       all.insert(all.end(), conditions.begin(), conditions.end());
       return push_down(filter.inputs[0], std::move(all));
     }
