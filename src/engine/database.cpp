@@ -16,7 +16,7 @@
 #include "engine/statements/batch.hpp"
 #include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/session.hpp"
-#include "engine/stop.hpp"
+#include "engine/statements/statement_scope.hpp"
 
 namespace espalier::engine {
 namespace detail {
@@ -222,7 +222,7 @@ std::size_t prepared::parameters() const { return state_->parameters; }
 query_result prepared::execute(const arrow::Table& parameters, const stop_question& stop) {
   query_result out;
   on_deep_stack(state_->text, [&] {
-    const stop_scope scope(&stop);
+    const statement_scope scope(stop, state_->open->memory_limit());
     out = with_text(state_->text, [&] { return run_batch(*state_->open, state_->select(), parameters); });
   });
   return out;

@@ -45,6 +45,7 @@ inline constexpr error_code disk_full{error_kind::file, "53100"};
 inline constexpr error_code data_corrupted{error_kind::damaged, "XX001"};
 inline constexpr error_code object_in_use{error_kind::in_use, "55006"};
 inline constexpr error_code read_only_database{error_kind::read_only, "25006"};
+inline constexpr error_code invalid_parameter{error_kind::refused, "22023"};
 inline constexpr error_code too_complex{error_kind::refused, "54001"};
 inline constexpr error_code out_of_memory{error_kind::memory, "53200"};
 inline constexpr error_code internal_error{error_kind::internal, "XX000"};

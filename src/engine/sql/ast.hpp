@@ -205,6 +205,11 @@ struct analyze {
   std::vector<table_name> tables;  ///< none: all
 };
 
+struct set_option {
+  std::string name;
+  std::optional<std::string> value;  ///< none: the default
+};
+
 struct statement;
 
 struct explain {
@@ -217,7 +222,7 @@ struct statement {
   int position = 0;
   int length = 0;
   std::variant<std::shared_ptr<select>, create_table, create_table_as, create_index, drop, insert, update, erase, copy,
-               analyze, explain>
+               analyze, explain, set_option>
       body;
 };
 

@@ -58,6 +58,7 @@ class tree_reader {
   ast::copy copy(node_reader& reader);
   ast::analyze analyze(node_reader& reader);
   ast::explain explain(node_reader& reader);
+  ast::set_option set_option(node_reader& reader);
 
   std::string_view text_;
   int depth_ = 0;

@@ -9,7 +9,7 @@
 #include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/statements/coded_refusal.hpp"
-#include "engine/stop.hpp"
+#include "engine/statements/statement_scope.hpp"
 #include "engine/store/store.hpp"
 
 namespace espalier::engine {
@@ -22,7 +22,9 @@ double milliseconds_now() {
 bool changes_something(const ast::statement& statement) {
   if (const auto* const copy = std::get_if<ast::copy>(&statement.body)) return copy->from;
   return !std::holds_alternative<std::shared_ptr<ast::select>>(statement.body) &&
-         !std::holds_alternative<ast::explain>(statement.body) && !std::holds_alternative<ast::analyze>(statement.body);
+         !std::holds_alternative<ast::explain>(statement.body) &&
+         !std::holds_alternative<ast::analyze>(statement.body) &&
+         !std::holds_alternative<ast::set_option>(statement.body);
 }
 
 }  // namespace
@@ -61,8 +63,21 @@ void session::require_usable() const {
                      codes::io_error);
 }
 
+query_result session::run_set(const ast::set_option& set) {
+  const auto limit = set.value ? memory_size(*set.value) : std::nullopt;
+  if (set.value && !limit) {
+    throw engine_error(
+        fmt::format("'{}' is not an amount of memory; write one such as '500MB', '4GB' or '50%'.", *set.value),
+        codes::invalid_parameter);
+  }
+  options_.memory_limit = limit;
+  query_result out;
+  out.tag = set.value ? "SET" : "RESET";
+  return out;
+}
+
 query_result session::run(const ast::statement& statement, const progress& tell, const stop_question& stop) {
-  const stop_scope scope(&stop);
+  const statement_scope scope(stop, options_.memory_limit);
   require_usable();
   if (options_.read_only && changes_something(statement)) {
     throw engine_error("The database is open read-only: statements that change it are refused.",
@@ -82,6 +97,7 @@ query_result session::run(const ast::statement& statement, const progress& tell,
     query_result operator()(const ast::copy& s) { return self.run_copy(s, tell); }
     query_result operator()(const ast::analyze& s) { return self.run_analyze(s); }
     query_result operator()(const ast::explain& s) { return self.run_explain(s, tell); }
+    query_result operator()(const ast::set_option& s) { return self.run_set(s); }
   };
   return std::visit(visitor{*this, tell}, statement.body);
 }
