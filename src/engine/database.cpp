@@ -6,15 +6,17 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <new>
 
+#include "engine/deep_stack.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/parse.hpp"
 #include "engine/statements/batch.hpp"
 #include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/session.hpp"
-#include "engine/stop.hpp"
+#include "engine/statements/statement_scope.hpp"
 
 namespace espalier::engine {
 namespace detail {
@@ -31,6 +33,17 @@ class prepared_state {
   std::string text;
   std::vector<ast::statement> statements;
   std::size_t parameters = 0;
+
+  prepared_state() = default;
+  prepared_state(const prepared_state&) = delete;
+  prepared_state& operator=(const prepared_state&) = delete;
+  ~prepared_state() {
+    try {
+      with_deep_stack(text.size(), [this] { statements.clear(); });
+    } catch (const error&) {
+      // Without a thread it is done here, by the vector.
+    }
+  }
 
   [[nodiscard]] const ast::select& select() const {
     return *std::get<std::shared_ptr<ast::select>>(statements[0].body);
@@ -99,6 +112,16 @@ auto with_text(std::string_view text, const Body& body, const error_code& otherw
     return body();
   } catch (...) {
     throw_as_sql_error(text, otherwise);
+  }
+}
+
+void on_deep_stack(std::string_view text, const std::function<void()>& body) {
+  try {
+    with_deep_stack(text.size(), body);
+  } catch (const sql_error&) {
+    throw;
+  } catch (const engine_error& e) {
+    throw sql_error(e.what(), text, std::nullopt, e.code());
   }
 }
 
@@ -172,23 +195,28 @@ database::~database() = default;
 
 query_result database::execute(std::string_view sql, const progress& tell, const stop_question& stop) {
   const failure_guard in_transaction(state_->open);
-  double parse_time = 0;
-  const auto statement = one_statement(sql, parse_time);
-  auto out = with_text(sql, [&] { return state_->open.run(statement, guarded(tell), stop); });
-  out.timings.parse = parse_time;
+  query_result out;
+  on_deep_stack(sql, [&] {
+    double parse_time = 0;
+    const auto statement = one_statement(sql, parse_time);
+    out = with_text(sql, [&] { return state_->open.run(statement, guarded(tell), stop); });
+    out.timings.parse = parse_time;
+  });
   return out;
 }
 
 std::vector<query_result> database::run_script(std::string_view sql, const progress& tell, const stop_question& stop) {
   const failure_guard in_transaction(state_->open);
   const script_scope own_transactions(state_->open);
-  double parse_time = 0;
-  const auto statements = parsed(sql, parse_time);
   std::vector<query_result> out;
-  for (const auto& statement : statements) {
-    out.push_back(with_text(sql, [&] { return state_->open.run(statement, guarded(tell), stop); }));
-    out.back().timings.parse = parse_time / static_cast<double>(statements.size());
-  }
+  on_deep_stack(sql, [&] {
+    double parse_time = 0;
+    const auto statements = parsed(sql, parse_time);
+    for (const auto& statement : statements) {
+      out.push_back(with_text(sql, [&] { return state_->open.run(statement, guarded(tell), stop); }));
+      out.back().timings.parse = parse_time / static_cast<double>(statements.size());
+    }
+  });
   if (own_transactions.has_open_transaction()) {
     state_->open.roll_back();
     out.back().notices.emplace_back("The script ended inside a transaction, which was rolled back.");
@@ -204,17 +232,19 @@ void database::save_indexes() {
 prepared database::prepare(std::string_view sql) {
   const failure_guard in_transaction(state_->open);
   auto state = std::make_unique<detail::prepared_state>();
-  double parse_time = 0;
   state->open = &state_->open;
   state->text = sql;
-  state->statements.push_back(one_statement(sql, parse_time));
-  if (!std::holds_alternative<std::shared_ptr<ast::select>>(state->statements[0].body)) {
-    throw sql_error("Only SELECT can be prepared.", sql, static_cast<std::size_t>(state->statements[0].position));
-  }
-  state->parameters = with_text(sql, [&] {
-    binder binds(state->open->tables(), {});
-    (void)binds.query(state->select());
-    return static_cast<std::size_t>(binds.parameters());
+  on_deep_stack(sql, [&] {
+    double parse_time = 0;
+    state->statements.push_back(one_statement(sql, parse_time));
+    if (!std::holds_alternative<std::shared_ptr<ast::select>>(state->statements[0].body)) {
+      throw sql_error("Only SELECT can be prepared.", sql, static_cast<std::size_t>(state->statements[0].position));
+    }
+    state->parameters = with_text(sql, [&] {
+      binder binds(state->open->tables(), {});
+      (void)binds.query(state->select());
+      return static_cast<std::size_t>(binds.parameters());
+    });
   });
   return prepared(std::move(state));
 }
@@ -233,8 +263,12 @@ std::size_t prepared::parameters() const { return state_->parameters; }
 
 query_result prepared::execute(const arrow::Table& parameters, const stop_question& stop) {
   const failure_guard in_transaction(*state_->open);
-  const stop_scope scope(&stop);
-  return with_text(state_->text, [&] { return run_batch(*state_->open, state_->select(), parameters); });
+  query_result out;
+  on_deep_stack(state_->text, [&] {
+    const statement_scope scope(stop, state_->open->memory_limit());
+    out = with_text(state_->text, [&] { return run_batch(*state_->open, state_->select(), parameters); });
+  });
+  return out;
 }
 
 }  // namespace espalier::engine

@@ -40,6 +40,9 @@ struct database_options {
   /// Nothing in `dir` is changed, created or locked, and statements that would change something are refused. Any number
   /// of processes may read while one writes; each sees the state of the moment when it opened the database.
   bool read_only = false;
+  /// Bytes that a statement may allocate; one that needs more is refused (53200) and changes nothing. None: 80 % of what
+  /// the machine or its cgroup has. SET memory_limit changes it.
+  std::optional<std::int64_t> memory_limit = std::nullopt;
 };
 
 /// Where the time of a statement went, in milliseconds.

@@ -48,6 +48,8 @@ inline constexpr error_code object_in_use{error_kind::in_use, "55006"};
 inline constexpr error_code read_only_database{error_kind::read_only, "25006"};
 inline constexpr error_code no_transaction{error_kind::refused, "25P01"};
 inline constexpr error_code failed_transaction{error_kind::refused, "25P02"};
+inline constexpr error_code invalid_parameter{error_kind::refused, "22023"};
+inline constexpr error_code too_complex{error_kind::refused, "54001"};
 inline constexpr error_code out_of_memory{error_kind::memory, "53200"};
 inline constexpr error_code internal_error{error_kind::internal, "XX000"};
 }  // namespace codes

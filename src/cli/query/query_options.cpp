@@ -13,6 +13,7 @@
 
 #include "bench/options.hpp"
 #include "cli/commands.hpp"
+#include "engine/memory_budget.hpp"
 #include "engine/store/folder.hpp"
 #include "engine/table/read.hpp"
 
@@ -48,6 +49,8 @@ std::optional<device> chosen_device(const std::string& name) {
 void add_database_options(CLI::App& command, query_options& options, const std::string& folder) {
   command.add_option("--db", options.db, folder);
   command.add_flag("--read-only", options.read_only, "Change and lock nothing; others may read and write meanwhile");
+  command.add_option("--memory-limit", options.memory_limit,
+                     "What a statement may take, such as 500MB, 4GB or 50%; default: 80 % of the machine's memory");
   command.add_option("--device", options.device, "Where indexes live: auto, cpu or gpu")->capture_default_str();
 }
 
@@ -87,6 +90,14 @@ engine::database open_database(const query_options& options, database_use use) {
   chosen.dir = options.db;
   chosen.where = chosen_device(options.device);
   chosen.read_only = options.read_only && !options.db.empty();
+  if (!options.memory_limit.empty()) {
+    chosen.memory_limit = engine::memory_size(options.memory_limit);
+    if (!chosen.memory_limit) {
+      throw bench::bad_arguments(
+          fmt::format("--memory-limit: '{}' is not an amount of memory; write one such as 500MB, 4GB or 50%.",
+                      options.memory_limit));
+    }
+  }
   chosen.rebuild_damaged_indexes = use != database_use::must_be_whole;
   engine::database db(std::move(chosen));
   (void)print_warnings(db, 0);

@@ -15,6 +15,7 @@ struct query_options {
   std::string device = "auto";
   std::string format;  ///< empty: as the ending of `out` says
   std::string out;
+  std::string memory_limit;  ///< empty: 80 % of what the machine has
   bool read_only = false;
 };
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/decimal_double.hpp"
@@ -343,11 +344,46 @@ struct extreme_state {
   }
 };
 
+// The same of texts, which are compared where they are: to sort them, as codes need it, takes far longer.
+template <bool Least>
+struct extreme_text {
+  std::int64_t row = null_row;
+  std::string_view text;
+
+  void merge(const extreme_text& other) {
+    if (other.row == null_row) return;
+    const int order = row == null_row ? 0 : other.text.compare(text);
+    if (row == null_row || (Least ? order < 0 : order > 0)) *this = other;
+  }
+};
+
+template <bool Least>
+std::vector<std::int64_t> extreme_text_rows(const arrow::ChunkedArray& values, const row_groups& rows,
+                                            std::size_t groups) {
+  using state = extreme_text<Least>;
+  const auto count = static_cast<std::size_t>(values.length());
+  const auto best = folded_states<state>(count, groups, [&](std::size_t begin, std::size_t end, auto& states) {
+    const auto part = values.Slice(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end - begin));
+    for (const auto& chunk : part->chunks()) {
+      const auto& texts = static_cast<const arrow::StringArray&>(*chunk);
+      for (std::int64_t i = 0; i < texts.length(); ++i, ++begin) {
+        const auto group = rows.group(begin);
+        if (group == no_group || texts.IsNull(i)) continue;
+        states[group].merge({static_cast<std::int64_t>(begin), texts.GetView(i)});
+      }
+    }
+  });
+  std::vector<std::int64_t> out;
+  for (const auto& one : best) out.push_back(one.row);
+  return out;
+}
+
 template <bool Least>
 std::vector<std::int64_t> extreme_rows(const arrow::ChunkedArray& values, const row_groups& rows, std::size_t groups) {
   using state = extreme_state<Least>;
+  if (values.type()->id() == arrow::Type::STRING) return extreme_text_rows<Least>(values, rows, groups);
   std::vector<std::int64_t> out;
-  if (values.type()->id() != arrow::Type::STRING && values.type()->id() != arrow::Type::DECIMAL128) {
+  if (values.type()->id() != arrow::Type::DECIMAL128) {
     for (const auto& best : number_states<state>(values, rows, groups)) out.push_back(best.row);
     return out;
   }
@@ -454,6 +490,19 @@ std::shared_ptr<arrow::Array> aggregate_values(const aggregate_call& call,
   if (floats) return float_sums(*values, rows, groups, average);
   if (average) return exact_averages(call, *values, rows, groups);
   return exact_sums(call, *values, rows, groups);
+}
+
+std::shared_ptr<arrow::Array> average_values(const arrow::Array& sums, const arrow::Array& counts) {
+  const auto& numbers = static_cast<const arrow::Int64Array&>(counts);
+  const auto& decimals = static_cast<const arrow::Decimal128Array&>(sums);
+  const int scale = scale_of(*sums.type());
+  arrow::DoubleBuilder builder;
+  for (std::int64_t i = 0; i < sums.length(); ++i) {
+    check(sums.IsNull(i)
+              ? builder.AppendNull()
+              : builder.Append(decimal_average(arrow::Decimal128(decimals.GetValue(i)), scale, numbers.Value(i))));
+  }
+  return value_of(builder.Finish());
 }
 
 }  // namespace espalier::engine

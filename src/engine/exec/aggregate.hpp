@@ -17,4 +17,7 @@ namespace espalier::engine {
                                                              const row_groups& rows, std::size_t total,
                                                              std::size_t groups);
 
+/// Averages of groups by their sums, decimals, and counts, which are 0 where there is none.
+[[nodiscard]] std::shared_ptr<arrow::Array> average_values(const arrow::Array& sums, const arrow::Array& counts);
+
 }  // namespace espalier::engine

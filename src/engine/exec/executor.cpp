@@ -44,6 +44,7 @@ std::shared_ptr<arrow::Table> executor::table(plan_node& plan) {
 
 relation executor::node(plan_node& n) {
   check_stop();
+  if (n.kind == node_kind::filter || n.kind == node_kind::project || n.kind == node_kind::join) return collected(n);
   const auto start = std::chrono::steady_clock::now();
   auto out = with_outputs(dispatch(n), n.outputs);
   auto& told = n.statistics;
@@ -62,9 +63,9 @@ relation executor::dispatch(plan_node& n) {
     case node_kind::values:
       return values(static_cast<values_node&>(n));
     case node_kind::filter:
-      return filter(static_cast<filter_node&>(n));
     case node_kind::project:
-      return project(static_cast<project_node&>(n));
+    case node_kind::join:
+      break;  // come in pieces
     case node_kind::aggregate:
       return aggregate(static_cast<aggregate_node&>(n));
     case node_kind::index_aggregate:
@@ -75,8 +76,6 @@ relation executor::dispatch(plan_node& n) {
       return sort(static_cast<sort_node&>(n));
     case node_kind::limit:
       return limit(static_cast<limit_node&>(n));
-    case node_kind::join:
-      return join(static_cast<join_node&>(n));
     case node_kind::as_of_join:
       return as_of_join(static_cast<as_of_node&>(n));
     case node_kind::union_all:
@@ -87,6 +86,8 @@ relation executor::dispatch(plan_node& n) {
       return numbered(static_cast<numbered_node&>(n));
     case node_kind::group_limit:
       return group_limit(static_cast<group_limit_node&>(n));
+    case node_kind::shared:
+      return shared(static_cast<shared_node&>(n));
   }
   return {};
 }

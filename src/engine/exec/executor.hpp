@@ -1,14 +1,20 @@
-// executor.hpp - runs a plan, operator by operator, each over all of its input.
+// executor.hpp - runs a plan, operator by operator, each over all of its input; rows of joins come in pieces.
 //
-// scan.cpp, order_by.cpp, join.cpp, as_of_join.cpp and operators.cpp hold the operators, one function for each kind of
-// node.
+// scan.cpp, order_by.cpp, join.cpp, as_of_join.cpp, stream.cpp and operators.cpp hold the operators, one function for
+// each kind of node.
 #pragma once
+
+#include <functional>
+#include <map>
 
 #include "engine/exec/evaluate.hpp"
 #include "engine/exec/relation.hpp"
 #include "engine/plan/node.hpp"
 
 namespace espalier::engine {
+
+/// Takes rows of a node, piece by piece; answers false where no more are wanted.
+using row_sink = std::function<bool(relation)>;
 
 class executor {
  public:
@@ -25,6 +31,12 @@ class executor {
   relation node(plan_node& n);
   relation dispatch(plan_node& n);
 
+  // stream.cpp
+  /// Hands the rows of a join, and of filters and projections over it, to `take` in pieces, those of other nodes as one
+  /// piece; at least one piece, maybe without rows.
+  void stream(plan_node& n, const row_sink& take);
+  relation collected(plan_node& n);
+
   // scan.cpp
   relation scan(scan_node& n);
   relation full_scan(scan_node& n);
@@ -40,16 +52,17 @@ class executor {
   // operators.cpp
   relation loaded(const loaded_node& n);
   relation values(const values_node& n);
-  relation filter(filter_node& n);
-  relation project(project_node& n);
   [[nodiscard]] relation projected(const project_node& n, const relation& input) const;
   relation aggregate(aggregate_node& n);
+  [[nodiscard]] relation aggregated(const aggregate_node& n, const relation& input) const;
+  relation aggregated_pieces(aggregate_node& n);
   relation distinct(distinct_node& n);
   relation limit(limit_node& n);
   relation unite(union_node& n);
   relation numbered(numbered_node& n);
   relation set_operation(set_operation_node& n);
   relation group_limit(group_limit_node& n);
+  relation shared(shared_node& n);
   std::uint64_t row_count(const bound_ptr& e, const char* clause) const;
 
   // order_by.cpp
@@ -58,15 +71,16 @@ class executor {
   relation top_of_scan(sort_node& n, scan_node& scan, project_node* project);
 
   // join.cpp
-  relation join(join_node& n);
-  relation hash_join(join_node& n);
-  relation loop_join(join_node& n);
-  relation lookup_join(join_node& n);
-  relation merge_join(join_node& n);
-  relation band_join(join_node& n);
+  void join(join_node& n, const row_sink& take);
+  void hash_join(join_node& n, const row_sink& take);
+  void loop_join(join_node& n, const row_sink& take);
+  void lookup_join(join_node& n, const row_sink& take);
+  void merge_join(join_node& n, const row_sink& take);
+  void band_join(join_node& n, const row_sink& take);
   relation as_of_join(as_of_node& n);
 
   evaluation values_;
+  std::map<const shared_plan*, relation> shared_;  ///< rows of those that have run
 };
 
 /// Narrows and orders columns as a node's outputs are.

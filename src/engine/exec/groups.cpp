@@ -137,8 +137,8 @@ row_groups refined(const row_groups& before, const code_column& codes, bool skip
 }
 
 row_groups grouped(const std::vector<code_column>& keys, std::size_t rows) {
-  check_row_numbers(rows);
   if (keys.empty()) return one_group(rows);
+  check_row_numbers(rows);
   const auto columns = pointers_to(keys);
   if (const auto packer = key_packer::plan(columns, rows, true)) {
     return word_groups(packer->pack(columns, rows), false).take();

@@ -8,8 +8,10 @@
 
 #include "engine/catalog.hpp"
 #include "engine/exec/executor.hpp"
+#include "engine/exec/join_output.hpp"
 #include "engine/exec/ordered_groups.hpp"
 #include "engine/exec/pairs.hpp"
+#include "engine/memory_budget.hpp"
 #include "engine/parallel.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
@@ -34,48 +36,58 @@ join_keys right_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, 
   return out;
 }
 
-// Left rows, each as often as the index found rows for it; the found rows are numbered as they come.
-row_pairs pairs_of_lists(const row_lists& found) {
+// Left rows from `first` on, each as often as the index found rows for it; the found rows are numbered as they come.
+row_pairs pairs_of_lists(const row_lists& found, std::int64_t first) {
   row_pairs out;
   out.left.reserve(found.rows.size());
   out.right.resize(found.rows.size());
   std::iota(out.right.begin(), out.right.end(), 0);
   for_each_row(found.offsets.size() - 1, [&](std::size_t i) {
-    out.left.insert(out.left.end(), found.offsets[i + 1] - found.offsets[i], static_cast<std::int64_t>(i));
+    out.left.insert(out.left.end(), found.offsets[i + 1] - found.offsets[i], first + static_cast<std::int64_t>(i));
   });
   return out;
 }
 
 // Both sides in key order: runs of equal keys meet.
-row_pairs merged_pairs(const code_column& left, const code_column& right) {
-  row_pairs out;
-  const auto below = [](const code_column& a, std::size_t i, const code_column& b, std::size_t j) {
+class merged_pairs {
+ public:
+  merged_pairs(code_column left, code_column right) : left_(std::move(left)), right_(std::move(right)) {}
+
+  // The next pairs, about pairs_at_once; false: there are no more.
+  bool next(row_pairs& block) {
+    std::size_t next_check = 0;
+    while (l_ < left_.words.size() && r_ < right_.words.size() && block.left.size() < pairs_at_once) {
+      if (l_ + r_ + block.left.size() >= next_check) {
+        check_stop();
+        next_check = l_ + r_ + block.left.size() + rows_between_checks;
+      }
+      if (left_.is_null(l_) || right_.is_null(r_)) break;  // NULLs are last
+      if (below(left_, l_, right_, r_)) {
+        ++l_;
+      } else if (below(right_, r_, left_, l_)) {
+        ++r_;
+      } else {
+        std::size_t end = r_;
+        while (end < right_.words.size() && !right_.is_null(end) && !below(left_, l_, right_, end)) ++end;
+        for (std::size_t i = r_; i < end; ++i) {
+          block.left.push_back(static_cast<std::int64_t>(l_));
+          block.right.push_back(static_cast<std::int64_t>(i));
+        }
+        ++l_;
+      }
+    }
+    return !block.left.empty();
+  }
+
+ private:
+  static bool below(const code_column& a, std::size_t i, const code_column& b, std::size_t j) {
     if (!a.high.empty() && a.high[i] != b.high[j]) return a.high[i] < b.high[j];
     return a.words[i] < b.words[j];
-  };
-  std::size_t l = 0, r = 0, next_check = 0;
-  while (l < left.words.size() && r < right.words.size()) {
-    if (l + r + out.left.size() >= next_check) {
-      check_stop();
-      next_check = l + r + out.left.size() + rows_between_checks;
-    }
-    if (left.is_null(l) || right.is_null(r)) break;  // NULLs are last
-    if (below(left, l, right, r)) {
-      ++l;
-    } else if (below(right, r, left, l)) {
-      ++r;
-    } else {
-      std::size_t end = r;
-      while (end < right.words.size() && !right.is_null(end) && !below(left, l, right, end)) ++end;
-      for (std::size_t i = r; i < end; ++i) {
-        out.left.push_back(static_cast<std::int64_t>(l));
-        out.right.push_back(static_cast<std::int64_t>(i));
-      }
-      ++l;
-    }
   }
-  return out;
-}
+
+  code_column left_, right_;
+  std::size_t l_ = 0, r_ = 0;
+};
 
 // One end of the bands of all rows: values, or nothing for bands without this end.
 struct band_end {
@@ -135,48 +147,6 @@ void write_bands(const row_bands& bands, std::size_t first, std::size_t last, co
   parallel_pieces(last - first, write, bands_at_once);
 }
 
-constexpr std::size_t pairs_at_once = std::size_t{1} << 22;
-
-// Pairs come in blocks of about pairs_at_once; what is kept of them is what the answer needs.
-class passing_pairs {
- public:
-  passing_pairs(const join_node& n, const relation& left, const relation& right, const evaluation& values)
-      : n_(n), left_(left), right_(right), values_(values) {}
-
-  // Whoever wants neither columns nor conditions needs no pairs.
-  bool can_count() const { return is_counted() && n_.residual.empty(); }
-  void count(std::size_t pairs) { counted_ += pairs; }
-
-  void add(row_pairs block) {
-    check_stop();
-    keep_pairs_that_pass(n_.residual, left_, right_, block, values_);
-    if (is_counted()) return count(block.left.size());
-    const bool any_is_enough = n_.type == join_type::semi || n_.type == join_type::anti;
-    for (std::size_t i = 0; i < block.left.size(); ++i) {
-      if (any_is_enough && !pairs_.left.empty() && pairs_.left.back() == block.left[i]) continue;
-      pairs_.left.push_back(block.left[i]);
-      pairs_.right.push_back(block.right[i]);
-    }
-  }
-
-  relation finish() {
-    if (!is_counted()) return finish_join(n_.type, n_.outputs, {}, left_, right_, std::move(pairs_), values_);
-    relation out;
-    out.rows = static_cast<std::int64_t>(counted_);
-    return out;
-  }
-
- private:
-  bool is_counted() const { return n_.type == join_type::inner && n_.outputs.empty(); }
-
-  const join_node& n_;
-  const relation& left_;
-  const relation& right_;
-  const evaluation& values_;
-  row_pairs pairs_;
-  std::size_t counted_ = 0;
-};
-
 // Every row of [first, last) with each of the other side.
 row_pairs all_pairs(std::int64_t first, std::int64_t last, std::int64_t others) {
   row_pairs out;
@@ -193,82 +163,95 @@ row_pairs all_pairs(std::int64_t first, std::int64_t last, std::int64_t others) 
 
 }  // namespace
 
-relation executor::join(join_node& n) {
+void executor::join(join_node& n, const row_sink& take) {
   switch (n.method) {
     case join_method::hash:
-      return hash_join(n);
+      return hash_join(n, take);
     case join_method::index_lookup:
     case join_method::band_index:
-      return lookup_join(n);
+      return lookup_join(n, take);
     case join_method::index_merge:
-      return merge_join(n);
+      return merge_join(n, take);
     case join_method::band_sort:
-      return band_join(n);
+      return band_join(n, take);
     case join_method::loop:
-      return loop_join(n);
+      return loop_join(n, take);
   }
-  return {};
 }
 
-relation executor::hash_join(join_node& n) {
+void executor::hash_join(join_node& n, const row_sink& take) {
   const auto left = node(*n.inputs[0]);
   const auto right = node(*n.inputs[1]);
-  auto pairs = equal_pairs(left_keys(n.equal, left, values_), right_keys(n.equal, right, values_), n.build_left);
-  n.statistics.bytes += pairs.left.size() * 2 * sizeof(std::int64_t);
-  return finish_join(n.type, n.outputs, n.residual, left, right, std::move(pairs), values_);
+  // Codes, packed keys, the table and the lists of matches.
+  const memory_claim claim(static_cast<std::size_t>(left.rows + right.rows) * (16 + 16 * n.equal.size()));
+  equal_pairs pairs(left_keys(n.equal, left, values_), right_keys(n.equal, right, values_), n.build_left);
+  n.statistics.bytes += pairs.count() * 2 * sizeof(std::int64_t);
+  join_output out(n, left, values_, take);
+  if (out.can_count()) {
+    out.count(pairs.count());
+  } else {
+    for (row_pairs block; out.wants_more() && pairs.next(block); block = {}) out.add(std::move(block), right);
+  }
+  out.finish(right);
 }
 
-relation executor::loop_join(join_node& n) {
+void executor::loop_join(join_node& n, const row_sink& take) {
   const auto left = node(*n.inputs[0]);
   const auto right = node(*n.inputs[1]);
-  constexpr std::int64_t most_pairs = std::int64_t{1} << 28;
-  if (right.rows > 0 && left.rows > most_pairs / right.rows) {
-    refuse(n.residual.empty() ? -1 : n.residual[0]->position,
-           "This join would compare more than 268 million pairs of rows; give it an equality, a range or fewer rows.");
-  }
-  passing_pairs passing(n, left, right, values_);
-  if (passing.can_count()) {
-    passing.count(static_cast<std::size_t>(left.rows * right.rows));
-    return passing.finish();
+  join_output out(n, left, values_, take);
+  if (out.can_count()) {
+    std::int64_t pairs = 0;
+    if (__builtin_mul_overflow(left.rows, right.rows, &pairs)) {
+      refuse(n.residual.empty() ? -1 : n.residual[0]->position, "This join has more than 2^63 pairs of rows.");
+    }
+    out.count(static_cast<std::size_t>(pairs));
+    return out.finish(right);
   }
   const auto at_once =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(pairs_at_once) / std::max<std::int64_t>(1, right.rows));
-  for (std::int64_t first = 0; first < left.rows; first += at_once) {
-    passing.add(all_pairs(first, std::min(first + at_once, left.rows), right.rows));
+  for (std::int64_t first = 0; first < left.rows && out.wants_more(); first += at_once) {
+    out.add(all_pairs(first, std::min(first + at_once, left.rows), right.rows), right);
   }
-  return passing.finish();
+  out.finish(right);
 }
 
-// The right side is a plain scan with an index: asked once, for all rows of the left side. Conditions of that scan are
-// among the residual ones.
-relation executor::lookup_join(join_node& n) {
+// The right side is a plain scan with an index: asked for many rows of the left side at once, for fewer where each
+// finds many. Conditions of that scan are among the residual ones.
+void executor::lookup_join(join_node& n, const row_sink& take) {
   const auto left = node(*n.inputs[0]);
   auto& scan = static_cast<scan_node&>(*n.inputs[1]);
   const auto& range = *n.lookup;
-  key_ranges shape;
-  const auto keys = [&](const bound_ptr& e) { return e ? flat(values_.column(e, left)) : nullptr; };
-  for (const auto& e : range.equal) shape.equal.push_back(keys(e));
-  shape.condition = range.condition;
-  shape.lo = keys(range.lo);
-  shape.hi = keys(range.hi);
-  shape.lo_inclusive = range.lo_inclusive;
-  shape.hi_inclusive = range.hi_inclusive;
-  row_lists found;
-  if (left.rows == 0) {
-    found.offsets = {0};
-  } else if (range.condition == key_condition::anything) {
-    found = range.index->find(shape.equal);
-  } else {
-    found = range.index->rows(range.index->ranges(shape));
-  }
-  const auto right = fetched(scan, found.rows);
   scan.statistics.ran = true;
-  scan.statistics.rows += found.rows.size();
-  auto pairs = pairs_of_lists(found);
-  return finish_join(n.type, n.outputs, n.residual, left, right, std::move(pairs), values_);
+  join_output out(n, left, values_, take);
+  auto right = fetched(scan, {});
+  constexpr std::int64_t fewest = std::int64_t{1} << 12, most = std::int64_t{1} << 20;
+  std::int64_t at_once = std::int64_t{1} << 16;
+  for (std::int64_t first = 0, count = 0; first < left.rows && out.wants_more(); first += count) {
+    count = std::min(at_once, left.rows - first);
+    const auto asking = slice_rows(left, first, count);
+    key_ranges shape;
+    const auto keys = [&](const bound_ptr& e) { return e ? flat(values_.column(e, asking)) : nullptr; };
+    for (const auto& e : range.equal) shape.equal.push_back(keys(e));
+    shape.condition = range.condition;
+    shape.lo = keys(range.lo);
+    shape.hi = keys(range.hi);
+    shape.lo_inclusive = range.lo_inclusive;
+    shape.hi_inclusive = range.hi_inclusive;
+    const auto found = range.condition == key_condition::anything ? range.index->find(shape.equal)
+                                                                  : range.index->rows(range.index->ranges(shape));
+    scan.statistics.rows += found.rows.size();
+    if (out.can_count()) {
+      out.count(found.rows.size());
+    } else {
+      right = fetched(scan, found.rows);
+      out.add(pairs_of_lists(found, first), right);
+    }
+    at_once = found.rows.size() > pairs_at_once ? std::max(fewest, at_once / 4) : std::min(most, at_once * 4);
+  }
+  out.finish(right);
 }
 
-relation executor::merge_join(join_node& n) {
+void executor::merge_join(join_node& n, const row_sink& take) {
   const auto ordered = [&](plan_node& input, const table_index& index) {
     auto& scan = static_cast<scan_node&>(input);
     auto out = fetched(scan, index.ordered_rows(key_order::ascending));
@@ -278,13 +261,15 @@ relation executor::merge_join(join_node& n) {
   };
   const auto left = ordered(*n.inputs[0], *n.left_index);
   const auto right = ordered(*n.inputs[1], *n.right_index);
-  auto pairs = merged_pairs(ordered_codes(*values_.column(n.equal[0].first, left)),
-                            ordered_codes(*values_.column(n.equal[0].second, right)));
-  return finish_join(n.type, n.outputs, n.residual, left, right, std::move(pairs), values_);
+  merged_pairs pairs(ordered_codes(*values_.column(n.equal[0].first, left)),
+                     ordered_codes(*values_.column(n.equal[0].second, right)));
+  join_output out(n, left, values_, take);
+  for (row_pairs block; out.wants_more() && pairs.next(block); block = {}) out.add(std::move(block), right);
+  out.finish(right);
 }
 
 // The side of the value is sorted; for each row of the other side two searches give its band.
-relation executor::band_join(join_node& n) {
+void executor::band_join(join_node& n, const row_sink& take) {
   const auto left = node(*n.inputs[0]);
   const auto right = node(*n.inputs[1]);
   const bool value_right = n.band_value_is_right;
@@ -302,23 +287,23 @@ relation executor::band_join(join_node& n) {
   const auto hi = codes(n.band_hi);
   const auto bands = bands_of(ordered, groups, {n.band_lo ? &lo : nullptr, !n.band_lo_inclusive},
                               {n.band_hi ? &hi : nullptr, n.band_hi_inclusive});
-  passing_pairs passing(n, left, right, values_);
-  for (std::size_t first = 0, last = 0; first < rows; first = last) {
+  join_output out(n, left, values_, take);
+  for (std::size_t first = 0, last = 0; first < rows && out.wants_more(); first = last) {
     std::size_t found = 0;
     while (last < rows && found < pairs_at_once) {
       found += bands.end[last] - bands.begin[last];
       ++last;
     }
-    if (passing.can_count()) {
-      passing.count(found);
+    if (out.can_count()) {
+      out.count(found);
       continue;
     }
     row_pairs block;
     write_bands(bands, first, last, ordered, value_right ? block.left : block.right,
                 value_right ? block.right : block.left);
-    passing.add(std::move(block));
+    out.add(std::move(block), right);
   }
-  return passing.finish();
+  out.finish(right);
 }
 
 }  // namespace espalier::engine

@@ -10,6 +10,8 @@
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/ordered_aggregate.hpp"
+#include "engine/exec/piecewise_aggregate.hpp"
+#include "engine/memory_budget.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 
@@ -50,10 +52,6 @@ relation executor::values(const values_node& n) {
   return out;
 }
 
-relation executor::filter(filter_node& n) { return values_.filter(n.conditions, node(*n.inputs[0])); }
-
-relation executor::project(project_node& n) { return projected(n, node(*n.inputs[0])); }
-
 relation executor::projected(const project_node& n, const relation& input) const {
   relation out;
   out.rows = input.rows;
@@ -64,8 +62,12 @@ relation executor::projected(const project_node& n, const relation& input) const
 }
 
 relation executor::aggregate(aggregate_node& n) {
-  const auto input = node(*n.inputs[0]);
+  return combines_pieces(n) ? aggregated_pieces(n) : aggregated(n, node(*n.inputs[0]));
+}
+
+relation executor::aggregated(const aggregate_node& n, const relation& input) const {
   const auto rows = static_cast<std::size_t>(input.rows);
+  const memory_claim claim(rows * 16 * n.keys.size());  // codes, groups and their table
   relation keys;
   keys.rows = input.rows;
   std::vector<code_column> codes;
@@ -89,6 +91,7 @@ relation executor::aggregate(aggregate_node& n) {
 
 relation executor::distinct(distinct_node& n) {
   const auto input = node(*n.inputs[0]);
+  const memory_claim claim(static_cast<std::size_t>(input.rows) * 16 * input.columns.size());
   std::vector<code_column> codes;
   for (const auto& column : input.columns) codes.push_back(group_codes(*column));
   return take_rows(input, grouped(codes, static_cast<std::size_t>(input.rows)).first_row);
@@ -101,12 +104,13 @@ std::uint64_t executor::row_count(const bound_ptr& e, const char* clause) const 
   return static_cast<std::uint64_t>(count);
 }
 
-relation executor::limit(limit_node& n) {
-  const auto input = node(*n.inputs[0]);
-  const auto all = static_cast<std::uint64_t>(input.rows);
-  const auto offset = n.offset ? std::min(row_count(n.offset, "OFFSET"), all) : 0;
-  const auto count = n.limit ? std::min(row_count(n.limit, "LIMIT"), all - offset) : all - offset;
-  return slice_rows(input, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(count));
+relation executor::shared(shared_node& n) {
+  auto found = shared_.find(n.source.get());
+  if (found == shared_.end()) found = shared_.emplace(n.source.get(), run(*n.source->body)).first;
+  relation out;
+  out.rows = found->second.rows;
+  for (std::size_t i = 0; i < n.columns.size(); ++i) out.add(n.outputs[i].id, found->second.column(n.columns[i]));
+  return out;
 }
 
 relation executor::numbered(numbered_node& n) {

@@ -10,6 +10,7 @@
 #include "engine/exec/sort.hpp"
 #include "engine/exec/text_order.hpp"
 #include "engine/exec/top_rows.hpp"
+#include "engine/memory_budget.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {
@@ -102,6 +103,7 @@ relation executor::sort(sort_node& n) {
   if (project != nullptr) below = project->inputs[0].get();
   if (auto* scan = filtered_scan(n, *below)) return top_of_scan(n, *scan, project);
   const auto input = node(*n.inputs[0]);
+  const memory_claim claim(static_cast<std::size_t>(input.rows) * 16 * (n.keys.size() + 1));  // codes and their order
   relation keys;
   keys.rows = input.rows;
   for (std::size_t i = 0; i < n.keys.size(); ++i) {

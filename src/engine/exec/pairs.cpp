@@ -5,25 +5,15 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <optional>
-#include <span>
 
 #include "engine/exec/key_packer.hpp"
 #include "engine/exec/word_matches.hpp"
+#include "engine/parallel.hpp"
 #include "engine/stop.hpp"
 
 namespace espalier::engine {
 namespace {
-
-relation only(const relation& from, const std::set<column_id>& wanted) {
-  relation out;
-  out.rows = from.rows;
-  for (std::size_t i = 0; i < from.ids.size(); ++i) {
-    if (wanted.contains(from.ids[i])) out.add(from.ids[i], from.columns[i]);
-  }
-  return out;
-}
 
 std::vector<std::uint8_t> seen_rows(const std::vector<std::int64_t>& rows, std::int64_t count) {
   std::vector<std::uint8_t> out(static_cast<std::size_t>(count), 0);
@@ -39,85 +29,16 @@ std::vector<std::int64_t> rows_where(const std::vector<std::uint8_t>& seen, std:
   return out;
 }
 
-// Rows of the side that is looked up, ascending, and those of the side that the table is made of.
-struct side_pairs {
-  std::vector<std::int64_t> probe, built;
-};
-
-// Asks whether to stop once for so many rows and pairs together.
-class pair_check {
- public:
-  void operator()(std::size_t rows_and_pairs) {
-    if (rows_and_pairs < next_) return;
-    check_stop();
-    next_ = rows_and_pairs + rows_between_checks;
-  }
-
- private:
-  std::size_t next_ = 0;
-};
-
-side_pairs pairs_of_groups(const grouped_rows& lists, const std::vector<std::uint32_t>& group_of) {
-  side_pairs out;
-  pair_check check;
-  for (std::size_t row = 0; row < group_of.size(); ++row) {
-    check(row + out.probe.size());
-    if (group_of[row] == no_group) continue;
-    for (auto i = lists.offsets[group_of[row]]; i < lists.offsets[group_of[row] + 1]; ++i) {
-      out.probe.push_back(static_cast<std::int64_t>(row));
-      out.built.push_back(lists.rows[i]);
-    }
-  }
-  return out;
-}
-
-side_pairs pairs_of_matches(const row_matches& matches) {
-  const auto rows = static_cast<std::int64_t>(matches.of_row.size());
-  const auto lists = [&](std::int64_t begin, std::int64_t count) {
-    return std::span(matches.of_row).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
-  };
-  std::vector<std::size_t> offsets(batch_count(rows) + 1, 0);
-  for_each_batch(rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
-    for (const auto& list : lists(begin, count)) offsets[i + 1] += list.count;
-  });
-  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
-  side_pairs out;
-  out.probe.resize(offsets.back());
-  out.built.resize(offsets.back());
-  for_each_batch(rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
-    std::size_t to = offsets[i];
-    pair_check check;
-    for (const auto& list : lists(begin, count)) {
-      check(to);
-      std::fill_n(out.probe.begin() + static_cast<std::ptrdiff_t>(to), list.count, begin);
-      if (list.count == 1) {
-        out.built[to] = list.at;
-      } else {
-        std::copy_n(matches.rows.begin() + list.at, list.count, out.built.begin() + static_cast<std::ptrdiff_t>(to));
-      }
-      to += list.count;
-      ++begin;
-    }
-  });
-  return out;
-}
-
-// None where keys take more than a word.
-std::optional<side_pairs> pairs_by_word(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& build,
-                                        const std::vector<std::shared_ptr<arrow::ChunkedArray>>& probe) {
-  const auto build_rows = static_cast<std::size_t>(build[0]->length());
-  const auto probe_rows = static_cast<std::size_t>(probe[0]->length());
-  std::vector<equality_coder> coders(build.size());
-  std::vector<code_column> build_codes, probe_codes;
-  for (std::size_t i = 0; i < build.size(); ++i) build_codes.push_back(coders[i].first(build[i]));
-  const auto packer = key_packer::plan(pointers_to(build_codes), build_rows, false);
-  if (!packer) return std::nullopt;
-  for (std::size_t i = 0; i < probe.size(); ++i) probe_codes.push_back(coders[i].second(probe[i]));
-  return pairs_of_matches(matched_rows(packer->pack(pointers_to(build_codes), build_rows),
-                                       packer->pack(pointers_to(probe_codes), probe_rows)));
-}
-
 }  // namespace
+
+relation only(const relation& from, const std::set<column_id>& wanted) {
+  relation out;
+  out.rows = from.rows;
+  for (std::size_t i = 0; i < from.ids.size(); ++i) {
+    if (wanted.contains(from.ids[i])) out.add(from.ids[i], from.columns[i]);
+  }
+  return out;
+}
 
 void keep_pairs_that_pass(const std::vector<bound_ptr>& residual, const relation& left, const relation& right,
                           row_pairs& pairs, const evaluation& values) {
@@ -175,20 +96,102 @@ relation finish_join(join_type type, const std::vector<output_column>& outputs, 
   return out;
 }
 
-row_pairs equal_pairs(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& left,
-                      const std::vector<std::shared_ptr<arrow::ChunkedArray>>& right, bool build_left) {
+// Where keys take a word, lists of matches by row; else groups, and the rows of each group.
+struct equal_pairs::parts {
+  bool build_left = false;
+  std::optional<row_matches> matches;
+  grouped_rows lists;
+  std::vector<std::uint32_t> group_of;
+  std::size_t next = 0;   ///< the row of the probed side that comes next
+  std::size_t total = 0;  ///< pairs
+
+  [[nodiscard]] std::size_t rows() const { return matches ? matches->of_row.size() : group_of.size(); }
+  [[nodiscard]] std::size_t matches_of(std::size_t row) const {
+    if (matches) return matches->of_row[row].count;
+    const auto group = group_of[row];
+    return group == no_group ? 0 : lists.offsets[group + 1] - lists.offsets[group];
+  }
+  void write(std::size_t row, std::int64_t* to) const {
+    if (!matches) {
+      const auto* const first = lists.rows.data() + lists.offsets[group_of[row]];
+      std::copy_n(first, matches_of(row), to);
+      return;
+    }
+    const auto& list = matches->of_row[row];
+    if (list.count == 1) {
+      *to = list.at;
+    } else {
+      std::copy_n(matches->rows.begin() + list.at, list.count, to);
+    }
+  }
+};
+
+namespace {
+
+// None where keys take more than a word.
+std::optional<row_matches> matches_by_word(const equal_pairs::keys& build, const equal_pairs::keys& probe) {
+  const auto build_rows = static_cast<std::size_t>(build[0]->length());
+  const auto probe_rows = static_cast<std::size_t>(probe[0]->length());
+  std::vector<equality_coder> coders(build.size());
+  std::vector<code_column> build_codes, probe_codes;
+  for (std::size_t i = 0; i < build.size(); ++i) build_codes.push_back(coders[i].first(build[i]));
+  const auto packer = key_packer::plan(pointers_to(build_codes), build_rows, false);
+  if (!packer) return std::nullopt;
+  for (std::size_t i = 0; i < probe.size(); ++i) probe_codes.push_back(coders[i].second(probe[i]));
+  return matched_rows(packer->pack(pointers_to(build_codes), build_rows),
+                      packer->pack(pointers_to(probe_codes), probe_rows));
+}
+
+}  // namespace
+
+equal_pairs::equal_pairs(const keys& left, const keys& right, bool build_left) : parts_(std::make_unique<parts>()) {
   const auto& build = build_left ? left : right;
   const auto& probe = build_left ? right : left;
   check_row_numbers(static_cast<std::size_t>(build.at(0)->length()));
   check_row_numbers(static_cast<std::size_t>(probe.at(0)->length()));
-  if (auto pairs = pairs_by_word(build, probe)) {
-    return build_left ? row_pairs{std::move(pairs->built), std::move(pairs->probe)}
-                      : row_pairs{std::move(pairs->probe), std::move(pairs->built)};
+  parts_->build_left = build_left;
+  parts_->matches = matches_by_word(build, probe);
+  if (!parts_->matches) {
+    const key_table table(build);
+    parts_->lists = rows_by_group(table.groups());
+    parts_->group_of = table.find(probe);
   }
-  const key_table table(build);
-  auto pairs = pairs_of_groups(rows_by_group(table.groups()), table.find(probe));
-  return build_left ? row_pairs{std::move(pairs.built), std::move(pairs.probe)}
-                    : row_pairs{std::move(pairs.probe), std::move(pairs.built)};
+  for_each_row(parts_->rows(), [&](std::size_t row) { parts_->total += parts_->matches_of(row); });
+}
+
+equal_pairs::~equal_pairs() = default;
+
+std::size_t equal_pairs::count() const { return parts_->total; }
+
+bool equal_pairs::next(row_pairs& block) {
+  auto& of = *parts_;
+  const std::size_t first = of.next;
+  if (first == of.rows()) return false;
+  // Offsets of pieces of rows, so that pieces are written at the same time.
+  constexpr std::size_t rows_of_a_piece = std::size_t{1} << 14;
+  std::vector<std::size_t> offsets{0};
+  std::size_t found = 0;
+  while (of.next < of.rows() && found < pairs_at_once) {
+    check_stop();
+    const std::size_t end = std::min(of.rows(), of.next + rows_of_a_piece);
+    for (; of.next < end && found < pairs_at_once; ++of.next) found += of.matches_of(of.next);
+    offsets.push_back(found);
+  }
+  auto& probe = of.build_left ? block.right : block.left;
+  auto& built = of.build_left ? block.left : block.right;
+  probe.resize(found);
+  built.resize(found);
+  parallel_for(offsets.size() - 1, [&](std::size_t piece) {
+    std::size_t to = offsets[piece];
+    for (std::size_t row = first + piece * rows_of_a_piece; to < offsets[piece + 1]; ++row) {
+      const std::size_t count = of.matches_of(row);
+      if (count == 0) continue;
+      std::fill_n(probe.begin() + static_cast<std::ptrdiff_t>(to), count, static_cast<std::int64_t>(row));
+      of.write(row, built.data() + to);
+      to += count;
+    }
+  });
+  return true;
 }
 
 }  // namespace espalier::engine

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <set>
 #include <vector>
 
 #include "engine/exec/evaluate.hpp"
@@ -15,6 +17,9 @@ struct row_pairs {
   std::vector<std::int64_t> left, right;
 };
 
+/// The columns that are wanted.
+[[nodiscard]] relation only(const relation& from, const std::set<column_id>& wanted);
+
 /// Keeps the pairs for which all conditions hold.
 void keep_pairs_that_pass(const std::vector<bound_ptr>& residual, const relation& left, const relation& right,
                           row_pairs& pairs, const evaluation& values);
@@ -25,8 +30,29 @@ void keep_pairs_that_pass(const std::vector<bound_ptr>& residual, const relation
                                    const std::vector<bound_ptr>& residual, const relation& left, const relation& right,
                                    row_pairs pairs, const evaluation& values);
 
-/// Pairs whose keys are equal; NULLs meet nobody. `build_left`: the table is made of the left side's keys.
-[[nodiscard]] row_pairs equal_pairs(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& left,
-                                    const std::vector<std::shared_ptr<arrow::ChunkedArray>>& right, bool build_left);
+/// About how many pairs a join makes at once: 64 MB of row numbers.
+inline constexpr std::size_t pairs_at_once = std::size_t{1} << 22;
+
+/// Pairs whose keys are equal, made block by block; NULLs meet nobody. Both sides are matched when it is made; that
+/// takes memory for each row, not for each pair.
+class equal_pairs {
+ public:
+  using keys = std::vector<std::shared_ptr<arrow::ChunkedArray>>;
+
+  /// `build_left`: the table is made of the left side's keys.
+  equal_pairs(const keys& left, const keys& right, bool build_left);
+  ~equal_pairs();
+  equal_pairs(const equal_pairs&) = delete;
+  equal_pairs& operator=(const equal_pairs&) = delete;
+
+  /// How many there are in all.
+  [[nodiscard]] std::size_t count() const;
+  /// The pairs of the next rows of the probed side, about `pairs_at_once`; false: there are no more.
+  [[nodiscard]] bool next(row_pairs& block);
+
+ private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
 
 }  // namespace espalier::engine

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/catalog.hpp"
+#include "engine/plan/shared_plans.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -80,6 +81,10 @@ class describer {
         return {"Limit",
                 "Limit per Group",
                 {{"Group Key", list(static_cast<const group_limit_node&>(plan).keys, ", ")}}};
+      case node_kind::shared: {
+        const auto& name = static_cast<const shared_node&>(plan).source->name;
+        return {"CTE Scan", "CTE Scan on " + name, {{"CTE Name", name}}};
+      }
     }
     return out;
   }
@@ -322,6 +327,10 @@ std::string explain_text(const plan_node& plan, const explain_times& times) {
   std::string out;
   const describer describe(plan);
   write_text(describe, plan, 0, out);
+  for (const auto& shared : shared_plans(plan)) {
+    out += fmt::format("CTE {}\n", shared->name);
+    write_text(describer(*shared->body), *shared->body, 1, out);
+  }
   int number = 0;
   for_each_subquery(const_cast<plan_node&>(plan), [&](const plan_ptr& query, const bound&) {
     out += fmt::format("Subquery {}\n", ++number);
@@ -335,6 +344,12 @@ std::string explain_text(const plan_node& plan, const explain_times& times) {
 std::string explain_json(const plan_node& plan, const explain_times& times) {
   nlohmann::json root;
   root["Plan"] = as_json(describer(plan), plan);
+  for (const auto& shared : shared_plans(plan)) {
+    auto inner = as_json(describer(*shared->body), *shared->body);
+    inner["Parent Relationship"] = "InitPlan";
+    inner["Subplan Name"] = "CTE " + shared->name;
+    root["Plan"]["Plans"].push_back(std::move(inner));
+  }
   int number = 0;
   for_each_subquery(const_cast<plan_node&>(plan), [&](const plan_ptr& query, const bound&) {
     auto inner = as_json(describer(*query), *query);

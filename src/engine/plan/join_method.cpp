@@ -1,3 +1,7 @@
+#include <arrow/scalar.h>
+#include <arrow/type.h>
+#include <arrow/util/decimal.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,6 +18,14 @@ namespace {
 struct sides {
   std::set<column_id> left, right;
 };
+
+// Any value of the type.
+std::shared_ptr<arrow::Scalar> some_value(const column_type& type) {
+  if (type.id == type_id::varchar) return std::make_shared<arrow::StringScalar>("");
+  const auto made = arrow::MakeScalar(arrow_type(type), 0);
+  if (made.ok()) return *made;
+  return std::make_shared<arrow::Decimal128Scalar>(arrow::Decimal128(0), arrow_type(type));
+}
 
 // left = right, whichever way round it was written.
 bool add_equality(join_node& join, const bound_ptr& condition, const sides& of) {
@@ -32,6 +44,20 @@ bool add_equality(join_node& join, const bound_ptr& condition, const sides& of) 
     return false;
   }
   return true;
+}
+
+// Two values that are not distinct are equal, or both NULL: as equalities of keys that are never NULL.
+bool add_null_equality(join_node& join, const bound_ptr& condition, const sides& of) {
+  if (condition->kind != op::is_not_distinct) return false;
+  const auto not_null = [](const bound_ptr& e) {
+    return make_call(op::coalesce, e->type, {e, make_literal(some_value(e->type), e->type)}, e->position);
+  };
+  const auto is_null = [](const bound_ptr& e) { return make_call(op::is_null, {type_id::boolean}, {e}, e->position); };
+  const auto equality = [&](const auto& part) {
+    return make_call(op::equal, {type_id::boolean}, {part(condition->args[0]), part(condition->args[1])},
+                     condition->position);
+  };
+  return add_equality(join, equality(not_null), of) && add_equality(join, equality(is_null), of);
 }
 
 struct band_bound {
@@ -251,6 +277,11 @@ void choose_join_method(join_node& join, const planner_options& options) {
   sides of{output_ids(*join.inputs[0]), output_ids(*join.inputs[1])};
   for (const auto& condition : join.conditions) {
     if (!add_equality(join, condition, of)) join.residual.push_back(condition);
+  }
+  if (join.equal.empty()) {
+    for (const auto& condition : std::vector<bound_ptr>(join.residual)) {
+      if (add_null_equality(join, condition, of)) std::erase(join.residual, condition);
+    }
   }
   const auto of_right = band_of(join.residual, of.right, of.left);
   const auto of_left = band_of(join.residual, of.left, of.right);

@@ -42,7 +42,8 @@ enum class node_kind : std::uint8_t {
   union_all,
   numbered,
   group_limit,
-  set_operation
+  set_operation,
+  shared
 };
 
 /// What EXPLAIN ANALYZE tells of a node. Times are of the node with all below it.
@@ -216,6 +217,21 @@ struct group_limit_node : plan_node {
   group_limit_node() : plan_node(node_kind::group_limit) {}
   std::vector<bound_ptr> keys;
   bound_ptr limit, offset;  ///< null: none
+};
+
+/// A query whose rows several places of a statement read: it is planned once and run once.
+struct shared_plan {
+  std::string name;
+  plan_ptr body;
+  bool planned = false;
+};
+
+/// The rows of a shared plan, under ids of its own: outputs[i] is the body's column columns[i]. The body is not an
+/// input: what walks a plan would come to it once for each place, and to those below it more often with each step.
+struct shared_node : plan_node {
+  shared_node() : plan_node(node_kind::shared) {}
+  std::shared_ptr<shared_plan> source;
+  std::vector<column_id> columns;
 };
 
 }  // namespace espalier::engine

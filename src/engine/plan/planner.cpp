@@ -93,12 +93,22 @@ void estimate(plan_node& node) {
     case node_kind::scan:
     case node_kind::join:
     case node_kind::index_aggregate:
+    case node_kind::shared:
       return;  // where they are chosen
   }
   node.cost = below;
 }
 
+void plan_shared(shared_node& node, const planner_options& options) {
+  auto& source = *node.source;
+  if (!source.planned) source.body = optimized(source.body, options);
+  source.planned = true;
+  node.estimate = source.body->estimate;
+  node.cost = source.body->cost;
+}
+
 plan_ptr chosen(plan_ptr node, const planner_options& options) {
+  if (node->kind == node_kind::shared) plan_shared(static_cast<shared_node&>(*node), options);
   if (node->kind == node_kind::limit) limit_sort(static_cast<limit_node&>(*node));
   if (node->kind == node_kind::aggregate) {
     if (auto by_index = aggregate_by_index(static_cast<aggregate_node&>(*node), options)) return by_index;

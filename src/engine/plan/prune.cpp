@@ -81,6 +81,9 @@ void prune(plan_node& plan, const std::set<column_id>& needed) {
       plan.outputs.push_back(number);
       break;
     }
+    case node_kind::shared:
+      keep_outputs(plan, needed, static_cast<shared_node&>(plan).columns);
+      return;
     case node_kind::values:
     case node_kind::index_aggregate:
       return;

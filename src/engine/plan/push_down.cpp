@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/plan/common_conjuncts.hpp"
 #include "engine/plan/planner.hpp"
 #include "engine/plan/visit.hpp"
 
@@ -16,6 +17,8 @@ plan_ptr with_conditions(plan_ptr plan, std::vector<bound_ptr> conditions) {
   return out;
 }
 
+constexpr double most_growth = 1000;  // nodes of a condition that passes a projection
+
 // The condition in terms of what the projection reads.
 bound_ptr seen_through(const bound_ptr& condition, const std::map<column_id, bound_ptr>& meaning) {
   return rewrite(condition, [&](const bound_ptr& e) -> bound_ptr {
@@ -28,10 +31,15 @@ bound_ptr seen_through(const bound_ptr& condition, const std::map<column_id, bou
 plan_ptr through_project(std::shared_ptr<project_node> project, const std::vector<bound_ptr>& conditions) {
   std::map<column_id, bound_ptr> meaning;
   for (std::size_t i = 0; i < project->outputs.size(); ++i) meaning[project->outputs[i].id] = project->expressions[i];
-  std::vector<bound_ptr> below;
-  for (const auto& condition : conditions) below.push_back(seen_through(condition, meaning));
+  std::vector<bound_ptr> below, above;
+  for (const auto& condition : conditions) {
+    auto seen = seen_through(condition, meaning);
+    // Expressions that are made of each other would grow with every projection. What guards another stays in front.
+    const bool small = above.empty() && tree_size(seen) <= tree_size(condition) + most_growth;
+    (small ? below : above).push_back(small ? std::move(seen) : condition);
+  }
   project->inputs[0] = push_down(project->inputs[0], std::move(below));
-  return project;
+  return with_conditions(project, std::move(above));
 }
 
 plan_ptr through_aggregate(std::shared_ptr<aggregate_node> aggregate, const std::vector<bound_ptr>& conditions) {
@@ -55,7 +63,9 @@ plan_ptr through_join(std::shared_ptr<join_node> join, std::vector<bound_ptr> co
   const auto right = output_ids(*join->inputs[1]);
   const auto type = join->type;
   std::vector<bound_ptr> to_left, to_right, on, above;
-  for (const auto& condition : join->conditions) {
+  std::vector<bound_ptr> written;
+  for (const auto& condition : join->conditions) add_factored(condition, written);
+  for (const auto& condition : written) {
     // ON of an outer join decides who meets, not which rows of the kept side exist.
     const bool may_left = type == join_type::inner || type == join_type::semi;
     const bool may_right = type != join_type::full;
@@ -99,7 +109,8 @@ plan_ptr push_down(plan_ptr plan, std::vector<bound_ptr> conditions) {
   switch (plan->kind) {
     case node_kind::filter: {
       auto& filter = static_cast<filter_node&>(*plan);
-      std::vector<bound_ptr> all = filter.conditions;  // as written: earlier ones may guard later ones
+      std::vector<bound_ptr> all;  // as written: earlier ones may guard later ones
+      for (const auto& condition : filter.conditions) add_factored(condition, all);
       all.insert(all.end(), conditions.begin(), conditions.end());
       return push_down(filter.inputs[0], std::move(all));
     }
@@ -130,6 +141,7 @@ plan_ptr push_down(plan_ptr plan, std::vector<bound_ptr> conditions) {
     case node_kind::loaded:
     case node_kind::values:
     case node_kind::index_aggregate:
+    case node_kind::shared:
       return with_conditions(plan, std::move(conditions));
   }
   return plan;

@@ -64,7 +64,8 @@ void collect(const plan_node& constant_plan, std::set<column_id>& used, std::set
     const bool passes_on = plan.kind != node_kind::scan && plan.kind != node_kind::loaded &&
                            plan.kind != node_kind::values && plan.kind != node_kind::project &&
                            plan.kind != node_kind::aggregate && plan.kind != node_kind::union_all &&
-                           plan.kind != node_kind::numbered && plan.kind != node_kind::set_operation;
+                           plan.kind != node_kind::numbered && plan.kind != node_kind::set_operation &&
+                           plan.kind != node_kind::shared;
     if (!passes_on) made.insert(output.id);
   }
   for_each_expression(plan, [&](bound_ptr& e) {
@@ -136,6 +137,7 @@ void for_each_expression(plan_node& node, const visitor& visit) {
     case node_kind::union_all:
     case node_kind::numbered:
     case node_kind::set_operation:
+    case node_kind::shared:
       break;
   }
 }

@@ -213,6 +213,11 @@ struct analyze {
   std::vector<table_name> tables;  ///< none: all
 };
 
+struct set_option {
+  std::string name;
+  std::optional<std::string> value;  ///< none: the default
+};
+
 struct statement;
 
 struct explain {
@@ -234,7 +239,7 @@ struct statement {
   int position = 0;
   int length = 0;
   std::variant<std::shared_ptr<select>, create_table, create_table_as, create_index, drop, insert, update, erase, copy,
-               analyze, explain, transaction>
+               analyze, explain, transaction, set_option>
       body;
 };
 

@@ -3,6 +3,7 @@
 #include <arrow/util/decimal.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "engine/sql/functions.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/sql/interval.hpp"
+#include "engine/sql/limits.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -217,9 +219,21 @@ std::vector<bound_ptr> binder::arguments(const ast::expression& e, const scope& 
   return out;
 }
 
+namespace {
+
+// A value that is compared several times is a part of each comparison: nested, their number would grow exponentially.
+void require_small(const bound_ptr& value, std::size_t times, int position) {
+  if (value->args.empty() || tree_size(value) * static_cast<double>(times) <= limits::expression_nodes) return;
+  refuse(codes::too_complex, position, "This expression is too complex; compute its parts in a subquery.");
+}
+
+}  // namespace
+
 bound_ptr binder::in_list(const ast::expression& e, const scope& names) {
   auto args = arguments(e, names);
   if (args.size() < 2) refuse(e.position, "IN needs at least one value.");
+  const bool listed_constants = std::all_of(args.begin() + 1, args.end(), is_literal);  // are looked up all at once
+  require_small(args[0], listed_constants ? 2 : args.size() - 1, e.position);
   std::vector<bound_ptr> tests;
   std::vector<bound_ptr> listed{args[0]};
   bool all_literals = true;
@@ -237,6 +251,7 @@ bound_ptr binder::in_list(const ast::expression& e, const scope& names) {
 
 bound_ptr binder::case_when(const ast::expression& e, const scope& names) {
   const bound_ptr operand = e.args[0] ? expression(*e.args[0], names) : nullptr;
+  if (operand) require_small(operand, e.args.size() / 2, e.position);
   std::vector<bound_ptr> conditions, results;
   for (std::size_t i = 1; i + 1 < e.args.size(); i += 2) {
     auto when = expression(*e.args[i], names);
@@ -441,6 +456,7 @@ bound_ptr binder::expression_or_interval(const ast::expression& e, const scope& 
     }
     case expression_kind::between: {
       const auto args = arguments_or_intervals(e, names);
+      require_small(args[0], 2, e.position);
       const auto low = comparison(op::greater_equal, args[0], args[1], e.position);
       const auto high = comparison(op::less_equal, args[0], args[2], e.position);
       const auto both = make_call(op::logical_and, truth_type, {low, high}, e.position);

@@ -3,6 +3,7 @@
 #include <arrow/type.h>
 #include <fmt/format.h>
 
+#include "engine/plan/shared_plans.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
@@ -124,7 +125,16 @@ plan_ptr binder::from_file(const ast::from_item& item, scope& names) {
 }
 
 plan_ptr binder::from_common_table(const ast::common_table& common, const ast::from_item& item, scope& names) {
-  used_common_tables_.insert(&common);
+  const auto known = shared_plans_.find(&common);
+  if (known != shared_plans_.end() && !is_trivial(*known->second->body)) {
+    std::vector<column_id> ids;
+    for (std::size_t i = 0; i < known->second->body->outputs.size(); ++i) ids.push_back(new_column());
+    auto out = reference_to(known->second, ids);
+    auto aliases = item.column_aliases;
+    for (auto i = aliases.size(); i < common.column_aliases.size(); ++i) aliases.push_back(common.column_aliases[i]);
+    add_names(*out, item.alias.empty() ? item.table.name : item.alias, aliases, item.position, names);
+    return out;
+  }
   // What it names are the tables that were visible where it stands.
   const auto visible = common_tables_;
   while (!common_tables_.empty() && common_tables_.back() != &common) common_tables_.pop_back();
@@ -140,7 +150,10 @@ plan_ptr binder::from_common_table(const ast::common_table& common, const ast::f
   }
   auto plan = from_query(*common.query, renamed, nullptr, names);
   common_tables_ = visible;
-  return plan;
+  if (known != shared_plans_.end()) return plan;
+  const auto shared = std::make_shared<shared_plan>(shared_plan{common.name, std::move(plan)});
+  shared_plans_.emplace(&common, shared);
+  return reference_to(shared, {});
 }
 
 void binder::check_common_tables(const ast::select& select) const {
@@ -154,7 +167,7 @@ void binder::check_common_tables(const ast::select& select) const {
 // Errors in them are errors of the statement. The last ones first: they may use those before them.
 void binder::bind_unused_common_tables(const ast::select& select) {
   for (auto common = select.with.rbegin(); common != select.with.rend(); ++common) {
-    if (used_common_tables_.contains(&*common)) continue;
+    if (shared_plans_.contains(&*common)) continue;
     ast::from_item item;
     item.position = select.position;
     item.table.name = common->name;

@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "engine/exec/evaluate.hpp"
+#include "engine/plan/shared_plans.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/declared_type.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/functions.hpp"
 #include "engine/sql/group.hpp"
+#include "engine/sql/limits.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -308,10 +310,14 @@ bound_ptr union_column(const plan_node& side, std::size_t i, const column_type& 
 }  // namespace
 
 plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
-  auto left = query(*select.union_left, outer);
+  auto left = query_inside(*select.union_left, outer);  // a long chain is not deep
   auto right = query(*select.union_right, outer);
   if (left->outputs.size() != right->outputs.size()) {
     refuse(select.union_right->position, "Both sides of UNION need the same number of columns.");
+  }
+  // A UNION of a UNION drops equal rows once, in the end.
+  if (!select.union_all && left->kind == node_kind::distinct && left->inputs[0]->kind == node_kind::union_all) {
+    left = left->inputs[0];
   }
   auto out = std::make_shared<union_node>();
   std::vector<bound_ptr> left_columns, right_columns;
@@ -325,16 +331,25 @@ plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
     output_names.push_back(left->outputs[i].name);
     out->outputs.push_back({new_column(), left->outputs[i].name, type});
   }
-  out->inputs = {projected(*this, left, left_columns, output_names),
-                 projected(*this, right, right_columns, output_names)};
   if (select.set != ast::select::set_kind::unite) {
     auto set = std::make_shared<set_operation_node>();
     set->intersect = select.set == ast::select::set_kind::intersect;
     set->all = select.union_all;
     set->outputs = out->outputs;
-    set->inputs = out->inputs;
+    set->inputs = {projected(*this, left, left_columns, output_names),
+                   projected(*this, right, right_columns, output_names)};
     return set;
   }
+  // A chain stays flat: a thousand branches are inputs of one node, not a thousand nodes inside each other.
+  const bool extends = left->kind == node_kind::union_all &&
+                       std::ranges::all_of(left_columns, [](const bound_ptr& e) { return e->kind == op::column; });
+  if (extends) {
+    out->outputs = left->outputs;
+    out->inputs = std::move(left->inputs);
+  } else {
+    out->inputs = {projected(*this, left, left_columns, output_names)};
+  }
+  out->inputs.push_back(projected(*this, right, right_columns, output_names));
   plan_ptr plan = out;
   if (!select.union_all) {
     auto distinct = std::make_shared<distinct_node>();
@@ -352,6 +367,18 @@ plan_ptr binder::rows_for(const ast::select& select, std::span<const declared_ty
 }
 
 plan_ptr binder::query(const ast::select& select, const scope* outer) {
+  if (query_depth_ == limits::queries_through_with) {
+    refuse(codes::too_complex, select.position,
+           fmt::format("More than {} queries of WITH name each other in a row; write several statements.",
+                       limits::queries_through_with));
+  }
+  ++query_depth_;
+  auto out = query_inside(select, outer);
+  if (--query_depth_ == 0) inline_single_uses(*out);
+  return out;
+}
+
+plan_ptr binder::query_inside(const ast::select& select, const scope* outer) {
   const auto visible = common_tables_.size();
   check_common_tables(select);
   for (const auto& common : select.with) common_tables_.push_back(&common);

@@ -96,6 +96,7 @@ class binder {
   plan_ptr core(const ast::select& select, const scope* outer);
   plan_ptr values(const ast::select& select, std::span<const declared_type> wanted = {});
   plan_ptr set_union(const ast::select& select, const scope* outer);
+  plan_ptr query_inside(const ast::select& select, const scope* outer);
   plan_ptr ordered(plan_ptr input, const ast::select& select, std::vector<bound_ptr> keys);
   plan_ptr limited(plan_ptr input, const ast::select& select);
   bound_ptr row_count(const ast::expression* e, const char* clause);
@@ -132,6 +133,8 @@ class binder {
   std::set<const ast::common_table*> used_common_tables_;
   /// What subqueries became. Expressions may share one, such as both parts of BETWEEN, and it can be taken apart once.
   std::map<plan_ptr, bound_ptr> lifted_;
+  std::map<const ast::common_table*, std::shared_ptr<shared_plan>> shared_plans_;  ///< of those that were used
+  int query_depth_ = 0;
 };
 
 /// Takes the conditions with outer columns out of a plan, so that a join can have them. Outputs that the conditions

@@ -4,6 +4,8 @@
 #include <arrow/type.h>
 #include <fmt/format.h>
 
+#include <unordered_map>
+
 namespace espalier::engine {
 
 bound_ptr make_column(column_id column, const column_type& type, int position) {
@@ -53,6 +55,24 @@ void split_conjunction(const bound_ptr& condition, std::vector<bound_ptr>& parts
     return;
   }
   for (const auto& arg : condition->args) split_conjunction(arg, parts);
+}
+
+namespace {
+
+double counted_tree(const bound& e, std::unordered_map<const bound*, double>& known) {
+  if (e.args.empty()) return 1;
+  if (const auto found = known.find(&e); found != known.end()) return found->second;
+  double out = 1;
+  for (const auto& arg : e.args) out += counted_tree(*arg, known);
+  known.emplace(&e, out);
+  return out;
+}
+
+}  // namespace
+
+double tree_size(const bound_ptr& e) {
+  std::unordered_map<const bound*, double> known;
+  return counted_tree(*e, known);
 }
 
 bool same(const bound& a, const bound& b) {

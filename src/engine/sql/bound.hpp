@@ -104,6 +104,9 @@ struct aggregate_call {
 /// The parts of nested ANDs.
 void split_conjunction(const bound_ptr& condition, std::vector<bound_ptr>& parts);
 
+/// How many nodes a walk over the expression meets: parts that several places share count for each of them.
+[[nodiscard]] double tree_size(const bound_ptr& e);
+
 [[nodiscard]] bool same(const bound& a, const bound& b);
 [[nodiscard]] bool is_literal(const bound_ptr& e);
 [[nodiscard]] bool is_null_literal(const bound_ptr& e);

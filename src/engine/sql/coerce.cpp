@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/exec/cast.hpp"
 #include "engine/exec/evaluate.hpp"
@@ -40,6 +41,37 @@ column_type common_decimal(const column_type& a, const column_type& b) {
   return {type_id::decimal, std::min(max_decimal_precision, whole + scale), scale};
 }
 
+// A constant of another integer type, without Arrow's cast: lists have thousands. Null where it does not fit, or one of
+// the types is not an integer.
+std::shared_ptr<arrow::Scalar> as_integer(const bound& literal, type_id to) {
+  if (!is_integer(literal.type.id) || !is_integer(to) || !literal.value->is_valid) return nullptr;
+  const auto value = [&]() -> std::int64_t {
+    switch (literal.type.id) {
+      case type_id::int8:
+        return static_cast<const arrow::Int8Scalar&>(*literal.value).value;
+      case type_id::int16:
+        return static_cast<const arrow::Int16Scalar&>(*literal.value).value;
+      case type_id::int32:
+        return static_cast<const arrow::Int32Scalar&>(*literal.value).value;
+      default:
+        return static_cast<const arrow::Int64Scalar&>(*literal.value).value;
+    }
+  }();
+  switch (to) {
+    case type_id::int8:
+      return std::in_range<std::int8_t>(value) ? std::make_shared<arrow::Int8Scalar>(static_cast<std::int8_t>(value))
+                                               : nullptr;
+    case type_id::int16:
+      return std::in_range<std::int16_t>(value) ? std::make_shared<arrow::Int16Scalar>(static_cast<std::int16_t>(value))
+                                                : nullptr;
+    case type_id::int32:
+      return std::in_range<std::int32_t>(value) ? std::make_shared<arrow::Int32Scalar>(static_cast<std::int32_t>(value))
+                                                : nullptr;
+    default:
+      return std::make_shared<arrow::Int64Scalar>(value);
+  }
+}
+
 // Floats are compared with other numbers as doubles, as PostgreSQL does, whether these are constants or columns. Where
 // the constant in the column's type has the same answers for every value of the column, an index on the column serves
 // it.
@@ -61,6 +93,7 @@ bound_ptr exactly(const bound_ptr& literal, const column_type& to) {
   const bool numbers = is_numeric(literal->type.id) && is_numeric(to.id);
   const bool times = literal->type.id == type_id::timestamp && to.id == type_id::date;
   if (!numbers && !times) return nullptr;
+  if (auto integer = as_integer(*literal, to.id)) return make_literal(std::move(integer), to, literal->position);
   if (numbers && !has_same_answers(*literal, to)) return nullptr;
   try {
     const auto there = cast(literal->value, literal->type, to, -1);

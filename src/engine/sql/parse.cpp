@@ -1,7 +1,6 @@
 #include "engine/sql/parse.hpp"
 
 #include <pg_query.h>
-#include <pthread.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,43 +14,9 @@
 namespace espalier::engine {
 namespace {
 
-struct parser_call {
-  const std::string& text;
-  PgQueryParseResult result{};
-
-  void run() { result = pg_query_parse(text.c_str()); }
-};
-
-// The parser walks its tree by recursion: 1+1+1... took 70 bytes of stack for each byte of text. A long text gets a
-// stack that it cannot use up; of that, what is not touched takes no memory.
-PgQueryParseResult parsed(const std::string& text) {
-  constexpr std::size_t harmless = 8192, bytes_of_stack = 512;
-  parser_call call{text};
-  if (text.size() <= harmless) {
-    call.run();
-    return call.result;
-  }
-  pthread_attr_t attributes;
-  pthread_t thread;
-  const auto body = [](void* it) -> void* {
-    static_cast<parser_call*>(it)->run();
-    return nullptr;
-  };
-  const std::size_t stack = (text.size() * bytes_of_stack + (std::size_t{1} << 20)) & ~std::size_t{0xFFFF};
-  bool started = pthread_attr_init(&attributes) == 0;
-  if (started) {
-    started =
-        pthread_attr_setstacksize(&attributes, stack) == 0 && pthread_create(&thread, &attributes, body, &call) == 0;
-    pthread_attr_destroy(&attributes);
-  }
-  if (!started) refuse(0, "There is not enough memory to read a statement of this length; split it.");
-  pthread_join(thread, nullptr);
-  return call.result;
-}
-
 class parser_result {
  public:
-  explicit parser_result(const std::string& text) : result_(parsed(text)) {}
+  explicit parser_result(const std::string& text) : result_(pg_query_parse(text.c_str())) {}
   ~parser_result() { pg_query_free_parse_result(result_); }
   parser_result(const parser_result&) = delete;
   parser_result& operator=(const parser_result&) = delete;
@@ -82,6 +47,7 @@ void check_text(std::string_view text) {
     refuse(static_cast<int>(zero), "A statement cannot contain the character NUL.");
   }
   if (text.size() > (std::size_t{64} << 20)) refuse(0, "A script longer than 64 MB is not read; split it or use COPY.");
+  check_operators_and_comments(text);
 }
 
 nlohmann::json parse_tree(std::string_view text) {
@@ -89,6 +55,9 @@ nlohmann::json parse_tree(std::string_view text) {
   const parser_result result{std::string(text)};
   if (const auto* problem = result.get().error) {
     const int place = byte_of_character(text, problem->cursorpos);
+    if (std::string_view(problem->message).starts_with("memory exhausted")) {  // of the parser's own stack
+      refuse(codes::too_complex, place, "The statement is nested too deeply; write it in smaller parts.");
+    }
     refuse(place, as_sentence(problem->message) + syntax_hint(text, place));
   }
   auto tree = nlohmann::json::parse(result.get().parse_tree, nullptr, false);

@@ -10,6 +10,8 @@ namespace espalier::engine {
 
 /// The statements of a script. Throws `located_error`; positions are bytes of `text`.
 [[nodiscard]] std::vector<ast::statement> parse(std::string_view text);
+/// Throws `coded_refusal` for texts that the scanner would take minutes for.
+void check_operators_and_comments(std::string_view sql);
 /// The place behind the comment that begins at `at` with /*, comments inside of it included; npos if it has no end.
 [[nodiscard]] std::size_t after_comment(std::string_view text, std::size_t at);
 

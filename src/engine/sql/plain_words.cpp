@@ -16,7 +16,6 @@ constexpr refusal refusals[] = {
     {"TruncateStmt", "TRUNCATE", "use DELETE FROM without WHERE"},
     {"ViewStmt", "CREATE VIEW", "use WITH, or CREATE TABLE ... AS SELECT"},
     {"VariableShowStmt", "SHOW", "\\d lists tables and \\d TABLE its columns, in the shell"},
-    {"VariableSetStmt", "SET", "leave it out"},
     {"GrantStmt", "GRANT or REVOKE", ""},
     {"CreateSchemaStmt", "CREATE SCHEMA", "all tables are in one place"},
     {"CreateSeqStmt", "CREATE SEQUENCE", ""},

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/sql/error.hpp"
+#include "engine/sql/limits.hpp"
 #include "engine/sql/node_reader.hpp"
 #include "engine/sql/plain_words.hpp"
 #include "engine/sql/tree_reader.hpp"
@@ -14,9 +15,6 @@ namespace {
 
 using ast::expression_kind;
 using ast::expression_ptr;
-
-// Binder and executor follow expressions by recursion; a stack of 8 MB holds many times this.
-constexpr int deepest_expression = 400;
 
 expression_ptr make(expression_kind kind, int position) {
   auto out = std::make_unique<ast::expression>();
@@ -45,7 +43,9 @@ std::string function_name(node_reader& reader) {
 }  // namespace
 
 expression_ptr tree_reader::expression(const nlohmann::json& node, int around) {
-  if (++depth_ > deepest_expression) refuse(around, "This expression is nested too deeply; write it in smaller parts.");
+  if (++depth_ > limits::nested_expressions) {
+    refuse(codes::too_complex, around, "This expression is nested too deeply; write it in smaller parts.");
+  }
   node_reader reader = read_node(node, around);
   const auto kind = reader.kind();
   expression_ptr out;

@@ -1,6 +1,10 @@
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "engine/sql/error.hpp"
+#include "engine/sql/limits.hpp"
 #include "engine/sql/node_reader.hpp"
 #include "engine/sql/plain_words.hpp"
 #include "engine/sql/tree_reader.hpp"
@@ -8,16 +12,26 @@
 namespace espalier::engine {
 namespace {
 
-constexpr int deepest_query = 60;
+constexpr int depth_of_a_query = limits::nested_expressions / limits::nested_queries;
+
+void check_keys(const std::vector<const nlohmann::json*>& keys, const char* clause, int around) {
+  if (keys.size() <= limits::keys) return;
+  refuse(codes::too_complex, location_in(*keys[limits::keys], around),
+         fmt::format("{} takes at most {} terms.", clause, limits::keys));
+}
 
 }  // namespace
 
 std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int around) {
   const auto first = node.begin();
   const nlohmann::json& fields = is_node(node, "SelectStmt") ? first.value() : node;
-  depth_ += 400 / deepest_query;
-  if (depth_ > 400) refuse(around, "Queries are nested too deeply; write them as several statements.");
-  node_reader reader("SelectStmt", fields, location_in(fields, around));
+  depth_ += depth_of_a_query;
+  if (depth_ > limits::nested_expressions) {
+    refuse(codes::too_complex, around, "Queries are nested too deeply; write them as several statements.");
+  }
+  // A chain of set operations is nested to the left: to look for its first place in each of them takes too long.
+  const bool combines = fields.contains("larg");
+  node_reader reader("SelectStmt", fields, combines ? around : location_in(fields, around));
   auto out = std::make_shared<ast::select>();
   const int at = out->position = reader.position();
   if (const auto* clause = reader.take("withClause")) with(*clause, at, *out);
@@ -29,11 +43,17 @@ std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int
     }
   }
   for (const auto* element : reader.list("targetList")) out->targets.push_back(target(*element, at));
+  const auto joins_around = std::exchange(joined_, 0);
   for (const auto* element : reader.list("fromClause")) out->from.push_back(from(*element, at));
+  joined_ = joins_around;
   if (const auto* clause = reader.take("whereClause")) out->where = expression(*clause, at);
-  for (const auto* element : reader.list("groupClause")) out->group_by.push_back(expression(*element, at));
+  const auto groups = reader.list("groupClause");
+  check_keys(groups, "GROUP BY", at);
+  for (const auto* element : groups) out->group_by.push_back(expression(*element, at));
   if (const auto* clause = reader.take("havingClause")) out->having = expression(*clause, at);
-  for (const auto* element : reader.list("sortClause")) out->order_by.push_back(sort_key(*element, at));
+  const auto keys = reader.list("sortClause");
+  check_keys(keys, "ORDER BY", at);
+  for (const auto* element : keys) out->order_by.push_back(sort_key(*element, at));
   reader.only("limitOption", {"LIMIT_OPTION_DEFAULT", "LIMIT_OPTION_COUNT"});
   if (const auto* clause = reader.take("limitCount")) out->limit = expression(*clause, at);
   if (const auto* clause = reader.take("limitOffset")) out->offset = expression(*clause, at);
@@ -50,11 +70,18 @@ std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int
   if (set == "SETOP_EXCEPT") out->set = ast::select::set_kind::except;
   if (set == "SETOP_INTERSECT") out->set = ast::select::set_kind::intersect;
   if (left && right) {
+    if (++set_operations_ > limits::set_operations) {
+      refuse(codes::too_complex, at,
+             fmt::format("UNION combines at most {} queries; write several statements.", limits::set_operations));
+    }
+    depth_ -= depth_of_a_query;  // of a chain all are at one depth
     out->union_left = select(*left, at);
+    depth_ += depth_of_a_query;
     out->union_right = select(*right, at);
+    out->position = out->union_left->position;
   }
   reader.finish();
-  depth_ -= 400 / deepest_query;
+  depth_ -= depth_of_a_query;
   return out;
 }
 
@@ -130,6 +157,10 @@ ast::table_name tree_reader::table(const nlohmann::json& fields, int around, std
 }
 
 ast::from_ptr tree_reader::from(const nlohmann::json& node, int around) {
+  if (++joined_ > 2 * limits::joined_tables) {  // a join is an item itself
+    refuse(codes::too_complex, around,
+           fmt::format("FROM joins at most {} tables; write several statements.", limits::joined_tables));
+  }
   node_reader reader = read_node(node, around);
   auto out = std::make_unique<ast::from_item>();
   out->position = reader.position();

@@ -83,12 +83,35 @@ ast::statement tree_reader::statement(const nlohmann::json& node, int position, 
     out.body = analyze(reader);
   } else if (kind == "ExplainStmt") {
     out.body = explain(reader);
+  } else if (kind == "VariableSetStmt") {
+    out.body = set_option(reader);
   } else if (kind == "TransactionStmt") {
     out.body = transaction(reader);
   } else {
     refuse(position, refusal_of(kind));
   }
   reader.finish();
+  return out;
+}
+
+ast::set_option tree_reader::set_option(node_reader& reader) {
+  ast::set_option out;
+  out.name = reader.text("name");
+  if (out.name != "memory_limit") {
+    refuse(reader.position(),
+           fmt::format("SET {} is not supported; memory_limit is the only setting.", out.name.empty() ? "" : out.name));
+  }
+  if (reader.flag("is_local")) refuse(reader.position(), "SET LOCAL is not supported; use SET.");
+  reader.only("kind", {"VAR_SET_VALUE", "VAR_SET_DEFAULT", "VAR_RESET"});
+  const auto args = reader.list("args");
+  if (args.size() > 1) refuse(reader.position(), "SET takes one value.");
+  if (args.empty()) return out;
+  const auto value = expression(*args[0], reader.position());
+  using enum ast::expression_kind;
+  if (value->kind != string && value->kind != integer && value->kind != number) {
+    refuse(value->position, "SET takes a constant, such as '4GB'.");
+  }
+  out.value = value->text;
   return out;
 }
 

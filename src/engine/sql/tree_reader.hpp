@@ -59,9 +59,12 @@ class tree_reader {
   ast::analyze analyze(node_reader& reader);
   ast::explain explain(node_reader& reader);
   ast::transaction transaction(node_reader& reader);
+  ast::set_option set_option(node_reader& reader);
 
   std::string_view text_;
   int depth_ = 0;
+  int set_operations_ = 0;
+  std::size_t joined_ = 0;  ///< items of the FROM that is read
 };
 
 }  // namespace espalier::engine

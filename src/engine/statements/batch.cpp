@@ -18,6 +18,7 @@
 #include "engine/exec/cast.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/index_aggregate.hpp"
+#include "engine/plan/shared_plans.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
@@ -64,7 +65,12 @@ std::map<int, column_type> settle_parameters(plan_node& plan) {
   };
   const auto everywhere = [&](const std::function<void(bound_ptr&)>& visit) {
     for_each_expression_below(plan, visit);
-    for_each_subquery(plan, [&](const plan_ptr& query, const bound&) { for_each_expression_below(*query, visit); });
+    const auto below = [&](const plan_ptr& query, const bound&) { for_each_expression_below(*query, visit); };
+    for_each_subquery(plan, below);
+    for (const auto& shared : shared_plans(plan)) {
+      for_each_expression_below(*shared->body, visit);
+      for_each_subquery(*shared->body, below);
+    }
   };
   everywhere(look);
   everywhere(settle);

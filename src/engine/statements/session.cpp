@@ -10,7 +10,7 @@
 #include "engine/sql/hints.hpp"
 #include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/open_transaction.hpp"
-#include "engine/stop.hpp"
+#include "engine/statements/statement_scope.hpp"
 #include "engine/store/store.hpp"
 
 namespace espalier::engine {
@@ -25,7 +25,8 @@ bool changes_something(const ast::statement& statement) {
   return !std::holds_alternative<std::shared_ptr<ast::select>>(statement.body) &&
          !std::holds_alternative<ast::explain>(statement.body) &&
          !std::holds_alternative<ast::analyze>(statement.body) &&
-         !std::holds_alternative<ast::transaction>(statement.body);
+         !std::holds_alternative<ast::transaction>(statement.body) &&
+         !std::holds_alternative<ast::set_option>(statement.body);
 }
 
 }  // namespace
@@ -84,8 +85,21 @@ void session::require_changes_allowed() const {
   }
 }
 
+query_result session::run_set(const ast::set_option& set) {
+  const auto limit = set.value ? memory_size(*set.value) : std::nullopt;
+  if (set.value && !limit) {
+    throw engine_error(
+        fmt::format("'{}' is not an amount of memory; write one such as '500MB', '4GB' or '50%'.", *set.value),
+        codes::invalid_parameter);
+  }
+  options_.memory_limit = limit;
+  query_result out;
+  out.tag = set.value ? "SET" : "RESET";
+  return out;
+}
+
 query_result session::run(const ast::statement& statement, const progress& tell, const stop_question& stop) {
-  const stop_scope scope(&stop);
+  const statement_scope scope(stop, options_.memory_limit);
   if (!std::holds_alternative<ast::transaction>(statement.body)) require_usable();
   if (changes_something(statement)) require_changes_allowed();
   struct visitor {
@@ -103,6 +117,7 @@ query_result session::run(const ast::statement& statement, const progress& tell,
     query_result operator()(const ast::analyze& s) { return self.run_analyze(s); }
     query_result operator()(const ast::explain& s) { return self.run_explain(s, tell); }
     query_result operator()(const ast::transaction& s) { return self.run_transaction(s); }
+    query_result operator()(const ast::set_option& s) { return self.run_set(s); }
   };
   return std::visit(visitor{*this, tell}, statement.body);
 }

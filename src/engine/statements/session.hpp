@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,6 +58,7 @@ class session {
   [[nodiscard]] const device& where() const { return where_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
   [[nodiscard]] planner_options planning() const;
+  [[nodiscard]] std::optional<std::int64_t> memory_limit() const { return options_.memory_limit; }
 
  private:
   // answer.cpp
@@ -71,6 +73,7 @@ class session {
   query_result run_create_index(const ast::create_index& create, const progress& tell);
   query_result run_drop(const ast::drop& drop);
   query_result run_analyze(const ast::analyze& analyze);
+  query_result run_set(const ast::set_option& set);
 
   // change.cpp
   query_result run_insert(const ast::insert& insert, const progress& tell);

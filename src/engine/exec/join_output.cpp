@@ -1,0 +1,79 @@
+#include "engine/exec/join_output.hpp"
+
+#include "engine/stop.hpp"
+
+namespace espalier::engine {
+namespace {
+
+void mark(const std::vector<std::int64_t>& rows, std::vector<std::uint8_t>& met) {
+  for_each_row(rows.size(), [&](std::size_t i) { met[static_cast<std::size_t>(rows[i])] = 1; });
+}
+
+}  // namespace
+
+join_output::join_output(const join_node& n, const relation& left, const evaluation& values,
+                         const std::function<bool(relation)>& take)
+    : n_(n), left_(left), values_(values), take_(take) {
+  for (const auto& output : n.outputs) wanted_.insert(output.id);
+  if (n.type != join_type::inner) left_met_.assign(static_cast<std::size_t>(left.rows), 0);
+}
+
+bool join_output::can_count() const { return n_.type == join_type::inner && n_.outputs.empty() && n_.residual.empty(); }
+
+bool join_output::answers_left_rows() const { return n_.type == join_type::semi || n_.type == join_type::anti; }
+
+void join_output::hand_on(const row_pairs& pairs, const relation& right, bool with_nulls) {
+  const auto rows = [&](const relation& from, const std::vector<std::int64_t>& numbers) {
+    return with_nulls ? take_rows_or_null(only(from, wanted_), numbers) : take_rows(only(from, wanted_), numbers);
+  };
+  auto piece = beside(rows(left_, pairs.left), rows(right, pairs.right));
+  piece.rows = static_cast<std::int64_t>(pairs.left.size());
+  handed_on_ = true;
+  wants_more_ = take_(std::move(piece));
+}
+
+void join_output::add(row_pairs block, const relation& right) {
+  check_stop();
+  keep_pairs_that_pass(n_.residual, left_, right, block, values_);
+  if (n_.type == join_type::full) {
+    right_met_.resize(static_cast<std::size_t>(right.rows), 0);
+    mark(block.right, right_met_);
+  }
+  if (n_.type != join_type::inner) mark(block.left, left_met_);
+  if (answers_left_rows()) return;
+  if (n_.outputs.empty() && n_.type == join_type::inner) return count(block.left.size());
+  if (!block.left.empty()) hand_on(block, right, false);
+}
+
+void join_output::finish(const relation& right) {
+  if (!wants_more_) return;
+  if (counted_ > 0) {
+    relation piece;
+    piece.rows = static_cast<std::int64_t>(counted_);
+    take_(std::move(piece));
+    return;
+  }
+  row_pairs lonely;
+  const std::uint8_t wanted = n_.type == join_type::semi ? 1 : 0;
+  for_each_row(left_met_.size(), [&](std::size_t row) {
+    if (left_met_[row] == wanted) lonely.left.push_back(static_cast<std::int64_t>(row));
+  });
+  if (answers_left_rows()) {
+    auto piece = take_rows(only(left_, wanted_), lonely.left);
+    piece.rows = static_cast<std::int64_t>(lonely.left.size());
+    take_(std::move(piece));
+    return;
+  }
+  lonely.right.assign(lonely.left.size(), null_row);
+  if (n_.type == join_type::full) {
+    right_met_.resize(static_cast<std::size_t>(right.rows), 0);
+    for_each_row(right_met_.size(), [&](std::size_t row) {
+      if (right_met_[row] != 0) return;
+      lonely.left.push_back(null_row);
+      lonely.right.push_back(static_cast<std::int64_t>(row));
+    });
+  }
+  if (!lonely.left.empty() || !handed_on_) hand_on(lonely, right, true);
+}
+
+}  // namespace espalier::engine

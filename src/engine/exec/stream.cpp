@@ -1,0 +1,110 @@
+// stream.cpp - rows in pieces. A join may have far more pairs than rows come out of the operators above it; whoever
+// can work on a piece at a time never has all of them in memory.
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "engine/exec/executor.hpp"
+#include "engine/stop.hpp"
+
+namespace espalier::engine {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+double milliseconds_since(clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(clock::now() - start).count();
+}
+
+// Pieces one behind the other, without a copy.
+class joined_pieces {
+ public:
+  void add(relation piece) {
+    if (count_++ == 0) {
+      out_ = std::move(piece);
+      return;
+    }
+    if (chunks_.empty()) {
+      for (const auto& column : out_.columns) chunks_.push_back(column->chunks());
+    }
+    out_.rows += piece.rows;
+    for (std::size_t i = 0; i < chunks_.size(); ++i) {
+      const auto& more = piece.columns[i]->chunks();
+      chunks_[i].insert(chunks_[i].end(), more.begin(), more.end());
+    }
+  }
+
+  relation take() {
+    for (std::size_t i = 0; i < chunks_.size(); ++i) {
+      out_.columns[i] = std::make_shared<arrow::ChunkedArray>(std::move(chunks_[i]), out_.columns[i]->type());
+    }
+    return std::move(out_);
+  }
+
+ private:
+  relation out_;
+  std::size_t count_ = 0;
+  std::vector<arrow::ArrayVector> chunks_;
+};
+
+}  // namespace
+
+void executor::stream(plan_node& n, const row_sink& take) {
+  const bool in_pieces = n.kind == node_kind::join || n.kind == node_kind::filter || n.kind == node_kind::project;
+  if (!in_pieces) {
+    take(node(n));
+    return;
+  }
+  const auto start = clock::now();
+  double above = 0;  // time that is not of this node and those below it
+  auto& told = n.statistics;
+  told.ran = true;
+  const row_sink hand_on = [&](relation piece) {
+    check_stop();
+    piece = with_outputs(std::move(piece), n.outputs);
+    told.rows += static_cast<std::uint64_t>(piece.rows);
+    const auto handed = clock::now();
+    const bool more = take(std::move(piece));
+    above += milliseconds_since(handed);
+    return more;
+  };
+  if (n.kind == node_kind::join) {
+    join(static_cast<join_node&>(n), hand_on);
+  } else if (n.kind == node_kind::filter) {
+    const auto& conditions = static_cast<filter_node&>(n).conditions;
+    stream(*n.inputs[0], [&](const relation& piece) { return hand_on(values_.filter(conditions, piece)); });
+  } else {
+    const auto& project = static_cast<project_node&>(n);
+    stream(*n.inputs[0], [&](const relation& piece) { return hand_on(projected(project, piece)); });
+  }
+  told.milliseconds += milliseconds_since(start) - above;
+}
+
+relation executor::collected(plan_node& n) {
+  joined_pieces out;
+  stream(n, [&](relation piece) {
+    out.add(std::move(piece));
+    return true;
+  });
+  return out.take();
+}
+
+relation executor::limit(limit_node& n) {
+  const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const auto offset = n.offset ? std::min(row_count(n.offset, "OFFSET"), most) : 0;
+  const auto count = n.limit ? std::min(row_count(n.limit, "LIMIT"), most - offset) : most - offset;
+  joined_pieces pieces;
+  std::uint64_t rows = 0;
+  stream(*n.inputs[0], [&](relation piece) {
+    rows += static_cast<std::uint64_t>(piece.rows);
+    pieces.add(std::move(piece));
+    return rows < offset + count;
+  });
+  const auto all = pieces.take();
+  return slice_rows(all, static_cast<std::int64_t>(std::min(offset, rows)), static_cast<std::int64_t>(count));
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,15 @@
+// common_conjuncts.hpp - conditions that every branch of an OR repeats.
+#pragma once
+
+#include <vector>
+
+#include "engine/sql/bound.hpp"
+
+namespace espalier::engine {
+
+/// (a AND b) OR (a AND c) as a AND (b OR c): an equality of two tables that stands in every branch can then be joined
+/// by, and a test of one table moves down to it. Only comparisons of columns and constants are taken out, which cannot
+/// fail, so that none is evaluated where another guarded it. Conditions that are no such OR are added as they are.
+void add_factored(const bound_ptr& condition, std::vector<bound_ptr>& into);
+
+}  // namespace espalier::engine

@@ -1,0 +1,29 @@
+// statement_scope.hpp - what holds while a statement runs: when it is to stop, and how much memory it may take.
+#pragma once
+
+#include <optional>
+
+#include "engine/memory_budget.hpp"
+#include "engine/stop.hpp"
+
+namespace espalier::engine {
+
+class statement_scope {
+ public:
+  statement_scope(const stop_question& stop, std::optional<std::int64_t> memory_limit)
+      : budget_(memory_limit),
+        memory_(&budget_),
+        question_([this, &stop] {
+          budget_.check();
+          return stop && stop();
+        }),
+        stop_(&question_) {}
+
+ private:
+  memory_budget budget_;
+  memory_scope memory_;
+  stop_question question_;
+  stop_scope stop_;
+};
+
+}  // namespace espalier::engine

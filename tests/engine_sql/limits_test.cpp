@@ -1,0 +1,168 @@
+// Statements that are too long or too deep for a naive engine: each is answered or refused with a sentence, whatever
+// stack the thread has that asks.
+#include <arrow/scalar.h>
+#include <arrow/table.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <functional>
+#include <string>
+
+#include "espalier/engine/database.hpp"
+#include "espalier/engine/sql_error.hpp"
+
+namespace espalier::engine {
+namespace {
+
+database limits_database() {
+  database_options options;
+  options.where = device::cpu();
+  return database(options);
+}
+
+// On a thread with a stack of 256 kB, the least that programs give to threads which call libraries.
+void on_a_small_stack(const std::function<void()>& body) {
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{256} << 10), 0);
+  pthread_t thread;
+  const auto run = [](void* it) -> void* {
+    (*static_cast<const std::function<void()>*>(it))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&body)), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+// The first value of the answer, or the SQLSTATE of the refusal.
+std::string outcome(const std::string& sql) {
+  std::string out;
+  on_a_small_stack([&] {
+    auto db = limits_database();
+    try {
+      const auto rows = db.execute(sql).rows;
+      out = rows->num_rows() == 0 ? "no rows" : (*rows->column(0)->GetScalar(0))->ToString();
+    } catch (const sql_error& e) {
+      out = std::string(e.sqlstate());
+    }
+  });
+  return out;
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+std::string chained_queries(int count) {
+  std::string sql = "WITH c0 AS (SELECT 1 AS x)";
+  for (int i = 1; i < count; ++i) {
+    sql += ", c" + std::to_string(i) + " AS (SELECT x + 1 AS x FROM c" + std::to_string(i - 1) + ")";
+  }
+  return sql + " SELECT x FROM c" + std::to_string(count - 1);
+}
+
+TEST(EngineLimits, ChainedCommonTables) {
+  EXPECT_EQ(outcome(chained_queries(300)), "300");
+  EXPECT_EQ(outcome(chained_queries(5000)), "54001");
+}
+
+TEST(EngineLimits, DoublingCommonTablesAreEvaluatedOnce) {
+  std::string sql = "WITH c0 AS (SELECT 1::bigint AS x)";
+  for (int i = 1; i <= 60; ++i) {
+    const auto below = "c" + std::to_string(i - 1);
+    sql += ", c" + std::to_string(i) + " AS (SELECT a.x + b.x AS x FROM " + below + " a, " + below + " b)";
+  }
+  EXPECT_EQ(outcome(sql + " SELECT x FROM c60"), std::to_string(std::int64_t{1} << 60));
+  EXPECT_NE(outcome("EXPLAIN " + sql + " SELECT x FROM c60"), "54001");
+}
+
+TEST(EngineLimits, JoinsOfManyTables) {
+  const auto joined = [](int tables, const std::string& between) {
+    std::string sql = "SELECT count(*) FROM (VALUES (1)) t0(x)";
+    for (int i = 1; i < tables; ++i) sql += between + "(VALUES (1)) t" + std::to_string(i) + "(x)";
+    return sql;
+  };
+  EXPECT_EQ(outcome(joined(300, " CROSS JOIN ")), "1");
+  EXPECT_EQ(outcome(joined(300, ", ")), "1");
+  EXPECT_EQ(outcome(joined(20000, " CROSS JOIN ")), "54001");
+  EXPECT_EQ(outcome(joined(20000, ", ")), "54001");
+}
+
+TEST(EngineLimits, LongChainsOfUnion) {
+  EXPECT_EQ(outcome("SELECT count(*) FROM (SELECT 1" + repeated(" UNION ALL SELECT 1", 999) + ") t"), "1000");
+  EXPECT_EQ(outcome("SELECT count(*) FROM (SELECT 1" + repeated(" UNION SELECT 1", 999) + ") t"), "1");
+  EXPECT_EQ(outcome("SELECT 1" + repeated(" UNION ALL SELECT 1", 20000)), "54001");
+  // A side with another type, and one that drops equal rows inside one that does not.
+  EXPECT_EQ(outcome("SELECT sum(x) FROM (SELECT 1 AS x UNION ALL SELECT 2 UNION ALL SELECT 0.5) t"), "3.5");
+  EXPECT_EQ(outcome("SELECT count(*) FROM (SELECT 1 UNION SELECT 1 UNION ALL SELECT 1) t"), "2");
+  EXPECT_EQ(outcome("SELECT count(*) FROM (SELECT 1 UNION ALL SELECT 1 UNION SELECT 1) t"), "1");
+}
+
+TEST(EngineLimits, NestedText) {
+  EXPECT_EQ(outcome(repeated("/*", 900) + repeated("*/", 900) + "SELECT 1"), "1");
+  EXPECT_EQ(outcome(repeated("/*", 100000) + repeated("*/", 100000) + "SELECT 1"), "54001");
+  EXPECT_EQ(outcome(repeated("/*", 100000)), "54001");
+  EXPECT_EQ(outcome("SELECT 1 " + repeated("+", 200000) + " 1"), "54001");
+  EXPECT_EQ(outcome("SELECT '" + repeated("=", 20000) + "' = ''"), "false");
+  EXPECT_EQ(outcome("SELECT " + repeated("(", 50) + "1" + repeated(")", 50)), "1");
+  EXPECT_EQ(outcome("SELECT " + repeated("(", 100000) + "1" + repeated(")", 100000)), "54001");
+  EXPECT_EQ(outcome("SELECT " + repeated("- ", 5000) + "1::bigint"), "54001");
+  EXPECT_EQ(outcome("SELECT 1" + repeated("+1", 300)), "301");
+  EXPECT_EQ(outcome("SELECT 1" + repeated("+1", 100000)), "54001");
+  EXPECT_EQ(outcome(repeated("SELECT (", 2000) + "SELECT 1" + repeated(")", 2000)), "54001");
+  EXPECT_EQ(outcome(repeated("SELECT * FROM (", 2000) + "SELECT 1" + repeated(") t", 2000)), "54001");
+  EXPECT_EQ(outcome("SELECT " + repeated("CASE WHEN true THEN ", 3000) + "1" + repeated(" END", 3000)), "54001");
+  EXPECT_EQ(outcome("SELECT 1 WHERE " + repeated("NOT (", 3000) + "true" + repeated(")", 3000)), "54001");
+  EXPECT_EQ(outcome("SELECT count(*) FROM (VALUES (1)) t(x) WHERE x = 1" + repeated(" AND x = 1", 20000)), "1");
+}
+
+TEST(EngineLimits, ManyKeys) {
+  const std::string from = " FROM (VALUES (1)) t(x) ";
+  EXPECT_EQ(outcome("SELECT x" + from + "ORDER BY x" + repeated(", x", 99999)), "54001");
+  EXPECT_EQ(outcome("SELECT x" + from + "GROUP BY x" + repeated(", x", 99999)), "54001");
+  EXPECT_EQ(outcome("SELECT x" + from + "ORDER BY x" + repeated(", x", 1000)), "1");
+}
+
+// BETWEEN and CASE compare their operand several times; nested ones must not double the work with each level.
+TEST(EngineLimits, NestedOperandsDoNotMultiply) {
+  EXPECT_EQ(outcome("SELECT count(*) FROM (VALUES (1)) t(x) WHERE (" + repeated("(", 40) + "x" +
+                    repeated(" BETWEEN 0 AND 1)::integer", 40) + ") = 1"),
+            "54001");
+  EXPECT_EQ(outcome("SELECT " + repeated("CASE ", 40) + "x" + repeated(" WHEN 1 THEN 1 WHEN 2 THEN 2 END", 40) +
+                    " FROM (VALUES (1)) t(x)"),
+            "54001");
+  std::string nested = "SELECT 1::bigint AS x FROM (VALUES (1)) v(y)";
+  for (int i = 0; i < 40; ++i) nested = "SELECT x + x AS x FROM (" + nested + ") t" + std::to_string(i);
+  EXPECT_EQ(outcome("SELECT x FROM (" + nested + ") t WHERE x > 5"), std::to_string(std::int64_t{1} << 40));
+}
+
+TEST(EngineLimits, DeepExpressionsOnManyRowsAndAPreparedStatement) {
+  on_a_small_stack([] {
+    auto db = limits_database();
+    std::string values = "(0)";
+    for (int i = 1; i < 1000; ++i) values += ", (" + std::to_string(i) + ")";
+    db.execute("CREATE TABLE t AS SELECT a.x * 1000 + b.x AS x FROM (VALUES " + values + ") a(x), (VALUES " + values +
+               ") b(x)");
+    const auto sum = db.execute("SELECT count(*) FROM t WHERE x" + repeated("+1", 350) + " > 1000").rows;
+    EXPECT_EQ((*sum->column(0)->GetScalar(0))->ToString(), "999349");
+    auto prepared = db.prepare("SELECT x" + repeated("+1", 350) + " FROM t WHERE x = $1");
+    EXPECT_EQ(prepared.parameters(), 1U);
+  });
+}
+
+TEST(EngineLimits, CommonTableReadTwice) {
+  // Once by a join, once by a subquery, with names of their own.
+  EXPECT_EQ(outcome("WITH c(k, n) AS (SELECT x % 2, count(*) FROM (VALUES (1), (2), (3)) t(x) GROUP BY x % 2) "
+                    "SELECT a.n * 10 + b.m FROM c a, c AS b(j, m) WHERE a.k = 1 AND b.j = 0 "
+                    "AND a.n = (SELECT max(n) FROM c)"),
+            "21");
+  EXPECT_EQ(outcome("WITH c AS (SELECT DISTINCT x, x AS y FROM (VALUES (1), (1)) t(x)) "
+                    "SELECT count(*) FROM (SELECT * FROM c UNION ALL SELECT y, x FROM c) u"),
+            "2");
+}
+
+}  // namespace
+}  // namespace espalier::engine

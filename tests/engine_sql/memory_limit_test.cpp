@@ -1,0 +1,82 @@
+// A statement that would take more memory than its limit is refused, and has changed nothing.
+#include <arrow/scalar.h>
+#include <arrow/table.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "engine/memory_budget.hpp"
+#include "espalier/engine/database.hpp"
+
+namespace espalier::engine {
+namespace {
+
+constexpr std::int64_t small_limit = std::int64_t{24} << 20;
+
+// 2,000 rows of one key: joined with themselves 4 million.
+database limited_database(std::optional<std::int64_t> limit) {
+  database_options options;
+  options.where = device::cpu();
+  options.memory_limit = limit;
+  database db(options);
+  std::string rows = "(1, 0, 'text 0')";
+  for (int i = 1; i < 2000; ++i) {
+    rows += ", (1, " + std::to_string(i) + ", 'text " + std::to_string(i % 13) + "')";
+  }
+  db.run_script("CREATE TABLE t (k integer, x integer, s varchar); INSERT INTO t VALUES " + rows);
+  return db;
+}
+
+std::string state_of(database& db, const std::string& sql) {
+  try {
+    db.execute(sql);
+  } catch (const sql_error& e) {
+    return std::string(e.sqlstate());
+  }
+  return "";
+}
+
+std::string value_in(database& db, const std::string& sql) {
+  return (*db.execute(sql).rows->column(0)->GetScalar(0))->ToString();
+}
+
+TEST(EngineMemoryLimit, StatementsThatNeedMoreAreRefused) {
+  auto db = limited_database(small_limit);
+  const std::string pairs = "SELECT a.x, b.x AS y, a.s FROM t a JOIN t b ON a.k = b.k";
+  EXPECT_EQ(state_of(db, pairs), "53200");
+  EXPECT_EQ(state_of(db, pairs + " ORDER BY y"), "53200");
+  EXPECT_EQ(state_of(db, "SELECT count(*) FROM (SELECT DISTINCT x, y FROM (" + pairs + ") q) r"), "53200");
+  EXPECT_EQ(state_of(db, "CREATE TABLE u AS " + pairs), "53200");
+  EXPECT_EQ(state_of(db, "SELECT * FROM u"), "42000");  // was not made
+  EXPECT_EQ(state_of(db, "INSERT INTO t " + pairs), "53200");
+  EXPECT_EQ(state_of(db, "UPDATE t SET s = (SELECT max(s) FROM (" + pairs + " ORDER BY y) q)"), "53200");
+  EXPECT_EQ(value_in(db, "SELECT count(*) FROM t"), "2000");
+  // What needs no pairs fits.
+  EXPECT_EQ(value_in(db, "SELECT count(*) FROM t a JOIN t b ON a.k = b.k"), "4000000");
+  EXPECT_EQ(value_in(db, "SELECT sum(x) FROM t"), "1999000");
+}
+
+TEST(EngineMemoryLimit, CanBeSet) {
+  auto db = limited_database(std::nullopt);
+  const std::string pairs = "SELECT a.x, b.x FROM t a JOIN t b ON a.k = b.k";
+  EXPECT_EQ(state_of(db, pairs), "");
+  EXPECT_EQ(db.execute("SET memory_limit = '20MB'").tag, "SET");
+  EXPECT_EQ(state_of(db, pairs), "53200");
+  EXPECT_EQ(state_of(db, "SET memory_limit = 'much'"), "22023");
+  EXPECT_EQ(state_of(db, "SET work_mem = '4MB'"), "42601");
+  EXPECT_EQ(state_of(db, pairs), "53200");
+  EXPECT_EQ(db.execute("RESET memory_limit").tag, "RESET");
+  EXPECT_EQ(state_of(db, pairs), "");
+}
+
+TEST(EngineMemoryLimit, AmountsOfMemory) {
+  EXPECT_EQ(memory_size("1048576"), 1048576);
+  EXPECT_EQ(memory_size("512MB"), std::int64_t{512} << 20);
+  EXPECT_EQ(memory_size("1.5 GiB"), std::int64_t{3} << 29);
+  EXPECT_EQ(memory_size("0"), 0);
+  EXPECT_NEAR(static_cast<double>(*memory_size("80%")), static_cast<double>(default_memory_limit()), 1e3);
+  for (const char* text : {"", "MB", "-1GB", "4 XB", "nan", "1e30TB", "4GB4"}) EXPECT_FALSE(memory_size(text)) << text;
+}
+
+}  // namespace
+}  // namespace espalier::engine
