@@ -32,6 +32,9 @@ std::string default_name(const ast::expression& e) {
       return e.text;
     case expression_kind::exists:
       return "exists";
+    case expression_kind::scalar_query:
+      if (e.query->targets.size() != 1) return "?column?";
+      return e.query->targets[0].name.empty() ? default_name(*e.query->targets[0].value) : e.query->targets[0].name;
     default:
       return "?column?";
   }
