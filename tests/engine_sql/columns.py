@@ -54,7 +54,7 @@ def postgres_name(text):
     """The name of a column whose expression DuckDB writes as `text`."""
     if text.startswith("CASE "):
         return "case"
-    subquery = re.match(r"\(SELECT (?:(\w+)\(|\w+\.(\w+) )", text)
+    subquery = re.match(r"\(SELECT (?:(\w+)\(|(?:\w+\.)?(\w+) )", text)
     if subquery:
         return subquery[1] or subquery[2]
     cast = re.fullmatch(r"CAST\((.*) AS ([A-Za-z]+)(?:\(.*\))?\)", text)
