@@ -111,7 +111,7 @@ std::vector<ast::statement> parsed(std::string_view sql, double& milliseconds) {
         if (!arrow::util::ValidateUTF8(sql)) refuse(codes::invalid_text, -1, "The statement is not valid UTF-8.");
         return parse(sql);
       },
-      codes::syntax_error);
+      codes::feature_not_supported);
 }
 
 ast::statement one_statement(std::string_view sql, double& milliseconds) {
@@ -146,12 +146,14 @@ query_result database::execute(std::string_view sql, const progress& tell, const
 }
 
 std::vector<query_result> database::run_script(std::string_view sql, const progress& tell, const stop_question& stop) {
-  double parse_time = 0;
-  const auto statements = parsed(sql, parse_time);
   std::vector<query_result> out;
-  for (const auto& statement : statements) {
-    out.push_back(with_text(sql, [&] { return state_->open.run(statement, guarded(tell), stop); }));
-    out.back().timings.parse = parse_time / static_cast<double>(statements.size());
+  for (const auto& statement : split_script(sql)) {
+    try {
+      out.push_back(execute(statement.text, tell, stop));
+    } catch (const sql_error& e) {
+      if (!e.position()) throw;
+      throw sql_error(e.sentence(), sql, statement.offset + *e.position(), e.code());
+    }
   }
   save_indexes();
   return out;

@@ -78,7 +78,9 @@ arrow::Datum match_like(const bound& e, const arrow::Datum& value, const arrow::
   const auto text = pattern.scalar_as<arrow::StringScalar>().value->ToString();
   const auto last = text.find_last_not_of('\\');
   const auto escapes = text.size() - (last == std::string::npos ? 0 : last + 1);
-  if (escapes % 2 != 0) refuse(e.position, "The pattern of LIKE ends with \\, which takes the character behind it.");
+  if (escapes % 2 != 0)
+    refuse(codes::invalid_escape_sequence, e.position,
+           "The pattern of LIKE ends with \\, which takes the character behind it.");
   const bool ignore_case = e.number == 1;
   if (text.find('\\') != std::string::npos) {  // Arrow does not take these out of patterns such as %a\b%
     const compute::MatchSubstringOptions options(like_regex(text), ignore_case);
@@ -222,14 +224,17 @@ arrow::Datum evaluation::scalar_of(const bound_ptr& e) const {
   if (e->kind == op::literal) return e->value;
   if (e->kind == op::parameter) {
     const auto i = static_cast<std::size_t>(e->number) - 1;
-    if (i >= parameters.size()) refuse(e->position, fmt::format("The parameter ${} has no value here.", e->number));
+    if (i >= parameters.size())
+      refuse(codes::undefined_parameter, e->position, fmt::format("The parameter ${} has no value here.", e->number));
     return parameters[i];
   }
   const auto found = subqueries.find(e->query.get());
   if (found == subqueries.end()) refuse(e->position, "The engine did not run a subquery; please report it.");
   const auto& rows = *found->second;
   if (e->kind == op::exists_query) return arrow::Datum(rows.length() > 0);
-  if (rows.length() > 1) refuse(e->position, "A subquery that stands for one value returned more than one row.");
+  if (rows.length() > 1)
+    refuse(codes::cardinality_violation, e->position,
+           "A subquery that stands for one value returned more than one row.");
   if (rows.length() == 0) return arrow::MakeNullScalar(arrow_type(e->type));
   return value_of(rows.GetScalar(0));
 }

@@ -223,7 +223,7 @@ relation executor::loop_join(join_node& n) {
   const auto right = node(*n.inputs[1]);
   constexpr std::int64_t most_pairs = std::int64_t{1} << 28;
   if (right.rows > 0 && left.rows > most_pairs / right.rows) {
-    refuse(n.residual.empty() ? -1 : n.residual[0]->position,
+    refuse(codes::program_limit_exceeded, n.residual.empty() ? -1 : n.residual[0]->position,
            "This join would compare more than 268 million pairs of rows; give it an equality, a range or fewer rows.");
   }
   passing_pairs passing(n, left, right, values_);

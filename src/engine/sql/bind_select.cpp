@@ -77,7 +77,7 @@ std::vector<bound_ptr> binder::targets(const ast::select& select, const scope& n
         output_names.push_back(column.name);
       }
       if (out.size() == before) {
-        refuse(target.position,
+        refuse(codes::undefined_table, target.position,
                table.empty() ? "* needs a FROM." : fmt::format("There is no table '{}' in FROM.", table));
       }
       continue;
@@ -100,7 +100,8 @@ std::vector<bound_ptr> binder::sort_expressions(const ast::select& select, const
     if (e.kind == expression_kind::integer) {
       const auto place = std::stoll(e.text);
       if (place < 1 || place > static_cast<long long>(outputs.size())) {
-        refuse(e.position, fmt::format("ORDER BY {} names no column of the answer.", e.text));
+        refuse(codes::invalid_column_reference, e.position,
+               fmt::format("ORDER BY {} names no column of the answer.", e.text));
       }
       out.push_back(outputs[static_cast<std::size_t>(place) - 1]);
       continue;
@@ -110,7 +111,8 @@ std::vector<bound_ptr> binder::sort_expressions(const ast::select& select, const
       for (std::size_t i = 0; i < output_names.size(); ++i) {
         if (output_names[i] != e.names[0]) continue;
         if (named && !same(*named, *outputs[i])) {
-          refuse(e.position, fmt::format("ORDER BY '{}' names two columns of the answer.", e.names[0]));
+          refuse(codes::ambiguous_column, e.position,
+                 fmt::format("ORDER BY '{}' names two columns of the answer.", e.names[0]));
         }
         named = outputs[i];
       }
@@ -127,7 +129,7 @@ bound_ptr binder::row_count(const ast::expression* e, const char* clause) {
   if (!is_constant(out)) refuse(e->position, fmt::format("{} takes a constant.", clause));
   if (is_literal(out) && !out->value->is_valid) return nullptr;
   if (is_literal(out) && static_cast<const arrow::Int64Scalar&>(*out->value).value < 0) {
-    refuse(e->position, fmt::format("{} cannot be negative.", clause));
+    refuse_negative(clause, e->position);
   }
   return out;
 }
@@ -169,7 +171,8 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   bound_ptr having;
   if (select.having) {
     having = expression(*select.having, names);
-    if (having->type.id != type_id::boolean) refuse(select.having->position, "HAVING takes a condition.");
+    if (having->type.id != type_id::boolean)
+      refuse(codes::datatype_mismatch, select.having->position, "HAVING takes a condition.");
   }
   bool grouped = !select.group_by.empty() || having;
   for (const auto& e : outputs) grouped |= has_aggregate(e);
@@ -184,7 +187,8 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   }
   for (const auto& e : outputs) {
     if (any_node(e, [](const bound& node) { return node.query && !free_columns(*node.query).empty(); })) {
-      refuse(e->position, "A subquery that names columns of the query around it can stand in WHERE only.");
+      refuse(codes::feature_not_supported, e->position,
+             "A subquery that names columns of the query around it can stand in WHERE only.");
     }
   }
 
@@ -195,7 +199,9 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
     std::size_t place = 0;
     while (place < outputs.size() && !same(*outputs[place], *key)) ++place;
     if (place == outputs.size()) {
-      if (select.distinct) refuse(key->position, "With DISTINCT, ORDER BY can name columns of the answer only.");
+      if (select.distinct)
+        refuse(codes::invalid_column_reference, key->position,
+               "With DISTINCT, ORDER BY can name columns of the answer only.");
       outputs.push_back(key);
     }
     key_places.push_back(place);
@@ -228,7 +234,8 @@ plan_ptr binder::values(const ast::select& select, std::span<const column_type> 
   const std::size_t width = select.values[0].size();
   std::vector<std::vector<bound_ptr>> columns(width);
   for (const auto& row : select.values) {
-    if (row.size() != width) refuse(select.position, "All rows of VALUES need the same number of values.");
+    if (row.size() != width)
+      refuse(codes::syntax_error, select.position, "All rows of VALUES need the same number of values.");
     for (std::size_t i = 0; i < width; ++i) columns[i].push_back(folded(expression(*row[i], scope{})));
   }
   for (std::size_t i = 0; i < width; ++i) {
@@ -261,7 +268,7 @@ plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
   auto left = query(*select.union_left, outer);
   auto right = query(*select.union_right, outer);
   if (left->outputs.size() != right->outputs.size()) {
-    refuse(select.union_right->position, "Both sides of UNION need the same number of columns.");
+    refuse(codes::syntax_error, select.union_right->position, "Both sides of UNION need the same number of columns.");
   }
   auto out = std::make_shared<union_node>();
   std::vector<bound_ptr> left_columns, right_columns;
@@ -310,7 +317,8 @@ plan_ptr binder::query(const ast::select& select, const scope* outer) {
     }
     auto keys = sort_expressions(select, scope{}, outputs, output_names);
     for (const auto& key : keys) {
-      if (key->kind != op::column) refuse(key->position, "ORDER BY of UNION can name columns of the answer only.");
+      if (key->kind != op::column)
+        refuse(codes::feature_not_supported, key->position, "ORDER BY of UNION can name columns of the answer only.");
     }
     out = limited(ordered(std::move(out), select, std::move(keys)), select);
   }

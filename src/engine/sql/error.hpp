@@ -5,6 +5,7 @@
 #include <string>
 
 #include "espalier/core/error.hpp"
+#include "espalier/engine/engine_error.hpp"
 #include "espalier/engine/sql_error.hpp"
 
 namespace espalier::engine {
@@ -21,5 +22,22 @@ class located_error : public error {
 
 /// Throws `located_error`.
 [[noreturn]] void refuse(int position, const std::string& sentence);
+
+/// An error with a SQLSTATE of its own, where that of its stage says too little.
+class coded_refusal : public located_error {
+ public:
+  coded_refusal(const error_code& code, const std::string& sentence, int position)
+      : located_error(sentence, position), code_(code) {}
+  [[nodiscard]] const error_code& code() const noexcept { return code_; }
+
+ private:
+  error_code code_;
+};
+
+/// Throws `coded_refusal`.
+[[noreturn]] void refuse(const error_code& code, int position, const std::string& sentence);
+
+/// `clause`: LIMIT or OFFSET.
+[[noreturn]] void refuse_negative(std::string_view clause, int position);
 
 }  // namespace espalier::engine

@@ -16,7 +16,7 @@ namespace {
 
 std::size_t column_place(const table_version& table, const std::string& name, int position) {
   const auto place = table.column_index(name);
-  if (place == table.columns().size()) refuse(position, no_such_column(name, table));
+  if (place == table.columns().size()) refuse(codes::undefined_column, position, no_such_column(name, table));
   return place;
 }
 
@@ -32,7 +32,9 @@ index_kind kind_of(const std::string& method, int position) {
 
 column column_of(const ast::column_definition& definition) {
   const auto type = type_from_sql(definition.type.name, definition.type.modifiers);
-  if (!type) refuse(definition.type.position, fmt::format("The type {} is not supported.", definition.type.name));
+  if (!type)
+    refuse(codes::undefined_object, definition.type.position,
+           fmt::format("The type {} is not supported.", definition.type.name));
   return {definition.name, *type, !(definition.not_null || definition.primary_key)};
 }
 
@@ -54,7 +56,7 @@ std::vector<index_spec> constraint_indexes(const ast::create_table& create, std:
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].name == name) return i;
     }
-    refuse(position, fmt::format("The table has no column '{}'.", name));
+    refuse(codes::undefined_column, position, fmt::format("The table has no column '{}'.", name));
   };
   const auto add = [&](const std::vector<std::string>& names, bool primary, int position) {
     index_spec spec;
@@ -79,7 +81,8 @@ std::vector<index_spec> constraint_indexes(const ast::create_table& create, std:
     primaries += key.primary ? 1 : 0;
     add(key.columns, key.primary, key.position);
   }
-  if (primaries > 1) refuse(create.table.position, "A table can have one primary key only.");
+  if (primaries > 1)
+    refuse(codes::invalid_table_definition, create.table.position, "A table can have one primary key only.");
   return out;
 }
 

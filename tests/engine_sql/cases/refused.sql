@@ -55,7 +55,7 @@ SELECT 1 FROM t TABLESAMPLE SYSTEM (10);
 SELECT * FROM generate_series(1, 3);
 -- refused: GROUPING SETS, ROLLUP or CUBE is not supported
 SELECT a, count(*) FROM t GROUP BY ROLLUP (a);
--- refused: WITH TIES is not supported; leave it out
+-- refused: WITH TIES is not supported; compare
 SELECT a FROM t ORDER BY a FETCH FIRST 3 ROWS WITH TIES;
 -- refused: Division by zero
 SELECT 1 / 0;
@@ -133,7 +133,7 @@ TRUNCATE t;
 ALTER TABLE t ADD COLUMN x integer;
 -- refused: CREATE VIEW is not supported; use WITH
 CREATE VIEW v AS SELECT 1;
--- refused: SET is not supported; leave it out
+-- refused: SET is not supported; there are no settings
 SET x = 1;
 -- refused: has to be prepared
 SELECT a FROM t WHERE a = $1;
@@ -253,9 +253,9 @@ SELECT now(1);
 SELECT now(*);
 -- refused: ALL with a subquery is not supported; compare with its max or min
 SELECT 1 FROM t WHERE a > ALL (SELECT a FROM t);
--- refused: MATERIALIZED is not supported; leave it out
+-- refused: MATERIALIZED is not supported; remove it
 WITH x AS MATERIALIZED (SELECT 1) SELECT * FROM x;
--- refused: CASCADE is not supported; leave it out
+-- refused: CASCADE is not supported; indexes go
 DROP TABLE t CASCADE;
 -- refused: A materialized view is not supported
 CREATE MATERIALIZED VIEW v AS SELECT 1;
