@@ -67,10 +67,10 @@ def read_cases(path):
     return cases
 
 
-def generated_cases(seed, count, only_short=False):
+def generated_cases(seed, count, large):
     cases = []
-    for number, (text, ordered, is_short) in enumerate(generate.statements(seed, count)):
-        if only_short and not is_short:
+    for number, (text, ordered, is_short) in enumerate(generate.statements(seed, count, large)):
+        if large and not is_short:
             continue
         case = Case(f"generated:{number}", text)
         case.ordered = ordered
@@ -84,7 +84,7 @@ MANY_ROWS = 10_000
 
 
 def all_cases(arguments):
-    generated = generated_cases(arguments.seed, arguments.generated, only_short=arguments.rows > MANY_ROWS)
+    generated = generated_cases(arguments.seed, arguments.generated, arguments.rows > MANY_ROWS)
     if arguments.rows > MANY_ROWS:  # those with short answers
         return generated
     written = [case for path in sorted((HERE / "cases").glob("*.sql")) for case in read_cases(path)]

@@ -32,17 +32,18 @@ NUMBERS = {"int", "num"}
 ORDERED = {"int", "num", "text", "date", "time", "int16", "int32", "int64", "num38", "day_extreme", "time_extreme"}
 GROUPED = {"int", "text", "bool", "int16", "int32", "int64"}
 COUNTED = {"int", "text", "date", "num", "int32", "int64", "num38", "day_extreme"}
-# Columns whose values have a match in the other table often enough; each pair is of one type.
-JOIN_KEYS = {("t", "u"): [("id", "t_id"), ("a", "w")], ("u", "t"): [("t_id", "id")], ("u", "iv"): [("w", "lo"), ("id", "id")],
+# Columns whose values have a match in the other table often enough, and not in many rows of both; each pair is of one type.
+JOIN_KEYS = {("t", "u"): [("id", "t_id")], ("u", "t"): [("t_id", "id")], ("u", "iv"): [("w", "lo"), ("id", "id")],
              ("t", "iv"): [("a", "lo"), ("id", "id"), ("c", "hi")], ("iv", "u"): [("id", "t_id")], ("iv", "t"): [("hi", "id")],
              ("ex", "u"): [("id", "id")], ("u", "ex"): [("id", "id")], ("t", "ex"): [("s", "s"), ("id", "id")],
              ("ex", "iv"): [("id", "grp")], ("iv", "ex"): [("grp", "id")], ("ex", "t"): [("s", "s")]}
 
 
 class Generator:
-    def __init__(self, seed):
+    def __init__(self, seed, large=False):
         self.rng = random.Random(seed)
         self.aliases = 0
+        self.large = large  # subqueries are joined by keys, or tables of 300,000 rows would have billions of pairs
 
     def pick(self, items):
         return self.rng.choice(list(items))
@@ -56,6 +57,10 @@ class Generator:
 
     def columns(self, scope, kinds):
         return [f"{alias}.{name}" for alias, columns in scope for name, kind in columns.items() if kind in kinds]
+
+    def keys(self, scope):
+        """Columns of a subquery that are compared with those outside of it."""
+        return [f"{alias}.id" for alias, _ in scope] if self.large else self.columns(scope, {"int"})
 
     # Expressions
 
@@ -149,18 +154,18 @@ class Generator:
         table = self.pick(["t", "u", "iv"])
         alias = self.new_alias()
         inner = [(alias, COLUMNS[table])]
-        column, outer = self.pick(self.columns(inner, {"int"})), self.pick(self.columns(scope, {"int"}))
+        column, outer = self.pick(self.keys(inner)), self.pick(self.columns(scope, {"int"}))
         correlated = self.chance(0.4)
         # NOT IN of a correlated subquery is refused.
         word = self.pick(["IN", "IN" if correlated else "NOT IN"])
-        also = f" AND {self.pick(self.columns(inner, {'int'}))} = {self.pick(self.columns(scope, {'int'}))}" if correlated else ""
+        also = f" AND {self.pick(self.keys(inner))} = {self.pick(self.columns(scope, {'int'}))}" if correlated else ""
         return f"{outer} {word} (SELECT {column} FROM {table} {alias} WHERE {self.condition(inner, 1)}{also})"
 
     def existence(self, scope):
         table = self.pick(["t", "u", "iv", "ex"])
         alias = self.new_alias()
         inner = [(alias, COLUMNS[table])]
-        link = f"{self.pick(self.columns(inner, {'int'}))} = {self.pick(self.columns(scope, {'int'}))}"
+        link = f"{self.pick(self.keys(inner))} = {self.pick(self.columns(scope, {'int'}))}"
         also = f" AND {self.condition(inner, 1)}" if self.chance(0.7) else ""
         return f"{self.pick(['', 'NOT '])}EXISTS (SELECT 1 FROM {table} {alias} WHERE {link}{also})"
 
@@ -291,6 +296,6 @@ class Generator:
         return f"SELECT {keys}, {', '.join(values)} FROM {source}{self.where(scope)}", False, False
 
 
-def statements(seed, count=400):
-    generator = Generator(seed)
+def statements(seed, count=400, large=False):
+    generator = Generator(seed, large)
     return [generator.statement() for _ in range(count)]

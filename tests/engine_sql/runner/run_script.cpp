@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
   // One statement a line, as a JSON string: statements may hold anything.
   database db(options);
   for (std::string line; std::getline(script, line);) {
-    if (!line.empty()) output << answer(db, json::parse(line).get<std::string>()).dump() << "\n";
+    if (!line.empty()) output << answer(db, json::parse(line).get<std::string>()).dump() << std::endl;
   }
   return output.good() ? 0 : 1;
 }
