@@ -109,9 +109,9 @@ CREATE INDEX z ON t (zzz);
 DELETE FROM t WHERE id = -1 RETURNING id;
 -- refused: ON CONFLICT
 INSERT INTO iv VALUES (1, 2, 3, 4) ON CONFLICT DO NOTHING;
--- refused: FROM here
+-- refused: FROM is not supported here; use subqueries in WHERE
 UPDATE t SET a = 1 FROM u WHERE t.id = u.id;
--- refused: USING here
+-- refused: USING is not supported here; use WHERE
 DELETE FROM t USING u WHERE t.id = u.id;
 -- refused: more values
 INSERT INTO iv VALUES (1, 2, 3, 4, 5);
