@@ -53,8 +53,7 @@ std::string function_name(node_reader& reader) {
 }  // namespace
 
 expression_ptr tree_reader::expression(const nlohmann::json& node, int around) {
-  if (++depth_ > deepest_expression)
-    refuse(codes::statement_too_complex, around, "This expression is nested too deeply; write it in smaller parts.");
+  if (++depth_ > deepest_expression) refuse(around, "This expression is nested too deeply; write it in smaller parts.");
   node_reader reader = read_node(node, around);
   const auto kind = reader.kind();
   expression_ptr out;

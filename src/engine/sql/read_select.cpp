@@ -16,8 +16,7 @@ std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int
   const auto first = node.begin();
   const nlohmann::json& fields = is_node(node, "SelectStmt") ? first.value() : node;
   depth_ += 400 / deepest_query;
-  if (depth_ > 400)
-    refuse(codes::statement_too_complex, around, "Queries are nested too deeply; write them as several statements.");
+  if (depth_ > 400) refuse(around, "Queries are nested too deeply; write them as several statements.");
   node_reader reader("SelectStmt", fields, location_in(fields, around));
   auto out = std::make_shared<ast::select>();
   const int at = out->position = reader.position();
