@@ -187,8 +187,7 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   }
   for (const auto& e : outputs) {
     if (any_node(e, [](const bound& node) { return node.query && !free_columns(*node.query).empty(); })) {
-      refuse(codes::feature_not_supported, e->position,
-             "A subquery that names columns of the query around it can stand in WHERE only.");
+      refuse(e->position, "A subquery that names columns of the query around it can stand in WHERE only.");
     }
   }
 
