@@ -228,7 +228,24 @@ def check(case, answer, connection):
         return None
     # Of a statement that DuckDB is asked in other words, names and types are those of other expressions.
     problem = columns.difference(answer["columns"], described) if case.columns and not case.duckdb else None
-    return problem or difference(case, answer["rows"], theirs)
+    if problem:
+        return problem
+    problem = difference(case, answer["rows"], theirs)
+    if problem and case.may_fail and without_optimizer(connection, case, answer) is None:
+        print(f"{case.where}: DuckDB answers otherwise with its optimizer than without, where it agrees: {case.text[:400]}")
+        return None
+    return problem
+
+
+def without_optimizer(connection, case, answer):
+    """DuckDB 2.0.0 drops a LIMIT or adds up 64-bit words that overflow in one of 2,500 generated statements."""
+    connection.execute("PRAGMA disable_optimizer")
+    try:
+        return difference(case, answer["rows"], duckdb_answer(connection, case)[0])
+    except duckdb.Error as problem:
+        return f"DuckDB failed: {problem}"
+    finally:
+        connection.execute("PRAGMA enable_optimizer")
 
 
 def main():
