@@ -54,6 +54,7 @@ def main():
     compare.add_selection(parser)
     add_kinds(parser)
     arguments = parser.parse_args()
+    print(f"seed {arguments.seed}", flush=True)  # now: a run that is killed can be repeated, too
     cases = [case for case in compare.all_cases(arguments) if not case.text.upper().startswith("EXPLAIN")]
     cases = [case for case in cases if arguments.only in case.where or arguments.only in case.text]
     failures = 0

@@ -259,6 +259,7 @@ def main():
     parser.add_argument("--only", default="", help="cases whose place or text has this")
     parser.add_argument("--threads", type=int, default=0, help="of the engine; 0: one for each core")
     arguments = parser.parse_args()
+    print(f"seed {arguments.seed}", flush=True)  # now: a run that is killed can be repeated, too
     cases = all_cases(arguments)
     if arguments.only:
         cases = [case for case in cases if arguments.only in case.where or arguments.only in case.text]

@@ -141,6 +141,7 @@ def main():
     parser.add_argument("--only", default="", help="checks whose name or statements have this")
     access_paths.add_kinds(parser)
     arguments = parser.parse_args()
+    print(f"seed {arguments.seed}", flush=True)  # now: a run that is killed can be repeated, too
     generator = CheckGenerator(arguments.seed, arguments.rows > compare.MANY_ROWS)
     checks = [generator.check() for _ in range(arguments.count)]
     checks = [check for check in checks if arguments.only in check.name or any(arguments.only in text for text in check.statements)]
