@@ -134,7 +134,7 @@ std::vector<ast::statement> parsed(std::string_view sql, double& milliseconds) {
         if (!arrow::util::ValidateUTF8(sql)) refuse(codes::invalid_text, -1, "The statement is not valid UTF-8.");
         return parse(sql);
       },
-      codes::syntax_error);
+      codes::feature_not_supported);
 }
 
 // A statement that throws, for whatever reason, fails the transaction it is in, as in PostgreSQL.
@@ -209,14 +209,14 @@ std::vector<query_result> database::run_script(std::string_view sql, const progr
   const failure_guard in_transaction(state_->open);
   const script_scope own_transactions(state_->open);
   std::vector<query_result> out;
-  on_deep_stack(sql, [&] {
-    double parse_time = 0;
-    const auto statements = parsed(sql, parse_time);
-    for (const auto& statement : statements) {
-      out.push_back(with_text(sql, [&] { return state_->open.run(statement, guarded(tell), stop); }));
-      out.back().timings.parse = parse_time / static_cast<double>(statements.size());
+  for (const auto& statement : split_script(sql)) {
+    try {
+      out.push_back(execute(statement.text, tell, stop));
+    } catch (const sql_error& e) {
+      if (!e.position()) throw;
+      throw sql_error(e.sentence(), sql, statement.offset + *e.position(), e.code());
     }
-  });
+  }
   if (own_transactions.has_open_transaction()) {
     state_->open.roll_back();
     out.back().notices.emplace_back("The script ended inside a transaction, which was rolled back.");

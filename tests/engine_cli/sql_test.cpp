@@ -155,5 +155,17 @@ TEST_F(query_cli, every_type_is_printed_as_postgres_does) {
       << table.out;
 }
 
+TEST_F(query_cli, years_of_five_digits_are_written_to_csv) {
+  const std::string columns =
+      "DATE '40000-02-29' AS far, TIMESTAMP '99999-12-31 23:59:59.5' AS moment, DATE '2024-02-29' AS near, NULL::date "
+      "AS none";
+  EXPECT_EQ(sql("SELECT " + columns, "--format csv").out,
+            "\"far\",\"moment\",\"near\",\"none\"\n\"40000-02-29\",\"99999-12-31 23:59:59.5\",2024-02-29,\n");
+  const outcome r = sql("CREATE TABLE t AS SELECT " + columns + "; COPY t TO '" + file("far.csv") + "'; COPY t FROM '" +
+                        file("far.csv") + "'; SELECT count(*) AS n, min(far) = max(far) AS same FROM t");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find(" 2 | true\n"), std::string::npos) << r.out;
+}
+
 }  // namespace
 }  // namespace espalier::cli_test

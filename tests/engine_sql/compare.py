@@ -1,7 +1,7 @@
 """Runs the same statements through Espalier and through DuckDB on the same tables and compares the answers.
 
 usage: compare.py --runner PROGRAM [--index none|static|blink|radix|hybrid|auto] [--device cpu|gpu|auto] [--only TEXT]
-                  [--seed N] [--rows N]
+                  [--seed N] [--rows N] [--threads N]
 
 Statements come from cases/*.sql and from generate.py. Answers are compared as multisets of rows, or as sequences where
 the order is total; doubles bit for bit, except that -0.0 equals 0.0 and any NaN another. A line of comment before a
@@ -9,6 +9,7 @@ statement may say:
   -- ordered            compare as a sequence
   -- close: REASON      compare doubles to 12 digits, because DuckDB rounds elsewhere
   -- duckdb: STATEMENT  what DuckDB is asked instead, where the two dialects differ
+  -- columns: REASON    do not compare names and types of columns (columns.py), because PostgreSQL's are others
   -- refused: TEXT      Espalier refuses it with an error that has this text
 """
 import argparse
@@ -24,6 +25,7 @@ import tempfile
 
 import duckdb
 
+import columns
 import data
 import generate
 
@@ -34,6 +36,11 @@ class Case:
     def __init__(self, where, text):
         self.where, self.text = where, text
         self.ordered, self.close, self.duckdb, self.refused = False, False, None, None
+        self.columns = True
+        self.may_fail = False  # fails here if and only if it fails in DuckDB
+
+    def changes_tables(self):
+        return self.refused is None and self.text.split()[0].upper() in ("CREATE", "DROP", "INSERT", "UPDATE", "DELETE", "COPY")
 
 
 def read_cases(path):
@@ -49,6 +56,8 @@ def read_cases(path):
                     case.ordered = True
                 elif note.startswith("close:"):
                     case.close = True
+                elif note.startswith("columns:"):
+                    case.columns = False
                 elif note.startswith("duckdb:"):
                     case.duckdb = note[len("duckdb:"):].strip()
                 elif note.startswith("refused:"):
@@ -58,13 +67,14 @@ def read_cases(path):
     return cases
 
 
-def generated_cases(seed, only_short=False):
+def generated_cases(seed, count, large):
     cases = []
-    for number, (text, ordered, is_short) in enumerate(generate.statements(seed)):
-        if only_short and not is_short:
+    for number, (text, ordered, is_short) in enumerate(generate.statements(seed, count, large)):
+        if large and not is_short:
             continue
         case = Case(f"generated:{number}", text)
         case.ordered = ordered
+        case.may_fail = True
         case.close = "avg(" in text  # DuckDB divides sums of numeric with more than one rounding
         cases.append(case)
     return cases
@@ -74,9 +84,20 @@ MANY_ROWS = 10_000
 
 
 def all_cases(arguments):
+    generated = generated_cases(arguments.seed, arguments.generated, arguments.rows > MANY_ROWS)
     if arguments.rows > MANY_ROWS:  # those with short answers
-        return generated_cases(arguments.seed, only_short=True)
-    return [case for path in sorted((HERE / "cases").glob("*.sql")) for case in read_cases(path)] + generated_cases(arguments.seed)
+        return generated
+    written = [case for path in sorted((HERE / "cases").glob("*.sql")) for case in read_cases(path)]
+    chosen = [case for number, case in enumerate(written)
+              if number % arguments.every == arguments.seed % arguments.every or case.changes_tables()]
+    return chosen + generated
+
+
+def add_selection(parser):
+    parser.add_argument("--rows", type=int, default=900, help="of the largest table; parallel paths begin at 4,096 to 131,072")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the generated statements; by default a new one")
+    parser.add_argument("--generated", type=int, default=400, help="number of generated statements")
+    parser.add_argument("--every", type=int, default=1, help="of the written cases one in so many, which ones by the seed")
 
 
 def from_ours(value):
@@ -116,6 +137,8 @@ def sort_key(row, digits):
             parts.append((0, "", 0.0))
         elif isinstance(value, bool):
             parts.append((1, "", float(value)))
+        elif isinstance(value, decimal.Decimal) and digits == 17:
+            parts.append((2, "", value))  # exact: neighbours of large numbers are the same double
         elif isinstance(value, (float, decimal.Decimal)):
             number = float(value)
             parts.append((2, "nan" if math.isnan(number) else "", 0.0 if math.isnan(number) else float(f"{number + 0.0:.{digits}g}")))
@@ -160,8 +183,10 @@ def setup_statements(folder, kind):
 
 
 def duckdb_answer(connection, case):
+    """Rows, and names and types of columns."""
     result = connection.execute(case.duckdb or case.text)
-    return result.fetchall()
+    described = [(column[0], str(column[1])) for column in result.description or []]
+    return result.fetchall(), described
 
 
 def run_ours(arguments, folder, statements):
@@ -172,6 +197,8 @@ def run_ours(arguments, folder, statements):
         command.append("--no-indexes")
     elif not arguments.by_cost:
         command.append("--prefer-indexes")  # the sample tables are small: by cost they would hardly be used
+    if arguments.threads:
+        command += ["--threads", str(arguments.threads)]
     if arguments.db:
         command += ["--db", str(folder / "db")]
     finished = subprocess.run(command, timeout=900)
@@ -187,13 +214,38 @@ def check(case, answer, connection):
         if "error" not in answer:
             return "was not refused"
         return None if case.refused.lower() in answer["error"].lower() else f"refused with: {answer['error']}"
-    if "error" in answer:
+    if "error" in answer and not case.may_fail:
         return f"failed: {answer['error']}"
     try:
-        theirs = duckdb_answer(connection, case)
+        theirs, described = duckdb_answer(connection, case)
+    except (duckdb.OutOfRangeException, duckdb.ConversionException) as problem:
+        return None if case.may_fail and "error" in answer else f"DuckDB failed: {problem}"
     except duckdb.Error as problem:
         return f"DuckDB failed: {problem}"
-    return difference(case, answer["rows"], theirs) if "rows" in answer else None
+    if "error" in answer:
+        return f"failed: {answer['error']}"
+    if "rows" not in answer:
+        return None
+    # Of a statement that DuckDB is asked in other words, names and types are those of other expressions.
+    problem = columns.difference(answer["columns"], described) if case.columns and not case.duckdb else None
+    if problem:
+        return problem
+    problem = difference(case, answer["rows"], theirs)
+    if problem and case.may_fail and without_optimizer(connection, case, answer) is None:
+        print(f"{case.where}: DuckDB answers otherwise with its optimizer than without, where it agrees: {case.text[:400]}")
+        return None
+    return problem
+
+
+def without_optimizer(connection, case, answer):
+    """DuckDB 2.0.0 drops a LIMIT or adds up 64-bit words that overflow in one of 2,500 generated statements."""
+    connection.execute("PRAGMA disable_optimizer")
+    try:
+        return difference(case, answer["rows"], duckdb_answer(connection, case)[0])
+    except duckdb.Error as problem:
+        return f"DuckDB failed: {problem}"
+    finally:
+        connection.execute("PRAGMA enable_optimizer")
 
 
 def main():
@@ -203,10 +255,11 @@ def main():
     parser.add_argument("--device", default="cpu", choices=["cpu", "gpu", "auto"])
     parser.add_argument("--db", action="store_true", help="keep tables and indexes in a folder")
     parser.add_argument("--by-cost", action="store_true", help="use indexes only where the planner finds them cheaper")
-    parser.add_argument("--rows", type=int, default=900, help="of the largest table; parallel paths begin at 4,096 to 131,072")
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the generated statements; by default a new one")
+    add_selection(parser)
     parser.add_argument("--only", default="", help="cases whose place or text has this")
+    parser.add_argument("--threads", type=int, default=0, help="of the engine; 0: one for each core")
     arguments = parser.parse_args()
+    print(f"seed {arguments.seed}", flush=True)  # now: a run that is killed can be repeated, too
     cases = all_cases(arguments)
     if arguments.only:
         cases = [case for case in cases if arguments.only in case.where or arguments.only in case.text]

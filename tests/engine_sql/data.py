@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 EPOCH = dt.datetime(2024, 1, 1)
+# Two to four bytes a character, a combining one, and neighbours whose order differs between UTF-8 and UTF-16.
+UNICODE = ["日本", "日本語", "😀", "é", "e\u0301", "\uffff", "\U0010ffff", "ÿ"]
 
 
 def maybe(rng, value, chance=0.08):
@@ -14,7 +16,7 @@ def maybe(rng, value, chance=0.08):
 
 
 def table_t(rng, rows):
-    words = ["apple", "apricot", "banana", "berry", "cherry", "date", "", "Zoe", "äpfel", "zebra", "apple pie"]
+    words = ["apple", "apricot", "banana", "berry", "cherry", "date", "", "Zoe", "äpfel", "zebra", "apple pie"] + UNICODE
     schema = pa.schema([("id", pa.int32()), ("a", pa.int32()), ("b", pa.int64()), ("c", pa.int16()), ("d", pa.float64()),
                         ("f", pa.float32()), ("n", pa.decimal128(12, 2)), ("s", pa.string()), ("dt", pa.date32()),
                         ("ts", pa.timestamp("us")), ("ok", pa.bool_())])
@@ -33,7 +35,7 @@ def table_t(rng, rows):
 def table_u(rng, rows):
     schema = pa.schema([("id", pa.int32()), ("t_id", pa.int32()), ("k", pa.string()), ("v", pa.decimal128(10, 3)),
                         ("w", pa.int32())])
-    data = [(i, maybe(rng, rng.randint(0, 500)), maybe(rng, rng.choice("abcdefgh") * rng.randint(1, 3)),
+    data = [(i, maybe(rng, rng.randint(0, 500)), maybe(rng, rng.choice("abcdefghé😀") * rng.randint(1, 3)),
              maybe(rng, decimal.Decimal(rng.randint(-10**6, 10**6)) / 1000), rng.randint(-20, 20)) for i in range(rows)]
     return pa.table([pa.array(column, type=field.type) for column, field in zip(zip(*data), schema)], schema=schema)
 
@@ -71,11 +73,27 @@ def table_fl():
     return pa.table({"i": numbers, "id": numbers, "x": pa.array(values, type=pa.float64())})
 
 
+def table_ex():
+    """The least and the greatest of each type, their neighbours, zero and NULL."""
+    schema = pa.schema([("id", pa.int32()), ("h", pa.int16()), ("i", pa.int32()), ("l", pa.int64()), ("m", pa.decimal128(38, 0)),
+                        ("d", pa.float64()), ("s", pa.string()), ("dt", pa.date32()), ("ts", pa.timestamp("us"))])
+    most = decimal.Decimal("9" * 38)
+    numbers = [(2**15 - 1, 2**31 - 1, 2**63 - 1, most, 1.7976931348623157e308), (-2**15, -2**31, -2**63, decimal.Decimal("-" + "9" * 38), -1.7976931348623157e308),
+               (2**15 - 2, 2**31 - 2, 2**63 - 2, decimal.Decimal("9" * 37 + "8"), 2.2250738585072014e-308), (0, 0, 0, decimal.Decimal(0), 0.0),
+               (-1, -1, 2**53 + 1, decimal.Decimal(1), -0.0), (1, 1, -1, decimal.Decimal(-1), 5e-324), (None,) * 5]
+    days = [dt.date.min, dt.date.max, dt.date(1970, 1, 1), dt.date(1969, 12, 31), dt.date(2024, 2, 29), dt.date(1900, 3, 1), None]
+    times = [dt.datetime.min, dt.datetime.max, dt.datetime(1970, 1, 1), dt.datetime(1969, 12, 31, 23, 59, 59, 999999), EPOCH,
+             dt.datetime(1900, 3, 1), None]
+    texts = ["", "\U0010ffff", "a" * 300, "é", "😀", "\x01", None]
+    data = [(i, *row, texts[i % 7], days[i % 7], times[i % 7]) for i, row in enumerate(numbers * 2)]
+    return pa.table([pa.array(column, type=field.type) for column, field in zip(zip(*data), schema)], schema=schema)
+
+
 def tables(rows=900):
     rng = random.Random(20240607)
     t = table_t(rng, rows)
     return {"t": t, "u": table_u(rng, rows * 2 // 3), "iv": table_iv(rng, 60), "quotes": table_quotes(rng, 400),
-            "trades": table_trades(rng, 300), "fl": table_fl(), "e": t.slice(0, 0)}
+            "trades": table_trades(rng, 300), "fl": table_fl(), "ex": table_ex(), "e": t.slice(0, 0)}
 
 
 INDEXES = {  # name: (table, columns, does the kind have to take it: byte keys are for radix and auto only)
@@ -84,6 +102,8 @@ INDEXES = {  # name: (table, columns, does the kind have to take it: byte keys a
     "t_a_c": ("t", "a, c", True), "t_s_a": ("t", "s, a", False), "t_id": ("t", "id", True), "u_t_id": ("u", "t_id", True),
     "u_k": ("u", "k", False), "u_w": ("u", "w", True), "iv_lo": ("iv", "lo", True), "quotes_sym_ts": ("quotes", "sym, ts", False),
     "quotes_ts": ("quotes", "ts", True), "trades_ts": ("trades", "ts", True), "fl_x": ("fl", "x", True), "e_a": ("e", "a", True),
+    "ex_h": ("ex", "h", True), "ex_i": ("ex", "i", True), "ex_l": ("ex", "l", True), "ex_m": ("ex", "m", False), "ex_d": ("ex", "d", True),
+    "ex_s": ("ex", "s", False), "ex_dt": ("ex", "dt", True), "ex_ts": ("ex", "ts", True),
 }
 
 

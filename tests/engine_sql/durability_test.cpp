@@ -292,14 +292,14 @@ TEST_F(DurableDatabase, ErrorsHaveAKindAndASqlstate) {
   };
   for (const auto& [sql, kind, sqlstate] :
        {expectation{"SELEC 1", error_kind::syntax, "42601"}, expectation{"SELECT '\xe9'", error_kind::syntax, "22021"},
-        expectation{"SELECT c FROM t", error_kind::refused, "42000"},
+        expectation{"SELECT c FROM t", error_kind::refused, "42703"},
         expectation{"DROP TABLE u", error_kind::refused, "42P01"},
         expectation{"INSERT INTO u VALUES (1)", error_kind::refused, "42P01"},
         expectation{"DROP INDEX u", error_kind::refused, "42704"},
         expectation{"CREATE TABLE t (c integer)", error_kind::refused, "42P07"},
         expectation{"CREATE INDEX t_pkey ON t (b)", error_kind::refused, "42710"},
         expectation{"DROP INDEX t_pkey", error_kind::refused, "2BP01"},
-        expectation{"SELECT 1 / (b - 1) FROM t", error_kind::execution, "22000"},
+        expectation{"SELECT 1 / (b - 1) FROM t", error_kind::execution, "22012"},
         expectation{"INSERT INTO t VALUES (1, 2)", error_kind::constraint, "23505"},
         expectation{"INSERT INTO t VALUES (2, NULL)", error_kind::constraint, "23502"},
         expectation{"COPY t FROM '" + long_name + ".csv'", error_kind::file, "58030"},

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "engine/catalog.hpp"
 #include "support/less_work.hpp"
 #include "support/run_any_statement.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace espalier::test {
 namespace {
@@ -31,6 +34,14 @@ const std::vector<std::string>& whole_statements() {
       "'2024-01-01'",
       "CREATE INDEX i ON u USING radix (k, id)",
       "DROP INDEX IF EXISTS i",
+      "COPY u (id, k) TO 'out.csv' (FORMAT csv, HEADER false, DELIMITER ';', NULL 'none')",
+      "COPY u FROM 'u.csv' (FORMAT csv, HEADER true)",
+      "COPY (SELECT id, s, ts FROM t WHERE a > 0) TO 'out.parquet' (FORMAT parquet)",
+      "COPY u FROM 'u.arrow' (FORMAT arrow, BY_NAME true)",
+      "SELECT x.id, count(*) FROM read_csv('u.csv', header => true) x JOIN read_parquet('t.parquet') y ON x.t_id = "
+      "y.id GROUP BY 1",
+      "SELECT max(dt), min(s) FROM read_arrow('t.arrow') WHERE d > 0",
+      "SELECT count(*) FROM read_parquet('t.par*')",
   };
   return all;
 }
@@ -94,15 +105,30 @@ std::string mutated(std::mt19937& random) {
 }
 
 TEST(EngineMutatedStatement, IsAnsweredOrRefused) {
-  for (const auto& statement : whole_statements()) EXPECT_TRUE(run_any_statement(statement)) << statement;
+  statement_files files;
+  for (const auto& statement : whole_statements()) EXPECT_TRUE(run_any_statement(statement, files)) << statement;
   std::mt19937 random(2024);
   int answered = 0;
   const int rounds = 12000 / static_cast<int>(less_work);
-  for (int i = 0; i < rounds; ++i) answered += run_any_statement(mutated(random)) ? 1 : 0;
+  for (int i = 0; i < rounds; ++i) answered += run_any_statement(mutated(random), files) ? 1 : 0;
   EXPECT_GT(answered, rounds / 100);
   for (const auto& entry : small_database().tables().all()) {
     for (const auto& index : entry->indexes) EXPECT_EQ(index->validate(), "") << index->spec().name;
   }
+}
+
+TEST(EngineMutatedStatement, TouchesFilesOfItsOwnFolderOnly) {
+  const scratch_folder outside;
+  const std::string name = outside.file("out.csv");
+  statement_files files;
+  EXPECT_FALSE(run_any_statement("COPY u TO '" + name + "'", files));
+  EXPECT_FALSE(run_any_statement("COPY u TO '..\\out.csv'", files));
+  EXPECT_FALSE(run_any_statement("COPY u TO U&'!002Ftmp!002Fout.csv' UESCAPE '!'", files));
+  EXPECT_FALSE(std::filesystem::exists(name));
+  EXPECT_TRUE(run_any_statement("COPY u TO 'out.csv'", files));
+  EXPECT_TRUE(std::filesystem::exists("out.csv"));  // the process works in that folder
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(run_any_statement("COPY u TO 'o" + std::to_string(i) + ".csv'", files));
+  EXPECT_LE(std::distance(std::filesystem::directory_iterator("."), {}), 41);
 }
 
 }  // namespace

@@ -154,6 +154,23 @@ TEST(EngineStatement, ScriptRunsUntilTheFirstError) {
   EXPECT_EQ(split_script(script)[2].text, "SELECT b FROM t");
 }
 
+TEST(EngineStatement, StatementsBeforeASyntaxErrorAreRun) {
+  for (const auto& late : {std::string("SELECT 'a; b"), std::string("SELECT \"a"), std::string("SELECT 1 /* a"),
+                           std::string("SELECT $x$ a"), std::string("SELECT (1; SELECT 2"), std::string("SELEC 1"),
+                           std::string("SELECT E'\\u00'"), std::string("SELECT \0 1", 10)}) {
+    auto db = cpu_database();
+    try {
+      db.run_script("CREATE TABLE t (s varchar); INSERT INTO t VALUES (';''');\n  " + late);
+      ADD_FAILURE() << late;
+    } catch (const sql_error& e) {
+      EXPECT_EQ(e.sqlstate(), "42601") << late << ": " << e.what();
+      EXPECT_EQ(e.line(), 2U) << late << ": " << e.what();
+      EXPECT_GE(e.column(), 3U) << late << ": " << e.what();
+    }
+    EXPECT_EQ(number(db, "SELECT count(*) FROM t"), 1) << late;
+  }
+}
+
 // Nothing that somebody wrote may be passed over in silence.
 TEST(EngineStatement, WhatIsNoStatementIsLeftForTheParserToRefuse) {
   const auto texts = [](const std::string& script) {

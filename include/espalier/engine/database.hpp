@@ -132,9 +132,9 @@ class database {
   std::unique_ptr<detail::database_state> state_;
 };
 
-/// The statements of a script, each without its semicolon, with the offset where it begins. What is none, such as a
-/// misspelt word, is among them, for its execution to refuse. A script that the grammar
-/// does not accept throws `sql_error`. `complete` tells a shell whether what was typed so far ends with a semicolon
+/// The statements of a script, each without its semicolon, with the offset where it begins. What is not a statement,
+/// such as a misspelt word or a string without an end, is among them: executing it reports the error, after the
+/// statements before it were run. `is_complete` tells a shell whether what was typed so far ends with a semicolon
 /// outside of strings and comments.
 struct script_statement {
   std::size_t offset;

@@ -116,6 +116,11 @@ void answer_output::remark(std::string_view text) {
   show();
 }
 
+void answer_output::note(std::string_view text) {
+  if (format_ == answer_format::table && name_.empty()) return remark(text);
+  fmt::print(stderr, "{}\n", text);
+}
+
 void answer_output::show() {
   if (name_.empty() && std::fflush(file_) != 0) refuse_output(name_);
 }

@@ -35,6 +35,9 @@ class answer_output {
   void rows(const std::shared_ptr<arrow::Table>& rows);
   /// What a statement without rows did ("INSERT 0 3"), or another remark: shown where people read, in no other format.
   void remark(std::string_view text);
+  /// How long a statement took: a remark on a terminal or a pipe of tables, else on standard error, so that what
+  /// programs read holds answers only.
+  void note(std::string_view text);
   void finish();
 
  private:

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/exec/text_values.hpp"
+#include "engine/text_values.hpp"
 
 namespace espalier::cli {
 namespace {

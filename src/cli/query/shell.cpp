@@ -1,6 +1,5 @@
 #include "cli/query/shell.hpp"
 
-#include <arrow/table.h>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -8,13 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "cli/query/describe.hpp"
+#include "cli/query/command_runner.hpp"
 #include "cli/query/interrupt.hpp"
 #include "cli/query/line_reader.hpp"
 #include "cli/query/query_options.hpp"
 #include "cli/query/shell_command.hpp"
 #include "cli/query/statement_runner.hpp"
-#include "espalier/core/error.hpp"
 
 namespace espalier::cli {
 namespace {
@@ -32,16 +30,6 @@ const char* first_prompt(engine::transaction_status status) {
 }
 constexpr const char* next_prompt = "      ..> ";
 
-constexpr const char* shell_help =
-    "Statements end with a semicolon and may have several lines.\n"
-    "  \\d            tables\n"
-    "  \\d TABLE      columns and indexes of a table\n"
-    "  \\timing       time of each statement: on or off\n"
-    "  \\format NAME  of answers: table, csv or json\n"
-    "  \\?, help      this list\n"
-    "  \\q, quit      the end; so is Ctrl-D\n"
-    "Ctrl-C drops what was typed, and stops a statement that runs.";
-
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n;") == std::string::npos; }
 
 // A semicolon behind it would end it: what comes next is no part of a string or a comment.
@@ -52,11 +40,13 @@ void say(const std::string& text) { fmt::print(stderr, "{}\n", text); }
 
 class shell {
  public:
-  shell(engine::database& db, answer_output& out) : db_(db), out_(out), runner_(db, out) { runner_.timing = true; }
+  shell(engine::database& db, answer_output& out) : db_(db), runner_(db, out), commands_(db, out, runner_) {
+    runner_.timing = true;
+  }
 
   void run() {
     say(fmt::format("Espalier on {}. \\? helps, \\q ends.", db_.where().name()));
-    while (!ended_) {
+    while (!commands_.ended()) {
       const auto line = lines_.read(typed_.empty() ? first_prompt(db_.transaction()) : next_prompt);
       if (line.kind == typed_line::what::end) break;
       if (line.kind == typed_line::what::dropped) {
@@ -83,7 +73,7 @@ class shell {
     const bool outside = is_outside_quotes(typed_);
     if (const auto asked = outside ? shell_command_in(line, typed_.empty()) : std::nullopt) {
       lines_.remember(line);
-      return obey(*asked);
+      return commands_.run(*asked);
     }
     if (outside && shell_command_in(line, true)) {
       say("This is taken as a part of the statement: \\q ends the shell, \\? helps, Ctrl-C drops what was typed.");
@@ -106,56 +96,12 @@ class shell {
     }
   }
 
-  void obey(const shell_command& asked) {
-    if (asked.name == "\\q") {
-      asked.require_words(0, "\\q");
-      ended_ = true;
-    } else if (asked.name == "\\?") {
-      asked.require_words(0, "\\?");
-      say(shell_help);
-    } else if (asked.name == "\\timing") {
-      asked.require_words(1, "\\timing [on|off]");
-      set_timing(asked.word(0));
-    } else if (asked.name == "\\format") {
-      asked.require_words(1, "\\format table|csv|json");
-      set_format(asked.word(0));
-    } else if (asked.name == "\\d") {
-      asked.require_words(1, "\\d [TABLE]");
-      describe(asked.word(0));
-    } else {
-      throw error(fmt::format("There is no command {}: \\? lists them.", asked.name));
-    }
-  }
-
-  void describe(const std::string& word) {
-    if (word.empty()) return out_.rows(described_tables(db_));
-    const std::string table = table_named(db_, word);
-    out_.rows(described_columns(db_, table));
-    const auto indexes = described_indexes(db_, table);
-    if (indexes->num_rows() != 0) out_.rows(indexes);
-  }
-
-  void set_timing(const std::string& word) {
-    if (!word.empty() && word != "on" && word != "off") {
-      throw error(fmt::format("\\timing does not know '{}': give on or off, or nothing to turn it over.", word));
-    }
-    runner_.timing = word.empty() ? !runner_.timing : word == "on";
-    say(runner_.timing ? "Timing is on." : "Timing is off.");
-  }
-
-  void set_format(const std::string& name) {
-    const auto format = answer_format_from(name);
-    if (!format || *format == answer_format::arrow) throw error("\\format takes table, csv or json.");
-    out_.set_format(*format);
-  }
-
   engine::database& db_;
-  answer_output& out_;
   statement_runner runner_;
+  command_runner commands_;
   line_reader lines_;
   interrupt_watch watch_{second_interrupt::is_noted};
   std::string typed_;  ///< lines of a statement that has no end yet
-  bool ended_ = false;
 };
 
 }  // namespace

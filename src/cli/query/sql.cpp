@@ -8,10 +8,13 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "bench/options.hpp"
 #include "cli/commands.hpp"
+#include "cli/query/command_runner.hpp"
 #include "cli/query/query_options.hpp"
+#include "cli/query/script.hpp"
 #include "cli/query/shell.hpp"
 #include "cli/query/statement_runner.hpp"
 
@@ -39,14 +42,39 @@ bool creates_a_table(const engine::script_statement& statement) {
 // A mistyped --db makes no database: --create does, or CREATE TABLE.
 void require_database_or_create(const sql_options& options, const std::string& script) {
   if (options.db.empty() || options.create || std::filesystem::exists(options.db)) return;
-  if (!options.read_only && std::ranges::any_of(engine::split_script(script), creates_a_table)) return;
+  const auto creates = [&](const script_part& part) {
+    const auto text = std::string_view(script).substr(part.begin, part.end - part.begin);
+    return !part.command && std::ranges::any_of(engine::split_script(text), creates_a_table);
+  };
+  if (!options.read_only && std::ranges::any_of(script_parts(script), creates)) return;
   throw bench::bad_arguments(fmt::format("--db: there is no database '{}'; add --create to make one.", options.db));
 }
 
-// All statements of a script, or none of them where one fails.
-void run_statements(statement_runner& runner, engine::database& db, const std::string& script, bool single) {
+// Commands that fail end the script, as statements do.
+void run_script(engine::database& db, answer_output& out, const std::string& script, bool timing) {
+  statement_runner statements(db, out);
+  command_runner commands(db, out, statements);
+  statements.timing = timing;
+  for (const auto& part : script_parts(script)) {
+    if (!part.command) {
+      statements.run(script, part.begin, part.end);
+      continue;
+    }
+    try {
+      commands.run(*part.command);
+    } catch (const engine::engine_error&) {
+      throw;
+    } catch (const error& e) {
+      throw engine::sql_error(e.what(), script, part.begin, engine::codes::syntax_error);
+    }
+    if (commands.ended()) return;
+  }
+}
+
+// With `single` all statements of a script, or none of them where one fails.
+void run_statements(engine::database& db, answer_output& out, const std::string& script, bool single, bool timing) {
   if (single) db.execute("BEGIN");
-  runner.run(script);
+  run_script(db, out, script, timing);
   if (single) {
     for (const auto& notice : db.execute("COMMIT").notices) fmt::print(stderr, "espalier: warning: {}\n", notice);
   }
@@ -75,10 +103,8 @@ int run_sql(const sql_options& options) {
   if (interactive) {
     run_shell(db, out);
   } else {
-    statement_runner runner(db, out);
-    runner.timing = options.timing;
     try {
-      run_statements(runner, db, script, options.single_transaction);
+      run_statements(db, out, script, options.single_transaction, options.timing);
     } catch (const engine::sql_error& e) {
       report_failure(e);
       return 1;

@@ -24,16 +24,16 @@ engine::query_result executed(engine::database& db, std::string_view text) {
 
 }  // namespace
 
-void statement_runner::run(std::string_view script) {
+void statement_runner::run(std::string_view script, std::size_t begin, std::size_t end) {
   left_ = 0;
-  const auto statements = engine::split_script(script);
+  const auto statements = engine::split_script(script.substr(begin, end - begin));
   for (left_ = statements.size(); left_ != 0;) {
     const auto& statement = statements[statements.size() - left_--];
-    run_one(statement, script);
+    run_one(statement, script, begin);
   }
 }
 
-void statement_runner::run_one(const engine::script_statement& statement, std::string_view script) {
+void statement_runner::run_one(const engine::script_statement& statement, std::string_view script, std::size_t begin) {
   try {
     const auto result = executed(db_, statement.text);
     warnings_printed_ = print_warnings(db_, warnings_printed_);
@@ -43,11 +43,11 @@ void statement_runner::run_one(const engine::script_statement& statement, std::s
       out_.remark(result.tag);
     }
     for (const auto& notice : result.notices) fmt::print(stderr, "espalier: warning: {}\n", notice);
-    if (timing) out_.remark(timing_text(result.timings));
+    if (timing) out_.note(timing_text(result.timings));
   } catch (const engine::sql_error& e) {
     warnings_printed_ = print_warnings(db_, warnings_printed_);
     if (!e.position()) throw;
-    throw engine::sql_error(e.sentence(), script, statement.offset + *e.position(), e.code());
+    throw engine::sql_error(e.sentence(), script, begin + statement.offset + *e.position(), e.code());
   }
 }
 

@@ -17,12 +17,14 @@ class statement_runner {
   bool timing = false;  ///< say after each statement how long it took
 
   /// Throws what the first statement that fails throws; a `sql_error` then has its place in the whole script.
-  void run(std::string_view script);
+  void run(std::string_view script) { run(script, 0, script.size()); }
+  /// The statements of script[begin, end).
+  void run(std::string_view script, std::size_t begin, std::size_t end);
   /// Statements that `run` did not come to, because one before them failed.
   [[nodiscard]] std::size_t left() const noexcept { return left_; }
 
  private:
-  void run_one(const engine::script_statement& statement, std::string_view script);
+  void run_one(const engine::script_statement& statement, std::string_view script, std::size_t begin);
 
   engine::database& db_;
   answer_output& out_;

@@ -212,7 +212,8 @@ struct exact_state {
 };
 
 [[noreturn]] void refuse_sum(int position) {
-  refuse(position, "The sum has more than 38 digits; cast its argument to double precision.");
+  refuse(codes::numeric_value_out_of_range, position,
+         "The sum has more than 38 digits; cast its argument to double precision.");
 }
 
 std::shared_ptr<arrow::Array> exact_sums(const aggregate_call& call, const arrow::ChunkedArray& values,
@@ -223,7 +224,8 @@ std::shared_ptr<arrow::Array> exact_sums(const aggregate_call& call, const arrow
       check(builder->AppendNull());
     } else if (call.type.id == type_id::int64) {
       const auto sum = static_cast<std::int64_t>(state.sum);
-      if (sum_word{sum} != state.sum) refuse(call.position, "The sum does not fit bigint.");
+      if (sum_word{sum} != state.sum)
+        refuse(codes::numeric_value_out_of_range, call.position, "The sum does not fit bigint.");
       check(static_cast<arrow::Int64Builder&>(*builder).Append(sum));
     } else {
       if (!state.has_38_digits()) refuse_sum(call.position);

@@ -28,9 +28,9 @@ void refuse_zero(const arrow::Datum& dividend, const arrow::Datum& divisor, cons
   const auto hits = call_kernel("and_kleene", {is_zero, call_kernel("is_valid", {dividend}, position)}, position);
   if (hits.is_scalar()) {
     const auto& hit = hits.scalar_as<arrow::BooleanScalar>();
-    if (hit.is_valid && hit.value) refuse(position, "Division by zero.");
+    if (hit.is_valid && hit.value) refuse(codes::division_by_zero, position, "Division by zero.");
   } else if (static_cast<const arrow::BooleanArray&>(*hits.make_array()).true_count() > 0) {
-    refuse(position, "Division by zero.");
+    refuse(codes::division_by_zero, position, "Division by zero.");
   }
 }
 
@@ -48,7 +48,8 @@ arrow::Datum remainder(const bound& e, const arrow::Datum& left, const arrow::Da
 }
 
 [[noreturn]] void refuse_digits(int position) {
-  refuse(position, "The result of this operation has more than 38 digits; cast an operand.");
+  refuse(codes::numeric_value_out_of_range, position,
+         "The result of this operation has more than 38 digits; cast an operand.");
 }
 
 // The products of two decimals of 38 digits, which Arrow does not take, fit 256 bits.

@@ -8,11 +8,13 @@ namespace espalier::engine {
 
 void fail(const arrow::Status& status, int position) {
   std::string message = status.message();
-  if (message == "overflow")
-    message = "The result of this operation does not fit its type; cast an operand to a wider one";
-  if (message == "divide by zero") message = "Division by zero";
+  const bool overflows = message == "overflow", divides_by_zero = message == "divide by zero";
+  if (overflows) message = "The result of this operation does not fit its type; cast an operand to a wider one";
+  if (divides_by_zero) message = "Division by zero";
   if (!message.empty()) message[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(message[0])));
   if (message.empty() || message.back() != '.') message += '.';
+  if (overflows) refuse(codes::numeric_value_out_of_range, position, message);
+  if (divides_by_zero) refuse(codes::division_by_zero, position, message);
   refuse(position, message);
 }
 

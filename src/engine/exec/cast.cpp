@@ -19,7 +19,7 @@
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/decimal_double.hpp"
 #include "engine/exec/kernels.hpp"
-#include "engine/exec/text_values.hpp"
+#include "engine/text_values.hpp"
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
@@ -42,14 +42,17 @@ arrow::Datum rounded_decimal(const arrow::Datum& value, int precision, int scale
 }
 
 [[noreturn]] void refuse_text(std::string_view text, const column_type& to, int position) {
-  if (to.id == type_id::date) refuse(position, fmt::format("'{}' is no date; write YYYY-MM-DD.", text));
+  if (to.id == type_id::date)
+    refuse(codes::invalid_datetime_format, position, fmt::format("'{}' is no date; write YYYY-MM-DD.", text));
   if (to.id == type_id::timestamp) {
-    refuse(position, fmt::format("'{}' is no timestamp; write YYYY-MM-DD HH:MM:SS.", text));
+    refuse(codes::invalid_datetime_format, position,
+           fmt::format("'{}' is no timestamp; write YYYY-MM-DD HH:MM:SS.", text));
   }
   if (is_integer(to.id)) {
-    refuse(position, fmt::format("'{}' cannot be cast to {}: write a whole number that fits it.", text, sql_name(to)));
+    refuse(codes::invalid_text_representation, position,
+           fmt::format("'{}' cannot be cast to {}: write a whole number that fits it.", text, sql_name(to)));
   }
-  refuse(position, fmt::format("'{}' cannot be cast to {}.", text, sql_name(to)));
+  refuse(codes::invalid_text_representation, position, fmt::format("'{}' cannot be cast to {}.", text, sql_name(to)));
 }
 
 // Of a sentence of Arrow's the value, with its quotes.
@@ -64,7 +67,9 @@ std::string quoted_value(const arrow::Status& problem) {
 constexpr int text_digits = 75, text_scale = 37;
 arrow::Datum number_in_text(const arrow::Datum& text, int position) {
   const auto read = compute::Cast(text, arrow::decimal256(text_digits, text_scale));
-  if (!read.ok()) refuse(position, quoted_value(read.status()) + " is no number of at most 38 digits.");
+  if (!read.ok())
+    refuse(codes::invalid_text_representation, position,
+           quoted_value(read.status()) + " is no number of at most 38 digits.");
   return *read;
 }
 
@@ -75,7 +80,8 @@ bool any_is_true(const arrow::Datum& booleans, int position) {
 }
 
 [[noreturn]] void refuse_size(const column_type& from, const column_type& to, int position) {
-  refuse(position, fmt::format("A value of type {} does not fit {}.", sql_name(from), sql_name(to)));
+  refuse(codes::numeric_value_out_of_range, position,
+         fmt::format("A value of type {} does not fit {}.", sql_name(from), sql_name(to)));
 }
 
 // Rounded, as doubles. 2^63 is no bigint, and converting it to one is undefined in C++: Arrow tries.
@@ -147,7 +153,9 @@ arrow::Datum text_to_values(const arrow::Datum& value, const column_type& to, in
 arrow::Datum text_to_boolean(const arrow::Datum& value, int position) {
   return each_text<arrow::BooleanType>(value, arrow::boolean(), [&](std::string_view text) {
     const auto out = truth_of(std::string(text));
-    if (!out) refuse(position, fmt::format("A value cannot be cast from varchar to boolean: '{}'.", text));
+    if (!out)
+      refuse(codes::invalid_text_representation, position,
+             fmt::format("A value cannot be cast from varchar to boolean: '{}'.", text));
     return *out;
   });
 }
@@ -232,7 +240,8 @@ arrow::Datum ready_for_arrow(const arrow::Datum& value, const column_type& from,
 
 arrow::Datum cast(const arrow::Datum& value, const column_type& from, const column_type& to, int position) {
   if (from == to) return value;
-  if (!can_cast(from, to)) refuse(position, fmt::format("{} cannot be cast to {}.", sql_name(from), sql_name(to)));
+  if (!can_cast(from, to))
+    refuse(codes::cannot_coerce, position, fmt::format("{} cannot be cast to {}.", sql_name(from), sql_name(to)));
   if (from.id == type_id::varchar && to.id != type_id::decimal) return text_to(value, to, position);
   if (from.id == type_id::decimal && is_float(to.id)) return decimals_as_floats(value, arrow_type(to));
   if (to.id == type_id::varchar) {

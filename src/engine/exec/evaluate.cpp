@@ -78,7 +78,9 @@ arrow::Datum match_like(const bound& e, const arrow::Datum& value, const arrow::
   const auto text = pattern.scalar_as<arrow::StringScalar>().value->ToString();
   const auto last = text.find_last_not_of('\\');
   const auto escapes = text.size() - (last == std::string::npos ? 0 : last + 1);
-  if (escapes % 2 != 0) refuse(e.position, "The pattern of LIKE ends with \\, which takes the character behind it.");
+  if (escapes % 2 != 0)
+    refuse(codes::invalid_escape_sequence, e.position,
+           "The pattern of LIKE ends with \\, which takes the character behind it.");
   const bool ignore_case = e.number == 1;
   if (text.find('\\') != std::string::npos) {  // Arrow does not take these out of patterns such as %a\b%
     const compute::MatchSubstringOptions options(like_regex(text), ignore_case);
@@ -222,7 +224,8 @@ arrow::Datum evaluation::scalar_of(const bound_ptr& e) const {
   if (e->kind == op::literal) return e->value;
   if (e->kind == op::parameter) {
     const auto i = static_cast<std::size_t>(e->number) - 1;
-    if (i >= parameters.size()) refuse(e->position, fmt::format("The parameter ${} has no value here.", e->number));
+    if (i >= parameters.size())
+      refuse(codes::undefined_parameter, e->position, fmt::format("The parameter ${} has no value here.", e->number));
     return parameters[i];
   }
   const auto found = subqueries.find(e->query.get());

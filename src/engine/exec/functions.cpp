@@ -57,7 +57,7 @@ arrow::Datum as_answer(const bound& e, const arrow::Datum& value) {
   const auto type = arrow_type(e.type);
   if (value.type()->Equals(*type)) return value;
   const auto out = compute::Cast(value, type);
-  if (!out.ok()) refuse(e.position, "The rounded number has more than 38 digits.");
+  if (!out.ok()) refuse(codes::numeric_value_out_of_range, e.position, "The rounded number has more than 38 digits.");
   return *out;
 }
 
@@ -69,7 +69,8 @@ arrow::Datum number_function(const bound& e, const std::vector<arrow::Datum>& ar
     if (!digits) return null_of(e);
     const auto mode =
         e.type.id == type_id::decimal ? compute::RoundMode::HALF_TOWARDS_INFINITY : compute::RoundMode::HALF_TO_EVEN;
-    if (*digits > 38 || *digits < -38) refuse(e.position, "round takes at most 38 digits.");
+    if (*digits > 38 || *digits < -38)
+      refuse(codes::invalid_parameter_value, e.position, "round takes at most 38 digits.");
     if (*digits >= scale_of(args[0])) return as_answer(e, args[0]);
     return as_answer(e, value_of(compute::Round(roomy(e, args[0]), compute::RoundOptions(*digits, mode)), e.position));
   }
@@ -115,7 +116,8 @@ arrow::Datum field_of(const bound& e, const std::string& field, const arrow::Dat
 void refuse_far_years(const bound& e, const arrow::Datum& time) {
   constexpr std::int64_t farthest = std::int64_t{11'000'000} * 86'400'000'000;  // days from 1970: 30,000 years
   const auto check_time = [&](std::int64_t micros) {
-    if (micros > farthest || micros < -farthest) refuse(e.position, "The timestamp is out of range.");
+    if (micros > farthest || micros < -farthest)
+      refuse(codes::datetime_overflow, e.position, "The timestamp is out of range.");
   };
   if (time.is_scalar()) {
     if (time.scalar()->is_valid) check_time(time.scalar_as<arrow::TimestampScalar>().value);
@@ -146,7 +148,7 @@ arrow::Datum substring(const bound& e, const std::vector<arrow::Datum>& args) {
   const auto from = constant_number(args[1], e);
   const auto count = args.size() == 3 ? constant_number(args[2], e) : std::optional<std::int64_t>(1LL << 40);
   if (!from || !count) return null_of(e);
-  if (*count < 0) refuse(e.position, "The length of a substring cannot be negative.");
+  if (*count < 0) refuse(codes::substring_error, e.position, "The length of a substring cannot be negative.");
   const std::int64_t start = std::max<std::int64_t>(*from - 1, 0);
   const std::int64_t stop = std::max<std::int64_t>(*from - 1 + *count, start);
   const compute::SliceOptions options(start, stop);
@@ -167,7 +169,8 @@ arrow::Datum replaced(const bound& e, const arrow::Datum& texts, const std::stri
     const auto growth = replacement.size() > pattern.size() ? replacement.size() - pattern.size() : 0;
     constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
     if (growth > 0 && count > (most - std::min(most, bytes)) / growth) {
-      refuse(e.position, "The texts that replace makes of some rows take more than 2 GiB.");
+      refuse(codes::program_limit_exceeded, e.position,
+             "The texts that replace makes of some rows take more than 2 GiB.");
     }
   }
   const compute::ReplaceSubstringOptions options(pattern, replacement);

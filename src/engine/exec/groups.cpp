@@ -111,7 +111,7 @@ code_column as_codes(const row_groups& groups) {
 }  // namespace
 
 void check_row_numbers(std::size_t rows) {
-  if (rows >= no_group) refuse(-1, "Groups and joins take at most 4 billion rows.");
+  if (rows >= no_group) refuse(codes::program_limit_exceeded, -1, "Groups and joins take at most 4 billion rows.");
 }
 
 row_groups one_group(std::size_t rows) {

@@ -80,7 +80,7 @@ std::shared_ptr<arrow::Array> index_aggregate_values(const table_index& index, c
                                                  : aggregate_function::sum;
   return as_type(index.aggregate(function, column, ranges), call.type, call.position);
 } catch (const overflow& problem) {
-  refuse(call.position, problem.what());  // as a scan does
+  refuse(codes::numeric_value_out_of_range, call.position, problem.what());  // as a scan does
 }
 
 }  // namespace espalier::engine

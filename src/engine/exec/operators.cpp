@@ -100,7 +100,7 @@ relation executor::distinct(distinct_node& n) {
 std::uint64_t executor::row_count(const bound_ptr& e, const char* clause) const {
   const auto value = values_.constant(e);
   const auto count = value->is_valid ? static_cast<const arrow::Int64Scalar&>(*value).value : 0;
-  if (count < 0) refuse(e->position, fmt::format("{} cannot be negative.", clause));
+  if (count < 0) refuse_negative(clause, e->position);
   return static_cast<std::uint64_t>(count);
 }
 

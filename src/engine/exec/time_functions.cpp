@@ -34,11 +34,12 @@ std::int64_t months_later(std::int64_t micros, std::int64_t months, int position
   const auto day = floor<days>(time);
   const auto since = std::int64_t{day.time_since_epoch().count()};
   if (since > farthest_day || since < -farthest_day || months > farthest_month || months < -farthest_month) {
-    refuse(position, "The timestamp is out of range.");
+    refuse(codes::datetime_overflow, position, "The timestamp is out of range.");
   }
   const year_month_day date{day};
   const std::int64_t month = int{date.year()} * 12LL + unsigned{date.month()} - 1 + months;
-  if (month > farthest_month || month < -farthest_month) refuse(position, "The timestamp is out of range.");
+  if (month > farthest_month || month < -farthest_month)
+    refuse(codes::datetime_overflow, position, "The timestamp is out of range.");
   const auto there = year(0) / January + std::chrono::months(month);
   const sys_days moved{there / std::min(date.day(), (there / std::chrono::last).day())};
   return micros + (moved - day).count() * std::int64_t{86'400'000'000};
@@ -65,7 +66,8 @@ arrow::Datum each_time(const arrow::Datum& times, const Body& body) {
 
 std::int64_t start_of_bin(std::int64_t time, std::int64_t width, std::int64_t origin, int position) {
   std::int64_t since = 0;
-  if (__builtin_sub_overflow(time, origin, &since)) refuse(position, "The timestamp is out of range.");
+  if (__builtin_sub_overflow(time, origin, &since))
+    refuse(codes::datetime_overflow, position, "The timestamp is out of range.");
   const std::int64_t over = since % width;
   return time - (over < 0 ? over + width : over);
 }

@@ -76,7 +76,8 @@ const scope_column* find_column(const scope& names, const ast::expression& e) {
     if (candidate.name != name || (!table.empty() && candidate.table != table)) continue;
     if (table.empty() && candidate.merged) continue;
     if (found)
-      refuse(e.position, fmt::format("The column '{}' is ambiguous; put a table's name in front of it.", name));
+      refuse(codes::ambiguous_column, e.position,
+             fmt::format("The column '{}' is ambiguous; put a table's name in front of it.", name));
     found = &candidate;
   }
   return found;
@@ -158,7 +159,7 @@ bound_ptr binder::column(const ast::expression& e, const scope& names) {
   for (const scope* level = &names; level; level = level->outer) {
     if (const auto* found = find_column(*level, e)) return make_column(found->id, found->type, e.position);
   }
-  refuse(e.position, no_such_column(e, names));
+  refuse(codes::undefined_column, e.position, no_such_column(e, names));
 }
 
 bound_ptr binder::comparison(op kind, bound_ptr left, bound_ptr right, int position) {
@@ -176,7 +177,8 @@ bound_ptr binder::operation(const ast::expression& e, const scope& names) {
   if (args.size() == 1) {
     if (args[0]->is_interval && e.text == "-") return negative_interval(args[0], e.position);
     if (e.text != "-" && e.text != "+") refuse(e.position, fmt::format("The operator '{}' is not supported.", e.text));
-    if (args[0]->open || !is_numeric(args[0]->type.id)) refuse(e.position, "A sign needs a number behind it.");
+    if (args[0]->open || !is_numeric(args[0]->type.id))
+      refuse(codes::undefined_function, e.position, "A sign needs a number behind it.");
     return e.text == "+" ? args[0] : folded(make_call(op::negate, args[0]->type, args, e.position));
   }
   if (args.size() != 2) refuse(e.position, fmt::format("The operator '{}' is not supported.", e.text));
@@ -284,7 +286,8 @@ bound_ptr binder::subquery(const ast::expression& e, const scope& names) {
     out->kind = op::exists_query;
     return out;
   }
-  if (out->query->outputs.size() != 1) refuse(e.position, "A subquery here has to return one column.");
+  if (out->query->outputs.size() != 1)
+    refuse(codes::syntax_error, e.position, "A subquery here has to return one column.");
   const auto& output = out->query->outputs[0];
   if (e.kind == expression_kind::scalar_query) {
     out->kind = op::scalar_query;
@@ -331,7 +334,8 @@ bound_ptr binder::call(const ast::expression& e, const scope& names) {
   if (const auto type = moment_type(e.text)) return moment(e, *type);
   if (!is_scalar_function(e.text)) {
     const auto hint = did_you_mean(e.text, function_names());
-    refuse(e.position, fmt::format("The function {} is not supported{}", e.text, hint.empty() ? "." : hint));
+    refuse(codes::undefined_function, e.position,
+           fmt::format("The function {} is not supported{}", e.text, hint.empty() ? "." : hint));
   }
   auto args = arguments_or_intervals(e, names);
   if (e.text == "date_bin") return date_bin(args, e.position);
@@ -342,7 +346,7 @@ bound_ptr binder::call(const ast::expression& e, const scope& names) {
   }
   refuse_intervals(args);
   if (e.text == "mod") {
-    if (args.size() != 2) refuse(e.position, "mod takes two arguments.");
+    if (args.size() != 2) refuse(codes::undefined_function, e.position, "mod takes two arguments.");
     return folded(bound_arithmetic(op::modulo, args[0], args[1], e.position));
   }
   if (e.text == "concat" || e.text == "concat_ws") {
@@ -366,7 +370,8 @@ bound_ptr binder::call(const ast::expression& e, const scope& names) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     const bool is_text = signature.args[i].id == type_id::varchar;
     if (is_text && !args[i]->open && args[i]->type.id != type_id::varchar) {
-      refuse(args[i]->position, fmt::format("{} takes text here, not {}.", e.text, sql_name(args[i]->type)));
+      refuse(codes::undefined_function, args[i]->position,
+             fmt::format("{} takes text here, not {}.", e.text, sql_name(args[i]->type)));
     }
     args[i] = coerced(args[i], signature.args[i]);
   }
@@ -376,10 +381,12 @@ bound_ptr binder::call(const ast::expression& e, const scope& names) {
 bound_ptr binder::like(const ast::expression& e, const scope& names) {
   auto args = arguments(e, names);
   for (auto& arg : args) {
-    if (!arg->open && arg->type.id != type_id::varchar) refuse(arg->position, "LIKE takes text on both sides.");
+    if (!arg->open && arg->type.id != type_id::varchar)
+      refuse(codes::undefined_function, arg->position, "LIKE takes text on both sides.");
     arg = coerced(arg, {type_id::varchar});
   }
-  if (args.size() != 2 || !is_constant(args[1])) refuse(e.position, "The pattern of LIKE has to be a constant.");
+  if (args.size() != 2 || !is_constant(args[1]))
+    refuse(codes::feature_not_supported, e.position, "The pattern of LIKE has to be a constant.");
   auto out = std::make_shared<bound>(*make_call(op::like, truth_type, std::move(args), e.position));
   out->number = e.text == "ILIKE" ? 1 : 0;
   return e.flag ? make_call(op::logical_not, truth_type, {out}, e.position) : bound_ptr(out);
@@ -390,7 +397,8 @@ bound_ptr binder::boolean(const ast::expression& e, const scope& names) {
   for (auto& arg : args) {
     if (arg->open) arg = coerced(arg, truth_type);
     if (arg->type.id != type_id::boolean) {
-      refuse(arg->position, fmt::format("A condition has to be boolean, not {}.", sql_name(arg->type)));
+      refuse(codes::datatype_mismatch, arg->position,
+             fmt::format("A condition has to be boolean, not {}.", sql_name(arg->type)));
     }
   }
   if (e.kind == expression_kind::logical_and) return make_call(op::logical_and, truth_type, args, e.position);
@@ -427,7 +435,7 @@ bound_ptr binder::expression_or_interval(const ast::expression& e, const scope& 
     case expression_kind::column:
       return column(e, names);
     case expression_kind::star:
-      refuse(e.position, "* cannot stand here.");
+      refuse(codes::syntax_error, e.position, "* cannot stand here.");
     case expression_kind::null_literal:
     case expression_kind::integer:
     case expression_kind::number:
@@ -439,7 +447,8 @@ bound_ptr binder::expression_or_interval(const ast::expression& e, const scope& 
       out->number = e.number;
       out->open = true;
       parameters_ = std::max(parameters_, e.number);
-      if (e.number < 1 || e.number > 1000) refuse(e.position, "Parameters are $1 to $1000.");
+      if (e.number < 1 || e.number > 1000)
+        refuse(codes::undefined_parameter, e.position, "Parameters are $1 to $1000.");
       return out;
     }
     case expression_kind::op:
@@ -497,7 +506,7 @@ bound_ptr binder::expression_or_interval(const ast::expression& e, const scope& 
     case expression_kind::call:
       return call(e, names);
     case expression_kind::use_default:
-      refuse(e.position, "DEFAULT can stand in the VALUES of an INSERT only.");
+      refuse(codes::syntax_error, e.position, "DEFAULT can stand in the VALUES of an INSERT only.");
   }
   refuse(e.position, "This expression is not supported.");
 }
@@ -506,10 +515,11 @@ bound_ptr binder::condition(const ast::expression& e, const scope& names, const 
   auto out = expression(e, names);
   if (out->open) out = coerced(out, truth_type);
   if (out->type.id != type_id::boolean) {
-    refuse(e.position, fmt::format("{} takes a condition, not {}.", clause, sql_name(out->type)));
+    refuse(codes::datatype_mismatch, e.position,
+           fmt::format("{} takes a condition, not {}.", clause, sql_name(out->type)));
   }
   if (any_node(out, [](const bound& node) { return node.kind == op::aggregate; })) {
-    refuse(e.position, fmt::format("An aggregate cannot stand in {}; use HAVING.", clause));
+    refuse(codes::grouping_error, e.position, fmt::format("An aggregate cannot stand in {}; use HAVING.", clause));
   }
   return out;
 }

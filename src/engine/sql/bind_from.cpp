@@ -17,11 +17,13 @@ namespace {
 void add_names(const plan_node& plan, const std::string& table, const std::vector<std::string>& column_aliases,
                int position, scope& names) {
   if (column_aliases.size() > plan.outputs.size()) {
-    refuse(position, fmt::format("'{}' has {} columns, fewer than the names given.", table, plan.outputs.size()));
+    refuse(codes::invalid_column_reference, position,
+           fmt::format("'{}' has {} columns, fewer than the names given.", table, plan.outputs.size()));
   }
   for (const auto& column : names.columns) {
     if (column.table == table && !table.empty()) {
-      refuse(position, fmt::format("The name '{}' stands in FROM twice; give one of them another.", table));
+      refuse(codes::duplicate_alias, position,
+             fmt::format("The name '{}' stands in FROM twice; give one of them another.", table));
     }
   }
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
@@ -46,7 +48,7 @@ std::shared_ptr<scan_node> binder::scan(const ast::table_name& table, const std:
                                         scope& names) {
   auto out = std::make_shared<scan_node>();
   out->table = tables_.find(table.name);
-  if (!out->table) refuse(table.position, no_such_table(table.name, tables_));
+  if (!out->table) refuse(codes::undefined_table, table.position, no_such_table(table.name, tables_));
   out->alias = alias.empty() ? table.name : alias;
   const auto& columns = out->table->version->columns();
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -91,7 +93,7 @@ plan_ptr binder::from_file(const ast::from_item& item, scope& names) {
   }
   const auto format = format_of_function(item.function);
   if (!format) {
-    refuse(item.position,
+    refuse(codes::undefined_function, item.position,
            fmt::format("'{}' cannot stand in FROM; generate_series, read_csv, read_parquet and read_arrow can.", item.function));
   }
   const auto argument = [&](const ast::expression& e) {
@@ -109,6 +111,8 @@ plan_ptr binder::from_file(const ast::from_item& item, scope& names) {
     out->rows = read_table(path, *format, read_file_options(options, *format, item.position), tell_, odd_columns::kept);
   } catch (const located_error&) {
     throw;
+  } catch (const engine_error& problem) {
+    refuse(problem.code(), item.args[0]->position, problem.what());
   } catch (const error& problem) {
     refuse(item.args[0]->position, problem.what());
   }
@@ -160,7 +164,8 @@ void binder::check_common_tables(const ast::select& select) const {
   std::set<std::string_view> names;
   for (const auto& common : select.with) {
     if (names.insert(common.name).second) continue;
-    refuse(select.position, fmt::format("WITH query name '{}' is specified more than once.", common.name));
+    refuse(codes::duplicate_alias, select.position,
+           fmt::format("WITH query name '{}' is specified more than once.", common.name));
   }
 }
 
@@ -231,7 +236,9 @@ plan_ptr binder::lateral(plan_ptr left, const ast::from_item& item, join_type ty
   const auto outer = output_ids(*left);
   const auto free = free_columns(*right);
   for (const auto id : free) {
-    if (!outer.contains(id)) refuse(item.position, "A LATERAL subquery can name columns of the items left of it only.");
+    if (!outer.contains(id))
+      refuse(codes::feature_not_supported, item.position,
+             "A LATERAL subquery can name columns of the items left of it only.");
   }
   names.columns.insert(names.columns.end(), right_names.columns.begin(), right_names.columns.end());
   std::vector<bound_ptr> conditions;
@@ -257,9 +264,11 @@ plan_ptr binder::join(const ast::from_item& item, scope& names) {
   const bool is_left = item.join == ast::join_kind::left;
   if (item.right->lateral) {
     if (!is_left && item.join != ast::join_kind::inner && item.join != ast::join_kind::cross) {
-      refuse(item.position, "LATERAL can be joined by LEFT JOIN, JOIN or CROSS JOIN only.");
+      refuse(codes::feature_not_supported, item.position,
+             "LATERAL can be joined by LEFT JOIN, JOIN or CROSS JOIN only.");
     }
-    if (!item.using_columns.empty()) refuse(item.position, "LATERAL with USING is not supported; use ON.");
+    if (!item.using_columns.empty())
+      refuse(codes::feature_not_supported, item.position, "LATERAL with USING is not supported; use ON.");
     auto out = lateral(std::move(left), *item.right, is_left ? join_type::left : join_type::inner, item.condition.get(),
                        left_names);
     finish(left_names);
@@ -270,12 +279,12 @@ plan_ptr binder::join(const ast::from_item& item, scope& names) {
   auto right = from_item(*item.right, right_names);
   auto conditions = using_conditions(item, left_names, right_names);
   if (item.join == ast::join_kind::full && !item.using_columns.empty()) {
-    refuse(item.position, "FULL JOIN with USING is not supported; use ON.");
+    refuse(codes::feature_not_supported, item.position, "FULL JOIN with USING is not supported; use ON.");
   }
   for (const auto& column : right_names.columns) {
     for (const auto& other : left_names.columns) {
       if (other.table == column.table && !column.table.empty()) {
-        refuse(item.position,
+        refuse(codes::duplicate_alias, item.position,
                fmt::format("The name '{}' stands in FROM twice; give one of them another.", column.table));
       }
     }
@@ -285,7 +294,8 @@ plan_ptr binder::join(const ast::from_item& item, scope& names) {
   if (item.condition) {
     const auto on = condition(*item.condition, both, "ON");
     if (any_node(on, [](const bound& node) { return node.query != nullptr; })) {
-      refuse(item.condition->position, "A subquery cannot stand in ON; put it into WHERE.");
+      refuse(codes::feature_not_supported, item.condition->position,
+             "A subquery cannot stand in ON; put it into WHERE.");
     }
     split_conjunction(on, conditions);
   }

@@ -37,6 +37,9 @@ std::string default_name(const ast::expression& e) {
       return e.text;
     case expression_kind::exists:
       return "exists";
+    case expression_kind::scalar_query:
+      if (e.query->targets.size() != 1) return "?column?";
+      return e.query->targets[0].name.empty() ? default_name(*e.query->targets[0].value) : e.query->targets[0].name;
     default:
       return "?column?";
   }
@@ -105,7 +108,7 @@ std::vector<bound_ptr> binder::targets(const ast::select& select, const scope& n
         output_names.push_back(column.name);
       }
       if (out.size() == before) {
-        refuse(target.position,
+        refuse(codes::undefined_table, target.position,
                table.empty() ? "* needs a FROM." : fmt::format("There is no table '{}' in FROM.", table));
       }
       continue;
@@ -171,7 +174,7 @@ bound_ptr binder::row_count(const ast::expression* e, const char* clause) {
   if (!is_constant(out)) refuse(e->position, fmt::format("{} takes a constant.", clause));
   if (is_literal(out) && !out->value->is_valid) return nullptr;
   if (is_literal(out) && static_cast<const arrow::Int64Scalar&>(*out->value).value < 0) {
-    refuse(e->position, fmt::format("{} cannot be negative.", clause));
+    refuse_negative(clause, e->position);
   }
   return out;
 }
@@ -216,7 +219,8 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   bound_ptr having;
   if (select.having) {
     having = expression(*select.having, names);
-    if (having->type.id != type_id::boolean) refuse(select.having->position, "HAVING takes a condition.");
+    if (having->type.id != type_id::boolean)
+      refuse(codes::datatype_mismatch, select.having->position, "HAVING takes a condition.");
   }
   bool grouped = !select.group_by.empty() || having;
   for (const auto& e : outputs) grouped |= has_aggregate(e);
@@ -242,7 +246,9 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
     std::size_t place = 0;
     while (place < outputs.size() && !same(*outputs[place], *key)) ++place;
     if (place == outputs.size()) {
-      if (select.distinct) refuse(key->position, "With DISTINCT, ORDER BY can name columns of the answer only.");
+      if (select.distinct)
+        refuse(codes::invalid_column_reference, key->position,
+               "With DISTINCT, ORDER BY can name columns of the answer only.");
       outputs.push_back(key);
     }
     key_places.push_back(place);
@@ -280,7 +286,8 @@ plan_ptr binder::values(const ast::select& select, std::span<const declared_type
   const std::size_t width = select.values[0].size();
   std::vector<std::vector<bound_ptr>> columns(width);
   for (const auto& row : select.values) {
-    if (row.size() != width) refuse(select.position, "All rows of VALUES need the same number of values.");
+    if (row.size() != width)
+      refuse(codes::syntax_error, select.position, "All rows of VALUES need the same number of values.");
     for (std::size_t i = 0; i < width; ++i) columns[i].push_back(folded(expression(*row[i], scope{})));
   }
   for (std::size_t i = 0; i < width; ++i) {
@@ -313,7 +320,7 @@ plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
   auto left = query_inside(*select.union_left, outer);  // a long chain is not deep
   auto right = query(*select.union_right, outer);
   if (left->outputs.size() != right->outputs.size()) {
-    refuse(select.union_right->position, "Both sides of UNION need the same number of columns.");
+    refuse(codes::syntax_error, select.union_right->position, "Both sides of UNION need the same number of columns.");
   }
   // A UNION of a UNION drops equal rows once, in the end.
   if (!select.union_all && left->kind == node_kind::distinct && left->inputs[0]->kind == node_kind::union_all) {
@@ -395,7 +402,8 @@ plan_ptr binder::query_inside(const ast::select& select, const scope* outer) {
     }
     auto keys = sort_expressions(select, scope{}, outputs, output_names);
     for (const auto& key : keys) {
-      if (key->kind != op::column) refuse(key->position, "ORDER BY of UNION can name columns of the answer only.");
+      if (key->kind != op::column)
+        refuse(codes::feature_not_supported, key->position, "ORDER BY of UNION can name columns of the answer only.");
     }
     out = limited(ordered(std::move(out), select, std::move(keys)), select);
   }

@@ -159,7 +159,7 @@ bound_ptr date_arithmetic(op kind, bound_ptr left, bound_ptr right, int position
   const bool date_and_days = left_date && is_integer(right->type.id) && (kind == op::add || kind == op::subtract);
   const bool days_and_date = right_date && is_integer(left->type.id) && kind == op::add;
   if (!date_and_days && !days_and_date) {
-    refuse(position,
+    refuse(codes::undefined_function, position,
            fmt::format("{} {} {} is not supported.", sql_name(left->type), symbol_of(kind), sql_name(right->type)));
   }
   if (date_and_days) right = coerced(right, {type_id::int32});
@@ -192,7 +192,7 @@ bound_ptr coerced(const bound_ptr& e, const column_type& to) {
   if (e->type == to && !e->open) return e;
   if (is_literal(e)) return make_literal(cast(e->value, e->type, to, e->position).scalar(), to, e->position);
   if (!can_cast(e->type, to)) {
-    refuse(e->position, fmt::format("{} cannot be cast to {}.", sql_name(e->type), sql_name(to)));
+    refuse(codes::cannot_coerce, e->position, fmt::format("{} cannot be cast to {}.", sql_name(e->type), sql_name(to)));
   }
   return make_call(op::cast, to, {e}, e->position);
 }
@@ -226,7 +226,7 @@ void coerce_to_compare(bound_ptr& left, bound_ptr& right, int position) {
   }
   const auto type = common_type(left->type, right->type);
   if (!type) {
-    refuse(position,
+    refuse(codes::undefined_function, position,
            fmt::format("{} and {} cannot be compared; cast one of them.", sql_name(left->type), sql_name(right->type)));
   }
   left = coerced(left, *type);
@@ -234,19 +234,21 @@ void coerce_to_compare(bound_ptr& left, bound_ptr& right, int position) {
 }
 
 bound_ptr bound_arithmetic(op kind, bound_ptr left, bound_ptr right, int position) {
-  if (left->open && right->open) refuse(position, "The types of both sides are unknown; cast one of them.");
+  if (left->open && right->open)
+    refuse(codes::indeterminate_datatype, position, "The types of both sides are unknown; cast one of them.");
   if (left->open) left = coerced(left, right->type.id == type_id::date ? column_type{type_id::int32} : right->type);
   if (right->open) right = coerced(right, left->type.id == type_id::date ? column_type{type_id::int32} : left->type);
   if (left->type.id == type_id::date || right->type.id == type_id::date) {
     return date_arithmetic(kind, std::move(left), std::move(right), position);
   }
   if (!is_numeric(left->type.id) || !is_numeric(right->type.id)) {
-    refuse(position,
+    refuse(codes::undefined_function, position,
            fmt::format("{} {} {} is not supported.", sql_name(left->type), symbol_of(kind), sql_name(right->type)));
   }
   const bool decimals = left->type.id == type_id::decimal || right->type.id == type_id::decimal;
   const bool floats = is_float(left->type.id) || is_float(right->type.id);
-  if (kind == op::modulo && (decimals || floats)) refuse(position, "% takes integers; cast its operands.");
+  if (kind == op::modulo && (decimals || floats))
+    refuse(codes::undefined_function, position, "% takes integers; cast its operands.");
   if (decimals && !floats && kind != op::divide) {
     return decimal_arithmetic(kind, std::move(left), std::move(right), position);
   }
@@ -260,7 +262,7 @@ column_type unify(std::vector<bound_ptr>& values, int position) {
     if (value->open) continue;
     const auto next = type ? common_type(*type, value->type) : std::optional(value->type);
     if (!next) {
-      refuse(value->position >= 0 ? value->position : position,
+      refuse(codes::datatype_mismatch, value->position >= 0 ? value->position : position,
              fmt::format("{} and {} cannot stand in one column; cast one of them.", sql_name(*type),
                          sql_name(value->type)));
     }

@@ -34,22 +34,22 @@ std::size_t after_dollar_quoted(std::string_view text, std::size_t at) {
   return close == std::string_view::npos ? close : close + tag.size();
 }
 
-}  // namespace
+bool is_blank_token(std::string_view text, std::size_t at) {
+  const auto two = text.substr(at, 2);
+  return std::isspace(static_cast<unsigned char>(text[at])) || two == "--" || two == "/*";
+}
 
-namespace {
-
-// Behind what begins at `at`: a quoted text, a comment, or one character. npos: it has no end.
-std::size_t after_token(std::string_view sql, std::size_t at) {
-  const char c = sql[at];
-  if (sql.substr(at, 2) == "--") return std::min(sql.find('\n', at), sql.size());
-  if (sql.substr(at, 2) == "/*") return after_comment(sql, at);
-  if (c == '\'') {
-    const bool escapes = at > 0 && (sql[at - 1] == 'E' || sql[at - 1] == 'e');
-    return after_quoted(sql, at, c, escapes);
+// The end of what begins at `at`, a character outside of strings and comments; npos where that has no end.
+std::size_t after_token(std::string_view text, std::size_t at) {
+  const auto two = text.substr(at, 2);
+  if (two == "--") return std::min(text.find('\n', at), text.size());
+  if (two == "/*") return after_comment(text, at);
+  if (text[at] == '\'') {
+    const bool escapes = at > 0 && (text[at - 1] == 'E' || text[at - 1] == 'e');
+    return after_quoted(text, at, '\'', escapes);
   }
-  if (c == '"') return after_quoted(sql, at, c, false);
-  if (c == '$') return after_dollar_quoted(sql, at);
-  return at + 1;
+  if (text[at] == '"') return after_quoted(text, at, '"', false);
+  return text[at] == '$' ? after_dollar_quoted(text, at) : at + 1;
 }
 
 }  // namespace
@@ -100,19 +100,23 @@ std::size_t after_comment(std::string_view text, std::size_t at) {
   return std::string_view::npos;
 }
 
+std::size_t last_statement_end(std::string_view text, std::size_t limit) {
+  std::size_t found = std::string_view::npos;
+  for (std::size_t at = 0; at < limit;) {
+    if (text[at] == ';') found = at;
+    at = after_token(text, at);
+    if (at == std::string_view::npos) break;
+  }
+  return found;
+}
+
 bool is_complete(std::string_view sql) {
   bool ended = true;  // nothing typed: nothing to wait for
-  std::size_t at = 0;
-  while (at < sql.size()) {
-    const char c = sql[at];
-    if (std::isspace(static_cast<unsigned char>(c))) {
-      ++at;
-      continue;
-    }
-    const auto two = sql.substr(at, 2);
-    if (two != "--" && two != "/*") ended = c == ';';
-    at = after_token(sql, at);
-    if (at == std::string_view::npos) return false;
+  for (std::size_t at = 0; at < sql.size();) {
+    const auto next = after_token(sql, at);
+    if (next == std::string_view::npos) return false;
+    if (!is_blank_token(sql, at)) ended = sql[at] == ';';
+    at = next;
   }
   return ended;
 }

@@ -43,4 +43,7 @@ class coded_refusal : public located_error {
 /// Throws `coded_refusal`.
 [[noreturn]] void refuse(const error_code& code, int position, const std::string& sentence);
 
+/// `clause`: LIMIT or OFFSET.
+[[noreturn]] void refuse_negative(std::string_view clause, int position);
+
 }  // namespace espalier::engine

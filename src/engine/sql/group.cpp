@@ -16,7 +16,8 @@ bound_ptr group_expression(binder& binds, const ast::expression& e, const scope&
   if (e.kind == expression_kind::integer) {
     const auto place = std::stoll(e.text);
     if (place < 1 || place > static_cast<long long>(outputs.size())) {
-      refuse(e.position, fmt::format("GROUP BY {} names no column of the answer.", e.text));
+      refuse(codes::invalid_column_reference, e.position,
+             fmt::format("GROUP BY {} names no column of the answer.", e.text));
     }
     return outputs[static_cast<std::size_t>(place) - 1];
   }
@@ -41,7 +42,7 @@ grouping::grouping(binder& binds, const ast::select& select, const scope& names,
   for (const auto& e : select.group_by) {
     auto key = group_expression(binds, *e, names, outputs, output_names);
     if (any_node(key, [](const bound& node) { return node.kind == op::aggregate; })) {
-      refuse(e->position, "An aggregate cannot stand in GROUP BY.");
+      refuse(codes::grouping_error, e->position, "An aggregate cannot stand in GROUP BY.");
     }
     if (has_correlated_query(key)) refuse(e->position, "A correlated subquery cannot stand in GROUP BY.");
     if (key->open) refuse(e->position, "GROUP BY a constant has no meaning.");
@@ -77,7 +78,7 @@ bound_ptr grouping::above(const bound_ptr& e) {
   }
   if (e->kind == op::aggregate) return aggregate_column(e);
   if (e->kind == op::column && own_columns_.contains(e->column)) {
-    refuse(e->position, "This column has to stand in GROUP BY or inside an aggregate.");
+    refuse(codes::grouping_error, e->position, "This column has to stand in GROUP BY or inside an aggregate.");
   }
   if (e->args.empty()) return e;
   auto copy = std::make_shared<bound>(*e);

@@ -89,7 +89,8 @@ class interval_reader {
 
  private:
   [[noreturn]] void fail() const {
-    refuse(position_, "An interval is written as numbers with units, such as '1 day 2 hours', or as 'hh:mm:ss'.");
+    refuse(codes::invalid_datetime_format, position_,
+           "An interval is written as numbers with units, such as '1 day 2 hours', or as 'hh:mm:ss'.");
   }
   bool skip_blank() {
     while (!rest_.empty() && (std::isspace(static_cast<unsigned char>(rest_[0])) || rest_[0] == ',')) {
@@ -213,7 +214,7 @@ bound_ptr multiplied(const bound_ptr& interval, const bound_ptr& factor, bool di
   if (is_length(interval) && is_literal(factor) && factor->value->is_valid) {
     const auto number = coerced(factor, {type_id::float64});
     const double times = static_cast<const arrow::DoubleScalar&>(*number->value).value;
-    if (divides && times == 0) refuse(position, "Division by zero.");
+    if (divides && times == 0) refuse(codes::division_by_zero, position, "Division by zero.");
     const double by = divides ? 1 / times : times;
     const auto have = length_of(*interval);
     const double months = static_cast<double>(have.months) * by;

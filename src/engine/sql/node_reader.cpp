@@ -10,60 +10,69 @@
 namespace espalier::engine {
 namespace {
 
-// What users call the parts of the grammar that are refused most.
-std::string clause_name(std::string_view kind, std::string_view field) {
-  static constexpr std::pair<std::string_view, std::string_view> names[] = {
-      {"lockingClause", "FOR UPDATE and FOR SHARE"},
-      {"windowClause", "WINDOW"},
-      {"over", "OVER (window functions)"},
-      {"withClause", "WITH here"},
-      {"intoClause", "SELECT INTO"},
-      {"agg_filter", "FILTER"},
-      {"agg_order", "ORDER BY inside an aggregate"},
-      {"agg_within_group", "WITHIN GROUP"},
-      {"func_variadic", "VARIADIC"},
-      {"returningList", "RETURNING"},
-      {"onConflictClause", "ON CONFLICT"},
-      {"partspec", "PARTITION BY"},
-      {"inhRelations", "INHERITS"},
-      {"constraints", "This constraint"},
-      {"whereClause", "WHERE here"},
-      {"isNatural", "NATURAL JOIN"},
-      {"ordinality", "WITH ORDINALITY"},
-      {"is_rowsfrom", "ROWS FROM"},
-      {"coldeflist", "A list of column definitions here"},
-      {"schemaname", "A schema in front of a name"},
-      {"catalogname", "A database in front of a name"},
-      {"arrayBounds", "An array type"},
-      {"setof", "SETOF"},
-      {"indirection", "A subscript or field access"},
-      {"collClause", "COLLATE"},
-      {"collation", "COLLATE"},
-      {"opclass", "An operator class"},
-      {"raw_default", "DEFAULT"},
-      {"tablespacename", "TABLESPACE"},
-      {"is_program", "PROGRAM"},
-      {"concurrent", "CONCURRENTLY"},
-      {"recursive", "WITH RECURSIVE"},
-      {"nulls_not_distinct", "NULLS NOT DISTINCT"},
-      {"usingClause", "USING here"},
-      {"fromClause", "FROM here"},
-      {"groupDistinct", "GROUP BY DISTINCT"},
-      {"options", "This option"},
-      {"relpersistence", "A temporary or unlogged table"},
-      {"limitOption", "WITH TIES"},
-      {"ctematerialized", "MATERIALIZED"},
-      {"behavior", "CASCADE"},
-      {"objtype", "A materialized view"},
-      {"oncommit", "ON COMMIT"},
-      {"onCommit", "ON COMMIT"},
-      {"override", "OVERRIDING"},
-      {"nulls_ordering", "NULLS FIRST in an index"},
-  };
-  for (const auto& [name, words] : names) {
-    if (name == field) return std::string(words);
+struct refused_clause {
+  std::string_view field;  ///< the parser's
+  std::string_view what;   ///< what users call it
+  std::string_view instead;
+};
+
+constexpr std::string_view no_schemas = "all tables are in one place; write the name alone";
+constexpr refused_clause refused_clauses[] = {
+    {"lockingClause", "FOR UPDATE or FOR SHARE", "no other statement runs meanwhile; remove it"},
+    {"windowClause", "WINDOW", "use GROUP BY, or a join with a grouped subquery"},
+    {"over", "OVER (a window function)", "use GROUP BY, or a join with a grouped subquery"},
+    {"withClause", "WITH", "here; put it in front of the SELECT inside"},
+    {"intoClause", "SELECT INTO", "use CREATE TABLE ... AS SELECT"},
+    {"agg_filter", "FILTER", "use CASE WHEN ... THEN ... END as the argument of the aggregate"},
+    {"agg_order", "ORDER BY inside an aggregate", "order the rows of a subquery in FROM"},
+    {"agg_within_group", "WITHIN GROUP", "use ORDER BY with LIMIT and OFFSET"},
+    {"func_variadic", "VARIADIC", "list the arguments"},
+    {"returningList", "RETURNING", "run a SELECT before or after the statement"},
+    {"onConflictClause", "ON CONFLICT", "remove such rows by WHERE NOT EXISTS in INSERT ... SELECT"},
+    {"partspec", "PARTITION BY", "use one table, with an index on that column"},
+    {"inhRelations", "INHERITS", "list the columns"},
+    {"constraints", "This constraint", "PRIMARY KEY, UNIQUE and NOT NULL are"},
+    {"whereClause", "WHERE", "here; put it into a SELECT"},
+    {"isNatural", "NATURAL JOIN", "use JOIN ... USING (columns)"},
+    {"ordinality", "WITH ORDINALITY", "number the rows in the file"},
+    {"is_rowsfrom", "ROWS FROM", "name one function"},
+    {"coldeflist", "A list of column definitions", "here; use CAST in the SELECT"},
+    {"schemaname", "A schema in front of a name", no_schemas},
+    {"catalogname", "A database in front of a name", no_schemas},
+    {"arrayBounds", "An array type", "use a table with one row for each element"},
+    {"setof", "SETOF", "use a table"},
+    {"indirection", "A subscript or field access", "use a column for each part"},
+    {"collClause", "COLLATE", "text is ordered by its bytes; use lower() or upper() to ignore case"},
+    {"collation", "COLLATE", "text is ordered by its bytes; use lower() or upper() to ignore case"},
+    {"opclass", "An operator class", "text is ordered by its bytes, as text_pattern_ops does; remove it"},
+    {"raw_default", "DEFAULT", "name the value in each INSERT"},
+    {"tablespacename", "TABLESPACE", "the folder of --db holds all files"},
+    {"is_program", "PROGRAM", "write the program's output to a file first"},
+    {"concurrent", "CONCURRENTLY", "no other statement runs meanwhile; remove it"},
+    {"recursive", "WITH RECURSIVE", "write its steps as joins"},
+    {"nulls_not_distinct", "NULLS NOT DISTINCT", "NULLs are distinct in a unique index; use NOT NULL"},
+    {"usingClause", "USING", "here; use WHERE ... IN (SELECT ...)"},
+    {"fromClause", "FROM", "here; use subqueries in WHERE"},
+    {"groupDistinct", "GROUP BY DISTINCT", "name each key once"},
+    {"options", "This option", "remove it"},
+    {"relpersistence", "A temporary or unlogged table", "without --db all tables last until the end of the session"},
+    {"limitOption", "WITH TIES", "compare with the value of the last row in a subquery"},
+    {"ctematerialized", "MATERIALIZED", "remove it; the answer is the same"},
+    {"behavior", "CASCADE", "indexes go with their table; remove it"},
+    {"objtype", "A materialized view", "use CREATE TABLE ... AS SELECT"},
+    {"oncommit", "ON COMMIT", "remove it, and drop the table when it is not needed any more"},
+    {"onCommit", "ON COMMIT", "remove it, and drop the table when it is not needed any more"},
+    {"override", "OVERRIDING", "remove it; there are no generated columns"},
+    {"nulls_ordering", "NULLS FIRST in an index", "an index answers both orders; remove it"},
+};
+
+[[noreturn]] void refuse_clause(int position, std::string_view kind, std::string_view field) {
+  for (const auto& [name, what, instead] : refused_clauses) {
+    if (name != field) continue;
+    const bool only_here = instead.starts_with("here;");
+    refuse(position, fmt::format("{} is not supported{}{}.", what, only_here ? " " : "; ", instead));
   }
-  return fmt::format("'{}' of {}", field, kind);
+  refuse(position, fmt::format("A part of this statement is not supported ('{}' of {}); remove it.", field, kind));
 }
 
 }  // namespace
@@ -114,7 +123,7 @@ std::vector<std::string> node_reader::strings(const char* field) {
 void node_reader::only(const char* field, std::initializer_list<std::string_view> allowed) {
   const std::string value = text(field);
   if (value.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
-  refuse(position_, fmt::format("{} is not supported; leave it out.", clause_name(kind_, field)));
+  refuse_clause(position_, kind_, field);
 }
 
 void node_reader::drop(std::initializer_list<const char*> fields) { taken_.insert(fields.begin(), fields.end()); }
@@ -122,7 +131,7 @@ void node_reader::drop(std::initializer_list<const char*> fields) { taken_.inser
 void node_reader::finish() const {
   for (const auto& [field, value] : fields_.items()) {
     if (taken_.contains(field)) continue;
-    refuse(location_in(value, position_), fmt::format("{} is not supported; leave it out.", clause_name(kind_, field)));
+    refuse_clause(location_in(value, position_), kind_, field);
   }
 }
 

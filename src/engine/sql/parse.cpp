@@ -42,11 +42,14 @@ std::string as_sentence(std::string message) {
   return message.empty() || message.back() == '.' ? message : message + ".";
 }
 
+constexpr std::size_t longest_script = std::size_t{64} << 20;
+constexpr const char* script_is_too_long = "A script longer than 64 MB is not read; split it or use COPY.";
+
 void check_text(std::string_view text) {
   if (const auto zero = text.find('\0'); zero != std::string_view::npos) {
-    refuse(static_cast<int>(zero), "A statement cannot contain the character NUL.");
+    refuse(codes::syntax_error, static_cast<int>(zero), "A statement cannot contain the character NUL.");
   }
-  if (text.size() > (std::size_t{64} << 20)) refuse(0, "A script longer than 64 MB is not read; split it or use COPY.");
+  if (text.size() > longest_script) refuse(codes::program_limit_exceeded, 0, script_is_too_long);
   check_operators_and_comments(text);
 }
 
@@ -58,7 +61,7 @@ nlohmann::json parse_tree(std::string_view text) {
     if (std::string_view(problem->message).starts_with("memory exhausted")) {  // of the parser's own stack
       refuse(codes::too_complex, place, "The statement is nested too deeply; write it in smaller parts.");
     }
-    refuse(place, as_sentence(problem->message) + syntax_hint(text, place));
+    refuse(codes::syntax_error, place, as_sentence(problem->message) + syntax_hint(text, place));
   }
   auto tree = nlohmann::json::parse(result.get().parse_tree, nullptr, false);
   if (tree.is_discarded()) refuse(0, "The statement is not valid UTF-8, or the parser's tree cannot be read.");
@@ -99,16 +102,22 @@ std::vector<ast::statement> parse(std::string_view text) {
   return out;
 }
 
-std::vector<script_statement> split_script(std::string_view sql) try {
-  check_text(sql);
+namespace {
+
+// The statements of a text that the scanner reads to its end, or where it stopped reading.
+struct scanned_script {
+  std::vector<script_statement> statements;
+  std::optional<std::size_t> problem;
+};
+
+scanned_script scanned(std::string_view sql) {
+  if (const auto zero = sql.find('\0'); zero != std::string_view::npos) return {{}, zero};
   const std::string text(sql);
   const auto result = pg_query_split_with_scanner(text.c_str());
-  std::vector<script_statement> out;
-  std::string problem;
-  int place = -1;
+  scanned_script out;
   if (result.error) {
-    problem = as_sentence(result.error->message);
-    place = byte_of_character(sql, result.error->cursorpos);
+    const int place = byte_of_character(sql, result.error->cursorpos);
+    out.problem = place < 0 ? sql.size() : static_cast<std::size_t>(place);
   }
   // The scanner passes over what has no keyword, and over all that follows an open parenthesis. That is no statement,
   // but somebody meant it to be one: it is left in, for the parser to say what is wrong with it.
@@ -116,20 +125,32 @@ std::vector<script_statement> split_script(std::string_view sql) try {
   const auto take_until = [&](std::size_t end) {
     std::size_t first = skip_blank(sql, taken);
     while (first < end && text[first] == ';') first = skip_blank(sql, first + 1);
-    if (first < end) out.push_back({first, text.substr(first, end - first)});
+    if (first < end) out.statements.push_back({first, text.substr(first, end - first)});
     taken = std::max(taken, end);
   };
-  for (int i = 0; !result.error && i < result.n_stmts; ++i) {
+  for (int i = 0; !out.problem && i < result.n_stmts; ++i) {
     const auto start = static_cast<std::size_t>(result.stmts[i]->stmt_location);
     take_until(start);
     take_until(start + static_cast<std::size_t>(result.stmts[i]->stmt_len));
   }
   pg_query_free_split_result(result);
-  if (!problem.empty()) refuse(place, problem);
-  take_until(text.size());
+  if (!out.problem) take_until(text.size());
   return out;
-} catch (const located_error& e) {
-  throw sql_error(e.what(), sql, e.position() < 0 ? std::nullopt : std::optional<std::size_t>(e.position()));
+}
+
+}  // namespace
+
+std::vector<script_statement> split_script(std::string_view sql) {
+  if (sql.size() > longest_script) throw sql_error(script_is_too_long, sql, 0, codes::program_limit_exceeded);
+  auto out = scanned(sql);
+  if (!out.problem) return std::move(out.statements);
+  // What is before the statement with the error is read without it. The rest is left for its execution to refuse.
+  const auto end = last_statement_end(sql, std::min(*out.problem, sql.size() - 1));
+  const std::size_t rest = end == std::string_view::npos ? 0 : end + 1;
+  auto statements = rest == 0 ? std::vector<script_statement>() : split_script(sql.substr(0, rest));
+  const auto first = skip_blank(sql, rest);
+  statements.push_back({first, std::string(sql.substr(first))});
+  return statements;
 }
 
 }  // namespace espalier::engine

@@ -14,5 +14,7 @@ namespace espalier::engine {
 void check_operators_and_comments(std::string_view sql);
 /// The place behind the comment that begins at `at` with /*, comments inside of it included; npos if it has no end.
 [[nodiscard]] std::size_t after_comment(std::string_view text, std::size_t at);
+/// The last semicolon before `limit` that ends a statement, npos without one.
+[[nodiscard]] std::size_t last_statement_end(std::string_view text, std::size_t limit);
 
 }  // namespace espalier::engine

@@ -31,9 +31,9 @@ std::vector<std::size_t> target_columns(const table_version& table, const std::v
   std::vector<std::size_t> out;
   for (const auto& name : names) {
     const auto place = table.column_index(name);
-    if (place == table.columns().size()) refuse(position, no_such_column(name, table));
+    if (place == table.columns().size()) refuse(codes::undefined_column, position, no_such_column(name, table));
     if (std::find(out.begin(), out.end(), place) != out.end()) {
-      refuse(position, fmt::format("The column '{}' is named twice.", name));
+      refuse(codes::duplicate_column, position, fmt::format("The column '{}' is named twice.", name));
     }
     out.push_back(place);
   }
@@ -47,7 +47,7 @@ std::vector<std::size_t> target_columns(const table_version& table, const std::v
 // The query's columns cast to the table's, with NULL where none is given.
 plan_ptr fitted(binder& binds, plan_ptr query, const table_entry& entry, const std::vector<std::size_t>& targets,
                 std::size_t given, int position) {
-  if (given > targets.size()) refuse(position, "INSERT has more values than columns.");
+  if (given > targets.size()) refuse(codes::syntax_error, position, "INSERT has more values than columns.");
   const auto& table = *entry.version;
   auto out = std::make_shared<project_node>();
   for (std::size_t i = 0; i < table.columns().size(); ++i) {
@@ -144,7 +144,7 @@ query_result session::run_insert(const ast::insert& insert, const progress& tell
   if (binds.parameters() > 0) refuse(insert.table.position, "Only SELECT can have parameters ($1).");
   const std::size_t given = query->outputs.size();
   if (!insert.columns.empty() && given < targets.size())
-    refuse(insert.table.position, "INSERT has fewer values than columns.");
+    refuse(codes::syntax_error, insert.table.position, "INSERT has fewer values than columns.");
   const auto plan =
       optimized(fitted(binds, std::move(query), *entry, targets, given, insert.table.position), planning());
   std::shared_ptr<arrow::Table> rows;

@@ -82,7 +82,8 @@ query_result session::run_copy(const ast::copy& copy, const progress& tell) {
     const auto& all = entry->version->columns();
     for (const auto& name : copy.columns) {
       const auto place = entry->version->column_index(name);
-      if (place == all.size()) refuse(copy.table.position, no_such_column(name, *entry->version));
+      if (place == all.size())
+        refuse(codes::undefined_column, copy.table.position, no_such_column(name, *entry->version));
       columns.push_back(all[place]);
     }
     if (copy.columns.empty()) columns = all;

@@ -17,7 +17,7 @@ namespace {
 
 std::size_t column_place(const table_version& table, const std::string& name, int position) {
   const auto place = table.column_index(name);
-  if (place == table.columns().size()) refuse(position, no_such_column(name, table));
+  if (place == table.columns().size()) refuse(codes::undefined_column, position, no_such_column(name, table));
   return place;
 }
 
@@ -53,7 +53,7 @@ std::vector<index_spec> constraint_indexes(const ast::create_table& create, std:
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].name == name) return i;
     }
-    refuse(position, fmt::format("The table has no column '{}'.", name));
+    refuse(codes::undefined_column, position, fmt::format("The table has no column '{}'.", name));
   };
   const auto add = [&](const std::vector<std::string>& names, bool primary, const std::string& given, int position) {
     index_spec spec;
@@ -83,7 +83,8 @@ std::vector<index_spec> constraint_indexes(const ast::create_table& create, std:
     primaries += key.primary ? 1 : 0;
     add(key.columns, key.primary, key.name, key.position);
   }
-  if (primaries > 1) refuse(create.table.position, "A table can have one primary key only.");
+  if (primaries > 1)
+    refuse(codes::invalid_table_definition, create.table.position, "A table can have one primary key only.");
   return out;
 }
 

@@ -116,11 +116,14 @@ std::vector<column> loaded_columns(const arrow::Schema& schema) {
                       columns.size() + 1),
           codes::invalid_text);
     }
-    if (!seen.insert(name).second) throw error(fmt::format("Two columns are called '{}': rename one of them.", name));
+    if (!seen.insert(name).second) {
+      throw engine_error(fmt::format("Two columns are called '{}': rename one of them.", name),
+                         codes::duplicate_column);
+    }
     const auto type = loaded_type(*field->type());
     if (!type) {
       throw error(
-          fmt::format("Column '{}' has the type {}, which no table can hold: leave it out or convert it before.", name,
+          fmt::format("Column '{}' has the type {}, which no table can hold: select the other columns, or convert it first.", name,
                       field->type()->ToString()));
     }
     columns.push_back({name, *type, true});

@@ -1,16 +1,21 @@
 #include "engine/table/read_into.hpp"
 
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/chunked_array.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <utility>
 
 #include "engine/table/arrow_result.hpp"
 #include "engine/table/convert.hpp"
 #include "engine/table/read_formats.hpp"
+#include "engine/text_values.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -105,19 +110,62 @@ std::shared_ptr<arrow::Table> read_with_zones(const std::string& files, const cs
   return rows;
 }
 
+// The values that `read` finds in texts; null if it finds none in one of them.
+template <class Builder, class Read>
+std::shared_ptr<arrow::ChunkedArray> read_texts(const arrow::ChunkedArray& texts, const column_type& to,
+                                                const Read& read) {
+  const auto type = arrow_type(to);
+  arrow::ArrayVector chunks;
+  for (const auto& chunk : texts.chunks()) {
+    const auto& strings = static_cast<const arrow::StringArray&>(*chunk);
+    Builder builder(type, arrow::default_memory_pool());
+    for (std::int64_t i = 0; i < strings.length(); ++i) {
+      const auto value = strings.IsValid(i) ? read(strings.GetView(i)) : std::nullopt;
+      if (strings.IsValid(i) && !value) return nullptr;
+      require_ok(value ? builder.Append(*value) : builder.AppendNull(), "Dates cannot be read");
+    }
+    chunks.push_back(value_of(builder.Finish(), "Dates cannot be read"));
+  }
+  return std::make_shared<arrow::ChunkedArray>(std::move(chunks), type);
+}
+
+// Arrow's CSV reader knows years of four digits only: dates and timestamps are read as CAST reads them.
+std::shared_ptr<arrow::Table> read_dates_as_text(const std::string& files, const csv_options& options,
+                                                 const std::vector<column>& columns, const progress& tell) {
+  auto as_text = options;
+  bool any = false;
+  for (const auto& c : columns) {
+    if (c.type.id != type_id::date && c.type.id != type_id::timestamp) continue;
+    as_text.types[c.name] = column_type{type_id::varchar};
+    any = true;
+  }
+  if (!any) return nullptr;
+  auto rows = read_table(files, file_format::csv, as_text, tell);
+  if (static_cast<std::size_t>(rows->num_columns()) != columns.size()) return nullptr;
+  for (int i = 0; i < rows->num_columns(); ++i) {
+    const auto& type = columns[static_cast<std::size_t>(i)].type;
+    if (type.id != type_id::date && type.id != type_id::timestamp) continue;
+    auto dates = type.id == type_id::date ? read_texts<arrow::Date32Builder>(*rows->column(i), type, date_in)
+                                          : read_texts<arrow::TimestampBuilder>(*rows->column(i), type, timestamp_in);
+    if (!dates) return nullptr;
+    rows = value_of(rows->SetColumn(i, rows->field(i)->WithType(dates->type()), dates), "Dates cannot be read");
+  }
+  return rows;
+}
+
 std::shared_ptr<arrow::Table> read_csv_into(const std::string& files, const csv_options& options,
                                             const std::vector<column>& columns, const progress& tell) {
   const auto typed = with_columns(options, columns);
   try {
     return read_table(files, file_format::csv, typed, tell);
   } catch (const error&) {
-    std::shared_ptr<arrow::Table> rows;
-    try {
-      rows = read_with_zones(files, typed, columns, tell);
-    } catch (const error&) {  // the first failure says what is wrong
+    for (const auto& other_way : {read_with_zones, read_dates_as_text}) {
+      try {
+        if (auto rows = other_way(files, typed, columns, tell)) return rows;
+      } catch (const error&) {  // the first failure says what is wrong
+      }
     }
-    if (!rows) throw;
-    return rows;
+    throw;
   }
 }
 

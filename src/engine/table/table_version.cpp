@@ -37,7 +37,8 @@ void require_distinct_names(const std::vector<column>& columns) {
   std::set<std::string_view> seen;
   for (const auto& c : columns) {
     if (!seen.insert(c.name).second)
-      throw error(fmt::format("Two columns are called '{}': rename one of them.", c.name));
+      throw engine_error(fmt::format("Two columns are called '{}': rename one of them.", c.name),
+                         codes::duplicate_column);
   }
 }
 

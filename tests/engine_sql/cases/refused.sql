@@ -41,7 +41,7 @@ SELECT 1 FROM t NATURAL JOIN u;
 SELECT 1 FROM t TABLESAMPLE SYSTEM (10);
 -- refused: GROUPING SETS, ROLLUP or CUBE is not supported
 SELECT a, count(*) FROM t GROUP BY ROLLUP (a);
--- refused: WITH TIES is not supported; leave it out
+-- refused: WITH TIES is not supported; compare
 SELECT a FROM t ORDER BY a FETCH FIRST 3 ROWS WITH TIES;
 -- refused: Division by zero
 SELECT 1 / 0;
@@ -89,9 +89,9 @@ CREATE INDEX z ON t (zzz);
 DELETE FROM t WHERE id = -1 RETURNING id;
 -- refused: ON CONFLICT
 INSERT INTO iv VALUES (1, 2, 3, 4) ON CONFLICT DO NOTHING;
--- refused: FROM here
+-- refused: FROM is not supported here; use subqueries in WHERE
 UPDATE t SET a = 1 FROM u WHERE t.id = u.id;
--- refused: USING here
+-- refused: USING is not supported here; use WHERE
 DELETE FROM t USING u WHERE t.id = u.id;
 -- refused: more values
 INSERT INTO iv VALUES (1, 2, 3, 4, 5);
@@ -115,7 +115,7 @@ TRUNCATE t;
 ALTER TABLE t ADD COLUMN x integer;
 -- refused: CREATE VIEW is not supported; use WITH
 CREATE VIEW v AS SELECT 1;
--- refused: SET is not supported; leave it out
+-- refused: SET is not supported; there are no settings
 SET x = 1;
 -- refused: has to be prepared
 SELECT a FROM t WHERE a = $1;
@@ -235,9 +235,9 @@ SELECT now(1);
 SELECT now(*);
 -- refused: ALL with a subquery is not supported; compare with its max or min
 SELECT 1 FROM t WHERE a > ALL (SELECT a FROM t);
--- refused: MATERIALIZED is not supported; leave it out
+-- refused: MATERIALIZED is not supported; remove it
 WITH x AS MATERIALIZED (SELECT 1) SELECT * FROM x;
--- refused: CASCADE is not supported; leave it out
+-- refused: CASCADE is not supported; indexes go
 DROP TABLE t CASCADE;
 -- refused: A materialized view is not supported
 CREATE MATERIALIZED VIEW v AS SELECT 1;

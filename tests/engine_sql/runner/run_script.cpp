@@ -1,16 +1,21 @@
 // run_script.cpp - runs the statements of a file and writes what each answered, one JSON object a line: for comparing
 // answers with another engine's. usage: engine_sql_runner SCRIPT OUTPUT [--no-indexes | --prefer-indexes] [--db DIR]
-// [--device auto|cpu|gpu]
+// [--device auto|cpu|gpu] [--threads N]
 #include <arrow/array.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
+#include <arrow/util/thread_pool.h>
+#include <tbb/global_control.h>
 
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
+#include <string>
+#include <string_view>
 
 #include "espalier/engine/database.hpp"
 
@@ -58,14 +63,23 @@ json rows_json(const arrow::Table& table) {
   return rows;
 }
 
+json columns_json(const arrow::Schema& schema) {
+  json columns = json::array();
+  for (const auto& field : schema.fields()) columns.push_back({field->name(), field->type()->ToString()});
+  return columns;
+}
+
 json answer(database& db, const std::string& statement) {
   try {
     const auto result = db.execute(statement);
     json out{{"tag", result.tag}};
-    if (result.rows) out["rows"] = rows_json(*result.rows);
+    if (result.rows) {
+      out["columns"] = columns_json(*result.rows->schema());
+      out["rows"] = rows_json(*result.rows);
+    }
     return out;
   } catch (const sql_error& problem) {
-    json out{{"error", problem.what()}};
+    json out{{"error", problem.what()}, {"sqlstate", problem.sqlstate()}};
     if (problem.position()) out["position"] = *problem.position();
     return out;
   } catch (const espalier::error& problem) {
@@ -78,12 +92,23 @@ json answer(database& db, const std::string& statement) {
 int main(int argc, char** argv) {
   if (argc < 3) {
     std::fputs(
-        "usage: engine_sql_runner SCRIPT OUTPUT [--no-indexes | --prefer-indexes] [--db DIR] [--device auto|cpu|gpu]\n",
+        "usage: engine_sql_runner SCRIPT OUTPUT [--no-indexes | --prefer-indexes] [--db DIR] [--device auto|cpu|gpu] "
+        "[--threads N]\n",
         stderr);
     return 2;
   }
   database_options options;
-  options.where = espalier::device::cpu();
+  unsigned threads = 0;
+  for (int i = 3; i + 1 < argc; ++i) {
+    if (std::string_view(argv[i]) == "--threads") threads = static_cast<unsigned>(std::stoul(argv[i + 1]));
+  }
+  // More threads than cores are worth a test as well: pieces of work end in another order.
+  std::optional<tbb::global_control> limit;
+  if (threads != 0) {
+    limit.emplace(tbb::global_control::max_allowed_parallelism, threads);
+    if (!arrow::SetCpuThreadPoolCapacity(static_cast<int>(threads)).ok()) return 2;
+  }
+  options.where = espalier::device::cpu(threads);
   for (int i = 3; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--no-indexes") options.use_indexes = false;
@@ -100,7 +125,7 @@ int main(int argc, char** argv) {
   // One statement a line, as a JSON string: statements may hold anything.
   database db(options);
   for (std::string line; std::getline(script, line);) {
-    if (!line.empty()) output << answer(db, json::parse(line).get<std::string>()).dump() << "\n";
+    if (!line.empty()) output << answer(db, json::parse(line).get<std::string>()).dump() << std::endl;
   }
   return output.good() ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-#include "engine/exec/text_values.hpp"
+#include "engine/text_values.hpp"
 
 #include <fmt/format.h>
 
