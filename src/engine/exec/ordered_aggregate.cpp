@@ -102,7 +102,7 @@ std::optional<double> fraction_of(const aggregate_call& call, const arrow::Chunk
   if (!scalar->is_valid) return std::nullopt;
   const double out = static_cast<const arrow::DoubleScalar&>(*scalar).value;
   if (!(out >= 0 && out <= 1)) {
-    refuse(codes::numeric_out_of_range, call.position, fmt::format("{} takes a fraction from 0 to 1.", call.function));
+    refuse(codes::numeric_value_out_of_range, call.position, fmt::format("{} takes a fraction from 0 to 1.", call.function));
   }
   return out;
 }

@@ -92,7 +92,7 @@ arrow::Datum split_part(const bound& e, const std::vector<arrow::Datum>& args) {
   const auto separator = constant_text(e, args, 1);
   const auto n = constant_number(e, args, 2);
   if (!separator || !n) return null_of(e);
-  if (*n == 0) refuse(codes::invalid_parameter, e.position, "The number of a part of split_part cannot be 0.");
+  if (*n == 0) refuse(codes::invalid_parameter_value, e.position, "The number of a part of split_part cannot be 0.");
   return each_text(e, args[0], [&](std::string_view text) -> std::string {
     if (separator->empty()) return *n == 1 || *n == -1 ? std::string(text) : std::string();
     std::vector<std::string_view> parts;
@@ -115,7 +115,7 @@ arrow::Datum padded(const bound& e, const std::vector<arrow::Datum>& args) {
   if (!n || !fill) return null_of(e);
   constexpr std::int64_t most = 1 << 26;
   if (*n > most)
-    refuse(codes::invalid_parameter, e.position, fmt::format("{} takes at most {} characters.", e.name, most));
+    refuse(codes::invalid_parameter_value, e.position, fmt::format("{} takes at most {} characters.", e.name, most));
   const auto wanted = std::max<std::int64_t>(*n, 0);
   return each_text(e, args[0], [&](std::string_view text) {
     const auto have = character_count(text);
@@ -263,7 +263,7 @@ arrow::Datum regex_replaced(const bound& e, const std::vector<arrow::Datum>& arg
     } else if (flag == 'i') {
       pattern = "(?i)" + *pattern;
     } else {
-      refuse(codes::invalid_parameter, e.position,
+      refuse(codes::invalid_parameter_value, e.position,
              fmt::format("The flag '{}' of regexp_replace is not supported; g and i are.", flag));
     }
   }
@@ -318,7 +318,7 @@ arrow::Datum exact_numeric(const bound& e, const std::vector<arrow::Datum>& args
   const auto& answer = all.scalar_as<arrow::BooleanScalar>();
   if (answer.is_valid && !answer.value) {
     refuse(
-        codes::numeric_out_of_range, e.position,
+        codes::numeric_value_out_of_range, e.position,
         fmt::format("A value has more than {} digits behind the point, which a column of type numeric keeps; declare "
                     "the column as numeric(p,s).",
                     e.type.scale));

@@ -36,12 +36,12 @@ std::uint8_t direction_of(const ast::sort_key& key) {
 // min and max of 0 and 1.
 bound_ptr binder::bool_aggregate(const ast::expression& e, const scope& names) {
   auto args = arguments(e, names);
-  if (args.size() != 1 || e.number == 1) refuse(e.position, fmt::format("{} takes one argument.", e.text));
+  if (args.size() != 1 || e.number == 1) refuse(codes::undefined_function, e.position, fmt::format("{} takes one argument.", e.text));
   if (args[0]->open) args[0] = coerced(args[0], truth_type);
   if (args[0]->type.id != type_id::boolean) {
     refuse(e.position, fmt::format("{} takes boolean values, not {}.", e.text, sql_name(args[0]->type)));
   }
-  if (has_aggregate(args[0])) refuse(e.position, "An aggregate cannot stand inside another.");
+  if (has_aggregate(args[0])) refuse(codes::grouping_error, e.position, "An aggregate cannot stand inside another.");
   if (e.filter) args[0] = only_where(condition(*e.filter, names, "FILTER"), args[0]);
   auto out = std::make_shared<bound>();
   out->kind = op::aggregate;
@@ -104,7 +104,7 @@ bound_ptr binder::ordered_aggregate(const ast::expression& e, const scope& names
     out->directions = {directions[0]};
   }
   for (const auto& arg : out->args) {
-    if (has_aggregate(arg)) refuse(e.position, "An aggregate cannot stand inside another.");
+    if (has_aggregate(arg)) refuse(codes::grouping_error, e.position, "An aggregate cannot stand inside another.");
   }
   if (e.filter) out->args[0] = only_where(condition(*e.filter, names, "FILTER"), out->args[0]);
   out->type = aggregate_type(e.text, out->args[0]->type, e.position);
@@ -125,9 +125,9 @@ bound_ptr binder::aggregate(const ast::expression& e, const scope& names) {
   out->args = arguments(e, names);
   const bool star = e.number == 1;
   if (star && e.text != "count") refuse(e.position, fmt::format("{}(*) has no meaning.", e.text));
-  if (out->args.size() != (star ? 0U : 1U)) refuse(e.position, fmt::format("{} takes one argument.", e.text));
+  if (out->args.size() != (star ? 0U : 1U)) refuse(codes::undefined_function, e.position, fmt::format("{} takes one argument.", e.text));
   if (!star && out->args[0]->open) out->args[0] = coerced(out->args[0], text_type);
-  if (!star && has_aggregate(out->args[0])) refuse(e.position, "An aggregate cannot stand inside another.");
+  if (!star && has_aggregate(out->args[0])) refuse(codes::grouping_error, e.position, "An aggregate cannot stand inside another.");
   out->type = aggregate_type(e.text, star ? column_type{type_id::int64} : out->args[0]->type, e.position);
   if (is_deviation(e.text)) out->args[0] = coerced(out->args[0], double_type);
   if (e.filter) {

@@ -129,7 +129,7 @@ bound_ptr binder::output_or_expression(const ast::expression& e, const scope& na
   if (e.kind == expression_kind::integer) {
     const auto place = std::stoll(e.text);
     if (place < 1 || place > static_cast<long long>(outputs.size())) {
-      refuse(e.position, fmt::format("{} {} names no column of the answer.", clause, e.text));
+      refuse(codes::invalid_column_reference, e.position, fmt::format("{} {} names no column of the answer.", clause, e.text));
     }
     return outputs[static_cast<std::size_t>(place) - 1];
   }
@@ -138,7 +138,7 @@ bound_ptr binder::output_or_expression(const ast::expression& e, const scope& na
     for (std::size_t i = 0; i < output_names.size(); ++i) {
       if (output_names[i] != e.names[0]) continue;
       if (named && !same(*named, *outputs[i])) {
-        refuse(e.position, fmt::format("{} '{}' names two columns of the answer.", clause, e.names[0]));
+        refuse(codes::ambiguous_column, e.position, fmt::format("{} '{}' names two columns of the answer.", clause, e.names[0]));
       }
       named = outputs[i];
     }

@@ -69,7 +69,7 @@ declared_type declared(const ast::type_name& type) {
     return out;
   }
   const auto found = type_from_sql(type.name, type.modifiers);
-  if (!found) refuse(type.position, fmt::format("The type {} is not supported.", type.name));
+  if (!found) refuse(codes::undefined_object, type.position, fmt::format("The type {} is not supported.", type.name));
   out.type = *found;
   if (found->id == type_id::decimal && type.modifiers.empty()) {
     rule = column_rule::numeric;

@@ -10,12 +10,6 @@
 
 namespace espalier::engine {
 
-namespace codes {
-inline constexpr error_code string_too_long{error_kind::execution, "22001"};
-inline constexpr error_code numeric_out_of_range{error_kind::execution, "22003"};
-inline constexpr error_code invalid_parameter{error_kind::execution, "22023"};
-}  // namespace codes
-
 /// `position` < 0: no place.
 class located_error : public error {
  public:

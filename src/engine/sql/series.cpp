@@ -28,13 +28,13 @@ std::int64_t integer_in(const arrow::Scalar& value) {
 void add(std::vector<std::int64_t>& rows, std::int64_t value, int position) {
   if (rows.size() % rows_between_checks == 0) check_stop();
   if (rows.size() == most_rows) {
-    refuse(codes::invalid_parameter, position, "generate_series makes at most 67 million rows.");
+    refuse(codes::invalid_parameter_value, position, "generate_series makes at most 67 million rows.");
   }
   rows.push_back(value);
 }
 
 std::vector<std::int64_t> steps(std::int64_t first, std::int64_t last, std::int64_t step, int position) {
-  if (step == 0) refuse(codes::invalid_parameter, position, "The step of generate_series cannot be 0.");
+  if (step == 0) refuse(codes::invalid_parameter_value, position, "The step of generate_series cannot be 0.");
   std::vector<std::int64_t> out;
   for (auto at = first; step > 0 ? at <= last : at >= last;) {
     add(out, at, position);
@@ -56,7 +56,7 @@ std::vector<std::int64_t> month_steps(const bound_ptr& first, std::int64_t last,
   for (auto at = first; up ? as_micros(at) <= last : as_micros(at) >= last; at = next_of(at)) {
     add(out, as_micros(at), position);
     if (as_micros(next_of(at)) == as_micros(at)) {
-      refuse(codes::invalid_parameter, position, "The step of generate_series cannot be 0.");
+      refuse(codes::invalid_parameter_value, position, "The step of generate_series cannot be 0.");
     }
   }
   return out;

@@ -90,7 +90,7 @@ query_result session::run_set(const ast::set_option& set) {
   if (set.value && !limit) {
     throw engine_error(
         fmt::format("'{}' is not an amount of memory; write one such as '500MB', '4GB' or '50%'.", *set.value),
-        codes::invalid_parameter);
+        codes::invalid_parameter_value);
   }
   options_.memory_limit = limit;
   query_result out;
