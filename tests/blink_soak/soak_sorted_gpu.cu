@@ -61,7 +61,7 @@ class sorted_soak {
     const double seconds = std::chrono::duration<double>(clock::now() - begin).count();
     if (tree.size() != n_) problem = "the tree holds " + std::to_string(tree.size()) + " elements";
     if (problem.empty() && number % 16 == 0) problem = missing(tree);
-    if (problem.empty() && number % 64 == 0) {
+    if (problem.empty() && number % 256 == 0) {
       const validation v = tree.validate();
       if (!v.ok) problem = v.problem;
     }
