@@ -10,13 +10,8 @@
 namespace espalier::engine {
 namespace {
 
-constexpr column_type truth_type{type_id::boolean};
 constexpr column_type text_type{type_id::varchar};
 constexpr column_type double_type{type_id::float64};
-
-bool has_aggregate(const bound_ptr& e) {
-  return any_node(e, [](const bound& node) { return node.kind == op::aggregate; });
-}
 
 bound_ptr only_where(const bound_ptr& filter, const bound_ptr& value) {
   return make_call(op::case_when, value->type, {filter, value, make_null(value->type)}, value->position);
@@ -37,7 +32,7 @@ std::uint8_t direction_of(const ast::sort_key& key) {
 bound_ptr binder::bool_aggregate(const ast::expression& e, const scope& names) {
   auto args = arguments(e, names);
   if (args.size() != 1 || e.number == 1) refuse(codes::undefined_function, e.position, fmt::format("{} takes one argument.", e.text));
-  if (args[0]->open) args[0] = coerced(args[0], truth_type);
+  if (args[0]->open) args[0] = coerced(args[0], column_type{type_id::boolean});
   if (args[0]->type.id != type_id::boolean) {
     refuse(e.position, fmt::format("{} takes boolean values, not {}.", e.text, sql_name(args[0]->type)));
   }
@@ -50,7 +45,7 @@ bound_ptr binder::bool_aggregate(const ast::expression& e, const scope& names) {
   out->type = {type_id::int32};
   out->args = {coerced(args[0], {type_id::int32})};
   const auto one = make_literal(std::make_shared<arrow::Int32Scalar>(1), {type_id::int32});
-  return make_call(op::equal, truth_type, {out, one}, e.position);
+  return make_call(op::equal, column_type{type_id::boolean}, {out, one}, e.position);
 }
 
 // string_agg(text, separator ORDER BY ...), percentile_cont(fraction) WITHIN GROUP (ORDER BY value).

@@ -45,10 +45,6 @@ std::string default_name(const ast::expression& e) {
   }
 }
 
-bool has_aggregate(const bound_ptr& e) {
-  return any_node(e, [](const bound& node) { return node.kind == op::aggregate; });
-}
-
 std::shared_ptr<project_node> projected(binder& binds, plan_ptr input, const std::vector<bound_ptr>& expressions,
                                         const std::vector<std::string>& names) {
   auto out = std::make_shared<project_node>();

@@ -121,6 +121,10 @@ void collect_columns(const bound_ptr& e, std::set<column_id>& into) {
   for (const auto& arg : e->args) collect_columns(arg, into);
 }
 
+bool has_aggregate(const bound_ptr& e) {
+  return any_node(e, [](const bound& node) { return node.kind == op::aggregate; });
+}
+
 bool is_constant(const bound_ptr& e) {
   return !any_node(e, [](const bound& node) {
     return node.kind == op::column || node.kind == op::aggregate || node.query != nullptr;

@@ -116,6 +116,7 @@ void split_conjunction(const bound_ptr& condition, std::vector<bound_ptr>& parts
 void collect_columns(const bound_ptr& e, std::set<column_id>& into);
 /// No columns, aggregates or subqueries: literals, parameters and what is made of them.
 [[nodiscard]] bool is_constant(const bound_ptr& e);
+[[nodiscard]] bool has_aggregate(const bound_ptr& e);
 [[nodiscard]] bool any_node(const bound_ptr& e, const std::function<bool(const bound&)>& test);
 /// Every node from the leaves up through `change`, which returns null to keep it.
 [[nodiscard]] bound_ptr rewrite(const bound_ptr& e, const std::function<bound_ptr(const bound_ptr&)>& change);
