@@ -47,7 +47,7 @@ TEST(EngineMemoryLimit, StatementsThatNeedMoreAreRefused) {
   EXPECT_EQ(state_of(db, pairs + " ORDER BY y"), "53200");
   EXPECT_EQ(state_of(db, "SELECT count(*) FROM (SELECT DISTINCT x, y FROM (" + pairs + ") q) r"), "53200");
   EXPECT_EQ(state_of(db, "CREATE TABLE u AS " + pairs), "53200");
-  EXPECT_EQ(state_of(db, "SELECT * FROM u"), "42000");  // was not made
+  EXPECT_EQ(state_of(db, "SELECT * FROM u"), "42P01");  // was not made
   EXPECT_EQ(state_of(db, "INSERT INTO t " + pairs), "53200");
   EXPECT_EQ(state_of(db, "UPDATE t SET s = (SELECT max(s) FROM (" + pairs + " ORDER BY y) q)"), "53200");
   EXPECT_EQ(value_in(db, "SELECT count(*) FROM t"), "2000");
@@ -63,7 +63,7 @@ TEST(EngineMemoryLimit, CanBeSet) {
   EXPECT_EQ(db.execute("SET memory_limit = '20MB'").tag, "SET");
   EXPECT_EQ(state_of(db, pairs), "53200");
   EXPECT_EQ(state_of(db, "SET memory_limit = 'much'"), "22023");
-  EXPECT_EQ(state_of(db, "SET work_mem = '4MB'"), "42601");
+  EXPECT_EQ(state_of(db, "SET work_mem = '4MB'"), "0A000");
   EXPECT_EQ(state_of(db, pairs), "53200");
   EXPECT_EQ(db.execute("RESET memory_limit").tag, "RESET");
   EXPECT_EQ(state_of(db, pairs), "");

@@ -80,7 +80,7 @@ TEST_F(StoppedStatements, EveryOperatorAsksAsItGoes) {
       {"wide groups", "SELECT min(id) FROM t GROUP BY k * 100000000000, id * 100000000000", "SELECT k, id FROM t", 12},
       {"distinct", "SELECT DISTINCT s FROM t", "SELECT s FROM t", 8},
       {"hash join", "SELECT count(*) FROM t a JOIN t b ON a.k = b.id", two, 10},
-      {"hash join of many pairs", "SELECT count(*) FROM t a JOIN t b ON a.k / 32 = b.k / 32", two, 120},
+      {"hash join of many pairs", "SELECT count(a.id + b.id) FROM t a JOIN t b ON a.k / 32 = b.k / 32", two, 8},
       {"loop join", "SELECT count(*) FROM small a, small b WHERE (a.k * b.k) % 7 = 3", two, 4},
       {"band join", "SELECT count(b.id + a.id) FROM t a JOIN t b ON b.k BETWEEN a.id - 8 AND a.id + 8", two, 8},
       {"as-of join",

@@ -112,7 +112,7 @@ TEST_F(Transactions, RollbackLeavesEverythingAsAtBegin) {
     EXPECT_EQ(answer(db, "SELECT other FROM a WHERE other = 5"), "5");
     EXPECT_EQ(db.execute("ROLLBACK").tag, "ROLLBACK");
     EXPECT_EQ(state_of(db), before);
-    EXPECT_EQ(sqlstate(db, "SELECT * FROM c"), "42000");
+    EXPECT_EQ(sqlstate(db, "SELECT * FROM c"), "42P01");
     EXPECT_EQ(sqlstate(db, "INSERT INTO a VALUES (1, 'again')"), "23505");
     db.execute("INSERT INTO a VALUES (3, 'three')");
     EXPECT_EQ(answer(db, "SELECT count(*) FROM a WHERE x >= 1"), "3");
