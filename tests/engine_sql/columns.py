@@ -5,7 +5,7 @@ PostgreSQL gives it (sum, case, ?column?), where DuckDB takes the text of the ex
 where DuckDB has none of PostgreSQL's or PostgreSQL's rule is another (docs/sql-language.md):
   - SUM of integers is bigint or numeric(38,0), DuckDB's HUGEINT;
   - an integer constant is integer, so that smallint + 1 is integer; DuckDB makes the constant smallint;
-  - length() and the days between two dates are integer, DuckDB's BIGINT;
+  - length(), strpos() and the days between two dates are integer, DuckDB's BIGINT;
   - real and an integer make double precision, DuckDB's FLOAT;
   - an integer constant beyond bigint is numeric, DuckDB's HUGEINT; 1e3 is numeric, DuckDB's DOUBLE;
   - NULL without a type is text, DuckDB's "NULL";
@@ -18,7 +18,8 @@ PLAIN = {"bool": "BOOLEAN", "string": "VARCHAR", "double": "DOUBLE", "float": "F
 INTEGERS = ["TINYINT", "SMALLINT", "INTEGER", "BIGINT"]
 SUMS = {"BIGINT", "DECIMAL(38,0)"}
 POSTGRES_TYPES = {"DOUBLE": "float8", "FLOAT": "float4", "INTEGER": "int4", "BIGINT": "int8", "SMALLINT": "int2", "BOOLEAN": "bool"}
-POSTGRES_FUNCTIONS = {"count_star": "count", "trim": "btrim"}
+POSTGRES_FUNCTIONS = {"count_star": "count", "trim": "btrim", "quantile_cont": "percentile_cont",
+                      "quantile_disc": "percentile_disc", "regexp_matches": "?column?"}  # the operator ~
 
 
 def our_type(arrow_type):
@@ -38,7 +39,7 @@ def same_type(ours, theirs, text):
     if theirs == "HUGEINT":
         return ours in SUMS or (scale(ours) == "0" and text.lstrip("-").isdigit())
     if (ours, theirs) == ("INTEGER", "BIGINT"):
-        return text.startswith("length(") or bool(re.search(r"\w - CAST\('[^']*' AS \w+\)\)$", text))
+        return text.startswith(("length(", "strpos(", "instr(")) or bool(re.search(r"\w - CAST\('[^']*' AS \w+\)\)$", text))
     if theirs == '"NULL"':
         return ours == "VARCHAR"
     if theirs == "DOUBLE" and scale(ours) is not None:
@@ -54,9 +55,10 @@ def postgres_name(text):
     """The name of a column whose expression DuckDB writes as `text`."""
     if text.startswith("CASE "):
         return "case"
-    subquery = re.match(r"\(SELECT (?:(\w+)\(|(?:\w+\.)?(\w+) )", text)
-    if subquery:
-        return subquery[1] or subquery[2]
+    subquery = re.fullmatch(r"\(SELECT (?:DISTINCT )?(.*?)(?: FROM .*)?\)", text)
+    if subquery:  # that of its column
+        column = re.fullmatch(r"(?:\w+\.)?([a-z_]\w*)", subquery[1])
+        return column[1] if column else postgres_name(subquery[1])
     cast = re.fullmatch(r"CAST\((.*) AS ([A-Za-z]+)(?:\(.*\))?\)", text)
     if cast:  # that of a column; else the type's
         column = re.fullmatch(r"(?:\w+\.)?([a-z]\w*)", cast[1])

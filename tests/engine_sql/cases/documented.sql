@@ -4,7 +4,7 @@ SELECT 7 / 2, 90000000000000 / 86400000000000, 10000000000 % 7;
 SELECT sum(a) * sum(a) AS product FROM (VALUES (2::bigint), (3)) v(a);
 -- refused: does not fit its type
 SELECT 3::smallint * 30000::smallint;
--- duckdb: SELECT 1.23456, 1.235, 1000
+-- duckdb: SELECT 1.23456, 1.23456, 1000
 SELECT 1.23456::numeric, '1.23456'::numeric, 1e3;
 SELECT round(2.567, 2)::varchar, floor(9.5)::varchar;
 -- duckdb: SELECT 2::double, -2::double

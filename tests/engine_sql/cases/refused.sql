@@ -115,7 +115,7 @@ TRUNCATE t;
 ALTER TABLE t ADD COLUMN x integer;
 -- refused: CREATE VIEW is not supported; use WITH
 CREATE VIEW v AS SELECT 1;
--- refused: SET is not supported; there are no settings
+-- refused: SET x is not supported; memory_limit is the only setting
 SET x = 1;
 -- refused: has to be prepared
 SELECT a FROM t WHERE a = $1;

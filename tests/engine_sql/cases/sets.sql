@@ -33,17 +33,24 @@ SELECT count(*) FROM (SELECT DISTINCT ON (a) a, c FROM t) q;
 SELECT DISTINCT ON (a) a, count(*) FROM t GROUP BY a, ok ORDER BY a NULLS LAST, count(*) DESC, 2;
 -- refused: DISTINCT ON have to be the first
 SELECT DISTINCT ON (a) a, c FROM t ORDER BY c;
+-- A series of integers is integer; DuckDB's is bigint.
+-- duckdb: SELECT generate_series::integer AS generate_series FROM generate_series(1, 10)
 SELECT * FROM generate_series(1, 10);
+-- duckdb: SELECT g::integer AS g FROM generate_series(1, 10, 3) AS q(g)
 SELECT g FROM generate_series(1, 10, 3) AS g;
+-- duckdb: SELECT x::integer * 2 FROM generate_series(10, 1, -4) AS g(x)
 SELECT x * 2 FROM generate_series(10, 1, -4) AS g(x);
 SELECT count(*), sum(x) FROM generate_series(1, 100000) AS g(x);
+-- duckdb: SELECT x::integer AS x FROM generate_series(5, 1) AS g(x)
 SELECT x FROM generate_series(5, 1) AS g(x);
+-- duckdb: SELECT x::integer AS x FROM generate_series(1, NULL) AS g(x)
 SELECT x FROM generate_series(1, NULL) AS g(x);
 SELECT x FROM generate_series(9223372036854775800, 9223372036854775807, 3) AS g(x);
 SELECT x FROM generate_series(timestamp '2024-01-30', timestamp '2024-02-02', interval '6 hours') AS g(x);
 -- duckdb: VALUES (timestamp '2024-01-31'), (timestamp '2024-02-29'), (timestamp '2024-03-29'), (timestamp '2024-04-29')
 SELECT x FROM generate_series(timestamp '2024-01-31', timestamp '2024-05-01', interval '1 month') AS g(x);
 SELECT x FROM generate_series('2024-03-01'::timestamp, '2024-01-01', interval '-1 week') AS g(x);
+-- duckdb: SELECT g.x::integer AS x, count(t.id) FROM generate_series(-5, 5) AS g(x) LEFT JOIN t ON t.a = g.x GROUP BY g.x
 SELECT g.x, count(t.id) FROM generate_series(-5, 5) AS g(x) LEFT JOIN t ON t.a = g.x GROUP BY g.x;
 -- refused: cannot be 0
 SELECT * FROM generate_series(1, 10, 0);

@@ -22,7 +22,7 @@ SELECT split_part('a', ',', 0);
 SELECT id, left(s, 2), right(s, 2), left(s, -2), right(s, -2), left(s, 0), right(s, 0), left(s, 99), right(s, -99) FROM t;
 -- duckdb: SELECT '**ä', 'ab   ', 'ab', 'axyz', '', ''
 SELECT lpad('ä', 3, '*'), rpad('ab', 5), lpad('abc', 2), rpad('a', 4, 'xyz'), lpad('a', 0), lpad('a', -1, 'b');
-SELECT repeat('ab', 3), repeat('a', 0), repeat('', 1000000), repeat(NULL, 2), repeat('a', -1);
+SELECT repeat('ab', 3), repeat('a', 0), repeat('', 1000000), repeat(NULL::varchar, 2), repeat('a', -1);
 -- refused: 2 GiB
 SELECT repeat('ab', 2147483647);
 -- duckdb: SELECT 3, 0, 2, NULL, 1, 2
