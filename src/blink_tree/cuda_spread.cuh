@@ -34,7 +34,8 @@ __device__ inline void sort_in_block(std::uint32_t* x) {
   __syncthreads();
 }
 
-/// By one block. The tree has a lane, and nobody writes. *dense: 1 if each leaf that is touched gets `dense_from` keys or more.
+/// By one block. The tree has a lane, and no write is in progress. *dense: 1 if each leaf that is touched gets
+/// `dense_from` keys or more.
 template <class View>
 __global__ void __launch_bounds__(sampled_keys)
     judge_spread_kernel(const __grid_constant__ View tree, const void* keys, std::uint64_t n, float dense_from,

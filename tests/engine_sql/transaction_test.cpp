@@ -297,7 +297,7 @@ TEST_F(Transactions, IndexesOfEveryKindAreAsBefore) {
   }
 }
 
-// More deleted rows than others: the rows are written anew inside the transaction, with other ids.
+// More deleted rows than others: the rows are rewritten inside the transaction, with other ids.
 TEST_F(Transactions, ACompactedTableIsAsBefore) {
   auto db = opened();
   run(db, {"CREATE TABLE t (k integer)", "INSERT INTO t VALUES (0)"});

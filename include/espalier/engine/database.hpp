@@ -122,7 +122,7 @@ class database {
 
   [[nodiscard]] const catalog& tables() const;
   [[nodiscard]] const espalier::device& where() const;
-  /// What was found so far: a sentence for each index that was built anew because its file is damaged or missing (the
+  /// What was found so far: a sentence for each index that was rebuilt because its file is damaged or missing (the
   /// new file is written when the database is closed, if not before), and for each table whose rows are damaged. Such a
   /// table can be dropped; other statements that name it are refused. When the database is opened only names and sizes
   /// of files are looked at; checksums are compared when a statement first names a table.

@@ -8,7 +8,7 @@
 
 namespace espalier::engine {
 
-/// Checks the residual conditions of each block and hands on the rows of its pairs; rows that met nobody come last, or
+/// Checks the residual conditions of each block and hands on the rows of its pairs; rows without a match come last, or
 /// alone, as the type of the join says. At least one piece is handed on.
 class join_output {
  public:

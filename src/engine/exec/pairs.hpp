@@ -33,7 +33,7 @@ void keep_pairs_that_pass(const std::vector<bound_ptr>& residual, const relation
 /// About how many pairs a join makes at once: 64 MB of row numbers.
 inline constexpr std::size_t pairs_at_once = std::size_t{1} << 22;
 
-/// Pairs whose keys are equal, made block by block; NULLs meet nobody. Both sides are matched when it is made; that
+/// Pairs whose keys are equal, made block by block; NULLs match nothing. Both sides are matched when it is made; that
 /// takes memory for each row, not for each pair.
 class equal_pairs {
  public:

@@ -1,5 +1,5 @@
-// stream.cpp - rows in pieces. A join may have far more pairs than rows come out of the operators above it; whoever
-// can work on a piece at a time never has all of them in memory.
+// stream.cpp - rows in pieces. A join may have far more pairs than rows come out of the operators above it; an
+// operator that can work on a piece at a time never has all of them in memory.
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
 

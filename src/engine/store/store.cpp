@@ -190,7 +190,7 @@ struct store::state {
         codes::object_in_use);
   }
 
-  // Files are mapped now, so that they stay whoever removes their names, and read when their table is.
+  // Files are mapped now, so that they stay if their names are removed, and are read when their table is.
   void list_tables(const progress& tell) {
     for (const auto& record : catalog.tables) {
       auto& table = listed.emplace_back();
