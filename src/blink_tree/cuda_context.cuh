@@ -49,8 +49,8 @@ class blink_cuda_context : public cuda_context {
   template <protocol>
   using reads = stable_reads;
 
-  /// Lanes that work on a node together. Writes: 16 bytes each of the header and keys of a leaf. Mixed batches, and those in
-  /// order, have more to do between two memory accesses.
+  /// Lanes that work on a node together. Writes: 16 bytes each of the header and keys of a leaf. Mixed batches, and
+  /// those in order, have more to do between two memory accesses.
   template <class View>
   static constexpr unsigned write_lanes = View::leaf_shape::slots > 16 ? 16 : sizeof(typename View::leaf_shape::word);
   /// Who holds all of a leaf in registers: more lanes would wait for each other, fewer would have too few registers.
@@ -110,11 +110,15 @@ class blink_cuda_context : public cuda_context {
     cuda_backend(where()).for_each_team<team>(order(), (n + batch - 1) / batch,
                                               run_batch_if<runner, Job>{{job, n, batch}, unless_zero});
   }
+  /// See cuda_spread.cuh.
   template <class View>
-  void judge_spread(const View& tree, const void* keys, std::size_t n, float dense_from, std::uint32_t* out) {
-    const device_guard guard(where().ordinal());
-    judge_spread_kernel<<<1, sampled_keys, 0, cuda_backend::native(order())>>>(tree, keys, n, dense_from, out);
-    check_cuda(cudaGetLastError(), "judge_spread");
+  void judge_spread(const View& tree, const void* keys, std::size_t n, float dense_from,
+                    const std::uint32_t* unless_zero, std::uint32_t* apart) {
+    launch_sample(sample_of<View>{tree, keys, nullptr, n}, judgement{dense_from, unless_zero, apart});
+  }
+  template <class View>
+  void sample_spread(const View& tree, const void* keys, const std::uint32_t* list, std::size_t n, batch_spread* out) {
+    launch_sample(sample_of<View>{tree, keys, list, n}, measurement{out});
   }
   template <class Word>
   void fold(const batch_runs<Word>& batch, folded* out) {
@@ -132,6 +136,14 @@ class blink_cuda_context : public cuda_context {
   template <class Body>
   void for_each_leaf(std::size_t n, const Body& body) {
     cuda_backend(where()).for_each_team<tile<4>>(order(), n, body);
+  }
+
+ private:
+  template <class View, class Answer>
+  void launch_sample(const sample_of<View>& sample, const Answer& answer) {
+    const device_guard guard(where().ordinal());
+    sample_kernel<<<1, sampled_keys, 0, cuda_backend::native(order())>>>(sample, answer);
+    check_cuda(cudaGetLastError(), "sample_kernel");
   }
 };
 

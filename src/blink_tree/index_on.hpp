@@ -48,7 +48,8 @@ class blink_index_on final : public blink_index {
       : tree_(where, elements, options) {
     if (!(options.fill >= 0.25 && options.fill <= 1))
       throw error("blink_tree: fill is the used share of a leaf, from 0.25 to 1.");
-    now({order, true}, [&](Context& context) {
+    // In turn: streams that come later are ordered behind the build by its mark, not only by the host, which waited for it.
+    alone({where.resolve(order), true}, [&](Context& context) {
       const auto sorted = tree_.sort_pairs(context, keys, values, n, equal_keys::keep_last);
       tree_.make_tree(context, sorted.words, sorted.values, sorted.n);
     });
@@ -433,13 +434,6 @@ class blink_index_on final : public blink_index {
     tree_.tie(order);
     Context context(tree_.where, order);
     work(context);
-  }
-  template <class Work>
-  void now(const execution& ex, const Work& work) {
-    run(ex, [&, this, order = ex.order] {
-      Context context(tree_.where, order);
-      work(context);
-    });
   }
   /// Reads of n queries. If that pays, the upper levels are made anew first. `by_ranks`: it asks for differences of
   /// ranks.

@@ -22,6 +22,12 @@ struct pass_result {
   std::uint32_t refused;
   std::uint64_t leaf_tickets, inner_tickets;  ///< of the pools, afterwards
   append_plan<Word> append;                   ///< of a batch that was looked at before
+  std::uint32_t apart;                        ///< likewise: 0 if its keys meet at few leaves
+};
+/// What a GPU looks for before it writes a batch: if it finds it, nothing is changed.
+struct looks_for {
+  bool append = false;   ///< ascending keys behind the last one of the tree
+  float dense_from = 0;  ///< as many elements for each leaf that they touch; 0: it does not look
 };
 /// By one thread, behind the writes.
 template <class Word>
@@ -31,6 +37,17 @@ struct note_tickets {
   ESPALIER_HD void operator()(std::size_t) const {
     to->leaf_tickets = *leaves;
     to->inner_tickets = *inners;
+  }
+};
+
+/// The same, and the change of the number of elements, in one launch.
+template <class Word>
+struct note_change {
+  add_up_part<true, change_of_count> change;
+  note_tickets<Word> tickets;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    change(i);
+    if (i == 0) tickets(0);
   }
 };
 
@@ -66,6 +83,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   static constexpr bool looks_first = Context::on_gpu && P == protocol::link;
   /// A batch below this is written before a sample of it could be looked at.
   static constexpr std::size_t least_sampled = 64;
+  /// A batch from this on is looked at by the first pass: a sample takes about 10 us.
+  static constexpr std::size_t least_judged = std::size_t{1} << 17;
 
   storage& tree;
   turns<Context>& beside;
@@ -75,13 +94,14 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   /// The path is chosen by the library: a batch may be appended or merged as a whole.
   bool may_merge = false;
 
-  /// A batch that comes while upper levels still wait for the merge before, on a GPU: if it lies dense, it is merged, too, and
-  /// they can wait on. False: nothing was changed.
+  /// A batch that comes while upper levels still wait for the merge before, on a GPU: if it lies dense, it is merged,
+  /// too, and they can wait on. False: nothing was changed.
   [[nodiscard]] bool merge_again(const blink_write_job<view_type>& job, std::size_t n) {
     if constexpr (looks_first) {
       if (tree.pending.size == 0 || !may_be_merged(job)) return false;
       if (may_insert(job) && append(job, n)) return true;
-      return n >= least_sampled && lies_dense(job, n) && merge_listed(job, nullptr, static_cast<std::uint32_t>(n));
+      return n >= least_sampled && merges_first(spread_of(job, nullptr, n), n, write_sizes()) &&
+             merge_listed(job, nullptr, static_cast<std::uint32_t>(n));
     } else {
       return false;
     }
@@ -90,12 +110,17 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   void write_concurrently(const blink_write_job<view_type>& job, std::size_t n) {
     for (std::size_t first = 0; first < n;) {
       if constexpr (Context::on_gpu) tree.settle(context);  // the piece before may have been merged
-      const std::size_t most = std::max<std::size_t>(4096, leaves_now() * N);
+      const std::size_t most = most_of_a_piece();
       const std::size_t piece = std::min({n - first, most, std::size_t{1} << 31});
       const bool merged = write_piece(part_of(job, first), piece);
       after_piece(job, merged ? 0 : piece);  // a merge has counted what it did
       first += piece;
     }
+  }
+  /// A GPU merges what its first pass refuses, so that pieces may be larger than the tree.
+  [[nodiscard]] std::size_t most_of_a_piece() {
+    const std::size_t slots = leaves_now() * N;
+    return looks_first ? std::max<std::size_t>(65536, 4 * slots) : std::max<std::size_t>(4096, slots);
   }
   [[nodiscard]] blink_write_job<view_type> part_of(blink_write_job<view_type> job, std::size_t first) const {
     const auto skip = [first](auto*& p, std::size_t bytes) {
@@ -109,8 +134,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     skip(job.done, 1);
     return job;
   }
-  /// One piece; then those elements that found no room, or a full leaf where that is left to a second pass. True: it was
-  /// appended or merged as a whole.
+  /// One piece; then those elements that found no room, or a full leaf where that is left to a second pass. True: it
+  /// was appended or merged as a whole.
   bool write_piece(blink_write_job<view_type> job, std::size_t n) {
     job.size = n;
     buffer<std::uint32_t> refused(tree.where, n, context.order());
@@ -118,14 +143,15 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     // Of a mixed batch nobody knows how much of it inserts: those that find no room say so.
     const bool never_splits = Context::two_passes && P == protocol::link;
     make_room(inserts && job.ops == nullptr && !never_splits ? tree.likely_new_leaves(n) : 0);
-    const bool looks = looks_for_append(job, n);
+    const looks_for looks = looks_of(job, n);
     const result_type r = launch_pass(job, n, refused, never_splits, looks);
-    if (looks && r.append.refused == 0) {  // no kernel has changed anything
-      if (append(job, n) || merge_listed(job, nullptr, static_cast<std::uint32_t>(n))) return true;
-      tree.append_misses = 2;  // there is no memory: do not look again
+    const bool is_append = looks.append && r.append.refused == 0;
+    if (is_append || (looks.dense_from != 0 && r.apart == 0)) {  // no kernel has changed anything
+      if ((is_append && append(job, n)) || merge_listed(job, nullptr, static_cast<std::uint32_t>(n))) return true;
+      may_merge = false;  // there is no memory: do not look again
       return write_piece(job, n);
     }
-    if (looks) ++tree.append_misses;
+    if (looks.append) ++tree.append_misses;
     std::size_t left = r.refused;
     if (left == 0) return false;
     job.refused = refused.data();
@@ -137,16 +163,23 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   [[nodiscard]] bool may_be_merged(const blink_write_job<view_type>& job) const {
     return may_merge && !tree.lent && job.ops == nullptr && job.op != blink_op::update && tree.view.lane.size != 0;
   }
-  /// Does the first pass begin with a look whether the batch lies behind all keys? Not where that was in vain before.
-  [[nodiscard]] bool looks_for_append(const blink_write_job<view_type>& job, std::size_t n) const {
-    return looks_first && may_be_merged(job) && may_insert(job) && tree.append_misses < 2 && merger::may_append(tree, n);
+  /// With what does the first pass begin? Not with what was in vain before, nor with what a small batch does not repay.
+  [[nodiscard]] looks_for looks_of(const blink_write_job<view_type>& job, std::size_t n) const {
+    looks_for looks;
+    if (!looks_first || !may_be_merged(job)) return looks;
+    looks.append = may_insert(job) && tree.append_misses < 2 && merger::may_append(tree, n);
+    if (n >= least_judged) looks.dense_from = merges_dense_from();
+    return looks;
   }
-  /// Do the keys of the batch meet at few leaves? A sample tells, and the lane, which may be behind.
-  [[nodiscard]] bool lies_dense(const blink_write_job<view_type>& job, std::size_t n) {
-    const buffer<std::uint32_t> dense(tree.where, 1, context.order());
-    context.judge_spread(tree.view, job.keys, n, merges_dense_from(), dense.data());
-    return context.read(dense.data()) != 0;
+  /// How the keys of elements list[0], ..., list[n - 1] (null: all n) lie among the leaves that the lane knows: a
+  /// sample tells.
+  [[nodiscard]] batch_spread spread_of(const blink_write_job<view_type>& job, const std::uint32_t* list,
+                                       std::size_t n) {
+    const buffer<batch_spread> spread(tree.where, 1, context.order());
+    context.sample_spread(tree.view, job.keys, list, n, spread.data());
+    return context.read(spread.data());
   }
+  [[nodiscard]] leaf_sizes write_sizes() { return {leaves_now(), storage::shape_type::bytes}; }
   /// Leaves that n elements may need; an erase must not fail for lack of memory.
   [[nodiscard]] static std::uint64_t room_for(const blink_write_job<view_type>& job, std::size_t n) {
     return may_insert(job) ? n + 64 : 0;
@@ -158,15 +191,15 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     while (n != 0) {
       make_room(room);
       job.order = list.data();
-      n = launch_pass(job, n, refused, false, false).refused;
+      n = launch_pass(job, n, refused, false, {}).refused;
       if (n != 0) context.copy(list.data(), refused.data(), n * sizeof(std::uint32_t));
       room = room_for(job, n);
     }
   }
-  /// Elements that were refused are named by `refused`. With a mask of what was done, which says 0 before, the tree is told
-  /// how many elements came and went; without one the caller knows. `looks`: nothing is done if the batch is an append.
+  /// Elements that were refused are named by `refused`. With a mask of what was done, which says 0 before, the tree is
+  /// told how many elements came and went; without one the caller knows.
   [[nodiscard]] result_type launch_pass(blink_write_job<view_type> job, std::size_t n, buffer<std::uint32_t>& refused,
-                                        bool never_splits, bool looks) {
+                                        bool never_splits, const looks_for& looks) {
     const bool first = job.order == nullptr;
     const buffer<result_type> result(tree.where, 1, context.order());
     job.refused = refused.data();
@@ -179,36 +212,68 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     tree.pools_in_use();  // any write that walks far posts what it has passed, and takes inner nodes for that
     tree.ranks_are_known = false;
     job.tree = tree.view;
-    if (looks) merger{tree, context, true}.look_for_append(job.keys, n, &result.data()->append);
-    launch_writes(job, n, first, looks ? &result.data()->append.refused : nullptr);
-    add_up_change(job, n, job.order, result.data());
-    if constexpr (Context::on_gpu)
-      context.for_each(1, note_tickets<Word>{tree.leaf_nodes.tickets(), tree.inner_nodes.tickets(), result.data()});
+    launch_writes(job, n, first, look(job, n, looks, result.data()));
+    note_pass(job, n, result.data());
     const result_type r = context.read(result.data());
     if constexpr (Context::on_gpu) tree.learn_pools(r.leaf_tickets, r.inner_tickets);
     tree.count_changed(static_cast<std::int64_t>(r.change));
     return r;
+  }
+  /// Gives a word that becomes 0 if the batch is to be written in another way; null: it is not looked at.
+  [[nodiscard]] const std::uint32_t* look([[maybe_unused]] const blink_write_job<view_type>& job,
+                                          [[maybe_unused]] std::size_t n, [[maybe_unused]] const looks_for& looks,
+                                          [[maybe_unused]] result_type* result) {
+    const std::uint32_t* wanted = nullptr;
+    if constexpr (looks_first) {
+      if (looks.append) {
+        merger{tree, context, true}.look_for_append(job.keys, n, &result->append);
+        wanted = &result->append.refused;
+      }
+      if (looks.dense_from != 0) {
+        context.judge_spread(tree.view, job.keys, n, looks.dense_from, wanted, &result->apart);
+        wanted = &result->apart;
+      }
+    }
+    return wanted;
+  }
+  void note_pass(const blink_write_job<view_type>& job, std::size_t n, result_type* result) {
+    if constexpr (Context::on_gpu) {
+      const note_tickets<Word> tickets{tree.leaf_nodes.tickets(), tree.inner_nodes.tickets(), result};
+      if (job.done == nullptr || !change_of_count::may(job.ops, job.op)) return context.for_each(1, tickets);
+      using part = add_up_part<true, change_of_count>;
+      const std::size_t parts = part::template parts_of<Context>(n);
+      const change_of_count what{job.done, job.ops, job.order, job.op};
+      context.for_each(parts, note_change<Word>{{what, n, parts, &result->change}, tickets});
+    } else {
+      add_up_change(job, n, job.order, result);
+    }
   }
   void add_up_change(const blink_write_job<view_type>& job, std::size_t n, const std::uint32_t* order,
                      result_type* result) {
     if (job.done == nullptr || !change_of_count::may(job.ops, job.op)) return;
     add_up(context, n, change_of_count{job.done, job.ops, order, job.op}, &result->change);
   }
-  /// What the first pass left over is merged like a bulk write, if it is a large part of the leaves, and done.
+  /// What the first pass left over is merged like a bulk write, if that pays, and done.
   bool merge_refused(const blink_write_job<view_type>& job, std::uint32_t refused) {
-    const bool pays = merges_refused(refused, leaves_now()) || met_at_few_leaves(refused, job.size);
-    return pays && job.ops == nullptr && merge_listed(job, job.refused, refused);
+    if (job.ops != nullptr) return false;
+    const leaf_sizes sizes = write_sizes();
+    batch_spread spread = even_spread(job.size, sizes);
+    if constexpr (looks_first) {
+      if (may_have_met(refused, job.size) && tree.view.lane.size != 0) spread = spread_of(job, job.refused, refused);
+    }
+    return merges_rest(spread, refused, sizes) && merge_listed(job, job.refused, refused);
   }
-  /// Elements numbered list[0], ..., list[n - 1] (null: all n), sorted and merged. False: there is no memory for that, or others
-  /// are at the tree; nothing was changed.
+  /// Elements numbered list[0], ..., list[n - 1] (null: all n), sorted and merged. False: there is no memory for that,
+  /// or others are at the tree; nothing was changed.
   bool merge_listed(const blink_write_job<view_type>& job, const std::uint32_t* list, std::uint32_t n) {
     const auto lock = alone();
     if (tree.lent) return false;
     const write_op op = job.op == blink_op::insert  ? write_op::insert
                         : job.op == blink_op::erase ? write_op::erase
                                                     : write_op::insert_or_assign;
-    const bool merged =
-        with_memory([&] { merger{tree, context, true}.merge(op, job.keys, job.values, list, n, job.done); });
+    const bool merged = with_memory([&] {
+      merger{tree, context, true}.merge(op, job.keys, job.values, list, n, job.done);
+    });
     // Key by key it takes less. The merge may have answered for elements that it did not write.
     if (!merged && job.done != nullptr) {
       if (list != nullptr) {
@@ -222,8 +287,9 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   [[nodiscard]] bool append(const blink_write_job<view_type>& job, std::size_t n) {
     bool appended = false;
     static_cast<void>(with_memory([&] {
-      appended = merger{tree, context, true}.append(job.op == blink_op::insert ? write_op::insert : write_op::insert_or_assign,
-                                                    job.keys, job.values, n, job.done);
+      appended =
+          merger{tree, context, true}.append(job.op == blink_op::insert ? write_op::insert : write_op::insert_or_assign,
+                                             job.keys, job.values, n, job.done);
     }));
     return appended;
   }
@@ -241,7 +307,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     tree.adopt_pools();
   }
   /// `unless_zero`: kernels find out whether they are wanted; null: they are.
-  void launch_writes(const blink_write_job<view_type>& job, std::size_t n, bool first, const std::uint32_t* unless_zero) {
+  void launch_writes(const blink_write_job<view_type>& job, std::size_t n, bool first,
+                     const std::uint32_t* unless_zero) {
     if constexpr (P == protocol::link) {
       if (first && job.ops == nullptr) return launch_first_pass(job, n, unless_zero);
     }

@@ -1,4 +1,5 @@
-// merge.hpp - a batch, sorted and merged into the leaves (bulk.hpp has the steps), and the upper levels that follow from it.
+// merge.hpp - a batch, sorted and merged into the leaves (bulk.hpp has the steps), and the upper levels that follow
+// from it.
 #pragma once
 
 #include <algorithm>
@@ -66,10 +67,10 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   Context& context;
   bool lazy = false;  ///< upper levels may wait until something else than a merge needs them
 
-  /// Elements numbered list[0], ..., list[n - 1] of a batch (list null: all n of it), sorted and merged into the leaves.
-  /// No other operation is in progress. What is pointed to is in this device's memory.
-  void merge(write_op op, const void* keys, const void* values, const std::uint32_t* list,
-             std::size_t n, std::uint8_t* done) {
+  /// Elements numbered list[0], ..., list[n - 1] of a batch (list null: all n of it), sorted and merged into the
+  /// leaves. No other operation is in progress. What is pointed to is in this device's memory.
+  void merge(write_op op, const void* keys, const void* values, const std::uint32_t* list, std::size_t n,
+             std::uint8_t* done) {
     tree.refresh_pools(context);
     if (list == nullptr && fill_empty(op, keys, values, n, done)) return;
     leaf_list fresh;
@@ -103,8 +104,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     tree.order_now(context);
   }
 
-  /// A batch of ascending keys behind the last one of the tree: a copy to new leaves. False, and nothing is changed: it is not
-  /// such a batch.
+  /// A batch of ascending keys behind the last one of the tree: a copy to new leaves. False, and nothing is changed: it
+  /// is not such a batch.
   bool append(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
     const bool inserts = op == write_op::insert || op == write_op::insert_or_assign;
     const bool known = tree.pending.size != 0 ? tree.pending_is_whole : tree.list_is_whole;
@@ -152,21 +153,41 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   }
 
  private:
-  [[nodiscard]] bool append_on_device(const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
-    const std::uint64_t most = (n + N - 1) / N;
+  /// Nodes for at most `most` leaves behind the last one, and entries for them in the list of leaves. Nothing is
+  /// changed that can be seen.
+  struct append_room {
+    leaf_list more;        ///< empty: entries are added where they are
+    std::uint64_t before;  ///< entries of the list, of which the last one is that of the last leaf
+    new_numbers numbers;
+  };
+  [[nodiscard]] append_room room_behind(std::uint64_t most) {
     tree.leaf_nodes.ensure(context, most, true);
     tree.adopt_pools();  // nodes may have moved, and what follows may fail
-    auto& to = tree.pending;
-    leaf_list more;
-    const std::uint64_t before = to.size != 0 ? to.size - to.shared : 1;  // entries that are not in `listed`
-    const bool in_place = to.size != 0 && before + most <= to.list.highs.size();
-    if (!in_place) {
-      const std::uint64_t entries = before + most + (before + most) / 4;
-      more = {buffer<Word>(tree.where, entries, context.order()),
-              buffer<node_id>(tree.where, entries, context.order())};
-      if (to.size != 0) tree.copy_entries(context, to.list, 0, before, more, 0);
+    const auto& to = tree.pending;
+    append_room room;
+    room.before = to.size != 0 ? to.size - to.shared : 1;  // entries that are not in `listed`
+    if (to.size == 0 || room.before + most > to.list.highs.size()) {
+      const std::uint64_t entries = room.before + most + (room.before + most) / 4;
+      room.more = {buffer<Word>(tree.where, entries, context.order()),
+                   buffer<node_id>(tree.where, entries, context.order())};
+      if (to.size != 0) tree.copy_entries(context, to.list, 0, room.before, room.more, 0);
     }
-    const leaf_list& list = in_place ? to.list : more;
+    room.numbers = tree.leaf_nodes.next(static_cast<std::uint32_t>(most));
+    return room;
+  }
+  [[nodiscard]] const leaf_list& list_of(const append_room& room) const {
+    return room.more.highs.size() == 0 ? tree.pending.list : room.more;
+  }
+  /// Leaves were added.
+  void keep_entries(append_room&& room) {
+    if (room.more.highs.size() == 0) return;
+    auto& to = tree.pending;
+    if (to.size == 0) to.shared = tree.listed.highs.size() - 1;
+    to.list = std::move(room.more);
+  }
+  [[nodiscard]] bool append_on_device(const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
+    append_room room = room_behind((n + N - 1) / N);
+    const leaf_list& list = list_of(room);
     const buffer<append_plan<Word>> plan(tree.where, 1, context.order());
     context.zero(plan.data(), sizeof(append_plan<Word>));
     look_for_append(keys, n, plan.data());
@@ -176,9 +197,9 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     a.values = values;
     a.done = done;
     a.n = n;
-    a.numbers = tree.leaf_nodes.next(static_cast<std::uint32_t>(most));
-    a.highs = list.highs.data() + before - 1;
-    a.ids = list.ids.data() + before - 1;
+    a.numbers = room.numbers;
+    a.highs = list.highs.data() + room.before - 1;
+    a.ids = list.ids.data() + room.before - 1;
     a.plan = plan.data();
     context.for_each(n, write_append<view_type>{a});
     const append_plan<Word> made = context.read(plan.data());
@@ -188,10 +209,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     tree.ranks_are_known = false;
     tree.count_changed(static_cast<std::int64_t>(n));
     if (made.leaves == 0) return true;
-    if (!in_place) {
-      if (to.size == 0) to.shared = tree.listed.highs.size() - 1;
-      to.list = std::move(more);
-    }
+    keep_entries(std::move(room));
     end_append(made.leaves);
     return true;
   }
@@ -208,34 +226,19 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   /// Writes the leaves of an appended batch, to which no link leads yet, and their entries in the list. False: keys do
   /// not ascend.
   bool append_leaves(appended_batch<view_type> b, node_id last, unsigned room, std::uint64_t wanted) {
-    tree.leaf_nodes.ensure(context, wanted, true);
-    tree.adopt_pools();  // nodes may have moved, and what follows may fail
-    auto& to = tree.pending;
-    leaf_list more;
-    const std::uint64_t before = to.size != 0 ? to.size - to.shared : 1;  // entries that are not in `listed`
-    const bool in_place = to.size != 0 && before + wanted <= to.list.highs.size();
-    if (!in_place) {
-      const std::uint64_t entries = before + wanted + (before + wanted) / 4;
-      more = {buffer<Word>(tree.where, entries, context.order()),
-              buffer<node_id>(tree.where, entries, context.order())};
-      if (to.size != 0) tree.copy_entries(context, to.list, 0, before, more, 0);
-      more.ids.data()[before - 1] = last;
-    }
-    const leaf_list& list = in_place ? to.list : more;
-    const new_numbers numbers = tree.leaf_nodes.next(static_cast<std::uint32_t>(wanted));
+    append_room to = room_behind(wanted);
+    const leaf_list& list = list_of(to);
+    list.ids.data()[to.before - 1] = last;
     b.tree = tree.view;
     std::atomic<bool> ascends = true;
-    context.for_each(wanted, write_appended<view_type>{b, room, wanted, numbers, list.highs.data() + before,
-                                                       list.ids.data() + before, &ascends});
+    context.for_each(wanted, write_appended<view_type>{b, room, wanted, to.numbers, list.highs.data() + to.before,
+                                                       list.ids.data() + to.before, &ascends});
     if (!ascends) {
-      b.bury(numbers);
+      b.bury(to.numbers);
       return false;
     }
-    list.highs.data()[before - 1] = room == 0 ? b.last_key(last) : b.word_at(room - 1);
-    if (!in_place) {
-      if (to.size == 0) to.shared = tree.listed.highs.size() - 1;
-      to.list = std::move(more);
-    }
+    list.highs.data()[to.before - 1] = room == 0 ? b.last_key(last) : b.word_at(room - 1);
+    keep_entries(std::move(to));
     return true;
   }
   void end_append(std::uint64_t wanted) {
@@ -258,11 +261,12 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     std::uint64_t size = 0;
   };
 
-  /// Into a tree without elements: what a build makes of the batch. False: the tree has elements, or the caller asks which
-  /// of equal keys were inserted.
+  /// Into a tree without elements: what a build makes of the batch. False: the tree has elements, or the caller asks
+  /// which of equal keys were inserted.
   bool fill_empty(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
     constexpr std::size_t least = 4 * N;  // below it a merge into the one leaf is as good
-    if (op == write_op::update || op == write_op::erase || tree.lent || n < least || !tree.is_empty(context)) return false;
+    if (op == write_op::update || op == write_op::erase || tree.lent || n < least || !tree.is_empty(context))
+      return false;
     const auto which = op == write_op::insert ? equal_keys::keep_first : equal_keys::keep_last;
     const auto sorted = tree.sort_pairs(context, keys, values, n, which);
     if (done != nullptr) {
@@ -334,8 +338,10 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       context.for_each(b.leaves, list_run<view_type>{b});
     }
     const heavy_list::total heavy = context.read(heavy_size.data());
-    const buffer<std::uint64_t> moved(tree.where, heavy.leaves == 0 ? 0 : std::uint64_t{heavy.elements} + 1, context.order());
-    const buffer<std::uint64_t> more(tree.where, heavy.leaves == 0 ? 0 : std::uint64_t{heavy.leaves} + 1, context.order());
+    const buffer<std::uint64_t> moved(tree.where, heavy.leaves == 0 ? 0 : std::uint64_t{heavy.elements} + 1,
+                                      context.order());
+    const buffer<std::uint64_t> more(tree.where, heavy.leaves == 0 ? 0 : std::uint64_t{heavy.leaves} + 1,
+                                     context.order());
     leaf_runs<view_type> r{b, heavy.leaves, heavy_elements.data(), moved.data(), more.data(), nullptr, nullptr};
     if (heavy.leaves != 0) judge_runs(r, heavy);
     context.exclusive_scan(b.new_nodes, b.new_nodes, b.leaves + 1);
@@ -362,7 +368,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     r.new_words = direct ? b.words : new_words.data();
     r.new_values = direct ? static_cast<const value*>(b.values) : new_values.data();
     if (gathered != 0)
-      for_each_element_of_runs(context, heavy.elements, gather_elements<view_type>{r, new_words.data(), new_values.data()});
+      for_each_element_of_runs(context, heavy.elements,
+                               gather_elements<view_type>{r, new_words.data(), new_values.data()});
     const buffer<std::uint32_t> splits(tree.where, any_light ? new_nodes : 0, context.order());
     b.splits = splits.data();
     if (splits.size() != 0 && totals.heavy != 0) context.fill(splits.data(), 0xff, splits.bytes());
@@ -399,8 +406,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   }
   /// Can the caller's values be read like those of a sorted batch?
   [[nodiscard]] bool values_are_sorted(const batch& b) const {
-    return b.place == nullptr &&
-           (V == 0 || (tree.elements.value_bytes == V && reinterpret_cast<std::uintptr_t>(b.values) % alignof(value) == 0));
+    return b.place == nullptr && (V == 0 || (tree.elements.value_bytes == V &&
+                                             reinterpret_cast<std::uintptr_t>(b.values) % alignof(value) == 0));
   }
 
   /// Memory for new nodes, and for the list of leaves afterwards, of which leaves outside of the span are written here.
@@ -414,7 +421,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       const bool at_end = span.last + 1 == list.size;
       tree.appends = at_end && span.first == span.last;
       if (tree.appends) tree.append_misses = 0;
-      // Behind the last leaf entries are added where they are. Of the steps that write them none reads the old high key.
+      // Behind the last leaf entries are added where they are. Of the steps that write them none reads the old high
+      // key.
       const bool in_place = &list.entries == &tree.pending.list && at_end && span.first == span.last &&
                             after.size <= list.entries.highs.size();
       if (!in_place) {

@@ -1,6 +1,6 @@
 // plan.cpp - the cost model of writes. The GPU's rates fit batches of 2^8 to 2^24 u64 pairs into 2^26 keys on an H200
-// (bench/results/gpu-blink-distributions-2.json, random), the CPU's batches of 2^14 to 2^20 u64 pairs into 2^20 to 2^26 on two Neoverse
-// cores (docs/design/blink-tree.md); that of a single writer on a GPU is a guess.
+// (bench/results/gpu-blink-distributions-2.json, random), the CPU's batches of 2^14 to 2^20 u64 pairs into 2^20 to 2^26
+// on two Neoverse cores (docs/design/blink-tree.md); that of a single writer on a GPU is a guess.
 #include "blink_tree/plan.hpp"
 
 #include <algorithm>
@@ -39,9 +39,10 @@ write_explanation plan_write(const write_question& q, const write_options& optio
   // touched, but lists all of them anew if one has split. Key by key the batch alone counts.
   const double leaf_bytes = static_cast<double>(q.leaf_slots) * static_cast<double>(q.node_bytes) / 12;
   if (q.on_gpu) {
-    // Where a leaf gets several keys of a batch they meet there, and what was refused is merged after all.
+    // Keys that meet at a leaf wait for each other; if that takes longer, those that the first pass refused are merged.
     const double meet = (n - 1) / static_cast<double>(std::max<std::size_t>(q.leaves, 1));
-    e.per_key_seconds = 45e-6 + n / (q.one_writer ? 1e6 : 2.2e9) + meet * (q.op == write_op::erase ? 200e-6 : 400e-6);
+    const double wait = q.op == write_op::insert || q.op == write_op::insert_or_assign ? 180e-6 : 5e-6 + n * 0.45e-9;
+    e.per_key_seconds = 45e-6 + n / (q.one_writer ? 1e6 : 2.2e9) + meet * wait;
     e.bulk_seconds = 180e-6 + n / 5e9 + (q.op == write_op::update ? 0 : leaf_bytes / 5e12);
   } else {
     const double threads = q.one_writer ? 1 : q.threads;
@@ -62,8 +63,8 @@ write_explanation plan_write(const write_question& q, const write_options& optio
   return e;
 }
 
-// On a GPU thousands of teams that ask for one key wait for each other, which costs more than to sort the batch; threads of
-// a CPU are few. Below some thousand elements the launches cost more than either.
+// On a GPU thousands of teams that ask for one key wait for each other, which costs more than to sort the batch;
+// threads of a CPU are few. Below some thousand elements the launches cost more than either.
 write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& options, bool on_gpu, bool lent) {
   const bool ordered = options.semantics == batch_semantics::ordered;
   const bool asked = options.path != write_path::automatic;
@@ -77,14 +78,47 @@ write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& opt
   return e;
 }
 
-// Upper levels are made before single keys are written, so even a few elements for each leaf are merged sooner.
-float merges_dense_from() { return 3.0f; }
+namespace {
+
+// Seconds on an H200, which fit gpu-blink-distributions (docs/design/blink-tree.md).
+
+/// Sorted and merged; the steps go over all leaves of the span.
+double merge_seconds(std::size_t n, std::size_t span, std::size_t node_bytes) {
+  return 160e-6 + static_cast<double>(n) / 5e9 + static_cast<double>(span) * static_cast<double>(node_bytes) / 4e12;
+}
+/// Key by key, with splits: those that go to one leaf wait for each other.
+double second_pass_seconds(std::size_t n, double queue) {
+  return 20e-6 + queue * (6e-6 + static_cast<double>(n) * 0.45e-9);
+}
+double upper_levels_seconds(const leaf_sizes& tree) {
+  return 100e-6 + static_cast<double>(tree.leaves) * static_cast<double>(tree.node_bytes) / 21e12;
+}
+
+}  // namespace
+
+float merges_dense_from() { return 16.0f; }
+
+bool merges_first(const batch_spread& spread, std::size_t n, const leaf_sizes& tree) {
+  // Of what is left over after a first pass most lies together.
+  const double rest = std::min(second_pass_seconds(n, static_cast<double>(spread.queue)), 130e-6);
+  return merge_seconds(n, spread.span, tree.node_bytes) <
+         upper_levels_seconds(tree) + 45e-6 + static_cast<double>(n) / 2.2e9 + rest;
+}
 
 bool merges_refused(std::size_t refused, std::size_t leaves) { return refused * 16 >= leaves; }
 
-// Of keys that are spread over the tree a seventh finds a full leaf. Those that meet at a leaf queue for it in a second
-// pass; a merge costs the same wherever they go.
-bool met_at_few_leaves(std::size_t refused, std::size_t n) { return refused >= 1024 && refused * 2 >= n; }
+batch_spread even_spread(std::size_t n, const leaf_sizes& tree) {
+  const std::size_t leaves = std::max<std::size_t>(tree.leaves, 1);
+  return {1.0f + static_cast<float>(n) / static_cast<float>(leaves), static_cast<std::uint32_t>(leaves)};
+}
+
+// Of keys that are spread over the tree a seventh finds a full leaf. A look takes about 20 us.
+bool may_have_met(std::size_t refused, std::size_t n) { return refused >= 64 && refused * 4 >= n; }
+
+bool merges_rest(const batch_spread& spread, std::size_t refused, const leaf_sizes& tree) {
+  return merge_seconds(refused, spread.span, tree.node_bytes) <
+         second_pass_seconds(refused, static_cast<double>(spread.queue));
+}
 
 }  // namespace detail
 }  // namespace espalier

@@ -32,13 +32,26 @@ struct add_up_part {
         for (std::size_t j = i * length; j < last; ++j) sum += what(j);
       }
     }
+#if defined(__CUDA_ARCH__)
+    // Additions to one word are done one after the other: a whole warp adds its sum once.
+    constexpr unsigned whole = 0xffffffffu;
+    if (__activemask() == whole) {
+      for (unsigned distance = 16; distance != 0; distance /= 2) sum += __shfl_down_sync(whole, sum, distance);
+      if (i % 32 != 0) return;
+    }
+#endif
     if (sum != 0) (void)shared_word{total}.fetch_add(sum);
+  }
+  template <class Context>
+  [[nodiscard]] static std::size_t parts_of(std::size_t n) {
+    return Context::on_gpu ? std::min<std::size_t>(n, 16384) : (n + 65535) / 65536;
   }
 };
 template <class Context, class What>
 void add_up(Context& context, std::size_t n, const What& what, std::uint64_t* total) {
-  const std::size_t parts = Context::on_gpu ? std::min<std::size_t>(n, 16384) : (n + 65535) / 65536;
-  if (n != 0) context.for_each(parts, add_up_part<Context::on_gpu, What>{what, n, parts, total});
+  using part = add_up_part<Context::on_gpu, What>;
+  const std::size_t parts = part::template parts_of<Context>(n);
+  if (n != 0) context.for_each(parts, part{what, n, parts, total});
 }
 
 /// What element number i of a batch did to the number of elements, by its `done`: 1, 0, or minus 1.

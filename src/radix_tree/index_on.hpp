@@ -92,13 +92,17 @@ class radix_index_on final : public radix_index {
       throw error("radix_tree: a root table has at most " + std::to_string(count_cells::most_bits) + " bits.");
     if (keys.n >= 0xffffffffu)
       throw error("radix_tree: a build takes fewer than 2^32 - 1 keys; split them over several trees.");
-    execute<Context>(where_, execution{order, true}, [&] {
-      Context context(where_, order);
-      const keys_in in(context, keys, true);
-      const input in_values(context, V == 0 ? nullptr : values, keys.n * elements.value_bytes);
-      tree_ = radix_builder<Context, V>(context, elements, options_)(in.batch(), in_values.data(), keys.n);
-      if (options_.long_keys == long_key_way::beside)
-        twin_.emplace(context, cpu_, options_.host_pool, elements_, in.batch(), in_values.data(), keys.n);
+    // In turn: streams that come later are ordered behind the build by its mark, not only by the host, which waited for
+    // it.
+    const execution ex{where_.resolve(order), true};
+    execute<Context>(where_, ex, [&] {
+      alone_now(ex.order, [&](Context& context) {
+        const keys_in in(context, keys, true);
+        const input in_values(context, V == 0 ? nullptr : values, keys.n * elements.value_bytes);
+        tree_ = radix_builder<Context, V>(context, elements, options_)(in.batch(), in_values.data(), keys.n);
+        if (options_.long_keys == long_key_way::beside)
+          twin_.emplace(context, cpu_, options_.host_pool, elements_, in.batch(), in_values.data(), keys.n);
+      });
     });
   }
 

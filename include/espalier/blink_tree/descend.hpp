@@ -15,8 +15,8 @@ namespace espalier {
 /// How nodes are read. While writers are about: past stale caches, and valid only if the version stood still.
 struct racing_reads {
   using latch = version_latch;
-  /// Do kernels ask the inner nodes, too, where a lane is left behind? Not those of the library: the owner makes the lane
-  /// anew in time, and registers are scarce.
+  /// Do kernels ask the inner nodes, too, where a lane is left behind? Not those of the library: the owner makes the
+  /// lane anew in time, and registers are scarce.
   static constexpr bool kernels_ask = false;
   using plain = racing_reads;
   template <unsigned N, class Team, class X>
@@ -92,7 +92,8 @@ struct node_reader {
   }
   /// `v` begins with the words version, info, right.
   template <class Words>
-  static ESPALIER_INLINE node_head<word> head_of_words(Team team, [[maybe_unused]] node_at<Shape> node, const Words& v) {
+  static ESPALIER_INLINE node_head<word> head_of_words(Team team, [[maybe_unused]] node_at<Shape> node,
+                                                       const Words& v) {
     const auto info = static_cast<std::uint32_t>(team.template get<1>(v));
     const auto right = static_cast<node_id>(team.template get<2>(v));
     if constexpr (sizeof(word) == 4) {
@@ -180,7 +181,7 @@ struct descender<Team, Reads, blink_view<Word, V, N>> {
         }
         const auto p = inner_reader::rank(team, node, seen, x);
         unsigned slot = p.equal && p.slot < h.count ? p.slot : p.slot - 1;  // the last key not above x
-        if (slot >= h.count) slot = 0;  // torn by a writer: not valid below
+        if (slot >= h.count) slot = 0;                                      // torn by a writer: not valid below
         next = {Reads::one(node.values() + slot), Reads::one(node.keys() + slot)};
         --at_level;
       }
@@ -200,7 +201,9 @@ struct descender<Team, Reads, blink_view<Word, V, N>> {
     return line == 0 ? Word{0} : static_cast<Word>(t.lane.key_at(line - 1) + 1);
   }
   static ESPALIER_INLINE std::uint64_t line_of(Team team, const view& t, Word x) {
-    return lane_search::descend(team, t.lane, x < t.lane.first ? t.lane.first : x);
+    const Word clamped = x < t.lane.first ? t.lane.first : x;
+    const std::uint32_t group = lane_search::group_of(t.lane, *lane_search::cell_of(t.lane, clamped), clamped);
+    return lane_search::near_line_of(team, t.lane, group, clamped);
   }
 
   // ---- either ------------------------------------------------------------------------------------------------

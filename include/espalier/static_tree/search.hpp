@@ -102,6 +102,41 @@ struct searcher {
     return low < start + lines ? low : line_of(team, t, group + 1, x);
   }
 
+  /// Of lines whose separators leave x undecided the right one: [line, end) of a group, of which all lines before are
+  /// below x and, if `end` is one of its lines, that one is not.
+  static ESPALIER_COLD std::uint64_t undecided_line(Team team, const view& t, std::uint64_t line, std::uint64_t end,
+                                                    Word x) {
+    const auto group = static_cast<std::uint32_t>(line / lines);
+    const std::uint64_t last_line = (t.size - 1) / slots;
+    std::uint64_t high = end > last_line ? last_line : end;
+    while (line < high) {
+      const std::uint64_t middle = line + (high - line) / 2;
+      if (t.line_keys(middle)[slots - 1] < x) {
+        line = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return line / lines == group ? line : line_of(team, t, group + 1, x);
+  }
+  /// The line that holds the lower bound, or the one before it: stage 3 where a line lies elsewhere and costs more to
+  /// look at than two words do. Without it searches among keys that crowd at one end of a group all start at its first
+  /// line.
+  static ESPALIER_INLINE std::uint64_t near_line_of(Team team, const view& t, std::uint32_t group, Word x) {
+    for (;;) {
+      const auto h = header(team, t, group);
+      const std::uint8_t digit = truncated(team, h, x);
+      const unsigned line = team.template rank<shape::first_separator>(h, digit);
+      if (line < lines) {
+        const std::uint64_t start = std::uint64_t{group} * lines;
+        const unsigned decided = team.template count_from<shape::first_separator>(h, not_above<std::uint8_t>{digit});
+        if (decided <= line + 1) return start + line;
+        return undecided_line(team, t, start + line, start + (decided < lines ? decided : lines), x);
+      }
+      ++group;
+    }
+  }
+
   static ESPALIER_INLINE auto keys(Team team, const view& t, std::uint64_t line) {
     return team.template view<slots>(t.line_keys(line));
   }
@@ -118,8 +153,9 @@ struct searcher {
     return line_of(team, t, group_of(t, *cell_of(t, x), x), x);
   }
 
-  /// Separators of that group leave no doubt about line l of it. Where a line's keys are all that stage 4 wants of it, they
-  /// come in any case; where they lie elsewhere (a B-link tree's lane), not to read them saves nine of ten reads of memory.
+  /// Separators of that group leave no doubt about line l of it. Where a line's keys are all that stage 4 wants of it,
+  /// they come in any case; where they lie elsewhere (a B-link tree's lane), not to read them saves nine of ten reads
+  /// of memory.
   template <class Header>
   static ESPALIER_INLINE bool is_sure(Team team, const Header& h, unsigned l, std::uint8_t digit) {
     return has_lines ? false : team.get(h, shape::first_separator + l) != digit;
