@@ -1,8 +1,8 @@
 // index_on.hpp - the B-link tree on one kind of device: every operation of blink_index, written once over a Context.
 //
-// Rooms: storage.hpp (what the tree consists of), turns.hpp (who runs beside whom), key_by_key.hpp and merge.hpp
-// (writes), ranges.hpp. Strong guarantee: whatever can fail for lack of memory is done before the tree is touched, or
-// builds new parts and swaps them in; only writes key by key keep what they did.
+// Rooms: storage.hpp (what the tree consists of), access.hpp (which calls exclude each other), key_by_key.hpp and
+// merge.hpp (writes), ranges.hpp. Strong guarantee: whatever can fail for lack of memory is done before the tree is
+// touched, or builds new parts and swaps them in; only writes key by key keep what they did.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "blink_tree/access.hpp"
 #include "blink_tree/combine.hpp"
 #include "blink_tree/estimate.hpp"
 #include "blink_tree/key_by_key.hpp"
@@ -19,14 +20,23 @@
 #include "blink_tree/storage.hpp"
 #include "blink_tree/validate.hpp"
 #include "device/staging.hpp"
-#include "device/turns.hpp"
 #include "espalier/blink_tree/index.hpp"
 #include "espalier/blink_tree/jobs.hpp"
 
 namespace espalier::detail {
 
 template <class Context, class Word, unsigned V, unsigned N, protocol P, upper U>
-class blink_index_on final : public blink_index {
+class blink_index_on final : public blink_index, blink_access<Context, blink_storage<Context, Word, V, N, U>> {
+  using access = blink_access<Context, blink_storage<Context, Word, V, N, U>>;
+  using access::alone;
+  using access::alone_now;
+  using access::beside_;
+  using access::from_lines;
+  using access::is_stale_for;
+  using access::leaves_now;
+  using access::read;
+  using access::run;
+  using access::tree_;
   using view_type = blink_view<Word, V, N>;
   using shape_type = typename view_type::leaf_shape;
   using inner_shape = typename view_type::inner_shape;
@@ -45,17 +55,15 @@ class blink_index_on final : public blink_index {
  public:
   blink_index_on(const device& where, element_type elements, const blink_options& options, const void* keys,
                  const void* values, std::size_t n, const stream& order)
-      : tree_(where, elements, options) {
+      : access(where, elements, options) {
     if (!(options.fill >= 0.25 && options.fill <= 1))
       throw error("blink_tree: fill is the used share of a leaf, from 0.25 to 1.");
-    // In turn: streams that come later are ordered behind the build by its mark, not only by the host, which waited for it.
+    // In turn: streams that come later are ordered behind the build by its mark, not only by the host.
     alone({where.resolve(order), true}, [&](Context& context) {
       const auto sorted = tree_.sort_pairs(context, keys, values, n, equal_keys::keep_last);
       tree_.make_tree(context, sorted.words, sorted.values, sorted.n);
     });
   }
-
-  ~blink_index_on() override { tree_.tie(beside_.last(tree_.where)); }
 
   // ---- about the index -----------------------------------------------------------------------------------
   [[nodiscard]] const device& where() const override { return tree_.where; }
@@ -385,78 +393,10 @@ class blink_index_on final : public blink_index {
     const std::size_t leaves = leaves_now();
     return {op, n, leaves, leaves * N, shape_type::bytes, tree_.where.threads(), Context::on_gpu, P == protocol::none};
   }
-  [[nodiscard]] std::size_t leaves_now() const {
-    const auto lock = beside_.together();
-    return tree_.known_leaves + tree_.stale;
-  }
   /// While a ref is in use nothing is moved unasked.
   [[nodiscard]] write_options wish_for(write_options options) const {
     if (tree_.lent && options.path == write_path::automatic) options.path = write_path::per_key;
     return options;
-  }
-
-  [[nodiscard]] bool is_stale_for(std::size_t n) const {
-    const auto lock = beside_.together();
-    return tree_.is_stale_for(n);
-  }
-
-  [[nodiscard]] bool wants_ranks() const {
-    return Context::on_gpu && U == upper::express && !tree_.ranks_are_known && !tree_.lent;
-  }
-
-  // ---- who runs beside whom ------------------------------------------------------------------------------
-  /// Reads that somebody has walked the lane for: work(context), unless there is another lane since.
-  template <class Work>
-  [[nodiscard]] bool from_lines(std::size_t builds, const Work& work) const {
-    if constexpr (Context::on_gpu) {
-      throw error("blink_tree: searches that start at given lines are for a CPU.");
-    } else {
-      const auto lock = beside_.together();
-      if (builds != tree_.lane_builds || tree_.view.lane.size == 0) return false;
-      Context context(tree_.where, tree_.where.default_stream());
-      work(context);
-      return true;
-    }
-  }
-  template <class Work>
-  void run(const execution& ex, const Work& work) const {
-    execute<Context>(tree_.where, ex, work);
-  }
-  /// Work that has the tree to itself.
-  template <class Work>
-  void alone(const execution& ex, const Work& work) {
-    run(ex, [&, this, order = ex.order] { alone_now(order, work); });
-  }
-  template <class Work>
-  void alone_now(const stream& order, const Work& work) {
-    const auto lock = beside_.alone();
-    const auto turn = beside_.begin(order, true);
-    tree_.tie(order);
-    Context context(tree_.where, order);
-    work(context);
-  }
-  /// Reads of n queries. If that pays, the upper levels are made anew first. `by_ranks`: it asks for differences of
-  /// ranks.
-  template <class Work>
-  void read(const execution& ex, std::size_t n, Work work, bool by_ranks = false) const {
-    auto* self = const_cast<blink_index_on*>(this);
-    run(ex, [self, n, work, by_ranks, order = ex.order] {
-      // What was seen beside others is looked at again alone: a ref may have been lent in between.
-      if (self->is_stale_for(n)) {
-        self->alone_now(order, [&](Context& context) {
-          if (self->tree_.is_stale_for(n)) self->tree_.refresh_upper(context, n);
-        });
-      }
-      if (by_ranks && self->wants_ranks()) {
-        self->alone_now(order, [&](Context& context) {
-          if (self->wants_ranks()) self->tree_.know_ranks(context);
-        });
-      }
-      const auto lock = self->beside_.together();
-      const auto turn = self->beside_.begin(order, false);
-      Context context(self->tree_.where, order);
-      work(context);
-    });
   }
 
   // ---- writing element by element, or key by key ---------------------------------------------------------
@@ -595,9 +535,6 @@ class blink_index_on final : public blink_index {
     tree_.order_now(context);
     return host;
   }
-
-  storage tree_;
-  mutable turns<Context> beside_;
 };
 
 }  // namespace espalier::detail

@@ -92,8 +92,7 @@ class radix_index_on final : public radix_index {
       throw error("radix_tree: a root table has at most " + std::to_string(count_cells::most_bits) + " bits.");
     if (keys.n >= 0xffffffffu)
       throw error("radix_tree: a build takes fewer than 2^32 - 1 keys; split them over several trees.");
-    // In turn: streams that come later are ordered behind the build by its mark, not only by the host, which waited for
-    // it.
+    // In turn: streams that come later are ordered behind the build by its mark, not only by the host.
     const execution ex{where_.resolve(order), true};
     execute<Context>(where_, ex, [&] {
       alone_now(ex.order, [&](Context& context) {
