@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/index/build_core.hpp"
+#include "engine/index/merged_keys.hpp"
 #include "engine/store/sections.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -272,11 +273,28 @@ void table_index::save(section_writer& to) const {
   save_keys(keys ? *keys : read_keys(*parts_->table, spec(), parts_->built.encoder, where()), to);
 }
 
+std::string table_index::layout() const {
+  const key_encoder& encoder = *parts_->built.encoder;
+  std::string text = fmt::format("{} {}", to_string(kind()), static_cast<int>(encoder.form()));
+  for (const key_field& f : encoder.fields()) {
+    text += fmt::format(" ({} {} {} {} {} {} {})", static_cast<int>(f.type.id), f.type.precision, f.type.scale,
+                        f.has_null, f.base, f.bits, f.shift);
+  }
+  return text;
+}
+
 std::unique_ptr<table_index> table_index::load(table_ptr table, index_spec spec,
-                                               std::shared_ptr<const mapped_sections> from, const device& where) {
+                                               std::shared_ptr<const mapped_sections> from, const device& where,
+                                               std::optional<row_counts> covers) {
   check_spec(*table, spec);
   const std::string_view name = from->get_text("kind");
-  ordered_keys keys = load_keys(from, *table, spec.columns);
+  const row_counts covered = covers.value_or(table->counts());
+  ordered_keys keys = load_keys(from, *table, covered, spec.columns);
+  if (covered != table->counts()) {
+    auto merged = merged_keys(keys, *table, covered.rows, spec.columns);
+    if (!merged) return nullptr;
+    keys = std::move(*merged);
+  }
   if (spec.unique && has_duplicates(keys)) throw damaged_file(from->path(), "has a key twice in a unique index");
   const bool words = keys.encoder->form() != key_form::bytes;
   for (const auto kind : {index_kind::static_tree, index_kind::blink, index_kind::hybrid, index_kind::radix}) {

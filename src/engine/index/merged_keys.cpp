@@ -1,0 +1,169 @@
+#include "engine/index/merged_keys.hpp"
+
+#include <arrow/table.h>
+
+#include <limits>
+#include <numeric>
+
+#include "engine/parallel_sort.hpp"
+#include "engine/stop.hpp"
+#include "engine/table/table_version.hpp"
+
+namespace espalier::engine {
+
+namespace {
+
+/// Rows that were added to a table, in the order of their keys; those without a key are last.
+struct added_rows {
+  encoded_keys keys;
+  std::vector<std::uint64_t> rows;   // ascending: key i is that of rows[i]
+  std::vector<std::uint32_t> order;  // of those that have a key
+  std::vector<std::uint64_t> null;
+};
+
+std::optional<added_rows> rows_added_since(const key_encoder& encoder, const table_version& table,
+                                           std::uint64_t covered, std::span<const std::size_t> columns) {
+  added_rows out;
+  out.rows.reserve(table.rows() - covered);
+  for_each_row(covered, table.rows(), [&](std::size_t row) {
+    if (!table.is_deleted(row)) out.rows.push_back(row);
+  });
+  if (out.rows.size() > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  auto keys = encoder.encode(table.take(columns, out.rows)->columns());
+  if (!keys) return std::nullopt;
+  out.keys = std::move(*keys);
+  for (std::size_t i = 0; i < out.rows.size(); ++i) {
+    if (!encoder.is_composite() && out.keys.has_null(i)) {
+      out.null.push_back(out.rows[i]);
+    } else {
+      out.order.push_back(static_cast<std::uint32_t>(i));
+    }
+  }
+  const auto sort_by = [&](const auto& key_of) {
+    parallel_sort(out.order.begin(), out.order.end(), static_cast<std::ptrdiff_t>(out.order.size()),
+                  [&](std::uint32_t a, std::uint32_t b) {
+                    const auto& of_a = key_of(a);
+                    const auto& of_b = key_of(b);
+                    return of_a != of_b ? of_a < of_b : a < b;
+                  });
+  };
+  if (encoder.form() == key_form::bytes) {
+    sort_by([&](std::uint32_t i) { return out.keys.bytes[i]; });
+  } else {
+    sort_by([&](std::uint32_t i) { return out.keys.words[i]; });
+  }
+  return out;
+}
+
+// Rows of equal keys ascend: those that were added have higher ids than all others.
+template <class Row>
+class merger {
+ public:
+  merger(const ordered_keys& saved, const table_version& table, const added_rows& added)
+      : saved_(saved), table_(table), added_(added), has_deleted_(table.live_rows() != table.rows()) {
+    rows_.reserve(saved.rows.size() + added.rows.size());
+  }
+
+  ordered_keys merged() {
+    ordered_keys out;
+    switch (saved_.encoder->form()) {
+      case key_form::word32:
+        out.words = merged_words<std::uint32_t>();
+        break;
+      case key_form::word64:
+        out.words = merged_words<std::uint64_t>();
+        break;
+      case key_form::bytes:
+        merge_strings(out);
+        break;
+    }
+    out.encoder = saved_.encoder;
+    const std::size_t keyed = rows_.size();
+    for_each_row(saved_.keyed_rows(), saved_.rows.size(), [&](std::size_t i) {
+      if (is_live(saved_.rows[i])) rows_.push_back(static_cast<Row>(saved_.rows[i]));
+    });
+    for (const std::uint64_t row : added_.null) rows_.push_back(static_cast<Row>(row));
+    out.null_rows = rows_.size() - keyed;
+    out.rows = number_array(std::move(rows_));
+    return out;
+  }
+
+ private:
+  [[nodiscard]] bool is_live(std::uint64_t row) const { return !has_deleted_ || !table_.is_deleted(row); }
+  [[nodiscard]] bool has_added() const { return next_ < added_.order.size(); }
+
+  template <class Word>
+  number_array merged_words() {
+    std::vector<Word> words;
+    words.reserve(saved_.words.size() + added_.order.size());
+    const auto word_added = [&] { return static_cast<Word>(added_.keys.words[added_.order[next_]]); };
+    const auto add_next = [&] {
+      words.push_back(word_added());
+      rows_.push_back(static_cast<Row>(added_.rows[added_.order[next_]]));
+      ++next_;
+    };
+    for_each_row(saved_.words.size(), [&](std::size_t i) {
+      const std::uint64_t row = saved_.rows[i];
+      if (!is_live(row)) return;
+      const auto word = static_cast<Word>(saved_.words[i]);
+      while (has_added() && word_added() < word) add_next();
+      words.push_back(word);
+      rows_.push_back(static_cast<Row>(row));
+    });
+    while (has_added()) add_next();
+    return number_array(std::move(words));
+  }
+
+  void merge_strings(ordered_keys& out) {
+    auto own = std::make_shared<range_batch::byte_ends>();
+    std::vector<Row> starts;
+    const auto add = [&](std::string_view key, std::uint64_t row) {
+      if (starts.empty() || (*own)[starts.size() - 1] != key) {
+        own->add(key);
+        starts.push_back(static_cast<Row>(rows_.size()));
+      }
+      rows_.push_back(static_cast<Row>(row));
+    };
+    const auto key_added = [&] { return added_.keys.bytes[added_.order[next_]]; };
+    const auto add_next = [&] {
+      add(key_added(), added_.rows[added_.order[next_]]);
+      ++next_;
+    };
+    for_each_row(saved_.strings.size(), [&](std::size_t i) {
+      const std::string_view key = saved_.strings[i];
+      while (has_added() && key_added() < key) add_next();
+      const std::size_t end = saved_.starts.empty() ? i + 1 : saved_.starts[i + 1];
+      for (std::size_t r = saved_.starts.empty() ? i : saved_.starts[i]; r < end; ++r) {
+        if (is_live(saved_.rows[r])) add(key, saved_.rows[r]);
+      }
+    });
+    while (has_added()) add_next();
+    if (starts.size() != rows_.size()) {
+      starts.push_back(static_cast<Row>(rows_.size()));
+      out.starts = number_array(std::move(starts));
+    }
+    out.strings = {own->bytes, own->offsets, own};
+  }
+
+  const ordered_keys& saved_;
+  const table_version& table_;
+  const added_rows& added_;
+  bool has_deleted_;
+  std::size_t next_ = 0;  // of added_.order
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+std::optional<ordered_keys> merged_keys(const ordered_keys& saved, const table_version& table, std::uint64_t covered,
+                                        std::span<const std::size_t> columns) {
+  const auto added = rows_added_since(*saved.encoder, table, covered, columns);
+  if (!added) return std::nullopt;
+  // One less than 2^32 rows, as in order_rows.
+  if (table.rows() < std::numeric_limits<std::uint32_t>::max()) {
+    return merger<std::uint32_t>(saved, table, *added).merged();
+  }
+  return merger<std::uint64_t>(saved, table, *added).merged();
+}
+
+}  // namespace espalier::engine
