@@ -376,7 +376,8 @@ TEST_F(IndexDeltas, ReadersKeepTheirStateBesideAWriter) {
 
 const std::string statements_of_deltas[] = {"INSERT INTO t VALUES (-1, 7, 3, 's42'), (-2, NULL, 3, NULL)",
                                             "DELETE FROM t WHERE id BETWEEN 3 AND 5", "UPDATE t SET a = 8 WHERE id < 9",
-                                            "CREATE INDEX one_more ON t (b)", "INSERT INTO t SELECT id + 5000, a, b, s FROM t"};
+                                            "CREATE INDEX one_more ON t (b)",
+                                            "INSERT INTO t SELECT id + 5000, a, b, s FROM t"};
 
 // States of the table: after each statement, as text of all rows and with indexes that are right.
 std::string state_of_deltas(session& open) {

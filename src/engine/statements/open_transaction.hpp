@@ -12,7 +12,7 @@
 namespace espalier::engine {
 
 struct open_transaction {
-  catalog tables;  ///< at BEGIN; entries are immutable, but their indexes are changed in place
+  catalog tables;      ///< at BEGIN; entries are immutable, but their indexes are changed in place
   kept_indexes files;  ///< at BEGIN
   bool read_only = false;
   bool has_failed = false;

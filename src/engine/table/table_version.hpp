@@ -59,7 +59,7 @@ class table_version {
   [[nodiscard]] row_counts counts() const noexcept { return {rows(), live_rows()}; }
   /// Rows of the table with ids below `end`, which is at most rows().
   [[nodiscard]] std::uint64_t live_rows_below(std::uint64_t end) const noexcept;
-  [[nodiscard]] std::uint64_t bytes() const;               ///< of column data
+  [[nodiscard]] std::uint64_t bytes() const;  ///< of column data
 
   /// All positions, one chunk for each segment.
   [[nodiscard]] const std::shared_ptr<arrow::ChunkedArray>& data(std::size_t column) const;
