@@ -245,13 +245,13 @@ TEST(StoreDamage, ALaterVersionIsNotTakenForDamage) {
   store::open(scratch.path())->commit(first_state());
   auto bytes = bytes_in(scratch.path() / "catalog.json");
   std::string text(bytes.begin(), bytes.end());
-  text.replace(text.find("\"version\":1"), 11, "\"version\":2");
+  text.replace(text.find("\"version\":1"), 11, "\"version\":3");
   put_bytes(scratch.path() / "catalog.json", {text.begin(), text.end()});
   try {
     (void)store::open(scratch.path());
     FAIL();
   } catch (const espalier::error& e) {
-    EXPECT_NE(std::string(e.what()).find("format version 2"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("format version 3"), std::string::npos) << e.what();
   }
 }
 
