@@ -1,13 +1,18 @@
 // save_test.cpp - what was saved comes back; what was altered, or belongs to another table, is refused.
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
 #include <random>
+#include <thread>
 
+#include "engine/parallel.hpp"
 #include "engine/store/files.hpp"
 #include "engine/store/sections.hpp"
 #include "engine_index/tables.hpp"
+#include "support/failing_pool.hpp"
 #include "support/less_work.hpp"
 #include "support/scratch_folder.hpp"
 
@@ -40,8 +45,9 @@ class saved_index : public testing::Test {
     return kept;
   }
   [[nodiscard]] std::unique_ptr<table_index> load(const model_table& t, const table_index& of,
-                                                  std::optional<engine::row_counts> covers = {}) const {
-    return table_index::load(t.now, of.spec(), engine::mapped_sections::open(path(), "index"), device::cpu(2), covers);
+                                                  std::optional<engine::row_counts> covers = {},
+                                                  const device& where = device::cpu(2)) const {
+    return table_index::load(t.now, of.spec(), engine::mapped_sections::open(path(), "index"), where, covers);
   }
 
  private:
@@ -221,6 +227,69 @@ TEST_F(saved_index, UniqueIsStillSoWhenMerged) {
   expect_order(*back, t);
   const rows_of_cells twice = {{integer(2), integer(3)}};
   EXPECT_THROW(static_cast<void>(back->prepare(t.with(twice, {}), {}, t.next_ids(1))), engine::unique_violation);
+}
+
+TEST_F(saved_index, BuildsItsTreeAtTheFirstQuestion) {
+  for (const index_kind kind : all_kinds) {
+    SCOPED_TRACE(engine::to_string(kind));
+    model_table t({{type_id::int32}, {type_id::int64}});
+    t.append(numbered_rows(5000, 300, 1, 10));
+    const auto index = index_over(t, {0}, kind);
+    write(keep(*index));
+    const auto covers = t.now->counts();
+    change(t, numbered_rows(20, 300, 2, 10), {4, 5});
+    const auto pool = std::make_shared<failing_pool>(device::cpu(2).pool());
+    const auto back = load(t, *index, covers, device::cpu(2).with_pool(pool));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->kind(), kind);
+    EXPECT_EQ(back->has_ranks(), index->has_ranks());
+    EXPECT_EQ(back->layout(), index->layout());
+    EXPECT_EQ(back->rows_indexed(), t.now->live_rows());
+    const auto nulls = std::ranges::count_if(t.ordered({0}), [&](std::uint64_t row) { return !t.rows[row][0]; });
+    EXPECT_EQ(back->null_rows(), static_cast<std::uint64_t>(nulls));
+    EXPECT_TRUE(back->is_whole());
+    EXPECT_EQ(pool->requests(), 0u) << "none of this needs the tree";
+    // Without memory a question fails, and the next one finds the index as it was loaded.
+    std::size_t failures = 0;
+    for (std::size_t k = 1;; ++k) {
+      ASSERT_LT(k, 1000u);
+      pool->fail_at(k);
+      try {
+        EXPECT_EQ(back->counts(back->ranges({}))[0], t.now->live_rows());
+        break;
+      } catch (const out_of_memory&) {
+        ++failures;
+      }
+    }
+    pool->fail_at(0);
+    // The leaves of a hybrid tree are not in the device's memory.
+    EXPECT_TRUE(failures != 0 || kind == index_kind::hybrid);
+    EXPECT_EQ(back->validate(), "");
+    expect_all(*back, t, {integer(-1), integer(3), integer(299)});
+    apply(*back, t, numbered_rows(5, 300, 3, 3), {9, 101});
+    expect_all(*back, t, {integer(-1), integer(3), integer(299)});
+  }
+}
+
+// All threads of a loop ask first, and so do threads of its own making.
+TEST_F(saved_index, IsAskedFirstByManyThreads) {
+  for (const index_kind kind : all_kinds) {
+    model_table t({{type_id::int32}, {type_id::int64}});
+    t.append(numbered_rows(20'000, 300, 1, 10));
+    const auto index = index_over(t, {0}, kind);
+    write(keep(*index));
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      const auto back = load(t, *index);
+      std::atomic<int> right = 0;
+      const auto ask = [&] { right += back->counts(back->ranges({}))[0] == t.now->live_rows() ? 1 : 0; };
+      std::vector<std::thread> threads;
+      for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] { engine::parallel_for(16, [&](std::size_t) { ask(); }); });
+      }
+      for (auto& thread : threads) thread.join();
+      EXPECT_EQ(right, 64) << engine::to_string(kind);
+    }
+  }
 }
 
 /// Checksums are right, but what they cover is not: bytes are changed before they are written.

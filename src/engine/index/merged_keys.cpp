@@ -2,9 +2,11 @@
 
 #include <arrow/table.h>
 
+#include <algorithm>
 #include <limits>
-#include <numeric>
+#include <string_view>
 
+#include "engine/index/live_bits.hpp"
 #include "engine/parallel_sort.hpp"
 #include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
@@ -55,12 +57,21 @@ std::optional<added_rows> rows_added_since(const key_encoder& encoder, const tab
   return out;
 }
 
+template <class Word>
+std::span<const Word> words_of(const number_array& words) {
+  if constexpr (sizeof(Word) == 4) {
+    return words.narrow();
+  } else {
+    return words.wide();
+  }
+}
+
 // Rows of equal keys ascend: those that were added have higher ids than all others.
 template <class Row>
 class merger {
  public:
-  merger(const ordered_keys& saved, const table_version& table, const added_rows& added)
-      : saved_(saved), table_(table), added_(added), has_deleted_(table.live_rows() != table.rows()) {
+  merger(const ordered_keys& saved, const table_version& table, std::uint64_t covered, const added_rows& added)
+      : saved_(saved), added_(added), now_(table), all_live_(table.live_rows_below(covered) == saved.rows.size()) {
     rows_.reserve(saved.rows.size() + added.rows.size());
   }
 
@@ -89,29 +100,59 @@ class merger {
   }
 
  private:
-  [[nodiscard]] bool is_live(std::uint64_t row) const { return !has_deleted_ || !table_.is_deleted(row); }
+  [[nodiscard]] bool is_live(std::uint64_t row) const { return all_live_ || now_.is_live(row); }
   [[nodiscard]] bool has_added() const { return next_ < added_.order.size(); }
 
+  /// Between two added rows there are long runs of saved ones, which are found by doubling steps and copied.
   template <class Word>
   number_array merged_words() {
     std::vector<Word> words;
     words.reserve(saved_.words.size() + added_.order.size());
-    const auto word_added = [&] { return static_cast<Word>(added_.keys.words[added_.order[next_]]); };
-    const auto add_next = [&] {
-      words.push_back(word_added());
-      rows_.push_back(static_cast<Row>(added_.rows[added_.order[next_]]));
-      ++next_;
-    };
-    for_each_row(saved_.words.size(), [&](std::size_t i) {
-      const std::uint64_t row = saved_.rows[i];
-      if (!is_live(row)) return;
-      const auto word = static_cast<Word>(saved_.words[i]);
-      while (has_added() && word_added() < word) add_next();
+    const auto there = words_of<Word>(saved_.words);
+    std::size_t from = 0;
+    for (const std::uint32_t next : added_.order) {
+      const auto word = static_cast<Word>(added_.keys.words[next]);
+      const std::size_t to = behind(there, from, word);
+      copy_run(there, from, to, words);
       words.push_back(word);
-      rows_.push_back(static_cast<Row>(row));
-    });
-    while (has_added()) add_next();
+      rows_.push_back(static_cast<Row>(added_.rows[next]));
+      from = to;
+    }
+    copy_run(there, from, there.size(), words);
     return number_array(std::move(words));
+  }
+
+  /// The first place from `from` on whose word is greater.
+  template <class Word>
+  [[nodiscard]] static std::size_t behind(std::span<const Word> words, std::size_t from, Word word) {
+    std::size_t step = 1;
+    while (from + step <= words.size() && words[from + step - 1] <= word) {
+      from += step;
+      step *= 2;
+    }
+    const auto end = words.begin() + static_cast<std::ptrdiff_t>(std::min(from + step, words.size()));
+    return static_cast<std::size_t>(std::upper_bound(words.begin() + static_cast<std::ptrdiff_t>(from), end, word) -
+                                    words.begin());
+  }
+
+  template <class Word>
+  void copy_run(std::span<const Word> words, std::size_t begin, std::size_t end, std::vector<Word>& out) {
+    in_blocks(begin, end, [&](std::size_t from, std::size_t to) {
+      const auto part = words.subspan(from, to - from);
+      saved_.rows.visit([&](auto all_rows) {
+        const auto rows = all_rows.subspan(from, to - from);
+        if (all_live_) {
+          out.insert(out.end(), part.begin(), part.end());
+          rows_.insert(rows_.end(), rows.begin(), rows.end());
+          return;
+        }
+        for (std::size_t i = 0; i < part.size(); ++i) {
+          if (!now_.is_live(rows[i])) continue;
+          out.push_back(part[i]);
+          rows_.push_back(static_cast<Row>(rows[i]));
+        }
+      });
+    });
   }
 
   void merge_strings(ordered_keys& out) {
@@ -146,9 +187,9 @@ class merger {
   }
 
   const ordered_keys& saved_;
-  const table_version& table_;
   const added_rows& added_;
-  bool has_deleted_;
+  live_bits_view now_;
+  bool all_live_;         // no row of saved_ was deleted
   std::size_t next_ = 0;  // of added_.order
   std::vector<Row> rows_;
 };
@@ -161,9 +202,9 @@ std::optional<ordered_keys> merged_keys(const ordered_keys& saved, const table_v
   if (!added) return std::nullopt;
   // One less than 2^32 rows, as in order_rows.
   if (table.rows() < std::numeric_limits<std::uint32_t>::max()) {
-    return merger<std::uint32_t>(saved, table, *added).merged();
+    return merger<std::uint32_t>(saved, table, covered, *added).merged();
   }
-  return merger<std::uint64_t>(saved, table, *added).merged();
+  return merger<std::uint64_t>(saved, table, covered, *added).merged();
 }
 
 }  // namespace espalier::engine

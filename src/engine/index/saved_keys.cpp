@@ -2,6 +2,7 @@
 // loading them ends with keys that ascend and rows of the table, each once, or with damaged_file.
 #include <algorithm>
 
+#include "engine/index/live_bits.hpp"
 #include "engine/index/ordered_keys.hpp"
 #include "engine/store/sections.hpp"
 #include "engine/table/table_version.hpp"
@@ -96,12 +97,14 @@ class loader {
   void check_rows() const {
     std::vector<bool> seen(covers_.rows, false);
     std::uint64_t live = 0;
-    for (std::size_t i = 0; i < keys_.rows.size(); ++i) {
-      const std::uint64_t row = keys_.rows[i];
-      require(row < covers_.rows && !seen[row], "names rows that the table does not have");
-      seen[row] = true;
-      live += table_.is_deleted(row) ? 0 : 1;
-    }
+    const live_bits_view now(table_);
+    keys_.rows.visit([&](auto rows) {
+      for (const std::uint64_t row : rows) {
+        require(row < covers_.rows && !seen[row], "names rows that the table does not have");
+        seen[row] = true;
+        live += now.is_live(row) ? 1 : 0;
+      }
+    });
     require(live == table_.live_rows_below(covers_.rows), "names rows that the table does not have");
   }
   void check_ascending(std::size_t from, std::size_t to) const {
@@ -112,11 +115,13 @@ class loader {
   void load_words() {
     const bool wide = keys_.encoder->form() == key_form::word64;
     keys_.words = numbers("words", keys_.keyed_rows(), wide);
-    for (std::size_t i = 1; i < keys_.words.size(); ++i) {
-      const bool tie = keys_.words[i - 1] == keys_.words[i];
-      require(keys_.words[i - 1] <= keys_.words[i], "has keys that do not ascend");
-      require(!tie || keys_.rows[i - 1] < keys_.rows[i], "has rows of one key that do not ascend");
-    }
+    keys_.words.visit([&](auto words) {
+      for (std::size_t i = 1; i < words.size(); ++i) {
+        require(words[i - 1] <= words[i], "has keys that do not ascend");
+        require(words[i - 1] != words[i] || keys_.rows[i - 1] < keys_.rows[i],
+                "has rows of one key that do not ascend");
+      }
+    });
   }
 
   void load_strings() {
