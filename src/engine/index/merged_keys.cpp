@@ -58,7 +58,7 @@ std::optional<added_rows> rows_added_since(const key_encoder& encoder, const tab
 }
 
 template <class Word>
-std::span<const Word> words_of(const number_array& words) {
+std::span<const Word> saved_words(const number_array& words) {
   if constexpr (sizeof(Word) == 4) {
     return words.narrow();
   } else {
@@ -108,7 +108,7 @@ class merger {
   number_array merged_words() {
     std::vector<Word> words;
     words.reserve(saved_.words.size() + added_.order.size());
-    const auto there = words_of<Word>(saved_.words);
+    const auto there = saved_words<Word>(saved_.words);
     std::size_t from = 0;
     for (const std::uint32_t next : added_.order) {
       const auto word = static_cast<Word>(added_.keys.words[next]);
