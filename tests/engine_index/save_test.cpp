@@ -1,11 +1,18 @@
 // save_test.cpp - what was saved comes back; what was altered, or belongs to another table, is refused.
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <optional>
 #include <random>
+#include <thread>
 
+#include "engine/parallel.hpp"
 #include "engine/store/files.hpp"
 #include "engine/store/sections.hpp"
 #include "engine_index/tables.hpp"
+#include "support/failing_pool.hpp"
 #include "support/less_work.hpp"
 #include "support/scratch_folder.hpp"
 
@@ -37,8 +44,10 @@ class saved_index : public testing::Test {
     index.save(kept);
     return kept;
   }
-  [[nodiscard]] std::unique_ptr<table_index> load(const model_table& t, const table_index& of) const {
-    return table_index::load(t.now, of.spec(), engine::mapped_sections::open(path(), "index"), device::cpu(2));
+  [[nodiscard]] std::unique_ptr<table_index> load(const model_table& t, const table_index& of,
+                                                  std::optional<engine::row_counts> covers = {},
+                                                  const device& where = device::cpu(2)) const {
+    return table_index::load(t.now, of.spec(), engine::mapped_sections::open(path(), "index"), where, covers);
   }
 
  private:
@@ -100,6 +109,187 @@ TEST_F(saved_index, OfAnotherTableIsRefused) {
   spec.columns = {1};
   const auto from = engine::mapped_sections::open(path(), "index");
   EXPECT_THROW(static_cast<void>(table_index::load(t.now, spec, from, device::cpu(1))), engine::damaged_file);
+}
+
+/// Adds and deletes rows of the table only.
+void change(model_table& t, const rows_of_cells& in, const row_numbers& out) { t.take(t.with(in, out), in, out); }
+
+TEST_F(saved_index, IsMergedWithRowsThatCameAndWent) {
+  for (const index_kind kind : all_kinds) {
+    for (const std::size_t rows : {0u, 1u, 100u}) {
+      model_table t({{type_id::int32}, {type_id::int64}});
+      t.append(numbered_rows(rows, 30, 1, 10));
+      const auto index = index_over(t, {0}, kind);
+      write(keep(*index));
+      const auto covers = t.now->counts();
+      const auto expect = [&](const char* when) {
+        SCOPED_TRACE(when);
+        const auto back = load(t, *index, covers);
+        ASSERT_TRUE(back);
+        EXPECT_EQ(back->kind(), kind);
+        EXPECT_EQ(back->layout(), index->layout());
+        EXPECT_EQ(back->validate(), "");
+        EXPECT_TRUE(back->gives_keys({})) << "nothing is pending";
+        expect_all(*back, t, {integer(-1), integer(3), integer(29)});
+      };
+      expect("nothing has changed");
+      change(t, numbered_rows(50, 40, 2, 5), {});
+      expect("rows were added");
+      if (rows == 100) change(t, {}, {0, 7, 99, 100, 149});
+      expect("rows were deleted, old ones and new ones");
+      change(t, numbered_rows(3, 30, 4, 2), {});
+      expect("rows were added to those");
+      row_numbers live;
+      for (std::uint64_t row = 0; row < t.rows.size(); ++row) {
+        if (t.live[row]) live.push_back(row);
+      }
+      change(t, {}, live);
+      expect("all are gone");
+      change(t, {{integer(3), integer(0)}, {cell{}, integer(0)}, {integer(3), integer(0)}}, {});
+      expect("some came again");
+    }
+  }
+}
+
+TEST_F(saved_index, OfStringsAndCompositesIsMerged) {
+  for (const std::vector<std::size_t>& columns : {std::vector<std::size_t>{0}, {0, 1}, {1, 0}, {1}}) {
+    model_table t = composite_table();
+    const auto index = index_over(t, columns, index_kind::automatic);
+    write(keep(*index));
+    const auto covers = t.now->counts();
+    change(t,
+           {{text("b"), integer(1)},
+            {text("a"), integer(2)},
+            {cell{}, cell{}},
+            {text("aa"), integer(1)},
+            {text(""), integer(1)},
+            {text("c"), integer(3)}},
+           {0, 3, 4});
+    change(t, {}, {7});
+    const auto back = load(t, *index, covers);
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->validate(), "");
+    expect_order(*back, t);
+  }
+}
+
+TEST_F(saved_index, IsNotMergedWithKeysThatItsFieldsDoNotHold) {
+  model_table t({{type_id::int64}, {type_id::int64}});
+  t.append({{integer(1), integer(5)}, {integer(2), integer(6)}});
+  const auto index = index_over(t, {0, 1}, index_kind::static_tree);
+  write(keep(*index));
+  const auto covers = t.now->counts();
+  change(t, {{integer(3), integer(4)}}, {0});
+  EXPECT_TRUE(load(t, *index, covers));
+  change(t, {{integer(std::numeric_limits<std::int64_t>::max()), integer(4)}}, {});
+  EXPECT_FALSE(load(t, *index, covers));
+  change(t, {}, {3});
+  EXPECT_TRUE(load(t, *index, covers)) << "it is gone again";
+  change(t, {{cell{}, integer(4)}}, {});
+  EXPECT_FALSE(load(t, *index, covers)) << "fields without a code for NULL";
+}
+
+TEST_F(saved_index, ThatCoversOtherRowsIsRefused) {
+  model_table t({{type_id::int32}, {type_id::int64}});
+  t.append(numbered_rows(100, 30, 1, 10));
+  change(t, {}, {3, 4});
+  const auto index = index_over(t, {0}, index_kind::static_tree);
+  write(keep(*index));
+  ASSERT_EQ(t.now->counts(), (engine::row_counts{100, 98}));
+  change(t, numbered_rows(10, 30, 2), {50});
+  EXPECT_TRUE(load(t, *index, engine::row_counts{100, 98}));
+  constexpr std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
+  for (const auto& wrong : {engine::row_counts{100, 97},
+                            {100, 99},
+                            {99, 98},
+                            {98, 98},
+                            {101, 98},
+                            {110, 98},
+                            {111, 98},
+                            {0, 0},
+                            {all, 98},
+                            {100, all},
+                            {all, all}}) {
+    EXPECT_THROW(static_cast<void>(load(t, *index, wrong)), engine::damaged_file) << wrong.rows << " " << wrong.live;
+  }
+  EXPECT_THROW(static_cast<void>(load(t, *index)), engine::damaged_file);
+}
+
+TEST_F(saved_index, UniqueIsStillSoWhenMerged) {
+  model_table t({{type_id::int32}, {type_id::int64}});
+  t.append({{integer(1), integer(1)}, {integer(2), integer(1)}, {cell{}, integer(1)}});
+  const auto index = index_over(t, {0}, index_kind::automatic, true);
+  write(keep(*index));
+  const auto covers = t.now->counts();
+  change(t, {{integer(2), integer(2)}, {cell{}, integer(2)}}, {1});
+  const auto back = load(t, *index, covers);
+  ASSERT_TRUE(back);
+  expect_order(*back, t);
+  const rows_of_cells twice = {{integer(2), integer(3)}};
+  EXPECT_THROW(static_cast<void>(back->prepare(t.with(twice, {}), {}, t.next_ids(1))), engine::unique_violation);
+}
+
+TEST_F(saved_index, BuildsItsTreeAtTheFirstQuestion) {
+  for (const index_kind kind : all_kinds) {
+    SCOPED_TRACE(engine::to_string(kind));
+    model_table t({{type_id::int32}, {type_id::int64}});
+    t.append(numbered_rows(5000, 300, 1, 10));
+    const auto index = index_over(t, {0}, kind);
+    write(keep(*index));
+    const auto covers = t.now->counts();
+    change(t, numbered_rows(20, 300, 2, 10), {4, 5});
+    const auto pool = std::make_shared<failing_pool>(device::cpu(2).pool());
+    const auto back = load(t, *index, covers, device::cpu(2).with_pool(pool));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->kind(), kind);
+    EXPECT_EQ(back->has_ranks(), index->has_ranks());
+    EXPECT_EQ(back->layout(), index->layout());
+    EXPECT_EQ(back->rows_indexed(), t.now->live_rows());
+    const auto nulls = std::ranges::count_if(t.ordered({0}), [&](std::uint64_t row) { return !t.rows[row][0]; });
+    EXPECT_EQ(back->null_rows(), static_cast<std::uint64_t>(nulls));
+    EXPECT_TRUE(back->is_whole());
+    EXPECT_EQ(pool->requests(), 0u) << "none of this needs the tree";
+    // Without memory a question fails, and the next one finds the index as it was loaded.
+    std::size_t failures = 0;
+    for (std::size_t k = 1;; ++k) {
+      ASSERT_LT(k, 1000u);
+      pool->fail_at(k);
+      try {
+        EXPECT_EQ(back->counts(back->ranges({}))[0], t.now->live_rows());
+        break;
+      } catch (const out_of_memory&) {
+        ++failures;
+      }
+    }
+    pool->fail_at(0);
+    // The leaves of a hybrid tree are not in the device's memory.
+    EXPECT_TRUE(failures != 0 || kind == index_kind::hybrid);
+    EXPECT_EQ(back->validate(), "");
+    expect_all(*back, t, {integer(-1), integer(3), integer(299)});
+    apply(*back, t, numbered_rows(5, 300, 3, 3), {9, 101});
+    expect_all(*back, t, {integer(-1), integer(3), integer(299)});
+  }
+}
+
+// All threads of a loop ask first, and so do threads of its own making.
+TEST_F(saved_index, IsAskedFirstByManyThreads) {
+  for (const index_kind kind : all_kinds) {
+    model_table t({{type_id::int32}, {type_id::int64}});
+    t.append(numbered_rows(20'000, 300, 1, 10));
+    const auto index = index_over(t, {0}, kind);
+    write(keep(*index));
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      const auto back = load(t, *index);
+      std::atomic<int> right = 0;
+      const auto ask = [&] { right += back->counts(back->ranges({}))[0] == t.now->live_rows() ? 1 : 0; };
+      std::vector<std::thread> threads;
+      for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] { engine::parallel_for(16, [&](std::size_t) { ask(); }); });
+      }
+      for (auto& thread : threads) thread.join();
+      EXPECT_EQ(right, 64) << engine::to_string(kind);
+    }
+  }
 }
 
 /// Checksums are right, but what they cover is not: bytes are changed before they are written.

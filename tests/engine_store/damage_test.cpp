@@ -96,10 +96,52 @@ TEST(DamagedCatalog, NumbersThatAreNoCountersAreRefused) {
     EXPECT_TRUE(refused(number)) << number;
 }
 
+// The version says what a program has to know, and nothing else is in a catalog of the other version.
+TEST(DamagedCatalog, TheVersionGoesWithTheContents) {
+  catalog_record catalog;
+  catalog.tables.push_back({"t", "", {{"a", {type_id::int32}, true}}, {}, std::nullopt, {}});
+  catalog.tables[0].indexes.push_back({"i", "", file_record{"index-000001.sections", 64, 1, 0}});
+  const auto said = [](std::string text, const std::string& from, const std::string& to) {
+    const auto at = text.find(from);
+    EXPECT_NE(at, text.npos) << from;
+    text.replace(at, from.size(), to);
+    try {
+      (void)parse_catalog(text, "catalog");
+      return std::string();
+    } catch (const espalier::error& e) {
+      return std::string(e.what());
+    }
+  };
+  const std::string first = catalog_text(catalog);
+  catalog.tables[0].indexes[0].covers = row_counts{7, 5};
+  const std::string second = catalog_text(catalog);
+  EXPECT_EQ(said(first, "\"version\":1", "\"version\":1"), "");
+  EXPECT_EQ(said(second, "\"version\":2", "\"version\":2"), "");
+  EXPECT_EQ(parse_catalog(second, "catalog").tables[0].indexes[0].covers, (row_counts{7, 5}));
+  EXPECT_NE(said(first, "\"version\":1", "\"version\":2").find("first line"), std::string::npos);
+  EXPECT_NE(said(second, "\"version\":2", "\"version\":1").find("first line"), std::string::npos);
+  EXPECT_NE(said(first, "\"version\":1", "\"version\":1.0").find("first line"), std::string::npos);
+  EXPECT_NE(said(second, "\"version\":2", "\"version\":3").find("format version 3"), std::string::npos);
+  for (const std::string covers : {"null", "{}", "[7,5]", "{\"rows\":7}", "{\"rows\":-7,\"live\":5}", "true"}) {
+    auto body = second.substr(second.find('\n') + 1);
+    const std::string good = "{\"live\":5,\"rows\":7}";
+    body.replace(body.find(good), good.size(), covers);
+    EXPECT_THROW((void)parse_catalog_contents(body, "catalog"), espalier::error) << covers;
+  }
+}
+
+// With an index whose file is behind its table.
 TEST(StoreDamage, AnyChangeOfAnyFileIsRefusedOrOfAnIndexNoted) {
   const scratch_folder scratch;
   const auto folder = scratch.path();
-  store::open(folder)->commit(first_state());
+  {
+    const auto opened = store::open(folder);
+    auto tables = first_state();
+    opened->commit(tables);
+    tables[0].indexes[0].covers = tables[0].rows->counts();
+    tables[0].rows = tables[0].rows->appended(random_rows(2, 8));
+    opened->commit(tables);
+  }
   std::mt19937_64 random(3);
   std::set<std::string> kinds;
   for (const auto& name : names_in(folder)) {
@@ -203,13 +245,13 @@ TEST(StoreDamage, ALaterVersionIsNotTakenForDamage) {
   store::open(scratch.path())->commit(first_state());
   auto bytes = bytes_in(scratch.path() / "catalog.json");
   std::string text(bytes.begin(), bytes.end());
-  text.replace(text.find("\"version\":1"), 11, "\"version\":2");
+  text.replace(text.find("\"version\":1"), 11, "\"version\":3");
   put_bytes(scratch.path() / "catalog.json", {text.begin(), text.end()});
   try {
     (void)store::open(scratch.path());
     FAIL();
   } catch (const espalier::error& e) {
-    EXPECT_NE(std::string(e.what()).find("format version 2"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("format version 3"), std::string::npos) << e.what();
   }
 }
 

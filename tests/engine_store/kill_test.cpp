@@ -3,6 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <set>
+
 #include "engine_store/fault_layer.hpp"
 #include "engine_store/sample_states.hpp"
 #include "support/scratch_folder.hpp"
@@ -78,6 +81,39 @@ TEST(StoreKill, LeavesTheOldOrTheNewState) {
   }
   EXPECT_GT(old_states, 10);
   EXPECT_LT(old_states, at - 1);
+}
+
+// A commit that leaves the file of an index behind its table, one that goes on so, and one that replaces the file.
+TEST(StoreKill, LeavesIndexFilesWithWhatTheyCover) {
+  const scratch_folder scratch;
+  auto first = first_state();
+  auto second = first;
+  second[0].rows = first[0].rows->appended(random_rows(3, 9));
+  second[0].indexes[0].covers = first[0].rows->counts();
+  auto third = second;
+  const std::vector<std::uint64_t> gone = {0, 107};
+  third[0].rows = second[0].rows->erased(gone);
+  auto last = third;
+  last[0].indexes[0] = sample_index("by_a", 3);
+  const std::vector<std::string> states = {text_of(first), text_of(second), text_of(third), text_of(last)};
+  store::open(scratch.path() / "template")->commit(first);
+  std::set<std::string> seen;
+  int at = 1;
+  for (bool lived = false; !lived; ++at) {
+    const auto folder = scratch.path() / std::to_string(at);
+    lived = lives_through(copy_of(scratch.path() / "template", folder), [&] {
+      fault_layer layer(fault::kills, at);
+      const auto opened = store::open(folder, layer);
+      opened->commit(first);
+      for (const auto& state : {second, third, last}) opened->commit(state);
+    });
+    const std::string found = text_in(folder);
+    EXPECT_TRUE(std::ranges::count(states, found) == 1) << "killed at operation " << at << "\n" << found;
+    seen.insert(found);
+    expect_old_or_new(folder, found, found, "killed at operation " + std::to_string(at));
+    ASSERT_LT(at, 1000);
+  }
+  EXPECT_EQ(seen.size(), states.size());
 }
 
 TEST(StoreKill, LeavesNothingOrAnEmptyDatabaseWhenItIsMade) {

@@ -21,6 +21,11 @@ inline engine::saved_index sample_index(const std::string& name, std::uint64_t c
           }};
 }
 
+/// What the file of an index covers, where rows have changed since.
+inline std::string text_of(const std::optional<engine::row_counts>& covers) {
+  return covers ? " of " + std::to_string(covers->live) + " of " + std::to_string(covers->rows) + " rows" : "";
+}
+
 /// Rows, deleted flags, specs and index contents of a state, to compare with another.
 inline std::string text_of(const std::string& name, const std::string& about, const engine::table_version& rows) {
   std::string text = name + " " + about + "\n";
@@ -46,7 +51,7 @@ inline std::string text_of(const std::vector<engine::loaded_table>& tables) {
     for (const auto& index : table.indexes) {
       text += "index " + index.name + " " + index.spec + " ";
       text += index.sections ? std::string(index.sections->get_text("about")) : "to be built";
-      text += "\n";
+      text += text_of(index.covers) + "\n";
     }
   }
   return text;
@@ -59,7 +64,8 @@ inline std::string text_of(const std::vector<engine::saved_table>& tables) {
     for (const auto& index : table.indexes) {
       text += "index " + index.name + " " + index.spec + " ";
       text += index.save ? "index number " + std::to_string(index.content) : "to be built";
-      text += "\n";
+      const bool is_behind = index.covers && *index.covers != table.rows->counts();
+      text += (is_behind ? text_of(index.covers) : "") + "\n";
     }
   }
   return text;

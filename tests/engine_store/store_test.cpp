@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "engine/store/catalog_file.hpp"
 #include "engine_store/fault_layer.hpp"
 #include "engine_store/sample_states.hpp"
 #include "espalier/core/error.hpp"
@@ -85,6 +86,57 @@ TEST(Store, KeepsFilesAcrossOpening) {
   opened->forget_tables();
   opened->commit(same);
   EXPECT_EQ(names_in(folder), before);
+}
+
+// The file of by_a stays while rows come and go, and the catalog says what it covers.
+TEST(Store, AnIndexFileMayBeBehindItsTable) {
+  const scratch_folder scratch;
+  const auto folder = scratch.path();
+  auto tables = first_state();
+  const auto covers = tables[0].rows->counts();
+  const auto opened = store::open(folder);
+  opened->commit(tables);
+  const auto index_file = [&] {
+    std::string found;
+    for (const auto& name : names_in(folder)) found += name.starts_with("index-") ? name : "";
+    return found;
+  };
+  const auto before = index_file();
+  EXPECT_NE(catalog_header(folder).find("\"version\":1"), std::string::npos);
+  const std::vector<std::uint64_t> gone = {0, 1};
+  tables[0].rows = tables[0].rows->appended(random_rows(3, 9))->erased(gone);
+  tables[0].indexes[0].covers = covers;
+  tables[0].indexes[0].save = [](section_writer&) { FAIL() << "written again"; };
+  opened->commit(tables);
+  EXPECT_EQ(index_file(), before);
+  EXPECT_NE(catalog_header(folder).find("\"version\":2"), std::string::npos);
+  EXPECT_EQ(store::open_read_only(folder)->tables()[0].indexes[0].covers, covers);
+  EXPECT_EQ(text_of(store::open_read_only(folder)->tables()), text_of(tables));
+  EXPECT_TRUE(verify(folder).problems.empty());
+  // A table that is not read stays as it is.
+  opened->commit({{"orders", "", nullptr, {}}});
+  EXPECT_EQ(store::open_read_only(folder)->tables()[0].indexes[0].covers, covers);
+  EXPECT_EQ(index_file(), before);
+  // Another content is another file, of the rows that are there now.
+  tables[0].indexes[0] = sample_index("by_a", 3);
+  opened->commit(tables);
+  EXPECT_NE(index_file(), before);
+  EXPECT_EQ(store::open_read_only(folder)->tables()[0].indexes[0].covers, std::nullopt);
+  EXPECT_NE(catalog_header(folder).find("\"version\":1"), std::string::npos);
+}
+
+// Without `save` an unknown number is a definition and nothing else.
+TEST(Store, AnIndexWithoutItsFileIsOnlyDefined) {
+  const scratch_folder scratch;
+  auto tables = first_state();
+  store::open(scratch.path())->commit(tables);
+  tables[0].indexes[0].content = 99;
+  tables[0].indexes[0].save = nullptr;
+  tables[0].indexes[0].covers = row_counts{1, 1};
+  store::open(scratch.path())->commit(tables);
+  const auto found = store::open(scratch.path())->read("orders").indexes[0];
+  EXPECT_FALSE(found.sections);
+  EXPECT_EQ(found.covers, std::nullopt);
 }
 
 TEST(Store, TablesMayShareRows) {

@@ -9,6 +9,7 @@
 
 #include "engine/index/key_encoder.hpp"
 #include "engine/index/number_array.hpp"
+#include "engine/table/row_counts.hpp"
 #include "espalier/device/device.hpp"
 
 namespace espalier::engine {
@@ -48,8 +49,9 @@ struct ordered_keys {
 [[nodiscard]] bool has_duplicates(const ordered_keys& keys);
 
 void save_keys(const ordered_keys& keys, section_writer& to);
-/// Checks sizes, order, and that each row of the table is there once. Throws `damaged_file`.
+/// Keys that were saved when the table had the rows of `covers`. Checks sizes, order, and that each row that the table
+/// had then and has now is there once; rows that were deleted since may be there. Throws `damaged_file`.
 [[nodiscard]] ordered_keys load_keys(const std::shared_ptr<const mapped_sections>& from, const table_version& table,
-                                     std::span<const std::size_t> columns);
+                                     const row_counts& covers, std::span<const std::size_t> columns);
 
 }  // namespace espalier::engine

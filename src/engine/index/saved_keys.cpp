@@ -2,6 +2,7 @@
 // loading them ends with keys that ascend and rows of the table, each once, or with damaged_file.
 #include <algorithm>
 
+#include "engine/index/live_bits.hpp"
 #include "engine/index/ordered_keys.hpp"
 #include "engine/store/sections.hpp"
 #include "engine/table/table_version.hpp"
@@ -39,19 +40,20 @@ void add_numbers(section_writer& to, const char* name, const number_array& numbe
 
 class loader {
  public:
-  loader(std::shared_ptr<const mapped_sections> from, const table_version& table)
-      : from_(std::move(from)), table_(table) {}
+  loader(std::shared_ptr<const mapped_sections> from, const table_version& table, const row_counts& covers)
+      : from_(std::move(from)), table_(table), covers_(covers) {}
 
   ordered_keys load(std::span<const std::size_t> columns) {
     const auto header = from_->get_array<keys_header>("keys", 1);
     header_ = header[0];
     require(header_.format == keys_format, "has keys of a format that this version does not know");
+    require(covers_.rows <= table_.rows(), "has keys of another table");
     require(header_.form <= static_cast<std::uint64_t>(key_form::bytes) && header_.columns == columns.size() &&
-                header_.rows == table_.live_rows() && header_.null_rows <= header_.rows,
+                header_.rows == covers_.live && header_.null_rows <= header_.rows,
             "has keys of another table");
     keys_.encoder = encoder(columns);
     keys_.null_rows = header_.null_rows;
-    keys_.rows = numbers("rows", header_.rows, table_.rows() >= 0xffffffffu);
+    keys_.rows = numbers("rows", header_.rows, has_wide_rows());
     check_rows();
     if (keys_.encoder->form() == key_form::bytes) {
       load_strings();
@@ -90,13 +92,20 @@ class loader {
     return {from_->get_array<std::uint32_t>(name, n), from_};
   }
 
+  [[nodiscard]] bool has_wide_rows() const { return covers_.rows >= 0xffffffffu; }
+
   void check_rows() const {
-    std::vector<bool> seen(table_.rows(), false);
-    for (std::size_t i = 0; i < keys_.rows.size(); ++i) {
-      const std::uint64_t row = keys_.rows[i];
-      require(row < table_.rows() && !seen[row] && !table_.is_deleted(row), "names rows that the table does not have");
-      seen[row] = true;
-    }
+    std::vector<bool> seen(covers_.rows, false);
+    std::uint64_t live = 0;
+    const live_bits_view now(table_);
+    keys_.rows.visit([&](auto rows) {
+      for (const std::uint64_t row : rows) {
+        require(row < covers_.rows && !seen[row], "names rows that the table does not have");
+        seen[row] = true;
+        live += now.is_live(row) ? 1 : 0;
+      }
+    });
+    require(live == table_.live_rows_below(covers_.rows), "names rows that the table does not have");
   }
   void check_ascending(std::size_t from, std::size_t to) const {
     for (std::size_t i = from + 1; i < to; ++i)
@@ -106,11 +115,13 @@ class loader {
   void load_words() {
     const bool wide = keys_.encoder->form() == key_form::word64;
     keys_.words = numbers("words", keys_.keyed_rows(), wide);
-    for (std::size_t i = 1; i < keys_.words.size(); ++i) {
-      const bool tie = keys_.words[i - 1] == keys_.words[i];
-      require(keys_.words[i - 1] <= keys_.words[i], "has keys that do not ascend");
-      require(!tie || keys_.rows[i - 1] < keys_.rows[i], "has rows of one key that do not ascend");
-    }
+    keys_.words.visit([&](auto words) {
+      for (std::size_t i = 1; i < words.size(); ++i) {
+        require(words[i - 1] <= words[i], "has keys that do not ascend");
+        require(words[i - 1] != words[i] || keys_.rows[i - 1] < keys_.rows[i],
+                "has rows of one key that do not ascend");
+      }
+    });
   }
 
   void load_strings() {
@@ -123,7 +134,7 @@ class loader {
     for (std::size_t i = 1; i < header_.strings; ++i)
       require(keys_.strings[i - 1] < keys_.strings[i], "has keys that do not ascend");
     if (header_.strings == keys_.keyed_rows()) return;
-    keys_.starts = numbers("starts", header_.strings + 1, table_.rows() >= 0xffffffffu);
+    keys_.starts = numbers("starts", header_.strings + 1, has_wide_rows());
     require(keys_.starts[0] == 0 && keys_.starts[header_.strings] == keys_.keyed_rows(), "has keys without rows");
     for (std::size_t i = 0; i < header_.strings; ++i)
       require(keys_.starts[i] < keys_.starts[i + 1], "has keys without rows");
@@ -132,6 +143,7 @@ class loader {
 
   std::shared_ptr<const mapped_sections> from_;
   const table_version& table_;
+  row_counts covers_;
   keys_header header_;
   ordered_keys keys_;
 };
@@ -167,8 +179,8 @@ void save_keys(const ordered_keys& keys, section_writer& to) {
 }
 
 ordered_keys load_keys(const std::shared_ptr<const mapped_sections>& from, const table_version& table,
-                       std::span<const std::size_t> columns) {
-  return loader(from, table).load(columns);
+                       const row_counts& covers, std::span<const std::size_t> columns) {
+  return loader(from, table, covers).load(columns);
 }
 
 }  // namespace espalier::engine

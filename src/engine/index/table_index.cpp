@@ -2,28 +2,65 @@
 
 #include <arrow/table.h>
 #include <fmt/format.h>
+#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 
 #include "engine/index/build_core.hpp"
+#include "engine/index/merged_keys.hpp"
 #include "engine/store/sections.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {
 
+// A loaded index has checked keys and no tree: the first question or change builds it. Until then `is_made` is false
+// and `saved` says what is asked about the index itself.
 struct table_index::parts {
+  parts(index_spec s, table_ptr t, const device& d, built_core b)
+      : spec(std::move(s)), table(std::move(t)), where(d), built(std::move(b)) {}
+
   index_spec spec;
   table_ptr table;
   device where;
   built_core built;
+  ordered_keys keys;  // of a tree that is not built yet
+  struct {
+    index_kind kind = index_kind::automatic;
+    std::uint64_t rows = 0, null_rows = 0;
+  } saved;
+  std::atomic<bool> is_made = true;
+  std::mutex making;
 
-  [[nodiscard]] const index_core& asked(const range_batch& ranges) const {
+  void make_later(index_kind kind, ordered_keys from) {
+    saved = {kind, from.rows.size(), from.null_rows};
+    keys = std::move(from);
+    is_made = false;
+  }
+
+  [[nodiscard]] index_core& core() {
+    if (!is_made.load(std::memory_order_acquire)) make_core_once();
+    return *built.core;
+  }
+
+  void make_core_once() {
+    const std::scoped_lock lock(making);
+    if (is_made.load(std::memory_order_relaxed)) return;
+    // Isolated: a thread that waits for a piece of the build must not take up one of a loop around it, which may ask
+    // this index as well.
+    tbb::this_task_arena::isolate([&] { built.core = make_core(saved.kind, keys, where); });
+    keys = {};
+    is_made.store(true, std::memory_order_release);
+  }
+
+  [[nodiscard]] const index_core& asked(const range_batch& ranges) {
     if (ranges.size() != 0 && ranges.encoder != built.encoder)
       throw error(
           fmt::format("index \"{}\": the ranges were made for another index, or before it changed; make them "
                       "anew.",
                       spec.name));
-    return *built.core;
+    return core();
   }
 };
 
@@ -103,7 +140,7 @@ std::unique_ptr<table_index> table_index::build(table_ptr table, index_spec spec
   check_spec(*table, spec);
   built_core built = build_core(*table, spec, where, false, tell);
   return std::unique_ptr<table_index>(
-      new table_index(std::make_unique<parts>(parts{std::move(spec), std::move(table), where, std::move(built)})));
+      new table_index(std::make_unique<parts>(std::move(spec), std::move(table), where, std::move(built))));
 }
 
 // ---- questions -----------------------------------------------------------------------------------------------------
@@ -122,7 +159,7 @@ row_lists table_index::rows(const range_batch& ranges, const row_options& option
   return parts_->asked(ranges).rows(ranges, options);
 }
 
-bool table_index::gives_keys(const row_options& options) const { return parts_->built.core->gives_keys(options); }
+bool table_index::gives_keys(const row_options& options) const { return parts_->core().gives_keys(options); }
 
 std::vector<std::shared_ptr<arrow::Array>> table_index::keys(const range_batch& ranges,
                                                              const row_options& options) const {
@@ -149,11 +186,11 @@ std::vector<std::uint64_t> table_index::as_of(const as_of_question& question) co
   key_ranges shape{question.equal, key_condition::between, nullptr, nullptr, true, true};
   (question.earlier ? shape.hi : shape.lo) = question.at;
   (question.earlier ? shape.hi_inclusive : shape.lo_inclusive) = !question.strict;
-  return parts_->built.core->edge(ranges(shape), question.earlier);
+  return parts_->core().edge(ranges(shape), question.earlier);
 }
 
 std::vector<std::uint64_t> table_index::ordered_rows(key_order order, std::uint64_t offset, std::uint64_t limit) const {
-  return parts_->built.core->ordered_rows(order, offset, limit);
+  return parts_->core().ordered_rows(order, offset, limit);
 }
 
 // ---- changes -------------------------------------------------------------------------------------------------------
@@ -173,21 +210,23 @@ std::optional<keyed_rows> keyed(const table_version& table, const index_spec& sp
 
 index_change table_index::prepare(table_ptr now, std::span<const std::uint64_t> erased,
                                   std::span<const std::uint64_t> inserted) {
-  const auto& [spec, table, where, built] = *parts_;
+  const index_spec& spec = parts_->spec;
+  index_core& core = parts_->core();
+  const key_encoder& encoder = *parts_->built.encoder;
   auto next = std::make_unique<index_change::state>();
   next->now = std::move(now);
-  const auto out = keyed(*next->now, spec, *built.encoder, erased);
-  const auto in = keyed(*next->now, spec, *built.encoder, inserted);
+  const auto out = keyed(*next->now, spec, encoder, erased);
+  const auto in = keyed(*next->now, spec, encoder, inserted);
   if (!out) throw error(fmt::format("index \"{}\": rows to erase have keys that are not in it.", spec.name));
   // Filled by one statement, a table is one that was loaded: `auto` chooses anew.
   const bool filled = spec.kind == index_kind::automatic && kind() == index_kind::blink &&
                       inserted.size() > std::max<std::uint64_t>(1024, rows_indexed());
   try {
-    if (in && !filled) next->change = built.core->prepare(*out, *in, spec.unique);
+    if (in && !filled) next->change = core.prepare(*out, *in, spec.unique);
   } catch (const key_is_there& twice) {
     throw violation(*next->now, spec, twice.row);
   }
-  if (!next->change) next->instead = build_core(*next->now, spec, where, true, {});
+  if (!next->change) next->instead = build_core(*next->now, spec, parts_->where, true, {});
   return index_change(std::move(next));
 }
 
@@ -220,13 +259,17 @@ void table_index::rebase(table_ptr now) noexcept { parts_->table = std::move(now
 // ---- about the index -----------------------------------------------------------------------------------------------
 
 const index_spec& table_index::spec() const noexcept { return parts_->spec; }
-bool table_index::is_whole() const noexcept { return parts_->built.core->is_whole(); }
-index_kind table_index::kind() const { return parts_->built.core->kind(); }
-bool table_index::has_ranks() const { return parts_->built.core->has_ranks(); }
+bool table_index::is_whole() const noexcept { return !parts_->is_made || parts_->built.core->is_whole(); }
+index_kind table_index::kind() const { return parts_->is_made ? parts_->built.core->kind() : parts_->saved.kind; }
+bool table_index::has_ranks() const { return kind() == index_kind::static_tree || kind() == index_kind::radix; }
 const device& table_index::where() const noexcept { return parts_->where; }
-std::uint64_t table_index::rows_indexed() const { return parts_->built.core->size(); }
-std::uint64_t table_index::null_rows() const { return parts_->built.core->null_rows(); }
-std::size_t table_index::bytes() const { return parts_->built.core->bytes(); }
+std::uint64_t table_index::rows_indexed() const {
+  return parts_->is_made ? parts_->built.core->size() : parts_->saved.rows;
+}
+std::uint64_t table_index::null_rows() const {
+  return parts_->is_made ? parts_->built.core->null_rows() : parts_->saved.null_rows;
+}
+std::size_t table_index::bytes() const { return parts_->core().bytes(); }
 
 bool table_index::can_aggregate(aggregate_function f, std::size_t column) const {
   const auto& columns = parts_->table->columns();
@@ -235,7 +278,7 @@ bool table_index::can_aggregate(aggregate_function f, std::size_t column) const 
 
 std::string table_index::explain() const {
   return fmt::format("{} index \"{}\" over {}: {} rows, {}, {:.1f} MB, on {}", to_string(kind()), spec().name,
-                     column_names(*parts_->table, spec()), rows_indexed(), parts_->built.core->explain(),
+                     column_names(*parts_->table, spec()), rows_indexed(), parts_->core().explain(),
                      static_cast<double>(bytes()) / 1e6, where().name());
 }
 
@@ -256,7 +299,7 @@ std::string difference(const std::vector<std::uint64_t>& rows, const number_arra
 
 std::string table_index::validate() const {
   try {
-    if (std::string problem = parts_->built.core->validate(); !problem.empty()) return problem;
+    if (std::string problem = parts_->core().validate(); !problem.empty()) return problem;
     const ordered_keys keys = read_keys(*parts_->table, spec(), parts_->built.encoder, where());
     return difference(ordered_rows(key_order::ascending), keys.rows);
   } catch (const error& problem) {
@@ -268,23 +311,39 @@ std::string table_index::validate() const {
 
 void table_index::save(section_writer& to) const {
   to.add_text("kind", to_string(kind()));
-  auto keys = parts_->built.core->content();
+  auto keys = parts_->core().content();
   save_keys(keys ? *keys : read_keys(*parts_->table, spec(), parts_->built.encoder, where()), to);
 }
 
+std::string table_index::layout() const {
+  const key_encoder& encoder = *parts_->built.encoder;
+  std::string text = fmt::format("{} {}", to_string(kind()), static_cast<int>(encoder.form()));
+  for (const key_field& f : encoder.fields()) {
+    text += fmt::format(" ({} {} {} {} {} {} {})", static_cast<int>(f.type.id), f.type.precision, f.type.scale,
+                        f.has_null, f.base, f.bits, f.shift);
+  }
+  return text;
+}
+
 std::unique_ptr<table_index> table_index::load(table_ptr table, index_spec spec,
-                                               std::shared_ptr<const mapped_sections> from, const device& where) {
+                                               std::shared_ptr<const mapped_sections> from, const device& where,
+                                               std::optional<row_counts> covers) {
   check_spec(*table, spec);
   const std::string_view name = from->get_text("kind");
-  ordered_keys keys = load_keys(from, *table, spec.columns);
+  const row_counts covered = covers.value_or(table->counts());
+  ordered_keys keys = load_keys(from, *table, covered, spec.columns);
+  if (covered != table->counts()) {
+    auto merged = merged_keys(keys, *table, covered.rows, spec.columns);
+    if (!merged) return nullptr;
+    keys = std::move(*merged);
+  }
   if (spec.unique && has_duplicates(keys)) throw damaged_file(from->path(), "has a key twice in a unique index");
   const bool words = keys.encoder->form() != key_form::bytes;
   for (const auto kind : {index_kind::static_tree, index_kind::blink, index_kind::hybrid, index_kind::radix}) {
     if (to_string(kind) != name || words != (kind != index_kind::radix)) continue;
-    auto encoder = keys.encoder;
-    built_core built{std::move(encoder), make_core(kind, std::move(keys), where)};
-    return std::unique_ptr<table_index>(
-        new table_index(std::make_unique<parts>(parts{std::move(spec), std::move(table), where, std::move(built)})));
+    auto loaded = std::make_unique<parts>(std::move(spec), std::move(table), where, built_core{keys.encoder, nullptr});
+    loaded->make_later(kind, std::move(keys));
+    return std::unique_ptr<table_index>(new table_index(std::move(loaded)));
   }
   throw damaged_file(from->path(), "has an index of a kind that does not go with its keys");
 }

@@ -19,12 +19,14 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/index/ranges.hpp"
+#include "engine/table/row_counts.hpp"
 #include "espalier/core/error.hpp"
 #include "espalier/device/device.hpp"
 
@@ -195,15 +197,18 @@ class table_index {
   /// Compares everything with the table. Empty if all is right, else the first thing that is not.
   [[nodiscard]] std::string validate() const;
 
-  // ---- files: the store owns framing, checksums and names
-  // ------------------------------------------------------------
+  // ---- files: the store owns framing, checksums and names ---------------------------------------------------------
 
   void save(section_writer& to) const;
-  /// The index of `table` that save() wrote. Throws `error` where the sections cannot be that: sizes, order, rows.
-  /// Row ids stay where they are mapped; trees are built from the keys, which lie there in order.
+  /// Kind and encoding of keys as text. Two indexes of the same rows with the same layout save the same.
+  [[nodiscard]] std::string layout() const;
+  /// The index of `table` from what save() wrote when the table had the rows of `covers` (nothing: those that it has
+  /// now). Rows deleted since are left out and rows added since are merged in; null where one of them does not fit the
+  /// encoding of the saved keys. Throws `damaged_file` where the sections cannot be that: sizes, order, rows.
+  /// Without changes row ids stay where they are mapped; trees are built from the keys, which lie there in order.
   [[nodiscard]] static std::unique_ptr<table_index> load(table_ptr table, index_spec spec,
                                                          std::shared_ptr<const mapped_sections> from,
-                                                         const device& where);
+                                                         const device& where, std::optional<row_counts> covers = {});
 
  private:
   friend class index_undo;

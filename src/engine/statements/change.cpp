@@ -102,7 +102,7 @@ void session::change(const table_entry& entry, std::shared_ptr<const table_versi
   if (deleted > deleted_rows_kept && deleted > changed->version->live_rows()) {
     changed->version = changed->version->compacted();
     for (auto& index : changed->indexes) index = table_index::build(changed->version, index->spec(), where_);
-    keep(changed.get(), {}, true, timings);
+    keep(changed.get(), {}, index_files::gone, timings);
     tables_.put(std::move(changed));
     return;
   }
@@ -113,7 +113,7 @@ void session::change(const table_entry& entry, std::shared_ptr<const table_versi
     prepared.push_back(index->prepare(changed->version, erased, inserted));
     if (transaction_) undo.push_back(&transaction_->undo_of(index));
   }
-  keep(changed.get(), {}, true, timings);
+  keep(changed.get(), {}, index_files::behind, timings);
   const stop_scope to_the_end(nullptr);  // from here on nothing can fail
   for (std::size_t i = 0; i < prepared.size(); ++i) {
     if (undo.empty()) {

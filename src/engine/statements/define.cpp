@@ -119,7 +119,7 @@ query_result session::run_create_table(const ast::create_table& create) {
   const auto specs = constraint_indexes(create, columns, tables_, entry->constraints);
   entry->version = table_version::empty(std::move(columns));
   for (const auto& spec : specs) entry->indexes.push_back(table_index::build(entry->version, spec, where_));
-  keep(entry.get(), {}, true, out.timings);
+  keep(entry.get(), {}, index_files::gone, out.timings);
   tables_.put(std::move(entry));
   return out;
 }
@@ -150,7 +150,7 @@ query_result session::run_create_table_as(const ast::create_table_as& create, co
   } catch (const error& problem) {
     refuse(create.table.position, problem.what());
   }
-  keep(entry.get(), {}, true, out.timings);
+  keep(entry.get(), {}, index_files::gone, out.timings);
   tables_.put(std::move(entry));
   out.tag = fmt::format("SELECT {}", rows->num_rows());
   return out;
@@ -185,7 +185,7 @@ query_result session::run_create_index(const ast::create_index& create, const pr
     };
     changed->indexes.push_back(table_index::build(entry->version, spec, where_, told));
   }
-  keep(changed.get(), {}, false, out.timings);
+  keep(changed.get(), {}, index_files::current, out.timings);
   tables_.put(std::move(changed));
   return out;
 }
@@ -202,7 +202,7 @@ query_result session::run_drop(const ast::drop& drop) {
     refuse(codes::undefined_table, -1, no_such_table(name, tables_));
   }
   if (!drop.index) {
-    keep(nullptr, names, false, out.timings);
+    keep(nullptr, names, index_files::current, out.timings);
     for (const auto& name : names) tables_.remove(name);
     return out;
   }
@@ -215,7 +215,7 @@ query_result session::run_drop(const ast::drop& drop) {
     refuse_key_index(*changed, name);
     std::erase_if(changed->indexes, [&](const auto& index) { return index->spec().name == name; });
   }
-  keep(changed.get(), {}, false, out.timings);
+  keep(changed.get(), {}, index_files::current, out.timings);
   for (const auto& name : names) kept_indexes_.erase(name);
   tables_.put(std::move(changed));
   return out;

@@ -102,6 +102,16 @@ saved_index definition_of(const table_index& index) {
   return out;
 }
 
+// Without the files that a change of the table gives up.
+void forget_files(kept_indexes& kept, const table_entry& changed, index_files files) {
+  if (files == index_files::current) return;
+  for (const auto& index : changed.indexes) {
+    const auto found = kept.find(index->spec().name);
+    if (found == kept.end()) continue;
+    if (files == index_files::gone || !found->second.is_close_to(changed.version->counts())) kept.erase(found);
+  }
+}
+
 }  // namespace
 
 void session::load(file_layer& files) {
@@ -132,27 +142,29 @@ std::shared_ptr<const table_entry> session::read_table(const std::string& name) 
   entry->constraints = constraints_from(table.about);
   entry->declarations = declarations_from(table.about);
   // Of no index before all of them are there: what stops in between is read again.
-  std::map<std::string, std::uint64_t> numbers;
+  kept_indexes kept;
   std::vector<std::string> problems;
-  for (const auto& index : table.indexes) entry->indexes.push_back(loaded_or_built(table, index, numbers, problems));
+  for (const auto& index : table.indexes) entry->indexes.push_back(loaded_or_built(table, index, kept, problems));
   warnings_.insert(warnings_.end(), problems.begin(), problems.end());
   // The file holds what was committed, which is what a ROLLBACK comes back to, too.
-  if (transaction_) transaction_->kept_indexes.insert(numbers.begin(), numbers.end());
-  kept_indexes_.insert(numbers.begin(), numbers.end());
+  if (transaction_) transaction_->files.insert(kept.begin(), kept.end());
+  kept_indexes_.insert(kept.begin(), kept.end());
   return entry;
 }
 
 // Rows say all that an index holds: a damaged file costs the time of a build, never an answer.
 std::shared_ptr<table_index> session::loaded_or_built(const loaded_table& table, const loaded_index& index,
-                                                      std::map<std::string, std::uint64_t>& numbers,
-                                                      std::vector<std::string>& problems) const {
+                                                      kept_indexes& kept, std::vector<std::string>& problems) const {
   auto spec = spec_from(index.name, index.spec, *table.rows);
   std::string problem = index.problem;
   if (index.sections) {
     try {
-      std::shared_ptr<table_index> loaded = table_index::load(table.rows, spec, index.sections, where_);
-      numbers[index.name] = store_->content_of(table.name, index.name);
-      return loaded;
+      if (std::shared_ptr<table_index> loaded =
+              table_index::load(table.rows, spec, index.sections, where_, index.covers)) {
+        kept[index.name] = {store_->content_of(table.name, index.name), index.covers.value_or(table.rows->counts()),
+                            loaded->layout()};
+        return loaded;
+      }
     } catch (const damaged_file& e) {
       problem = e.finding();
     }
@@ -165,48 +177,46 @@ std::shared_ptr<table_index> session::loaded_or_built(const loaded_table& table,
   return table_index::build(table.rows, std::move(spec), where_);
 }
 
-void session::keep(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,
+void session::keep(const table_entry* changed, const std::vector<std::string>& removed, index_files files,
                    query_timings& timings) {
-  if (!transaction_) return write(changed, removed, changed_indexes, timings);
-  auto numbers = kept_indexes_;
+  if (!transaction_) return write(changed, removed, files, timings);
+  auto kept = kept_indexes_;
   for (const auto& name : removed) {
-    for (const auto& index : tables_.indexes_of(name)) numbers.erase(index);
+    for (const auto& index : tables_.indexes_of(name)) kept.erase(index);
   }
-  if (changed && changed_indexes) {
-    for (const auto& index : changed->indexes) numbers.erase(index->spec().name);
-  }
-  kept_indexes_ = std::move(numbers);
+  if (changed) forget_files(kept, *changed, files);
+  kept_indexes_ = std::move(kept);
   transaction_->has_changes = true;
 }
 
-void session::write(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,
+void session::write(const table_entry* changed, const std::vector<std::string>& removed, index_files files,
                     query_timings& timings) {
   if (!store_) return;
   const stopwatch watch(timings.save);
-  auto numbers = kept_indexes_;
+  auto kept = kept_indexes_;
+  if (changed) forget_files(kept, *changed, files);
   std::vector<saved_table> all;
   const auto add = [&](const table_entry& entry) {
     auto& table = all.emplace_back();
     table.name = entry.name;
     table.about = about_text(entry);
     table.rows = entry.version;
-    const bool is_changed = &entry == changed;
+    const bool writes_files = &entry == changed && files == index_files::current;
     for (const auto& index : entry.indexes) {
       auto& saved = table.indexes.emplace_back(definition_of(*index));
-      if (is_changed && changed_indexes) {
-        numbers.erase(saved.name);  // it will have changed by the time this state is the present one
-        continue;
+      if (writes_files && !kept.contains(saved.name)) {
+        kept[saved.name] = {store_->new_content(), entry.version->counts(), index->layout()};
+        saved.save = [index](section_writer& to) { index->save(to); };
       }
-      if (is_changed && !numbers.contains(saved.name)) numbers[saved.name] = store_->new_content();
-      const auto found = numbers.find(saved.name);
-      if (found == numbers.end()) continue;
-      saved.content = found->second;
-      saved.save = [index](section_writer& to) { index->save(to); };
+      const auto found = kept.find(saved.name);
+      if (found == kept.end()) continue;
+      saved.content = found->second.content;
+      saved.covers = found->second.covers;
     }
   };
   for (const auto& name : tables_.names()) {
     if (std::ranges::find(removed, name) != removed.end()) {
-      for (const auto& index : tables_.indexes_of(name)) numbers.erase(index);
+      for (const auto& index : tables_.indexes_of(name)) kept.erase(index);
     } else if (const auto entry = tables_.find_in_memory(name); !entry) {
       all.push_back({name, "", nullptr, {}});  // it stays as it is in the folder
     } else if (!(changed && name == changed->name)) {
@@ -215,16 +225,22 @@ void session::write(const table_entry* changed, const std::vector<std::string>& 
   }
   if (changed) add(*changed);
   store_->commit(all);
-  kept_indexes_ = std::move(numbers);
+  kept_indexes_ = std::move(kept);
 }
 
 void session::save_indexes() {
   if (!store_ || options_.read_only || transaction_) return;
   query_timings timings;
   for (const auto& entry : tables_.all_in_memory()) {
-    const bool behind = std::any_of(entry->indexes.begin(), entry->indexes.end(),
-                                    [&](const auto& index) { return !kept_indexes_.contains(index->spec().name); });
-    if (behind) keep(entry.get(), {}, false, timings);
+    bool lacks_files = false;
+    for (const auto& index : entry->indexes) {
+      const auto found = kept_indexes_.find(index->spec().name);
+      // A file with another layout might not take the rows that were added.
+      if (found != kept_indexes_.end() && found->second.layout == index->layout()) continue;
+      if (found != kept_indexes_.end()) kept_indexes_.erase(found);
+      lacks_files = true;
+    }
+    if (lacks_files) keep(entry.get(), {}, index_files::current, timings);
   }
 }
 

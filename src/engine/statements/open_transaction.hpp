@@ -7,12 +7,13 @@
 #include <string>
 
 #include "engine/catalog.hpp"
+#include "engine/statements/kept_index.hpp"
 
 namespace espalier::engine {
 
 struct open_transaction {
-  catalog tables;  ///< at BEGIN; entries are immutable, but their indexes are changed in place
-  std::map<std::string, std::uint64_t> kept_indexes;
+  catalog tables;      ///< at BEGIN; entries are immutable, but their indexes are changed in place
+  kept_indexes files;  ///< at BEGIN
   bool read_only = false;
   bool has_failed = false;
   bool has_changes = false;

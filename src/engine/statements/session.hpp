@@ -17,6 +17,7 @@
 #include "engine/plan/node.hpp"
 #include "engine/plan/planner.hpp"
 #include "engine/sql/ast.hpp"
+#include "engine/statements/kept_index.hpp"
 #include "espalier/engine/database.hpp"
 
 namespace espalier::engine {
@@ -95,17 +96,15 @@ class session {
   void load(file_layer& files);
   /// Called by the catalog when a statement first names a table.
   std::shared_ptr<const table_entry> read_table(const std::string& name);
-  /// The number of an index whose file is as it should be goes to `numbers`, and what is wrong with another to
-  /// `problems`.
-  std::shared_ptr<table_index> loaded_or_built(const loaded_table& table, const loaded_index& index,
-                                               std::map<std::string, std::uint64_t>& numbers,
+  /// An index whose file is as it should be is added to `kept`, and what is wrong with another to `problems`.
+  std::shared_ptr<table_index> loaded_or_built(const loaded_table& table, const loaded_index& index, kept_indexes& kept,
                                                std::vector<std::string>& problems) const;
   void warn_of_damage(const std::string& problem);
   /// Writes the tables as they will be once `changed` is in place (null: none) and `removed` are gone; in a transaction
   /// COMMIT does it.
-  void keep(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,
+  void keep(const table_entry* changed, const std::vector<std::string>& removed, index_files files,
             query_timings& timings);
-  void write(const table_entry* changed, const std::vector<std::string>& removed, bool changed_indexes,
+  void write(const table_entry* changed, const std::vector<std::string>& removed, index_files files,
              query_timings& timings);
 
   void require_changes_allowed() const;
@@ -115,8 +114,8 @@ class session {
   device where_;
   catalog tables_;
   std::unique_ptr<store> store_;
-  /// Of each index that the folder has whole: its number there. Others are built anew when the folder is opened.
-  std::map<std::string, std::uint64_t> kept_indexes_;
+  /// Indexes that have a file in the folder. Others are built from the rows when the folder is opened.
+  kept_indexes kept_indexes_;
   std::vector<std::string> warnings_;
   std::unique_ptr<open_transaction> transaction_;
   std::uint64_t transactions_ = 0;  ///< that were begun

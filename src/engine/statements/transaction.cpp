@@ -21,7 +21,7 @@ void session::fail_transaction() noexcept {
 void session::begin(bool read_only) {
   auto next = std::make_unique<open_transaction>();
   next->tables = tables_;
-  next->kept_indexes = kept_indexes_;
+  next->files = kept_indexes_;
   next->read_only = read_only;
   transaction_ = std::move(next);
   ++transactions_;
@@ -31,7 +31,7 @@ void session::roll_back() noexcept {
   if (!transaction_) return;
   const auto ended = std::move(transaction_);
   std::swap(tables_, ended->tables);
-  std::swap(kept_indexes_, ended->kept_indexes);
+  std::swap(kept_indexes_, ended->files);
   for (auto& [address, changed] : ended->changed) changed.undo.undo();
   build_broken_indexes();
 }
@@ -83,7 +83,7 @@ query_result session::run_transaction(const ast::transaction& statement) {
     roll_back();
   } else {
     try {
-      if (transaction_->has_changes) write(nullptr, {}, false, out.timings);
+      if (transaction_->has_changes) write(nullptr, {}, index_files::current, out.timings);
     } catch (...) {
       roll_back();
       throw;

@@ -17,7 +17,8 @@ namespace {
 using json = nlohmann::json;
 
 constexpr std::string_view catalog_magic = "espalier catalog";
-constexpr int catalog_version = 1;
+constexpr int first_version = 1;
+constexpr int last_version = 2;  // with `covers`
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
@@ -53,8 +54,9 @@ json to_json(const table_record& table) {
   for (const auto& file : table.segments) described["segments"].push_back(to_json(file));
   if (table.live) described["live"] = to_json(*table.live);
   for (const auto& index : table.indexes) {
-    described["indexes"].push_back(
-        {{"name", index.name}, {"spec", index.spec}, {"file", index.file ? to_json(*index.file) : json(nullptr)}});
+    auto& as_json = described["indexes"].emplace_back();
+    as_json = {{"name", index.name}, {"spec", index.spec}, {"file", index.file ? to_json(*index.file) : json(nullptr)}};
+    if (index.covers) as_json["covers"] = {{"rows", index.covers->rows}, {"live", index.covers->live}};
   }
   return described;
 }
@@ -85,6 +87,12 @@ std::optional<file_record> optional_file_from(const json& described) {
   return file_from(described);
 }
 
+std::optional<row_counts> optional_covers_from(const json& index) {
+  if (!index.contains("covers")) return std::nullopt;
+  const auto& covers = index["covers"];
+  return row_counts{count_from(covers.at("rows")), count_from(covers.at("live"))};
+}
+
 column column_from(const json& described) {
   const auto name = described.at("type").get<std::string>();
   std::vector<int> modifiers;
@@ -107,9 +115,25 @@ table_record table_from(const json& described) {
   table.live = optional_file_from(described.at("live"));
   for (const auto& index : described.at("indexes")) {
     table.indexes.push_back({index.at("name").get<std::string>(), index.at("spec").get<std::string>(),
-                             optional_file_from(index.at("file"))});
+                             optional_file_from(index.at("file")), optional_covers_from(index)});
   }
   return table;
+}
+
+// The least that a program has to know to read this catalog.
+int version_of(const catalog_record& catalog) {
+  const auto has_covers = [](const index_record& index) { return index.covers.has_value(); };
+  const bool is_later = std::ranges::any_of(
+      catalog.tables, [&](const table_record& table) { return std::ranges::any_of(table.indexes, has_covers); });
+  return is_later ? last_version : first_version;
+}
+
+std::string header_text(const catalog_record& catalog, std::string_view body) {
+  return json{{"magic", catalog_magic},
+              {"version", version_of(catalog)},
+              {"bytes", body.size()},
+              {"checksum", hexadecimal(checksum_of(bytes_of(body)))}}
+      .dump();
 }
 
 void require_distinct(const catalog_record& catalog) {
@@ -140,11 +164,7 @@ std::string catalog_text(const catalog_record& catalog) {
                    {"tables", json::array()}};
   for (const auto& table : catalog.tables) contents["tables"].push_back(to_json(table));
   const std::string body = contents.dump() + "\n";
-  const json header = {{"magic", catalog_magic},
-                       {"version", catalog_version},
-                       {"bytes", body.size()},
-                       {"checksum", hexadecimal(checksum_of(bytes_of(body)))}};
-  return header.dump() + "\n" + body;
+  return header_text(catalog, body) + "\n" + body;
 }
 
 catalog_record parse_catalog_contents(std::string_view text, const std::filesystem::path& path) {
@@ -177,18 +197,15 @@ catalog_record parse_catalog(std::string_view text, const std::filesystem::path&
     throw damaged_file(path, "it is cut short or its checksum is another");
   }
   const json version = header.value("version", json());
-  if (version != catalog_version) {
-    throw error(
-        fmt::format("'{}' has format version {}, and this program reads version {}: use the program that wrote it.",
-                    path.string(), version.dump(-1, ' ', true, json::error_handler_t::replace), catalog_version));
+  if (version != first_version && version != last_version) {
+    throw error(fmt::format(
+        "'{}' has format version {}, and this program reads versions {} to {}: use the program that wrote it.",
+        path.string(), version.dump(-1, ' ', true, json::error_handler_t::replace), first_version, last_version));
   }
+  auto catalog = parse_catalog_contents(body, path);
   // The header is written in one way only: a change that left its meaning alone is seen too.
-  const json expected = {{"magic", catalog_magic},
-                         {"version", catalog_version},
-                         {"bytes", body.size()},
-                         {"checksum", hexadecimal(checksum_of(bytes_of(body)))}};
-  if (text.substr(0, line_end) != expected.dump()) throw damaged_file(path, "its first line was changed");
-  return parse_catalog_contents(body, path);
+  if (text.substr(0, line_end) != header_text(catalog, body)) throw damaged_file(path, "its first line was changed");
+  return catalog;
 }
 
 catalog_record read_catalog(const std::filesystem::path& folder) {

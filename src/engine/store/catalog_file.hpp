@@ -1,7 +1,8 @@
 // catalog_file.hpp - the file that says what a database consists of. Its rename is the commit: what it names is the
 // database, and what it calls obsolete is left over.
 //
-// Two lines: a header with magic, version, and size and checksum of the second; then the contents as JSON.
+// Two lines: a header with magic, version, and size and checksum of the second; then the contents as JSON. The version
+// is 2 where an index has `covers`, which programs that know version 1 only would take for a damaged file; else 1.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ struct index_record {
   std::string name;
   std::string spec;
   std::optional<file_record> file;
+  std::optional<row_counts> covers{};  // of the table when the file was written, where rows have changed since
 };
 
 struct table_record {

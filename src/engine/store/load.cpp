@@ -42,6 +42,7 @@ namespace {
 
 loaded_index load_index(mapped_files& files, const index_record& index) {
   loaded_index loaded{index.name, index.spec, nullptr};
+  loaded.covers = index.covers;
   if (index.file) {
     const auto path = files.path_of(*index.file);
     loaded.sections = mapped_sections::open(files.take(*index.file), path, index_file_kind);

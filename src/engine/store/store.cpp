@@ -83,7 +83,7 @@ class state_writer {
         return write_live(layer_, path, *bits, table.rows->masked_rows());
       });
     }
-    for (const auto& index : table.indexes) record.indexes.push_back(write(index));
+    for (const auto& index : table.indexes) record.indexes.push_back(write(index, table.rows->counts()));
     return record;
   }
 
@@ -100,12 +100,13 @@ class state_writer {
     return *found;
   }
 
-  index_record write(const saved_index& index) {
+  index_record write(const saved_index& index, const row_counts& now) {
     index_record record{index.name, index.spec, std::nullopt};
-    if (index.save) {
-      record.file = file_for(known_.indexes, now_.indexes, index.content, stored_kind::index,
-                             [&](const auto& path) { return write_index(path, index); });
-    }
+    const bool has_file = known_.indexes.contains(index.content);
+    if (!has_file && !index.save) return record;
+    record.file = file_for(known_.indexes, now_.indexes, index.content, stored_kind::index,
+                           [&](const auto& path) { return write_index(path, index); });
+    if (has_file && index.covers && *index.covers != now) record.covers = index.covers;
     return record;
   }
 

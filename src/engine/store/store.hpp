@@ -16,11 +16,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/store/files.hpp"
 #include "engine/store/sections.hpp"
+#include "engine/table/row_counts.hpp"
 #include "engine/table/table_version.hpp"
 #include "espalier/engine/progress.hpp"
 
@@ -33,6 +35,7 @@ struct loaded_index {
   std::string spec;
   std::shared_ptr<const mapped_sections> sections;
   std::string problem{};
+  std::optional<row_counts> covers{};  ///< the table when the sections were written, where its rows have changed since
 };
 
 struct loaded_table {
@@ -50,14 +53,15 @@ struct listed_table {
   std::string problem;  ///< a file is missing or has another size: the sentence of `loaded_table`
 };
 
-/// What is to be kept of an index. `content` is a number that the caller changes whenever `save` would write something
-/// else, and that no other index ever has; the file of an unchanged number is kept. Without `save` only name and spec
-/// are.
+/// What is to be kept of an index. `content` is the number of a file, which no other index ever has. The file of the
+/// present state with this number is kept; where there is none, `save` writes one. Without `save` and such a file only
+/// name and spec are kept.
 struct saved_index {
   std::string name;
   std::string spec;  ///< text that only the caller understands, as `about` of a table
   std::uint64_t content = 0;
   std::function<void(section_writer&)> save;
+  std::optional<row_counts> covers{};  ///< the table when the file was written, or nothing: as it is now
 };
 
 struct saved_table {

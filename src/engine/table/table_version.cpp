@@ -172,6 +172,12 @@ const std::vector<column>& table_version::columns() const noexcept { return part
 const std::shared_ptr<arrow::Schema>& table_version::schema() const noexcept { return parts_->schema; }
 std::uint64_t table_version::rows() const noexcept { return parts_->starts.back(); }
 std::uint64_t table_version::live_rows() const noexcept { return rows() - parts_->deleted; }
+std::uint64_t table_version::live_rows_below(std::uint64_t end) const noexcept {
+  const std::uint64_t masked = std::min(end, parts_->masked_rows);
+  if (masked == 0) return end;
+  return end - masked +
+         static_cast<std::uint64_t>(arrow::internal::CountSetBits(live_bits()->data(), 0, to_signed(masked)));
+}
 const std::shared_ptr<arrow::Buffer>& table_version::live_bits() const noexcept { return parts_->live_bits; }
 std::uint64_t table_version::masked_rows() const noexcept { return parts_->masked_rows; }
 std::uint64_t table_version::segment_start(std::size_t segment) const { return parts_->starts.at(segment); }

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/table/row_counts.hpp"
 #include "engine/types.hpp"
 
 namespace espalier::engine {
@@ -55,7 +56,10 @@ class table_version {
 
   [[nodiscard]] std::uint64_t rows() const noexcept;       ///< positions, deleted ones included
   [[nodiscard]] std::uint64_t live_rows() const noexcept;  ///< rows of the table
-  [[nodiscard]] std::uint64_t bytes() const;               ///< of column data
+  [[nodiscard]] row_counts counts() const noexcept { return {rows(), live_rows()}; }
+  /// Rows of the table with ids below `end`, which is at most rows().
+  [[nodiscard]] std::uint64_t live_rows_below(std::uint64_t end) const noexcept;
+  [[nodiscard]] std::uint64_t bytes() const;  ///< of column data
 
   /// All positions, one chunk for each segment.
   [[nodiscard]] const std::shared_ptr<arrow::ChunkedArray>& data(std::size_t column) const;

@@ -1,0 +1,27 @@
+// live_bits.hpp - which rows of a table are deleted, for loops over all of them.
+#pragma once
+
+#include <arrow/buffer.h>
+
+#include <cstdint>
+
+#include "engine/table/table_version.hpp"
+
+namespace espalier::engine {
+
+/// As table_version::is_deleted, inline. The table lives longer.
+class live_bits_view {
+ public:
+  explicit live_bits_view(const table_version& table)
+      : bits_(table.live_bits() ? table.live_bits()->data() : nullptr), masked_(bits_ ? table.masked_rows() : 0) {}
+
+  [[nodiscard]] bool is_live(std::uint64_t row) const noexcept {
+    return row >= masked_ || (bits_[row / 8] >> (row % 8) & 1) != 0;
+  }
+
+ private:
+  const std::uint8_t* bits_;
+  std::uint64_t masked_;
+};
+
+}  // namespace espalier::engine
