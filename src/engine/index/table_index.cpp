@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/index/build_core.hpp"
+#include "engine/stop.hpp"
 #include "engine/store/sections.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -194,6 +195,7 @@ index_change table_index::prepare(table_ptr now, std::span<const std::uint64_t> 
 void table_index::put_in_place(index_change::state& next) noexcept {
   if (next.change) {
     next.change->commit();
+    count_memory(parts_->built);
   } else {
     std::swap(parts_->built, next.instead);
   }
@@ -283,6 +285,8 @@ std::unique_ptr<table_index> table_index::load(table_ptr table, index_spec spec,
     if (to_string(kind) != name || words != (kind != index_kind::radix)) continue;
     auto encoder = keys.encoder;
     built_core built{std::move(encoder), make_core(kind, std::move(keys), where)};
+    count_memory(built);
+    check_stop();
     return std::unique_ptr<table_index>(
         new table_index(std::make_unique<parts>(parts{std::move(spec), std::move(table), where, std::move(built)})));
   }
