@@ -152,13 +152,17 @@ built_core build_core(const table_version& table, const index_spec& spec, const 
 }
 
 // To count it takes a look at every list of rows: once in a while.
-void count_memory(built_core& built) {
+void count_memory(built_core& built) noexcept {
   if (!built.core->is_whole()) return;
   const auto rows = built.core->size();
   const auto change = rows > built.counted_rows ? rows - built.counted_rows : built.counted_rows - rows;
   if (built.memory.bytes() != 0 && change <= built.counted_rows / 16) return;
-  built.memory.set(built.core->bytes());
-  built.counted_rows = rows;
+  try {
+    built.memory.set(built.core->bytes());
+    built.counted_rows = rows;
+  } catch (const std::exception&) {
+    // Without memory to count it by, the figure stays as it was.
+  }
 }
 
 }  // namespace espalier::engine

@@ -17,7 +17,7 @@ struct built_core {
 };
 
 /// Counts the memory of the core, if it may have changed much since that was done.
-void count_memory(built_core& built);
+void count_memory(built_core& built) noexcept;
 
 /// `again`: the index was of the kind asked for and its keys have outgrown it; they become bytes then, not an error.
 [[nodiscard]] built_core build_core(const table_version& table, const index_spec& spec, const device& where, bool again,

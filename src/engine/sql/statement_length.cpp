@@ -64,18 +64,22 @@ class term_counter {
  private:
   // One level of parentheses.
   struct level {
-    int sums = 0;               // + and - of one expression: each nests all before it
+    // Operators of one expression, by how tightly they bind: each nests all before it of its kind.
+    int casts = 0, products = 0, sums = 0, others = 0;
     bool behind_value = false;  // the last token ends a value, or is a keyword
-    std::size_t commas = 0;
-    std::string_view clause;  // whose terms the commas divide, or nothing
+    std::size_t terms = 0;      // of the clause, behind its first one
+    std::string_view clause;    // that has terms, or nothing
+    std::size_t set_operations = 0;
     std::string_view last_word;
   };
 
   level& here() { return levels_.back(); }
 
+  void end_expression() { here().casts = here().products = here().sums = here().others = 0; }
+
   // Two of them in a row are not one expression: a keyword is between its values, or is one of the two.
   void operand() {
-    if (here().behind_value) here().sums = 0;
+    if (here().behind_value) end_expression();
     here().behind_value = true;
   }
 
@@ -84,15 +88,25 @@ class term_counter {
     const auto is_one_of = [&](const auto& words) {
       return std::ranges::any_of(words, [&](std::string_view one) { return equal_word(text, one); });
     };
-    constexpr std::array<std::string_view, 11> ends = {"HAVING", "WINDOW", "UNION", "INTERSECT", "EXCEPT", "LIMIT",
-                                                       "OFFSET", "FETCH",  "FOR",   "ORDER",     "GROUP"};
-    if (is_one_of(ends)) here().clause = {};
-    if (equal_word(text, "BY")) {
-      const bool order = equal_word(here().last_word, "ORDER");
-      if (order || equal_word(here().last_word, "GROUP")) here().clause = order ? "ORDER BY" : "GROUP BY";
-      here().commas = 0;
+    constexpr std::array<std::string_view, 3> set_operations = {"UNION", "INTERSECT", "EXCEPT"};
+    constexpr std::array<std::string_view, 13> ends = {"HAVING", "WINDOW", "LIMIT", "OFFSET", "FETCH",     "FOR", "ORDER",
+                                                       "GROUP",  "WHERE",  "SELECT", "SET",    "RETURNING", "VALUES"};
+    const bool combines = is_one_of(set_operations);
+    if (combines || is_one_of(ends)) here().clause = {};
+    if (combines && ++here().set_operations > static_cast<std::size_t>(limits::set_operations)) {
+      refuse_here(text, fmt::format("UNION combines at most {} queries; write several statements.",
+                                    limits::set_operations));
     }
+    const bool order = equal_word(here().last_word, "ORDER"), group = equal_word(here().last_word, "GROUP");
+    if (equal_word(text, "BY") && (order || group)) start_clause(order ? "ORDER BY" : "GROUP BY");
+    if (equal_word(text, "FROM") && !equal_word(here().last_word, "DISTINCT")) start_clause("FROM");
+    if (equal_word(text, "JOIN") && here().clause == "FROM") add_term(text, 2);  // as the reader of the tree counts them
     here().last_word = text;
+  }
+
+  void start_clause(std::string_view clause) {
+    here().clause = clause;
+    here().terms = 0;
   }
 
   void symbol(std::size_t at) {
@@ -106,27 +120,50 @@ class term_counter {
     } else if (c == ';') {
       levels_.assign(1, {});
     } else if (c == ',') {
-      comma(at);
-    } else if (c == '+' || c == '-') {
-      if (here().behind_value) ++here().sums;
-      // One sign may be of the first value.
-      if (here().sums > limits::nested_expressions + 1) {
-        refuse(codes::too_complex, static_cast<int>(at),
-               "This expression is nested too deeply; write it in smaller parts.");
-      }
+      end_expression();
       here().behind_value = false;
+      if (!here().clause.empty()) add_term(sql_.substr(at, 1));
     } else {
-      if (std::string_view("=<>|!~&#@?`").find(c) != std::string_view::npos) here().sums = 0;
-      here().behind_value = false;
+      operation(at);
     }
   }
 
-  void comma(std::size_t at) {
-    here().sums = 0;
-    here().behind_value = false;
-    if (here().clause.empty() || ++here().commas < limits::keys) return;
-    refuse(codes::too_complex, static_cast<int>(at),
-           fmt::format("{} takes at most {} terms.", here().clause, limits::keys));
+  void operation(std::size_t at) {
+    auto& [casts, products, sums, others, behind_value, terms, clause, set_operations, last_word] = here();
+    const char c = sql_[at];
+    int* chain = nullptr;
+    if (c == ':') {
+      chain = &casts;
+    } else if (c == '*' || c == '/' || c == '%') {
+      chain = &products;
+      casts = 0;
+    } else if (c == '+' || c == '-') {
+      chain = &sums;
+      casts = products = 0;
+    } else if (std::string_view("|!~&#@?`").find(c) != std::string_view::npos) {
+      chain = &others;
+      casts = products = sums = 0;
+    } else if (c == '<' || c == '>' || c == '=') {
+      end_expression();
+    }
+    // What has several characters, such as ||, is counted by its first one; a sign of the first value is one too many.
+    if (chain != nullptr && behind_value && ++*chain > limits::nested_expressions + 1) {
+      refuse_here(sql_.substr(at, 1), "This expression is nested too deeply; write it in smaller parts.");
+    }
+    behind_value = false;
+  }
+
+  void add_term(std::string_view token, std::size_t count = 1) {
+    const bool joins = here().clause == "FROM";
+    here().terms += count;
+    if (here().terms < (joins ? 2 * limits::joined_tables : limits::keys)) return;
+    refuse_here(token, joins ? fmt::format("FROM joins at most {} tables; write several statements.",
+                                           limits::joined_tables)
+                             : fmt::format("{} takes at most {} terms.", here().clause, limits::keys));
+  }
+
+  [[noreturn]] void refuse_here(std::string_view token, const std::string& sentence) const {
+    refuse(codes::too_complex, static_cast<int>(token.data() - sql_.data()), sentence);
   }
 
   std::string_view sql_;
