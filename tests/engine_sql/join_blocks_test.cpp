@@ -74,5 +74,47 @@ TEST(EngineJoinBlocks, EveryTypeOfJoinOverAJoin) {
                                "q.id = x.b)"), "0");
 }
 
+// NOT IN, and IN that is a part of a condition: the values of each key are joined by key and value. By the key alone
+// there are 60 million pairs.
+TEST(EngineJoinBlocks, NotInWithTwoEqualities) {
+  database_options options;
+  options.where = device::cpu();
+  database db(options);
+  db.run_script(
+      "CREATE TABLE x AS SELECT i AS id, i % 10 AS b, i % 7001 AS w FROM generate_series(0, 19999) s(i);"
+      "CREATE TABLE q AS SELECT i % 10 AS id, i % 6000 AS w FROM generate_series(0, 29999) s(i);"
+      "SET memory_limit = '100MB'");
+  const auto in = std::stoll(value_of_query(
+      db, "SELECT count(*) FROM x JOIN (SELECT DISTINCT id, w FROM q) d ON d.id = x.b AND d.w = x.w"));
+  const std::string subquery = "(SELECT q.w FROM q WHERE q.id = x.b)";
+  EXPECT_GT(in, 0);
+  EXPECT_LT(in, 20000);
+  EXPECT_EQ(value_of_query(db, "SELECT count(*) FROM x WHERE w NOT IN " + subquery), std::to_string(20000 - in));
+  EXPECT_EQ(value_of_query(db, "SELECT count(*) FROM x WHERE w IN " + subquery + " OR id < 0"), std::to_string(in));
+  EXPECT_EQ(value_of_query(db, "SELECT count(*) FROM x WHERE (w IN " + subquery + ") IS NULL"), "0");
+}
+
+// NULLs on both sides, keys without rows, values of other types.
+TEST(EngineJoinBlocks, CorrelatedMembershipWithNulls) {
+  database_options options;
+  options.where = device::cpu();
+  database db(options);
+  db.run_script(
+      "CREATE TABLE x (id integer, b integer, w integer);"
+      "INSERT INTO x VALUES (1, 1, 5), (2, 1, 6), (3, 1, NULL), (4, 2, 5), (5, 2, 6), (6, 2, NULL), (7, 3, 5),"
+      " (8, 3, NULL), (9, NULL, 5);"
+      "CREATE TABLE q (id integer, w numeric(6, 2));"
+      "INSERT INTO q VALUES (1, 5), (1, 5), (1, 7), (2, 5), (2, NULL), (4, 5)");
+  const auto ids = [&](const std::string& condition) {
+    return value_of_query(db, "SELECT string_agg(id::varchar, ' ' ORDER BY id) FROM x WHERE " + condition);
+  };
+  const std::string in = "(w IN (SELECT q.w FROM q WHERE q.id = x.b))";
+  EXPECT_EQ(ids(in + " IS TRUE"), "1 4");
+  EXPECT_EQ(ids(in + " IS FALSE"), "2 7 8 9");
+  EXPECT_EQ(ids(in + " IS NULL"), "3 5 6");
+  EXPECT_EQ(ids("NOT " + in), "2 7 8 9");
+  EXPECT_EQ(ids("5 NOT IN (SELECT q.w FROM q WHERE q.id = x.b)"), "7 8 9");
+}
+
 }  // namespace
 }  // namespace espalier::engine
