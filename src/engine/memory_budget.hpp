@@ -1,8 +1,8 @@
 // memory_budget.hpp - how much memory a statement may take.
 //
 // Arrow's default pool counts what columns take, held_memory what indexes take; the engine's own large arrays are
-// claimed by the operators that make them, on whatever thread of the statement. A statement looks at the sum whenever it
-// asks whether to stop (stop.hpp): once for each block of rows, so it exceeds the limit by no more than some blocks
+// claimed by the operators that make them, on whatever thread of the statement. A statement looks at the sum whenever
+// it asks whether to stop (stop.hpp): once for each block of rows, so it exceeds the limit by no more than some blocks
 // before it is refused.
 #pragma once
 

@@ -36,10 +36,10 @@ const std::string chosen = "(SELECT q.w FROM q WHERE q.f < 2 AND q.id = x.b)";
 
 // How many rows of y a row of x meets, with each w, and which w belong to each b: without a join of x and y.
 std::string expected_pairs(database& db) {
-  return value_of_query(
-      db, "SELECT sum(a.n * c.n) FROM (SELECT k, b, count(*) AS n FROM x GROUP BY k, b) a "
-          "JOIN (SELECT DISTINCT id, w FROM q WHERE f < 2) d ON d.id = a.b "
-          "JOIN (SELECT k, w, count(*) AS n FROM y GROUP BY k, w) c ON c.k = a.k AND c.w = d.w");
+  return value_of_query(db,
+                        "SELECT sum(a.n * c.n) FROM (SELECT k, b, count(*) AS n FROM x GROUP BY k, b) a "
+                        "JOIN (SELECT DISTINCT id, w FROM q WHERE f < 2) d ON d.id = a.b "
+                        "JOIN (SELECT k, w, count(*) AS n FROM y GROUP BY k, w) c ON c.k = a.k AND c.w = d.w");
 }
 
 TEST(EngineJoinBlocks, CorrelatedInWithTwoEqualities) {
@@ -57,21 +57,29 @@ TEST(EngineJoinBlocks, EveryTypeOfJoinOverAJoin) {
   const std::string on = "x.b = d.id AND y.w = d.w";
   const std::string distinct = "(SELECT DISTINCT id, w FROM q WHERE f < 2) d ";
   EXPECT_EQ(value_of_query(db, "SELECT count(*) " + pairs), std::to_string(all));
-  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + pairs + "WHERE EXISTS (SELECT 1 FROM q WHERE q.f < 2 AND q.id = x.b "
-                               "AND q.w = y.w)"), std::to_string(met));
-  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + pairs + "WHERE NOT EXISTS (SELECT 1 FROM q WHERE q.f < 2 AND "
-                               "q.id = x.b AND q.w = y.w)"), std::to_string(all - met));
+  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + pairs +
+                                   "WHERE EXISTS (SELECT 1 FROM q WHERE q.f < 2 AND q.id = x.b "
+                                   "AND q.w = y.w)"),
+            std::to_string(met));
+  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + pairs +
+                                   "WHERE NOT EXISTS (SELECT 1 FROM q WHERE q.f < 2 AND "
+                                   "q.id = x.b AND q.w = y.w)"),
+            std::to_string(all - met));
   EXPECT_EQ(value_of_query(db, "SELECT count(d.id) " + pairs + "LEFT JOIN " + distinct + "ON " + on),
             std::to_string(met));
   EXPECT_EQ(value_of_query(db, "SELECT count(x.id) " + pairs + "LEFT JOIN " + distinct + "ON " + on),
             std::to_string(all));
   EXPECT_EQ(value_of_query(db, "SELECT count(*) FROM (SELECT x.id " + pairs + "LEFT JOIN " + distinct + "ON " + on +
-                               " LIMIT 7) r"), "7");
+                                   " LIMIT 7) r"),
+            "7");
   EXPECT_EQ(value_of_query(db, "SELECT count(*) FROM (SELECT x.id " + pairs + "WHERE y.w IN " + chosen +
-                               " LIMIT 4500000 OFFSET 10) r"), std::to_string(std::min<long long>(met - 10, 4500000)));
+                                   " LIMIT 4500000 OFFSET 10) r"),
+            std::to_string(std::min<long long>(met - 10, 4500000)));
   EXPECT_EQ(value_of_query(db, "SELECT count(*) FROM x JOIN y ON x.k = y.k AND x.k > 100 WHERE y.w IN " + chosen), "0");
-  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + pairs + "WHERE y.w IN (SELECT q.w FROM q WHERE q.f > 5 AND "
-                               "q.id = x.b)"), "0");
+  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + pairs +
+                                   "WHERE y.w IN (SELECT q.w FROM q WHERE q.f > 5 AND "
+                                   "q.id = x.b)"),
+            "0");
 }
 
 // NOT IN, and IN that is a part of a condition: the values of each key are joined by key and value. By the key alone
@@ -84,8 +92,8 @@ TEST(EngineJoinBlocks, NotInWithTwoEqualities) {
       "CREATE TABLE x AS SELECT i AS id, i % 10 AS b, i % 7001 AS w FROM generate_series(0, 19999) s(i);"
       "CREATE TABLE q AS SELECT i % 10 AS id, i % 6000 AS w FROM generate_series(0, 29999) s(i);"
       "SET memory_limit = '100MB'");
-  const auto in = std::stoll(value_of_query(
-      db, "SELECT count(*) FROM x JOIN (SELECT DISTINCT id, w FROM q) d ON d.id = x.b AND d.w = x.w"));
+  const auto in = std::stoll(
+      value_of_query(db, "SELECT count(*) FROM x JOIN (SELECT DISTINCT id, w FROM q) d ON d.id = x.b AND d.w = x.w"));
   const std::string subquery = "(SELECT q.w FROM q WHERE q.id = x.b)";
   EXPECT_GT(in, 0);
   EXPECT_LT(in, 20000);

@@ -78,7 +78,8 @@ TEST_F(LargeTable, textsBeyondTwoGigabytes) {
     }
     return false;
   };
-  const auto lengths = rows("SELECT sum(length(replace(s, 'a', '" + long_text + "'))) FROM long_texts WHERE id < 25000");
+  const auto lengths =
+      rows("SELECT sum(length(replace(s, 'a', '" + long_text + "'))) FROM long_texts WHERE id < 25000");
   EXPECT_EQ((*lengths->column(0)->GetScalar(0))->ToString(), std::to_string(25000LL * 300 * 300));
   EXPECT_TRUE(refused("SELECT length(replace('" + longer_text + "', 'a', '" + longer_text + "'))"));
   EXPECT_FALSE(refused("SELECT max(length(replace(s, 'a', 'bb'))) FROM long_texts"));

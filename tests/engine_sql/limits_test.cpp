@@ -144,7 +144,8 @@ TEST(EngineLimits, ManyTermsAreRefusedBeforeParsing) {
   EXPECT_TRUE(is_refused_before_parsing("SELECT a" + repeated(" - t.b * 2 /* c */", 500)));
   EXPECT_TRUE(is_refused_before_parsing("SELECT (('x'" + repeated(" + f(1, 2)", 500) + "))"));
   EXPECT_TRUE(is_refused_before_parsing("SELECT x FROM t ORDER BY x" + repeated(", x", 1664)));
-  EXPECT_TRUE(is_refused_before_parsing("SELECT x FROM t group /**/ by x" + repeated(", f(x, 1)", 1664) + " HAVING true"));
+  EXPECT_TRUE(
+      is_refused_before_parsing("SELECT x FROM t group /**/ by x" + repeated(", f(x, 1)", 1664) + " HAVING true"));
   EXPECT_TRUE(is_refused_before_parsing("SELECT 1" + repeated("*a", 500)));
   EXPECT_TRUE(is_refused_before_parsing("SELECT 'a'" + repeated("||'a'", 500)));
   EXPECT_TRUE(is_refused_before_parsing("SELECT 'a'" + repeated("::text", 500)));
@@ -152,21 +153,28 @@ TEST(EngineLimits, ManyTermsAreRefusedBeforeParsing) {
   EXPECT_TRUE(is_refused_before_parsing("SELECT 1 FROM (VALUES (1)) t" + repeated(" CROSS JOIN (VALUES (1)) t", 301)));
   EXPECT_TRUE(is_refused_before_parsing("SELECT 1 FROM t" + repeated(", t", 601) + " WHERE true"));
   // Each of these is taken by the parser, or is no one expression.
-  for (const auto& sql : {"SELECT 1" + repeated("+1", 399), "SELECT 1" + repeated(", -1", 5000),
-                          "SELECT 1" + repeated(", a + b", 5000), "VALUES (1)" + repeated(", (-1 - 1)", 5000),
+  for (const auto& sql : {"SELECT 1" + repeated("+1", 399),
+                          "SELECT 1" + repeated(", -1", 5000),
+                          "SELECT 1" + repeated(", a + b", 5000),
+                          "VALUES (1)" + repeated(", (-1 - 1)", 5000),
                           "SELECT 1 WHERE a + 1 = b" + repeated(" AND a - 1 = b", 5000),
-                          "SELECT '1" + repeated("+1", 5000) + "'", "SELECT 1 --" + repeated("+1", 5000),
-                          "SELECT \"1" + repeated("+1", 5000) + "\"", "SELECT $$1" + repeated("+1", 5000) + "$$",
-                          "SELECT a" + repeated(", a * b || c::text + 1", 5000), "SELECT 1" + repeated("*a||a", 399),
+                          "SELECT '1" + repeated("+1", 5000) + "'",
+                          "SELECT 1 --" + repeated("+1", 5000),
+                          "SELECT \"1" + repeated("+1", 5000) + "\"",
+                          "SELECT $$1" + repeated("+1", 5000) + "$$",
+                          "SELECT a" + repeated(", a * b || c::text + 1", 5000),
+                          "SELECT 1" + repeated("*a||a", 399),
                           "SELECT 1" + repeated("::int", 399) + repeated("+ a::int", 399),
                           "SELECT 1" + repeated(" UNION ALL SELECT 1 FROM a, b JOIN c ON true", 5000),
-                          "SELECT 1 FROM t" + repeated(", t", 299), "SELECT a IS DISTINCT FROM b" + repeated(", c", 2000),
+                          "SELECT 1 FROM t" + repeated(", t", 299),
+                          "SELECT a IS DISTINCT FROM b" + repeated(", c", 2000),
                           "SELECT 1 FROM t" + repeated(" JOIN t ON t.a = t.b", 299),
                           "UPDATE t SET a = (SELECT 1 FROM b)" + repeated(", c = 1", 2000),
                           "SELECT CASE" + repeated(" WHEN a THEN -1", 5000) + " END",
                           "SELECT 1e-5" + repeated(", 1e-5", 5000),
                           "SELECT x" + repeated(", x", 5000) + " FROM t ORDER BY x" + repeated(", x", 1663),
-                          repeated("SELECT x FROM t ORDER BY x, y; ", 5000), repeated("SELECT 1 + 1; ", 5000),
+                          repeated("SELECT x FROM t ORDER BY x, y; ", 5000),
+                          repeated("SELECT 1 + 1; ", 5000),
                           repeated("SELECT a FROM (SELECT b GROUP BY c, d) e UNION ALL ", 3000) + "SELECT 1, 2",
                           "SELECT x FROM t GROUP BY x UNION SELECT x" + repeated(", x", 2000),
                           "INSERT INTO t (a" + repeated(", a", 3000) + ") SELECT 1 ORDER BY 1, 2"}) {

@@ -97,15 +97,37 @@ const std::vector<std::string> operators = {
 };
 
 const std::vector<std::string> functions = {
-    "body || body || body", "'a constant text of some length, for all rows'", "replace(replace(body, 'a', 'bc'), 'c', 'de')",
-    "replace(body, 'a', '')", "repeat(body, 3)", "lpad(body, 300, 'xyz')", "rpad(body, 200)", "upper(body)",
-    "lower(upper(body))", "reverse(body)", "substring(body from 2 for 50)", "left(body, 30)", "right(body, -3)",
-    "trim(both '1' from body)", "split_part(body, 'a', 1)", "concat(body, '-', body, g)",
-    "concat_ws(', ', body, body, g::varchar)", "regexp_replace(body, '(a+)', '<\\1\\1>')",
-    "regexp_replace(body, 'a', 'bcd', 'g')", "id::varchar", "(id * 1.5)::varchar", "id::double precision::varchar",
-    "(DATE '2020-01-01' + id)::varchar", "body::varchar(7)", "CASE WHEN g = 1 THEN body WHEN g = 2 THEN repeat(body, 2) ELSE 'none' END",
-    "coalesce(body, repeat('n', 99))", "nullif(body, '5aaaaa')", "greatest(body, 'm', reverse(body))",
-    "least(body, repeat('2', 90))", "length(body || body)", "strpos(body || 'z', 'z')",
+    "body || body || body",
+    "'a constant text of some length, for all rows'",
+    "replace(replace(body, 'a', 'bc'), 'c', 'de')",
+    "replace(body, 'a', '')",
+    "repeat(body, 3)",
+    "lpad(body, 300, 'xyz')",
+    "rpad(body, 200)",
+    "upper(body)",
+    "lower(upper(body))",
+    "reverse(body)",
+    "substring(body from 2 for 50)",
+    "left(body, 30)",
+    "right(body, -3)",
+    "trim(both '1' from body)",
+    "split_part(body, 'a', 1)",
+    "concat(body, '-', body, g)",
+    "concat_ws(', ', body, body, g::varchar)",
+    "regexp_replace(body, '(a+)', '<\\1\\1>')",
+    "regexp_replace(body, 'a', 'bcd', 'g')",
+    "id::varchar",
+    "(id * 1.5)::varchar",
+    "id::double precision::varchar",
+    "(DATE '2020-01-01' + id)::varchar",
+    "body::varchar(7)",
+    "CASE WHEN g = 1 THEN body WHEN g = 2 THEN repeat(body, 2) ELSE 'none' END",
+    "coalesce(body, repeat('n', 99))",
+    "nullif(body, '5aaaaa')",
+    "greatest(body, 'm', reverse(body))",
+    "least(body, repeat('2', 90))",
+    "length(body || body)",
+    "strpos(body || 'z', 'z')",
     "CASE WHEN id = 0 THEN 1 / (id + 1) ELSE length(repeat(body, 8)) END",
 };
 
@@ -135,7 +157,8 @@ TEST(EngineTextPieces, Functions) {
     expect_same_in_pieces(db, "SELECT count(*) FROM t WHERE " + e + " IS NOT NULL");
     expect_same_in_pieces(db, "SELECT " + e + " AS v, count(*) FROM t GROUP BY 1 ORDER BY 1");
   }
-  expect_same_in_pieces(db, "SELECT x || repeat('a', 300) FROM (VALUES (repeat('x', 500)), (repeat('y', 600)), (NULL)) v(x)");
+  expect_same_in_pieces(
+      db, "SELECT x || repeat('a', 300) FROM (VALUES (repeat('x', 500)), (repeat('y', 600)), (NULL)) v(x)");
 }
 
 TEST(EngineTextPieces, ChangesAndCopies) {
@@ -168,12 +191,13 @@ TEST(EngineTextPieces, OneTextThatIsTooLongIsRefused) {
     return "";
   };
   EXPECT_EQ(state("SELECT repeat('x', 1000)"), "");
-  for (const char* e : {"repeat('x', 1001)", "repeat('x', 2147483647)", "repeat('x', 600) || repeat('y', 401)",
-                        "repeat(body, 20)", "replace(replace(repeat(body, 4), 'a', 'bbb'), 'b', 'ccc')",
-                        "body || repeat(body, 4) || repeat(body, 4)", "lpad(body, 1001)", "concat(body, repeat('x', 999))",
-                        "concat_ws(repeat(',', 500), body, body, body)", "regexp_replace(repeat(body, 7), 'a', 'xyz', 'g')",
-                        "coalesce(body, repeat('x', 1001))", "CASE WHEN g = 1 THEN repeat(body, 30) END",
-                        "string_agg(body, ',')", "string_agg(body, repeat(',', 300) ORDER BY id)"}) {
+  for (const char* e :
+       {"repeat('x', 1001)", "repeat('x', 2147483647)", "repeat('x', 600) || repeat('y', 401)", "repeat(body, 20)",
+        "replace(replace(repeat(body, 4), 'a', 'bbb'), 'b', 'ccc')", "body || repeat(body, 4) || repeat(body, 4)",
+        "lpad(body, 1001)", "concat(body, repeat('x', 999))", "concat_ws(repeat(',', 500), body, body, body)",
+        "regexp_replace(repeat(body, 7), 'a', 'xyz', 'g')", "coalesce(body, repeat('x', 1001))",
+        "CASE WHEN g = 1 THEN repeat(body, 30) END", "string_agg(body, ',')",
+        "string_agg(body, repeat(',', 300) ORDER BY id)"}) {
     EXPECT_EQ(state(std::string("SELECT ") + e + " FROM t"), "54000") << e;
     EXPECT_EQ(state(std::string("SELECT count(*) FROM (SELECT ") + e + " AS v FROM t) q WHERE v > 'a'"), "54000") << e;
     EXPECT_EQ(state(std::string("CREATE TABLE v AS SELECT ") + e + " AS v FROM t"), "54000") << e;

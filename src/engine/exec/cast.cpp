@@ -20,8 +20,8 @@
 #include "engine/exec/decimal_double.hpp"
 #include "engine/exec/kernels.hpp"
 #include "engine/exec/text_pieces.hpp"
-#include "engine/text_values.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/text_values.hpp"
 
 namespace espalier::engine {
 namespace {

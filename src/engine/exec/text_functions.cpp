@@ -193,8 +193,8 @@ std::optional<std::string> concatenated_row(const std::vector<text_argument>& pa
   for (std::size_t i = separated ? 1 : 0; i < parts.size(); ++i) {
     const auto text = parts[i].at(row);
     if (!text) continue;
-    require_text_fits(std::ssize(out) + std::ssize(*separator) + std::ssize(*text) - (first ? std::ssize(*separator) : 0),
-                      position);
+    require_text_fits(
+        std::ssize(out) + std::ssize(*separator) + std::ssize(*text) - (first ? std::ssize(*separator) : 0), position);
     if (!first) out += *separator;
     out += *text;
     first = false;

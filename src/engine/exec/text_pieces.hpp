@@ -21,7 +21,8 @@ struct Datum;
 
 namespace espalier::engine {
 
-/// The text of some rows does not fit one array: to be tried again with fewer rows. Of one row it is the refusal (54000).
+/// The text of some rows does not fit one array: to be tried again with fewer rows. Of one row it is the refusal
+/// (54000).
 class text_overflow : public coded_refusal {
  public:
   explicit text_overflow(int position);

@@ -252,15 +252,17 @@ membership_joins membership_of(binder& binds, const correlated_rows& query, cons
   for (const auto& key : keys) any_keys.push_back(in_any[key->column]);
   const auto groups = binds.new_column(), nulls = binds.new_column();
   const auto is_null = [&](const bound_ptr& e) { return make_call(op::is_null, truth_type, {e}, test.position); };
-  out.any = aggregated(reader, any_keys,
-                       {count_of(nullptr, groups), count_of(when(is_null(in_any[value->column]), make_boolean(true)), nulls)});
+  out.any = aggregated(
+      reader, any_keys,
+      {count_of(nullptr, groups), count_of(when(is_null(in_any[value->column]), make_boolean(true)), nulls)});
   for (const auto& condition : conditions) out.on_any.push_back(with_ids(condition, in_any));
   const auto more_than_none = [&](const bound_ptr& number) {
     return make_call(op::greater, truth_type, {make_call(op::coalesce, count_type, {number, zero()}), zero()},
                      test.position);
   };
-  const auto unknown = make_call(op::logical_and, truth_type,
-                                 {is_null(test.args[0]), more_than_none(make_column(groups, count_type))}, test.position);
+  const auto unknown =
+      make_call(op::logical_and, truth_type, {is_null(test.args[0]), more_than_none(make_column(groups, count_type))},
+                test.position);
   out.answer = make_call(op::case_when, truth_type,
                          {more_than_none(in_equal[count]), make_boolean(true), unknown, make_null(truth_type),
                           more_than_none(make_column(nulls, count_type)), make_null(truth_type), make_boolean(false)},

@@ -37,7 +37,8 @@ std::size_t after_number(std::string_view sql, std::size_t at) {
 }
 
 bool equal_word(std::string_view word, std::string_view upper) {
-  return std::ranges::equal(word, upper, [](char a, char b) { return std::toupper(static_cast<unsigned char>(a)) == b; });
+  return std::ranges::equal(word, upper,
+                            [](char a, char b) { return std::toupper(static_cast<unsigned char>(a)) == b; });
 }
 
 class term_counter {
@@ -89,18 +90,20 @@ class term_counter {
       return std::ranges::any_of(words, [&](std::string_view one) { return equal_word(text, one); });
     };
     constexpr std::array<std::string_view, 3> set_operations = {"UNION", "INTERSECT", "EXCEPT"};
-    constexpr std::array<std::string_view, 13> ends = {"HAVING", "WINDOW", "LIMIT", "OFFSET", "FETCH",     "FOR", "ORDER",
-                                                       "GROUP",  "WHERE",  "SELECT", "SET",    "RETURNING", "VALUES"};
+    constexpr std::array<std::string_view, 13> ends = {"HAVING", "WINDOW",    "LIMIT", "OFFSET", "FETCH",
+                                                       "FOR",    "ORDER",     "GROUP", "WHERE",  "SELECT",
+                                                       "SET",    "RETURNING", "VALUES"};
     const bool combines = is_one_of(set_operations);
     if (combines || is_one_of(ends)) here().clause = {};
     if (combines && ++here().set_operations > static_cast<std::size_t>(limits::set_operations)) {
-      refuse_here(text, fmt::format("UNION combines at most {} queries; write several statements.",
-                                    limits::set_operations));
+      refuse_here(text,
+                  fmt::format("UNION combines at most {} queries; write several statements.", limits::set_operations));
     }
     const bool order = equal_word(here().last_word, "ORDER"), group = equal_word(here().last_word, "GROUP");
     if (equal_word(text, "BY") && (order || group)) start_clause(order ? "ORDER BY" : "GROUP BY");
     if (equal_word(text, "FROM") && !equal_word(here().last_word, "DISTINCT")) start_clause("FROM");
-    if (equal_word(text, "JOIN") && here().clause == "FROM") add_term(text, 2);  // as the reader of the tree counts them
+    if (equal_word(text, "JOIN") && here().clause == "FROM")
+      add_term(text, 2);  // as the reader of the tree counts them
     here().last_word = text;
   }
 
@@ -157,9 +160,9 @@ class term_counter {
     const bool joins = here().clause == "FROM";
     here().terms += count;
     if (here().terms < (joins ? 2 * limits::joined_tables : limits::keys)) return;
-    refuse_here(token, joins ? fmt::format("FROM joins at most {} tables; write several statements.",
-                                           limits::joined_tables)
-                             : fmt::format("{} takes at most {} terms.", here().clause, limits::keys));
+    refuse_here(token,
+                joins ? fmt::format("FROM joins at most {} tables; write several statements.", limits::joined_tables)
+                      : fmt::format("{} takes at most {} terms.", here().clause, limits::keys));
   }
 
   [[noreturn]] void refuse_here(std::string_view token, const std::string& sentence) const {
