@@ -11,6 +11,7 @@
 #include <fstream>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "espalier/engine/engine_error.hpp"
 
@@ -19,7 +20,11 @@ namespace {
 
 thread_local memory_budget* budget_of_this_thread = nullptr;
 
-std::int64_t allocated() { return arrow::default_memory_pool()->bytes_allocated(); }
+std::atomic<std::int64_t> held_by_indexes{0};
+
+std::int64_t allocated() {
+  return arrow::default_memory_pool()->bytes_allocated() + held_by_indexes.load(std::memory_order_relaxed);
+}
 
 std::int64_t machine_memory() {
   const auto pages = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES));
@@ -68,6 +73,27 @@ memory_scope::memory_scope(memory_budget* budget) noexcept : before_(budget_of_t
 }
 
 memory_scope::~memory_scope() { budget_of_this_thread = before_; }
+
+held_memory::held_memory(held_memory&& other) noexcept : bytes_(std::exchange(other.bytes_, 0)) {}
+
+held_memory& held_memory::operator=(held_memory&& other) noexcept {
+  if (this != &other) {
+    set(0);
+    bytes_ = std::exchange(other.bytes_, 0);
+  }
+  return *this;
+}
+
+held_memory::~held_memory() { set(0); }
+
+void held_memory::set(std::size_t bytes) noexcept {
+  held_by_indexes += static_cast<std::int64_t>(bytes) - static_cast<std::int64_t>(bytes_);
+  bytes_ = bytes;
+}
+
+void require_memory(std::size_t bytes) {
+  if (const auto* const budget = memory_budget::current()) budget->check(static_cast<std::int64_t>(bytes));
+}
 
 memory_claim::memory_claim(std::size_t bytes)
     : budget_(memory_budget::current()), bytes_(static_cast<std::int64_t>(bytes)) {

@@ -1,8 +1,9 @@
 // memory_budget.hpp - how much memory a statement may take.
 //
-// Arrow's default pool counts what columns take; the engine's own large arrays are claimed by the operators that make
-// them. A statement looks at the sum whenever it asks whether to stop (stop.hpp): once for each block of rows, so it
-// exceeds the limit by no more than some blocks before it is refused.
+// Arrow's default pool counts what columns take, held_memory what indexes take; the engine's own large arrays are
+// claimed by the operators that make them, on whatever thread of the statement. A statement looks at the sum whenever
+// it asks whether to stop (stop.hpp): once for each block of rows, so it exceeds the limit by no more than some blocks
+// before it is refused.
 #pragma once
 
 #include <atomic>
@@ -23,7 +24,7 @@ class memory_budget {
   void check(std::int64_t more = 0) const;
   void add(std::int64_t bytes) noexcept { claimed_ += bytes; }
 
-  /// Of the statement that this thread began; null: it is not limited.
+  /// Of the statement that this thread began, or helps with (parallel.hpp); null: it is not limited.
   [[nodiscard]] static memory_budget* current() noexcept;
 
  private:
@@ -43,6 +44,26 @@ class memory_scope {
  private:
   memory_budget* before_;
 };
+
+/// Memory outside of Arrow's pool that outlives statements, such as that of an index: counted as allocated while this
+/// lives.
+class held_memory {
+ public:
+  held_memory() = default;
+  held_memory(held_memory&& other) noexcept;
+  held_memory& operator=(held_memory&& other) noexcept;
+  ~held_memory();
+
+  /// From now on so much.
+  void set(std::size_t bytes) noexcept;
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  std::size_t bytes_ = 0;
+};
+
+/// Throws as `check` does where the thread's statement would have more than its limit with `bytes` more.
+void require_memory(std::size_t bytes);
 
 /// Memory that the thread's statement takes while this lives. Throws as `check` does.
 class memory_claim {

@@ -6,14 +6,17 @@
 
 #include <algorithm>
 
+#include "engine/memory_budget.hpp"
 #include "engine/stop.hpp"
 
 namespace espalier::engine {
 
 void parallel_for(std::size_t n, const std::function<void(std::size_t)>& body) {
   const stop_question* const question = stop_scope::current();
+  memory_budget* const budget = memory_budget::current();
   const auto checked = [&](std::size_t i) {
     const stop_scope scope(question);
+    const memory_scope memory(budget);
     check_stop();
     body(i);
   };
@@ -24,9 +27,11 @@ void parallel_for(std::size_t n, const std::function<void(std::size_t)>& body) {
 void parallel_pieces(std::size_t n, const std::function<void(std::size_t begin, std::size_t end)>& body,
                      std::size_t least_piece) {
   const stop_question* const question = stop_scope::current();
+  memory_budget* const budget = memory_budget::current();
   const std::size_t most = std::max(rows_between_checks, least_piece);
   const auto checked = [&](std::size_t begin, std::size_t end) {
     const stop_scope scope(question);
+    const memory_scope memory(budget);
     for (std::size_t from = begin; from < end; from += most) {
       check_stop();
       body(from, std::min(end, from + most));

@@ -8,6 +8,8 @@
 #include <functional>
 #include <string>
 
+#include "engine/sql/error.hpp"
+#include "engine/sql/parse.hpp"
 #include "espalier/engine/database.hpp"
 #include "espalier/engine/sql_error.hpp"
 
@@ -124,6 +126,60 @@ TEST(EngineLimits, ManyKeys) {
   EXPECT_EQ(outcome("SELECT x" + from + "ORDER BY x" + repeated(", x", 99999)), "54001");
   EXPECT_EQ(outcome("SELECT x" + from + "GROUP BY x" + repeated(", x", 99999)), "54001");
   EXPECT_EQ(outcome("SELECT x" + from + "ORDER BY x" + repeated(", x", 1000)), "1");
+}
+
+bool is_refused_before_parsing(const std::string& sql) {
+  try {
+    check_statement_length(sql);
+  } catch (const coded_refusal& e) {
+    EXPECT_EQ(e.code().sqlstate, "54001");
+    return true;
+  }
+  return false;
+}
+
+// The parser takes a second or more for these; all that it is counted by here is a lower bound.
+TEST(EngineLimits, ManyTermsAreRefusedBeforeParsing) {
+  EXPECT_TRUE(is_refused_before_parsing("SELECT 1" + repeated("+1", 100000)));
+  EXPECT_TRUE(is_refused_before_parsing("SELECT a" + repeated(" - t.b * 2 /* c */", 500)));
+  EXPECT_TRUE(is_refused_before_parsing("SELECT (('x'" + repeated(" + f(1, 2)", 500) + "))"));
+  EXPECT_TRUE(is_refused_before_parsing("SELECT x FROM t ORDER BY x" + repeated(", x", 1664)));
+  EXPECT_TRUE(
+      is_refused_before_parsing("SELECT x FROM t group /**/ by x" + repeated(", f(x, 1)", 1664) + " HAVING true"));
+  EXPECT_TRUE(is_refused_before_parsing("SELECT 1" + repeated("*a", 500)));
+  EXPECT_TRUE(is_refused_before_parsing("SELECT 'a'" + repeated("||'a'", 500)));
+  EXPECT_TRUE(is_refused_before_parsing("SELECT 'a'" + repeated("::text", 500)));
+  EXPECT_TRUE(is_refused_before_parsing("SELECT 1" + repeated(" UNION ALL SELECT 1", 5001)));
+  EXPECT_TRUE(is_refused_before_parsing("SELECT 1 FROM (VALUES (1)) t" + repeated(" CROSS JOIN (VALUES (1)) t", 301)));
+  EXPECT_TRUE(is_refused_before_parsing("SELECT 1 FROM t" + repeated(", t", 601) + " WHERE true"));
+  // Each of these is taken by the parser, or is no one expression.
+  for (const auto& sql : {"SELECT 1" + repeated("+1", 399),
+                          "SELECT 1" + repeated(", -1", 5000),
+                          "SELECT 1" + repeated(", a + b", 5000),
+                          "VALUES (1)" + repeated(", (-1 - 1)", 5000),
+                          "SELECT 1 WHERE a + 1 = b" + repeated(" AND a - 1 = b", 5000),
+                          "SELECT '1" + repeated("+1", 5000) + "'",
+                          "SELECT 1 --" + repeated("+1", 5000),
+                          "SELECT \"1" + repeated("+1", 5000) + "\"",
+                          "SELECT $$1" + repeated("+1", 5000) + "$$",
+                          "SELECT a" + repeated(", a * b || c::text + 1", 5000),
+                          "SELECT 1" + repeated("*a||a", 399),
+                          "SELECT 1" + repeated("::int", 399) + repeated("+ a::int", 399),
+                          "SELECT 1" + repeated(" UNION ALL SELECT 1 FROM a, b JOIN c ON true", 5000),
+                          "SELECT 1 FROM t" + repeated(", t", 299),
+                          "SELECT a IS DISTINCT FROM b" + repeated(", c", 2000),
+                          "SELECT 1 FROM t" + repeated(" JOIN t ON t.a = t.b", 299),
+                          "UPDATE t SET a = (SELECT 1 FROM b)" + repeated(", c = 1", 2000),
+                          "SELECT CASE" + repeated(" WHEN a THEN -1", 5000) + " END",
+                          "SELECT 1e-5" + repeated(", 1e-5", 5000),
+                          "SELECT x" + repeated(", x", 5000) + " FROM t ORDER BY x" + repeated(", x", 1663),
+                          repeated("SELECT x FROM t ORDER BY x, y; ", 5000),
+                          repeated("SELECT 1 + 1; ", 5000),
+                          repeated("SELECT a FROM (SELECT b GROUP BY c, d) e UNION ALL ", 3000) + "SELECT 1, 2",
+                          "SELECT x FROM t GROUP BY x UNION SELECT x" + repeated(", x", 2000),
+                          "INSERT INTO t (a" + repeated(", a", 3000) + ") SELECT 1 ORDER BY 1, 2"}) {
+    EXPECT_FALSE(is_refused_before_parsing(sql)) << sql.substr(0, 60);
+  }
 }
 
 // BETWEEN and CASE compare their operand several times; nested ones must not double the work with each level.

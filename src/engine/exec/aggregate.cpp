@@ -451,30 +451,30 @@ std::shared_ptr<arrow::Array> deviations(const std::string& function, const arro
 }
 
 // Of the first row of each group, NULL or not.
-std::shared_ptr<arrow::Array> first_values(const std::shared_ptr<arrow::ChunkedArray>& values, const row_groups& rows,
-                                           std::size_t groups) {
+std::shared_ptr<arrow::ChunkedArray> first_values(const std::shared_ptr<arrow::ChunkedArray>& values,
+                                                  const row_groups& rows, std::size_t groups) {
   auto first = rows.first_row;
   first.resize(groups, null_row);
   relation one;
   one.rows = values->length();
   one.add(0, values);
-  return flat(take_rows_or_null(one, first).columns[0]);
+  return take_rows_or_null(one, first).columns[0];
 }
 
-std::shared_ptr<arrow::Array> extreme_values(const std::shared_ptr<arrow::ChunkedArray>& values, const row_groups& rows,
-                                             std::size_t groups, bool least) {
+std::shared_ptr<arrow::ChunkedArray> extreme_values(const std::shared_ptr<arrow::ChunkedArray>& values,
+                                                    const row_groups& rows, std::size_t groups, bool least) {
   const auto best = least ? extreme_rows<true>(*values, rows, groups) : extreme_rows<false>(*values, rows, groups);
   relation one;
   one.rows = values->length();
   one.add(0, values);
-  return flat(take_rows_or_null(one, best).columns[0]);
+  return take_rows_or_null(one, best).columns[0];
 }
 
 }  // namespace
 
-std::shared_ptr<arrow::Array> aggregate_values(const aggregate_call& call,
-                                               const std::shared_ptr<arrow::ChunkedArray>& values,
-                                               const row_groups& rows, std::size_t total, std::size_t groups) {
+std::shared_ptr<arrow::ChunkedArray> aggregate_values(const aggregate_call& call,
+                                                      const std::shared_ptr<arrow::ChunkedArray>& values,
+                                                      const row_groups& rows, std::size_t total, std::size_t groups) {
   if (call.distinct && values) {
     aggregate_call plain = call;
     plain.distinct = false;
@@ -483,15 +483,15 @@ std::shared_ptr<arrow::Array> aggregate_values(const aggregate_call& call,
   if (call.function == "first") return first_values(values, rows, groups);
   if (call.function == "min" || call.function == "max")
     return extreme_values(values, rows, groups, call.function == "min");
-  if (call.function == "count") return count_array(counted(values.get(), rows, total, groups));
+  if (call.function == "count") return chunked(count_array(counted(values.get(), rows, total, groups)));
   if (call.function.starts_with("var") || call.function.starts_with("stddev")) {
-    return deviations(call.function, *values, rows, groups);
+    return chunked(deviations(call.function, *values, rows, groups));
   }
   const bool average = call.function == "avg";
   const bool floats = values->type()->id() == arrow::Type::FLOAT || values->type()->id() == arrow::Type::DOUBLE;
-  if (floats) return float_sums(*values, rows, groups, average);
-  if (average) return exact_averages(call, *values, rows, groups);
-  return exact_sums(call, *values, rows, groups);
+  if (floats) return chunked(float_sums(*values, rows, groups, average));
+  if (average) return chunked(exact_averages(call, *values, rows, groups));
+  return chunked(exact_sums(call, *values, rows, groups));
 }
 
 std::shared_ptr<arrow::Array> average_values(const arrow::Array& sums, const arrow::Array& counts) {

@@ -2,11 +2,13 @@
 
 #include <cctype>
 
+#include "engine/exec/text_pieces.hpp"
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
 
 void fail(const arrow::Status& status, int position) {
+  if (status.IsCapacityError()) throw text_overflow(position);
   std::string message = status.message();
   const bool overflows = message == "overflow", divides_by_zero = message == "divide by zero";
   if (overflows) message = "The result of this operation does not fit its type; cast an operand to a wider one";

@@ -9,7 +9,7 @@
 
 namespace espalier::engine {
 
-/// Throws `located_error` with what Arrow says, as a sentence.
+/// Throws `located_error` with what Arrow says, as a sentence; `text_overflow` where text is too long for its array.
 [[noreturn]] void fail(const arrow::Status& status, int position);
 
 inline void check(const arrow::Status& status, int position = -1) {

@@ -8,6 +8,7 @@
 #include "engine/exec/executor.hpp"
 #include "engine/exec/ordered_groups.hpp"
 #include "engine/exec/pairs.hpp"
+#include "engine/exec/text_pieces.hpp"
 #include "engine/parallel.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -48,12 +49,18 @@ std::vector<std::int64_t> nearest_rows(const as_of_node& n, const relation& left
 }
 
 std::vector<std::uint64_t> nearest_by_index(const as_of_node& n, const relation& left, const evaluation& values) {
-  as_of_question question;
-  for (const auto& [mine, theirs] : n.equal) question.equal.push_back(flat(values.column(mine, left)));
-  question.at = flat(values.column(n.left_at, left));
-  question.strict = n.strict;
-  question.earlier = n.earlier;
-  return n.index->as_of(question);
+  std::vector<std::uint64_t> out;
+  in_fitting_parts(0, left.rows, [&](std::int64_t begin, std::int64_t count) {
+    const auto asking = slice_rows(left, begin, count);
+    as_of_question question;
+    for (const auto& [mine, theirs] : n.equal) question.equal.push_back(flat(values.column(mine, asking)));
+    question.at = flat(values.column(n.left_at, asking));
+    question.strict = n.strict;
+    question.earlier = n.earlier;
+    const auto found = n.index->as_of(question);
+    out.insert(out.end(), found.begin(), found.end());
+  });
+  return out;
 }
 
 // Each left row with its nearest one, which is a row of `right` or null_row.

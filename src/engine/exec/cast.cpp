@@ -19,8 +19,9 @@
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/decimal_double.hpp"
 #include "engine/exec/kernels.hpp"
-#include "engine/text_values.hpp"
+#include "engine/exec/text_pieces.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/text_values.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -258,6 +259,7 @@ arrow::Datum cast(const arrow::Datum& value, const column_type& from, const colu
   options.allow_time_truncate = from.id == type_id::timestamp && to.id == type_id::date;
   const auto result = compute::Cast(source, options);
   if (!result.ok()) {
+    if (result.status().IsCapacityError()) throw text_overflow(position);
     if (is_numeric(from.id) && is_numeric(to.id)) refuse_size(from, to, position);
     refuse(position, fmt::format("A value cannot be cast from {} to {}: {}.", sql_name(from), sql_name(to),
                                  result.status().message()));

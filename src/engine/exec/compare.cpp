@@ -8,11 +8,13 @@
 #include <arrow/type_traits.h>
 #include <arrow/util/bitmap_ops.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/kernels.hpp"
+#include "engine/exec/text_pieces.hpp"
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
@@ -138,9 +140,32 @@ arrow::Datum canonical_floats(const arrow::Datum& values) {
   }
 }
 
+namespace {
+
+// Kernels that put texts of several arguments into one array.
+void require_room(std::string_view kernel, const std::vector<arrow::Datum>& args, int position) {
+  const bool chooses = kernel == "if_else" || kernel == "coalesce";
+  if (!chooses && kernel != "binary_join_element_wise") return;
+  std::int64_t rows = 1, sum = 0, longest = 0;
+  for (const auto& arg : args) {
+    if (!arg.is_scalar()) rows = arg.length();
+  }
+  for (const auto& arg : args) {
+    const auto bytes = std::min(text_bytes(arg, rows), std::numeric_limits<std::int64_t>::max() / 16);
+    sum = std::min(sum + bytes, std::numeric_limits<std::int64_t>::max() / 16);
+    longest = std::max(longest, bytes);
+  }
+  require_text_fits(chooses && rows == 1 ? longest : sum, position);
+}
+
+}  // namespace
+
 arrow::Datum call_kernel(const char* name, const std::vector<arrow::Datum>& args, int position,
                          const compute::FunctionOptions* options) {
-  return value_of(compute::CallFunction(name, args, options), position);
+  require_room(name, args, position);
+  auto out = value_of(compute::CallFunction(name, args, options), position);
+  require_sound_text(out, position);
+  return out;
 }
 
 arrow::Datum compare(op kind, const arrow::Datum& left, const arrow::Datum& right, const column_type& type,

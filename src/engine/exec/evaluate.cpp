@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "engine/exec/cast.hpp"
 #include "engine/exec/kernels.hpp"
 #include "engine/exec/passing_rows.hpp"
+#include "engine/exec/text_pieces.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/table/gather.hpp"
 
@@ -30,8 +32,9 @@ namespace {
 
 namespace compute = arrow::compute;
 
-std::shared_ptr<arrow::Array> as_array(const arrow::Datum& value, std::int64_t rows) {
+std::shared_ptr<arrow::Array> as_array(const arrow::Datum& value, std::int64_t rows, int position) {
   if (value.is_array()) return value.make_array();
+  require_text_fits(text_bytes(value, rows), position);
   return value_of(arrow::MakeArrayFromScalar(*value.scalar(), rows));
 }
 
@@ -192,17 +195,32 @@ void keep_passing(batch& rows, const std::shared_ptr<arrow::Array>& mask, const 
 }
 
 // What is left of each piece, as columns of the shape of `like`.
-relation joined_pieces(const relation& like, const std::vector<batch>& pieces) {
+relation joined_pieces(const relation& like, const std::vector<std::vector<batch>>& pieces) {
   relation out;
-  for (const auto& piece : pieces) out.rows += piece.rows;
+  std::vector<const batch*> with_rows;
+  for (const auto& parts : pieces) {
+    for (const auto& part : parts) {
+      out.rows += part.rows;
+      if (part.rows > 0) with_rows.push_back(&part);
+    }
+  }
   for (std::size_t c = 0; c < like.ids.size(); ++c) {
     arrow::ArrayVector chunks;
-    for (const auto& piece : pieces) {
-      if (piece.rows > 0) chunks.push_back(piece.column(like.ids[c]));
-    }
+    for (const auto* part : with_rows) chunks.push_back(part->column(like.ids[c]));
     out.add(like.ids[c], std::make_shared<arrow::ChunkedArray>(std::move(chunks), like.columns[c]->type()));
   }
   return out;
+}
+
+// Calls body(begin, batch) for the rows in batches with little enough text: of their columns, and of what `body` makes
+// of them, which throws `text_overflow` before it has done anything.
+template <class Body>
+void for_fitting_batches(const relation& rows, std::int64_t begin, std::int64_t count,
+                         const std::set<column_id>& wanted, const Body& body) {
+  in_fitting_parts(begin, count, [&](std::int64_t from, std::int64_t length) {
+    if (length > 1 && text_bytes(rows, from, length, wanted) > most_text_of_a_batch()) throw text_overflow(-1);
+    body(from, slice(rows, from, length, wanted));
+  });
 }
 
 std::shared_ptr<arrow::Array> numbered_rows(std::int64_t begin, std::int64_t count) {
@@ -239,22 +257,25 @@ arrow::Datum evaluation::scalar_of(const bound_ptr& e) const {
 
 arrow::Datum evaluation::membership(const bound_ptr& e, const batch& rows) const {
   const auto value = datum(e->args[0], rows);
-  arrow::Datum set;
+  const auto is_in = [&](const arrow::Datum& set) {
+    // Arrow hashes bits.
+    const compute::SetLookupOptions options(canonical_floats(set), compute::SetLookupOptions::INCONCLUSIVE);
+    return call_kernel("is_in", {canonical_floats(value)}, e->position, &options);
+  };
   if (e->kind == op::in_query) {
     const auto found = subqueries.find(e->query.get());
     if (found == subqueries.end()) refuse(e->position, "The engine did not run a subquery; please report it.");
     if (found->second->length() == 0) return arrow::Datum(false);
-    set = found->second;
-  } else {
-    arrow::ScalarVector values;
-    for (std::size_t i = 1; i < e->args.size(); ++i) values.push_back(scalar_of(e->args[i]).scalar());
-    const auto builder = value_of(arrow::MakeBuilder(arrow_type(e->args[0]->type)));
-    check(builder->AppendScalars(values), e->position);
-    set = value_of(builder->Finish());
+    const auto sets = fitting_columns(found->second);
+    auto out = is_in(sets[0]);
+    for (std::size_t i = 1; i < sets.size(); ++i) out = call_kernel("or_kleene", {out, is_in(sets[i])}, e->position);
+    return out;
   }
-  // Arrow hashes bits.
-  const compute::SetLookupOptions options(canonical_floats(set), compute::SetLookupOptions::INCONCLUSIVE);
-  return call_kernel("is_in", {canonical_floats(value)}, e->position, &options);
+  arrow::ScalarVector values;
+  for (std::size_t i = 1; i < e->args.size(); ++i) values.push_back(scalar_of(e->args[i]).scalar());
+  const auto builder = value_of(arrow::MakeBuilder(arrow_type(e->args[0]->type)));
+  check(builder->AppendScalars(values), e->position);
+  return is_in(value_of(builder->Finish()));
 }
 
 // CASE and COALESCE: each part is evaluated for the rows that reach it only, so that a branch may guard another.
@@ -295,6 +316,9 @@ arrow::Datum evaluation::lazily(const bound_ptr& e, const batch& rows) const {
     open = std::move(rest);
   }
   if (pieces.empty()) return value_of(arrow::MakeEmptyArray(arrow_type(e->type)));
+  std::int64_t bytes = 0;
+  for (const auto& piece : pieces) bytes += text_bytes(*piece);
+  require_text_fits(bytes, e->position);
   const auto all = value_of(arrow::Concatenate(pieces), e->position);
   return value_of(compute::Take(*all, *int64_array(place)));
 }
@@ -315,11 +339,11 @@ arrow::Datum evaluation::logic_in_order(const bound_ptr& e, const batch& rows) c
     const auto tested = array(e->args[i], all ? rows : filtered(rows, selected));
     const char* const kernel = deciding ? "or_kleene" : "and_kleene";
     if (all) {
-      out = as_array(call_kernel(kernel, {out, tested}, e->position), rows.rows);
+      out = as_array(call_kernel(kernel, {out, tested}, e->position), rows.rows, e->position);
       continue;
     }
     const auto before = value_of(compute::Take(*out, *selected, compute::TakeOptions::NoBoundsCheck()));
-    const auto decided = as_array(call_kernel(kernel, {before, tested}, e->position), tested->length());
+    const auto decided = as_array(call_kernel(kernel, {before, tested}, e->position), tested->length(), e->position);
     const auto& values = static_cast<const arrow::BooleanArray&>(*decided);
     arrow::BooleanBuilder builder;
     check(builder.Reserve(rows.rows));
@@ -342,9 +366,14 @@ arrow::Datum evaluation::logic_in_order(const bound_ptr& e, const batch& rows) c
 }
 
 arrow::Datum evaluation::datum(const bound_ptr& e, const batch& rows) const {
+  if (e->kind == op::column) return rows.column(e->column);
+  auto out = computed(e, rows);
+  require_values(out, *arrow_type(e->type), rows.rows, e->position);
+  return out;
+}
+
+arrow::Datum evaluation::computed(const bound_ptr& e, const batch& rows) const {
   switch (e->kind) {
-    case op::column:
-      return rows.column(e->column);
     case op::literal:
     case op::parameter:
     case op::scalar_query:
@@ -411,7 +440,7 @@ arrow::Datum evaluation::datum(const bound_ptr& e, const batch& rows) const {
 }
 
 std::shared_ptr<arrow::Array> evaluation::array(const bound_ptr& e, const batch& rows) const {
-  return as_array(datum(e, rows), rows.rows);
+  return as_array(datum(e, rows), rows.rows, e->position);
 }
 
 std::shared_ptr<arrow::Scalar> evaluation::constant(const bound_ptr& e) const {
@@ -425,11 +454,14 @@ std::shared_ptr<arrow::ChunkedArray> evaluation::column(const bound_ptr& e, cons
   if (e->kind == op::column) return rows.column(e->column);
   std::set<column_id> wanted;
   collect_columns(e, wanted);
-  arrow::ArrayVector pieces(batch_count(rows.rows));
+  std::vector<arrow::ArrayVector> pieces(batch_count(rows.rows));
   for_each_batch(rows.rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
-    pieces[i] = array(e, slice(rows, begin, count, wanted));
+    for_fitting_batches(rows, begin, count, wanted,
+                        [&](std::int64_t, const batch& part) { pieces[i].push_back(array(e, part)); });
   });
-  return std::make_shared<arrow::ChunkedArray>(std::move(pieces), arrow_type(e->type));
+  arrow::ArrayVector chunks;
+  for (auto& piece : pieces) std::move(piece.begin(), piece.end(), std::back_inserter(chunks));
+  return std::make_shared<arrow::ChunkedArray>(std::move(chunks), arrow_type(e->type));
 }
 
 relation evaluation::filter(const std::vector<bound_ptr>& conditions, const relation& rows,
@@ -453,14 +485,15 @@ relation evaluation::filter(const std::vector<bound_ptr>& conditions, const rela
     wanted[i] = wanted[i + 1];
     collect_columns(steps[i], wanted[i]);
   }
-  std::vector<batch> pieces(batch_count(rows.rows));
+  std::vector<std::vector<batch>> pieces(batch_count(rows.rows));
   for_each_batch(rows.rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
-    batch now = slice(rows, begin, count, wanted[0]);
-    if (numbers) now.add(*numbers, numbered_rows(begin, count));
-    for (std::size_t step = 0; step < steps.size() && now.rows > 0; ++step) {
-      keep_passing(now, array(steps[step], now), wanted[step + 1]);
-    }
-    pieces[i] = std::move(now);
+    for_fitting_batches(rows, begin, count, wanted[0], [&](std::int64_t from, batch now) {
+      if (numbers) now.add(*numbers, numbered_rows(from, now.rows));
+      for (std::size_t step = 0; step < steps.size() && now.rows > 0; ++step) {
+        keep_passing(now, array(steps[step], now), wanted[step + 1]);
+      }
+      pieces[i].push_back(std::move(now));
+    });
   });
   return joined_pieces(like, pieces);
 }

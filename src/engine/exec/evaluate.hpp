@@ -22,7 +22,8 @@ struct evaluation {
   std::vector<std::shared_ptr<arrow::Scalar>> parameters;                       ///< $1 first
   std::map<const plan_node*, std::shared_ptr<arrow::ChunkedArray>> subqueries;  ///< their first columns
 
-  /// A value for each row of the batch. Errors point to the expression.
+  /// A value for each row of the batch. Errors point to the expression. Throws `text_overflow` (text_pieces.hpp) where
+  /// there is too much text for one array; of columns of a relation, below, only where it is of one row.
   [[nodiscard]] std::shared_ptr<arrow::Array> array(const bound_ptr& e, const batch& rows) const;
   /// The value of an expression without columns.
   [[nodiscard]] std::shared_ptr<arrow::Scalar> constant(const bound_ptr& e) const;
@@ -36,7 +37,9 @@ struct evaluation {
                                 std::optional<column_id> numbers = std::nullopt) const;
 
  private:
+  /// An array or a scalar, checked: its type, its length, and that its text fits.
   [[nodiscard]] arrow::Datum datum(const bound_ptr& e, const batch& rows) const;
+  [[nodiscard]] arrow::Datum computed(const bound_ptr& e, const batch& rows) const;
   [[nodiscard]] arrow::Datum lazily(const bound_ptr& e, const batch& rows) const;
   [[nodiscard]] arrow::Datum logic_in_order(const bound_ptr& e, const batch& rows) const;
   [[nodiscard]] arrow::Datum membership(const bound_ptr& e, const batch& rows) const;

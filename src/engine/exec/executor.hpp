@@ -73,6 +73,7 @@ class executor {
   // join.cpp
   void join(join_node& n, const row_sink& take);
   void hash_join(join_node& n, const row_sink& take);
+  [[nodiscard]] bool hash_join_rows(join_node& n, const relation& left, const relation& right, const row_sink& take);
   void loop_join(join_node& n, const row_sink& take);
   void lookup_join(join_node& n, const row_sink& take);
   void merge_join(join_node& n, const row_sink& take);
@@ -83,6 +84,8 @@ class executor {
   std::map<const shared_plan*, relation> shared_;  ///< rows of those that have run
 };
 
+/// Does stream() hand on the rows of this node in several pieces? Else in one, which is in memory as a whole.
+[[nodiscard]] bool comes_in_pieces(const plan_node& n);
 /// Narrows and orders columns as a node's outputs are.
 [[nodiscard]] relation with_outputs(relation r, const std::vector<output_column>& outputs);
 

@@ -7,13 +7,14 @@
 #include <arrow/type.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/cast.hpp"
 #include "engine/exec/kernels.hpp"
+#include "engine/exec/text_pieces.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/table/text_limit.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -161,27 +162,34 @@ arrow::Datum replaced(const bound& e, const arrow::Datum& texts, const std::stri
   const compute::MatchSubstringOptions wanted(pattern);
   const auto found = call_kernel("sum", {call_kernel("count_substring", {texts}, e.position, &wanted)}, e.position);
   if (found.scalar()->is_valid) {
-    const auto bytes = texts.is_scalar()
-                           ? texts.scalar_as<arrow::StringScalar>().view().size()
-                           : static_cast<std::size_t>(
-                                 static_cast<const arrow::StringArray&>(*texts.make_array()).total_values_length());
-    const auto count = static_cast<std::size_t>(found.scalar_as<arrow::Int64Scalar>().value);
-    const auto growth = replacement.size() > pattern.size() ? replacement.size() - pattern.size() : 0;
-    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
-    if (growth > 0 && count > (most - std::min(most, bytes)) / growth) {
-      refuse(codes::program_limit_exceeded, e.position,
-             "The texts that replace makes of some rows take more than 2 GiB.");
-    }
+    const auto count = found.scalar_as<arrow::Int64Scalar>().value;
+    const auto growth = std::max<std::int64_t>(std::ssize(replacement) - std::ssize(pattern), 0);
+    std::int64_t more = 0;
+    if (__builtin_mul_overflow(count, growth, &more) || more > most_text_bytes()) throw text_overflow(e.position);
+    require_text_fits(text_bytes(texts, 1) + more, e.position);
   }
   const compute::ReplaceSubstringOptions options(pattern, replacement);
   return call_kernel("replace_substring", {texts}, e.position, &options);
 }
 
+// Letters of Unicode may take three times the bytes in the other case, and Arrow wants room for that; ASCII takes none.
+arrow::Datum in_other_case(const bound& e, const std::vector<arrow::Datum>& args) {
+  const bool lower = e.name == "lower";
+  const bool is_long = text_bytes(args[0], 1) > most_text_bytes() / 3;
+  const auto is_ascii = [&] {
+    const auto all = call_kernel("string_is_ascii", args, e.position);
+    if (all.is_scalar()) return !all.scalar()->is_valid || all.scalar_as<arrow::BooleanScalar>().value;
+    const auto every = call_kernel("all", {all}, e.position);  // NULL of no values
+    return !every.scalar()->is_valid || every.scalar_as<arrow::BooleanScalar>().value;
+  };
+  if (is_long && is_ascii()) return call_kernel(lower ? "ascii_lower" : "ascii_upper", args, e.position);
+  return call_kernel(lower ? "utf8_lower" : "utf8_upper", args, e.position);
+}
+
 arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args) {
   const int at = e.position;
   if (e.name == "length" || e.name == "char_length") return call_kernel("utf8_length", args, at);
-  if (e.name == "lower") return call_kernel("utf8_lower", args, at);
-  if (e.name == "upper") return call_kernel("utf8_upper", args, at);
+  if (e.name == "lower" || e.name == "upper") return in_other_case(e, args);
   if (e.name == "reverse") return call_kernel("utf8_reverse", args, at);
   if (e.name == "substring" || e.name == "substr") return substring(e, args);
   if (is_text_kernel(e.name)) return text_kernel_values(e, args);

@@ -11,6 +11,8 @@
 #include "engine/exec/join_output.hpp"
 #include "engine/exec/ordered_groups.hpp"
 #include "engine/exec/pairs.hpp"
+#include "engine/exec/piece_list.hpp"
+#include "engine/exec/text_pieces.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/parallel.hpp"
 #include "engine/sql/error.hpp"
@@ -147,6 +149,19 @@ void write_bands(const row_bands& bands, std::size_t first, std::size_t last, co
   parallel_pieces(last - first, write, bands_at_once);
 }
 
+// What the index is asked, a range for each row.
+key_ranges shape_of_rows(const index_range& range, const relation& asking, const evaluation& values) {
+  key_ranges out;
+  const auto keys = [&](const bound_ptr& e) { return e ? flat(values.column(e, asking)) : nullptr; };
+  for (const auto& e : range.equal) out.equal.push_back(keys(e));
+  out.condition = range.condition;
+  out.lo = keys(range.lo);
+  out.hi = keys(range.hi);
+  out.lo_inclusive = range.lo_inclusive;
+  out.hi_inclusive = range.hi_inclusive;
+  return out;
+}
+
 // Every row of [first, last) with each of the other side.
 row_pairs all_pairs(std::int64_t first, std::int64_t last, std::int64_t others) {
   row_pairs out;
@@ -180,8 +195,28 @@ void executor::join(join_node& n, const row_sink& take) {
 }
 
 void executor::hash_join(join_node& n, const row_sink& take) {
-  const auto left = node(*n.inputs[0]);
+  // A left side that is a join itself may have far more rows than pass this one: they come in blocks, of as many rows
+  // as the right side has or more, so that its table is made no more often than it is worth.
+  if (n.type == join_type::full || n.build_left || !comes_in_pieces(*n.inputs[0])) {
+    const auto left = node(*n.inputs[0]);
+    (void)hash_join_rows(n, left, node(*n.inputs[1]), take);
+    return;
+  }
   const auto right = node(*n.inputs[1]);
+  const auto enough = std::max(right.rows, static_cast<std::int64_t>(pairs_at_once));
+  piece_list waiting;
+  bool wants_more = true, joined_any = false;
+  stream(*n.inputs[0], [&](relation piece) {
+    waiting.add(std::move(piece));
+    if (waiting.rows() < enough) return true;
+    joined_any = true;
+    wants_more = hash_join_rows(n, waiting.take(), right, take);
+    return wants_more;
+  });
+  if (wants_more && (waiting.rows() > 0 || !joined_any)) (void)hash_join_rows(n, waiting.take(), right, take);
+}
+
+bool executor::hash_join_rows(join_node& n, const relation& left, const relation& right, const row_sink& take) {
   // Codes, packed keys, the table and the lists of matches.
   const memory_claim claim(static_cast<std::size_t>(left.rows + right.rows) * (16 + 16 * n.equal.size()));
   equal_pairs pairs(left_keys(n.equal, left, values_), right_keys(n.equal, right, values_), n.build_left);
@@ -193,6 +228,7 @@ void executor::hash_join(join_node& n, const row_sink& take) {
     for (row_pairs block; out.wants_more() && pairs.next(block); block = {}) out.add(std::move(block), right);
   }
   out.finish(right);
+  return out.wants_more();
 }
 
 void executor::loop_join(join_node& n, const row_sink& take) {
@@ -228,15 +264,15 @@ void executor::lookup_join(join_node& n, const row_sink& take) {
   std::int64_t at_once = std::int64_t{1} << 16;
   for (std::int64_t first = 0, count = 0; first < left.rows && out.wants_more(); first += count) {
     count = std::min(at_once, left.rows - first);
-    const auto asking = slice_rows(left, first, count);
     key_ranges shape;
-    const auto keys = [&](const bound_ptr& e) { return e ? flat(values_.column(e, asking)) : nullptr; };
-    for (const auto& e : range.equal) shape.equal.push_back(keys(e));
-    shape.condition = range.condition;
-    shape.lo = keys(range.lo);
-    shape.hi = keys(range.hi);
-    shape.lo_inclusive = range.lo_inclusive;
-    shape.hi_inclusive = range.hi_inclusive;
+    try {
+      shape = shape_of_rows(range, slice_rows(left, first, count), values_);
+    } catch (const text_overflow&) {
+      if (count == 1) throw;
+      at_once = count / 2;
+      count = 0;
+      continue;
+    }
     const auto found = range.condition == key_condition::anything ? range.index->find(shape.equal)
                                                                   : range.index->rows(range.index->ranges(shape));
     scan.statistics.rows += found.rows.size();

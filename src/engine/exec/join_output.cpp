@@ -1,5 +1,7 @@
 #include "engine/exec/join_output.hpp"
 
+#include <algorithm>
+
 #include "engine/stop.hpp"
 
 namespace espalier::engine {
@@ -32,7 +34,33 @@ void join_output::hand_on(const row_pairs& pairs, const relation& right, bool wi
   wants_more_ = take_(std::move(piece));
 }
 
+// How many pairs are made at once: those whose text, of rows of average length, is some hundred MB.
+std::size_t join_output::pairs_of_some_text(const relation& right) const {
+  constexpr double enough = 0x1p28;
+  std::set<column_id> read = wanted_;
+  for (const auto& condition : n_.residual) collect_columns(condition, read);
+  const auto average = [&](const relation& side) {
+    const auto rows = static_cast<double>(std::max<std::int64_t>(side.rows, 1));
+    return static_cast<double>(text_bytes(side, 0, side.rows, read)) / rows;
+  };
+  const double pairs = enough / std::max(1.0, average(left_) + average(right));
+  return static_cast<std::size_t>(std::clamp(pairs, 1024.0, static_cast<double>(pairs_at_once)));
+}
+
 void join_output::add(row_pairs block, const relation& right) {
+  const auto at_once = block.left.size() <= 1024 ? block.left.size() : pairs_of_some_text(right);
+  if (block.left.size() <= at_once) return add_part(std::move(block), right);
+  for (std::size_t first = 0; first < block.left.size() && wants_more_; first += at_once) {
+    const auto count = std::min(at_once, block.left.size() - first);
+    const auto part = [&](const std::vector<std::int64_t>& rows) {
+      const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
+      return std::vector<std::int64_t>(begin, begin + static_cast<std::ptrdiff_t>(count));
+    };
+    add_part({part(block.left), part(block.right)}, right);
+  }
+}
+
+void join_output::add_part(row_pairs block, const relation& right) {
   check_stop();
   keep_pairs_that_pass(n_.residual, left_, right, block, values_);
   if (n_.type == join_type::full) {
@@ -50,7 +78,7 @@ void join_output::finish(const relation& right) {
   if (counted_ > 0) {
     relation piece;
     piece.rows = static_cast<std::int64_t>(counted_);
-    take_(std::move(piece));
+    wants_more_ = take_(std::move(piece));
     return;
   }
   row_pairs lonely;
@@ -61,7 +89,7 @@ void join_output::finish(const relation& right) {
   if (answers_left_rows()) {
     auto piece = take_rows(only(left_, wanted_), lonely.left);
     piece.rows = static_cast<std::int64_t>(lonely.left.size());
-    take_(std::move(piece));
+    wants_more_ = take_(std::move(piece));
     return;
   }
   lonely.right.assign(lonely.left.size(), null_row);

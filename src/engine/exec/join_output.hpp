@@ -28,6 +28,8 @@ class join_output {
 
  private:
   [[nodiscard]] bool answers_left_rows() const;
+  [[nodiscard]] std::size_t pairs_of_some_text(const relation& right) const;
+  void add_part(row_pairs block, const relation& right);
   void hand_on(const row_pairs& pairs, const relation& right, bool with_nulls);
 
   const join_node& n_;

@@ -11,6 +11,7 @@
 #include "engine/exec/executor.hpp"
 #include "engine/exec/ordered_aggregate.hpp"
 #include "engine/exec/piecewise_aggregate.hpp"
+#include "engine/exec/text_pieces.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
@@ -45,9 +46,9 @@ relation executor::values(const values_node& n) {
   relation out;
   out.rows = static_cast<std::int64_t>(n.rows.size());
   for (std::size_t i = 0; i < n.outputs.size(); ++i) {
-    const auto builder = value_of(arrow::MakeBuilder(arrow_type(n.outputs[i].type)));
-    for (const auto& row : n.rows) check(builder->AppendScalar(*values_.constant(row[i])), row[i]->position);
-    out.add(n.outputs[i].id, chunked(value_of(builder->Finish())));
+    chunk_builder builder(arrow_type(n.outputs[i].type));
+    for (const auto& row : n.rows) builder.append(*values_.constant(row[i]), row[i]->position);
+    out.add(n.outputs[i].id, builder.finish());
   }
   return out;
 }
@@ -83,8 +84,8 @@ relation executor::aggregated(const aggregate_node& n, const relation& input) co
     const auto argument = call.argument ? values_.column(call.argument, input) : nullptr;
     std::vector<std::shared_ptr<arrow::ChunkedArray>> more;
     for (const auto& e : call.more) more.push_back(values_.column(e, input));
-    out.add(call.output, chunked(more.empty() ? aggregate_values(call, argument, groups, rows, count)
-                                              : ordered_aggregate_values(call, argument, more, groups, count)));
+    out.add(call.output, more.empty() ? aggregate_values(call, argument, groups, rows, count)
+                                      : ordered_aggregate_values(call, argument, more, groups, count));
   }
   return out;
 }

@@ -13,6 +13,7 @@
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/relation.hpp"
 #include "engine/exec/sort.hpp"
+#include "engine/exec/text_pieces.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 
@@ -56,9 +57,9 @@ grouped_rows ordered_rows(const row_groups& groups, std::size_t count, const std
   return out;
 }
 
-std::shared_ptr<arrow::Array> joined_texts(const std::shared_ptr<arrow::ChunkedArray>& values,
-                                           const std::shared_ptr<arrow::ChunkedArray>& separators,
-                                           const grouped_rows& lists, int position) {
+std::shared_ptr<arrow::ChunkedArray> joined_texts(const std::shared_ptr<arrow::ChunkedArray>& values,
+                                                  const std::shared_ptr<arrow::ChunkedArray>& separators,
+                                                  const grouped_rows& lists, int position) {
   relation both;
   both.rows = values->length();
   both.add(0, values);
@@ -75,25 +76,37 @@ std::shared_ptr<arrow::Array> joined_texts(const std::shared_ptr<arrow::ChunkedA
       return texts.IsNull(i) ? std::string_view() : texts.GetView(i);
     };
   };
+  // Lengths first: what is too long is refused before memory is taken for it.
+  std::vector<std::int64_t> lengths(lists.offsets.size() - 1, 0);
+  auto text_ahead = cursor(taken.columns[0]);
+  auto separator_ahead = cursor(taken.columns[1]);
+  for (std::size_t g = 0; g < lengths.size(); ++g) {
+    for (auto i = lists.offsets[g]; i < lists.offsets[g + 1]; ++i) {
+      const auto separator = std::ssize(separator_ahead());
+      lengths[g] += std::ssize(text_ahead()) + (i > lists.offsets[g] ? separator : 0);
+    }
+    require_text_fits(lengths[g], position);
+  }
   auto next_text = cursor(taken.columns[0]);
   auto next_separator = cursor(taken.columns[1]);
-  arrow::StringBuilder builder;
+  chunk_builder builder(arrow::utf8());
   std::string text;
   for (std::size_t g = 0; g + 1 < lists.offsets.size(); ++g) {
     if (lists.offsets[g] == lists.offsets[g + 1]) {
-      check(builder.AppendNull());
+      builder.append_null();
       continue;
     }
     text.clear();
+    text.reserve(static_cast<std::size_t>(lengths[g]));
     for (auto i = lists.offsets[g]; i < lists.offsets[g + 1]; ++i) {
       if (i % rows_between_checks == 0) check_stop();
       const auto separator = next_separator();
       if (i > lists.offsets[g]) text += separator;
       text += next_text();
     }
-    check(builder.Append(text), position);
+    builder.append_text(text, position);
   }
-  return value_of(builder.Finish());
+  return builder.finish();
 }
 
 std::optional<double> fraction_of(const aggregate_call& call, const arrow::ChunkedArray& fractions) {
@@ -123,9 +136,9 @@ place place_of(double fraction, std::uint64_t count, bool continuous) {
   return {low, static_cast<std::uint64_t>(std::ceil(at)), at - std::floor(at)};
 }
 
-std::shared_ptr<arrow::Array> percentiles(const aggregate_call& call,
-                                          const std::shared_ptr<arrow::ChunkedArray>& values, const grouped_rows& lists,
-                                          std::optional<double> fraction) {
+std::shared_ptr<arrow::ChunkedArray> percentiles(const aggregate_call& call,
+                                                 const std::shared_ptr<arrow::ChunkedArray>& values,
+                                                 const grouped_rows& lists, std::optional<double> fraction) {
   const bool continuous = call.function == "percentile_cont";
   std::vector<std::int64_t> low, high;
   std::vector<double> between;
@@ -140,8 +153,9 @@ std::shared_ptr<arrow::Array> percentiles(const aggregate_call& call,
   relation one;
   one.rows = values->length();
   one.add(0, values);
-  const auto lows = flat(take_rows_or_null(one, low).columns[0]);
-  if (!continuous) return lows;
+  const auto found = take_rows_or_null(one, low).columns[0];
+  if (!continuous) return found;
+  const auto lows = flat(found);
   const auto highs = flat(take_rows_or_null(one, high).columns[0]);
   arrow::DoubleBuilder builder;
   for (std::int64_t i = 0; i < lows->length(); ++i) {
@@ -154,15 +168,14 @@ std::shared_ptr<arrow::Array> percentiles(const aggregate_call& call,
     const double part = between[static_cast<std::size_t>(i)];
     check(builder.Append(part == 0 ? first : first + part * (second - first)));
   }
-  return value_of(builder.Finish());
+  return chunked(value_of(builder.Finish()));
 }
 
 }  // namespace
 
-std::shared_ptr<arrow::Array> ordered_aggregate_values(const aggregate_call& call,
-                                                       const std::shared_ptr<arrow::ChunkedArray>& values,
-                                                       const std::vector<std::shared_ptr<arrow::ChunkedArray>>& more,
-                                                       const row_groups& rows, std::size_t groups) {
+std::shared_ptr<arrow::ChunkedArray> ordered_aggregate_values(
+    const aggregate_call& call, const std::shared_ptr<arrow::ChunkedArray>& values,
+    const std::vector<std::shared_ptr<arrow::ChunkedArray>>& more, const row_groups& rows, std::size_t groups) {
   std::vector<sort_column> keys;
   const auto add_key = [&](const arrow::ChunkedArray& column, std::uint8_t direction) {
     keys.push_back({ordered_codes(column), (direction & 1) != 0, (direction & 2) != 0});

@@ -13,7 +13,7 @@ namespace espalier::engine {
 
 /// One value for each of `groups` groups. `more` are the columns of `call.more`. Values of string_agg that its ORDER BY
 /// leaves equal, or all if it has none, are ordered by themselves: the answer does not depend on the order of rows.
-[[nodiscard]] std::shared_ptr<arrow::Array> ordered_aggregate_values(
+[[nodiscard]] std::shared_ptr<arrow::ChunkedArray> ordered_aggregate_values(
     const aggregate_call& call, const std::shared_ptr<arrow::ChunkedArray>& values,
     const std::vector<std::shared_ptr<arrow::ChunkedArray>>& more, const row_groups& rows, std::size_t groups);
 

@@ -16,11 +16,6 @@ namespace {
 // Ids of the counts of averages; those of statements begin with 1 and are few.
 constexpr column_id first_count = std::numeric_limits<column_id>::max() / 2;
 
-bool comes_in_pieces(const plan_node& n) {
-  if (n.kind == node_kind::join) return true;
-  return (n.kind == node_kind::filter || n.kind == node_kind::project) && comes_in_pieces(*n.inputs[0]);
-}
-
 bool is_exact(const aggregate_call& call) { return call.argument && !is_float(call.argument->type.id); }
 
 bool can_be_combined(const aggregate_call& call) {

@@ -8,12 +8,14 @@
 #include <arrow/util/byte_size.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/exec/arrow_result.hpp"
+#include "engine/exec/text_pieces.hpp"
 #include "engine/parallel.hpp"
 #include "engine/sql/error.hpp"
-#include "engine/stop.hpp"
 #include "engine/table/gather.hpp"
+#include "engine/table/text_limit.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -25,10 +27,10 @@ const typename Columns::value_type& column_of(const std::vector<column_id>& ids,
   return columns[static_cast<std::size_t>(found - ids.begin())];
 }
 
-std::shared_ptr<arrow::Array> row_numbers(std::span<const std::int64_t> rows, bool with_nulls) {
+// NULL where there is no row.
+std::shared_ptr<arrow::Array> row_numbers(std::span<const std::int64_t> rows) {
   const auto n = static_cast<std::int64_t>(rows.size());
   auto data = std::make_shared<arrow::Buffer>(reinterpret_cast<const std::uint8_t*>(rows.data()), n * 8);
-  if (!with_nulls) return std::make_shared<arrow::Int64Array>(n, std::move(data));
   auto valid = std::shared_ptr<arrow::Buffer>(value_of(arrow::AllocateBitmap(n)));
   std::uint8_t* bits = valid->mutable_data();
   std::fill_n(bits, valid->size(), std::uint8_t{0});
@@ -41,41 +43,80 @@ std::shared_ptr<arrow::Array> row_numbers(std::span<const std::int64_t> rows, bo
   return std::make_shared<arrow::Int64Array>(n, std::move(data), std::move(valid), nulls);
 }
 
-// Few rows of many chunks, each where it is; null where they are too much text for one array.
-std::shared_ptr<arrow::Array> gathered_rows(const arrow::ChunkedArray& column, std::span<const std::int64_t> rows) {
+// Values at these places, in as many arrays as their text needs. `gather` answers null for too many places.
+template <class Place, class Gather>
+void append_gathered(std::span<const Place> places, const Gather& gather, arrow::ArrayVector& out) {
+  if (auto values = gather(places)) {
+    out.push_back(std::move(values));
+    return;
+  }
+  append_gathered(places.first(places.size() / 2), gather, out);
+  append_gathered(places.subspan(places.size() / 2), gather, out);
+}
+
+std::shared_ptr<arrow::ChunkedArray> joined_arrays(std::vector<arrow::ArrayVector> pieces,
+                                                   const std::shared_ptr<arrow::DataType>& type) {
+  arrow::ArrayVector all;
+  for (auto& piece : pieces) std::move(piece.begin(), piece.end(), std::back_inserter(all));
+  return std::make_shared<arrow::ChunkedArray>(std::move(all), type);
+}
+
+// Rows of many chunks, each where it is. One more chunk has the NULL of rows that are null_row.
+std::shared_ptr<arrow::ChunkedArray> gathered_rows(const arrow::ChunkedArray& column,
+                                                   std::span<const std::int64_t> rows, bool with_nulls) {
   std::vector<std::int64_t> starts;
   std::int64_t start = 0;
-  for (const auto& chunk : column.chunks()) {
+  auto chunks = column.chunks();
+  for (const auto& chunk : chunks) {
     starts.push_back(start);
     start += chunk->length();
   }
-  std::vector<row_place> places(rows.size());
-  for_each_row(rows.size(), [&](std::size_t i) {
-    const auto chunk = std::upper_bound(starts.begin(), starts.end(), rows[i]) - starts.begin() - 1;
-    places[i] = {static_cast<std::uint64_t>(rows[i] - starts[static_cast<std::size_t>(chunk)]),
-                 static_cast<std::uint32_t>(chunk)};
+  const row_place null_place{0, static_cast<std::uint32_t>(chunks.size())};
+  if (with_nulls) chunks.push_back(value_of(arrow::MakeArrayOfNull(column.type(), 1)));
+  const arrow::ChunkedArray sources(std::move(chunks), column.type());
+  std::vector<arrow::ArrayVector> pieces(batch_count(static_cast<std::int64_t>(rows.size())));
+  for_each_batch(static_cast<std::int64_t>(rows.size()), [&](std::size_t i, std::int64_t begin, std::int64_t count) {
+    std::vector<row_place> places(static_cast<std::size_t>(count));
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      const auto row = rows[static_cast<std::size_t>(begin) + k];
+      if (row == null_row) {
+        places[k] = null_place;
+        continue;
+      }
+      const auto chunk = std::upper_bound(starts.begin(), starts.end(), row) - starts.begin() - 1;
+      places[k] = {static_cast<std::uint64_t>(row - starts[static_cast<std::size_t>(chunk)]),
+                   static_cast<std::uint32_t>(chunk)};
+    }
+    append_gathered(
+        std::span<const row_place>(places), [&](auto part) { return gathered(sources, part); }, pieces[i]);
   });
-  return gathered(column, places);
+  return joined_arrays(std::move(pieces), column.type());
 }
 
 std::shared_ptr<arrow::ChunkedArray> take_column(const std::shared_ptr<arrow::ChunkedArray>& column,
                                                  std::span<const std::int64_t> rows, bool with_nulls) {
-  constexpr std::int64_t worth_joining = 8;
+  if (rows.empty()) return chunked(value_of(arrow::MakeEmptyArray(column->type())));
+  constexpr std::int64_t worth_joining = 8, most_copied_text = std::int64_t{1} << 26;
   const bool few = static_cast<std::int64_t>(rows.size()) * worth_joining < column->length();
-  if (few && !with_nulls && column->num_chunks() > 1 && !rows.empty()) {
-    if (auto taken = gathered_rows(*column, rows)) return chunked(std::move(taken));
+  const bool is_text = column->type()->id() == arrow::Type::STRING;
+  const bool long_text = is_text && text_bytes(*column) > std::min(most_copied_text, most_text_bytes());
+  if ((is_text && with_nulls) || ((few || long_text) && column->num_chunks() > 1)) {
+    return gathered_rows(*column, rows, with_nulls);
   }
   // Pieces in parallel; a chunked column is joined first, since Arrow's take of many chunks is slow.
   const auto values = flat(column);
-  arrow::ArrayVector pieces(std::max<std::size_t>(1, batch_count(static_cast<std::int64_t>(rows.size()))));
+  std::vector<arrow::ArrayVector> pieces(batch_count(static_cast<std::int64_t>(rows.size())));
   const auto options = arrow::compute::TakeOptions::NoBoundsCheck();
-  if (rows.empty()) return chunked(values->Slice(0, 0));
   for_each_batch(static_cast<std::int64_t>(rows.size()), [&](std::size_t i, std::int64_t begin, std::int64_t count) {
     const auto piece = rows.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
-    if (!with_nulls) pieces[i] = gathered(values, piece);
-    if (!pieces[i]) pieces[i] = value_of(arrow::compute::Take(*values, *row_numbers(piece, with_nulls), options));
+    if (with_nulls) {
+      pieces[i].push_back(value_of(arrow::compute::Take(*values, *row_numbers(piece), options)));
+    } else {
+      append_gathered(
+          piece, [&](auto part) { return gathered(values, part); }, pieces[i]);
+    }
   });
-  return std::make_shared<arrow::ChunkedArray>(std::move(pieces), values->type());
+  return joined_arrays(std::move(pieces), values->type());
 }
 
 // All rows as they are: sorted ones, and those of a join in which each meets one.
@@ -126,6 +167,17 @@ batch slice(const relation& from, std::int64_t begin, std::int64_t count, const 
   return out;
 }
 
+std::int64_t text_bytes(const relation& from, std::int64_t begin, std::int64_t count,
+                        const std::set<column_id>& wanted) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < from.ids.size(); ++i) {
+    const auto& column = *from.columns[i];
+    if (column.type()->id() != arrow::Type::STRING || !wanted.contains(from.ids[i])) continue;
+    bytes += text_bytes(*column.Slice(begin, count));
+  }
+  return bytes;
+}
+
 std::size_t batch_count(std::int64_t rows) { return static_cast<std::size_t>((rows + batch_rows - 1) / batch_rows); }
 
 void for_each_batch(std::int64_t rows, const std::function<void(std::size_t, std::int64_t, std::int64_t)>& body) {
@@ -139,6 +191,7 @@ void for_each_batch(std::int64_t rows, const std::function<void(std::size_t, std
 std::shared_ptr<arrow::Array> flat(const std::shared_ptr<arrow::ChunkedArray>& column) {
   if (column->num_chunks() == 1) return column->chunk(0);
   if (column->num_chunks() == 0) return value_of(arrow::MakeEmptyArray(column->type()));
+  require_text_fits(text_bytes(*column), -1);
   return value_of(arrow::Concatenate(column->chunks()));
 }
 

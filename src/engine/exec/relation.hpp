@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -36,14 +37,18 @@ struct batch {
 inline constexpr std::int64_t batch_rows = 1
                                            << 17;  ///< columns of a batch stay in a core's cache while it is worked on
 
-/// Rows [begin, begin + count) as a batch, with the columns asked for only.
+/// Rows [begin, begin + count) as a batch, with the columns asked for only. Throws `text_overflow` (text_pieces.hpp)
+/// where a column has more text in these rows than an array holds.
 [[nodiscard]] batch slice(const relation& from, std::int64_t begin, std::int64_t count,
                           const std::set<column_id>& wanted);
+/// Bytes of text in these rows of the columns asked for.
+[[nodiscard]] std::int64_t text_bytes(const relation& from, std::int64_t begin, std::int64_t count,
+                                      const std::set<column_id>& wanted);
 /// Calls body(i, begin, count) for each piece of about batch_rows rows, by several threads; stops as parallel_for does.
 void for_each_batch(std::int64_t rows, const std::function<void(std::size_t, std::int64_t, std::int64_t)>& body);
 [[nodiscard]] std::size_t batch_count(std::int64_t rows);
 
-/// A column as one array.
+/// A column as one array. Throws `text_overflow` where it has more text than one holds.
 [[nodiscard]] std::shared_ptr<arrow::Array> flat(const std::shared_ptr<arrow::ChunkedArray>& column);
 [[nodiscard]] std::shared_ptr<arrow::ChunkedArray> chunked(std::shared_ptr<arrow::Array> array);
 

@@ -74,6 +74,8 @@ relation executor::found_rows(scan_node& n, const range_batch& ranges, const row
   const auto& index = *n.ranges[0].index;
   if (!n.index_only) return wanted_columns(n, index.rows(ranges, options).rows);
   const auto keys = index.keys(ranges, options);
+  const bool fits = std::find(keys.begin(), keys.end(), nullptr) == keys.end();
+  if (!fits) return wanted_columns(n, index.rows(ranges, options).rows);
   relation out;
   out.rows = keys[0]->length();
   for (std::size_t i = 0; i < n.columns.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "engine/exec/executor.hpp"
+#include "engine/exec/piece_list.hpp"
 #include "engine/stop.hpp"
 
 namespace espalier::engine {
@@ -19,38 +20,12 @@ double milliseconds_since(clock::time_point start) {
   return std::chrono::duration<double, std::milli>(clock::now() - start).count();
 }
 
-// Pieces one behind the other, without a copy.
-class joined_pieces {
- public:
-  void add(relation piece) {
-    if (count_++ == 0) {
-      out_ = std::move(piece);
-      return;
-    }
-    if (chunks_.empty()) {
-      for (const auto& column : out_.columns) chunks_.push_back(column->chunks());
-    }
-    out_.rows += piece.rows;
-    for (std::size_t i = 0; i < chunks_.size(); ++i) {
-      const auto& more = piece.columns[i]->chunks();
-      chunks_[i].insert(chunks_[i].end(), more.begin(), more.end());
-    }
-  }
-
-  relation take() {
-    for (std::size_t i = 0; i < chunks_.size(); ++i) {
-      out_.columns[i] = std::make_shared<arrow::ChunkedArray>(std::move(chunks_[i]), out_.columns[i]->type());
-    }
-    return std::move(out_);
-  }
-
- private:
-  relation out_;
-  std::size_t count_ = 0;
-  std::vector<arrow::ArrayVector> chunks_;
-};
-
 }  // namespace
+
+bool comes_in_pieces(const plan_node& n) {
+  if (n.kind == node_kind::join) return true;
+  return (n.kind == node_kind::filter || n.kind == node_kind::project) && comes_in_pieces(*n.inputs[0]);
+}
 
 void executor::stream(plan_node& n, const row_sink& take) {
   const bool in_pieces = n.kind == node_kind::join || n.kind == node_kind::filter || n.kind == node_kind::project;
@@ -84,7 +59,7 @@ void executor::stream(plan_node& n, const row_sink& take) {
 }
 
 relation executor::collected(plan_node& n) {
-  joined_pieces out;
+  piece_list out;
   stream(n, [&](relation piece) {
     out.add(std::move(piece));
     return true;
@@ -96,7 +71,7 @@ relation executor::limit(limit_node& n) {
   const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   const auto offset = n.offset ? std::min(row_count(n.offset, "OFFSET"), most) : 0;
   const auto count = n.limit ? std::min(row_count(n.limit, "LIMIT"), most - offset) : most - offset;
-  joined_pieces pieces;
+  piece_list pieces;
   std::uint64_t rows = 0;
   stream(*n.inputs[0], [&](relation piece) {
     rows += static_cast<std::uint64_t>(piece.rows);

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +14,9 @@
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/cast.hpp"
 #include "engine/exec/kernels.hpp"
+#include "engine/exec/text_pieces.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/table/text_limit.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -36,12 +37,6 @@ std::optional<std::int64_t> constant_number(const bound& e, const std::vector<ar
 
 arrow::Datum null_of(const bound& e) { return arrow::MakeNullScalar(arrow_type(e.type)); }
 
-std::size_t bytes_of_texts(const arrow::Datum& texts) {
-  if (texts.is_scalar()) return texts.scalar()->is_valid ? texts.scalar_as<arrow::StringScalar>().view().size() : 0;
-  const auto array = texts.make_array();
-  return static_cast<std::size_t>(static_cast<const arrow::StringArray&>(*array).total_values_length());
-}
-
 // A text for each text, by `change`, which gives nothing for NULL.
 template <class Change>
 arrow::Datum each_text(const bound& e, const arrow::Datum& texts, const Change& change) {
@@ -54,6 +49,7 @@ arrow::Datum each_text(const bound& e, const arrow::Datum& texts, const Change& 
   arrow::StringBuilder builder;
   for (std::int64_t i = 0; i < strings.length(); ++i) {
     check(strings.IsNull(i) ? builder.AppendNull() : builder.Append(change(strings.GetView(i))), e.position);
+    require_text_fits(builder.value_data_length(), e.position);
   }
   return value_of(builder.Finish());
 }
@@ -132,14 +128,12 @@ arrow::Datum padded(const bound& e, const std::vector<arrow::Datum>& args) {
 arrow::Datum repeated(const bound& e, const std::vector<arrow::Datum>& args) {
   const auto n = constant_number(e, args, 1);
   if (!n) return null_of(e);
-  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
-  const auto times = static_cast<std::size_t>(std::max<std::int64_t>(*n, 0));
-  if (times > 0 && bytes_of_texts(args[0]) > most / times) {
-    refuse(e.position, "The texts that repeat makes of some rows take more than 2 GiB.");
-  }
+  const auto times = std::max<std::int64_t>(*n, 0);
+  if (times > 0 && text_bytes(args[0], 1) > most_text_bytes() / times) throw text_overflow(e.position);
   return each_text(e, args[0], [&](std::string_view text) {
     std::string out;
-    for (std::size_t i = 0; i < times && !text.empty(); ++i) out += text;
+    out.reserve(text.size() * static_cast<std::size_t>(times));
+    for (std::int64_t i = 0; i < times && !text.empty(); ++i) out += text;
     return out;
   });
 }
@@ -190,7 +184,8 @@ class text_argument {
 };
 
 // concat takes NULLs as empty, concat_ws leaves them out and is NULL where its separator is.
-std::optional<std::string> concatenated_row(const std::vector<text_argument>& parts, bool separated, std::int64_t row) {
+std::optional<std::string> concatenated_row(const std::vector<text_argument>& parts, bool separated, std::int64_t row,
+                                            int position) {
   const auto separator = separated ? parts[0].at(row) : std::optional<std::string_view>("");
   if (!separator) return std::nullopt;
   std::string out;
@@ -198,6 +193,8 @@ std::optional<std::string> concatenated_row(const std::vector<text_argument>& pa
   for (std::size_t i = separated ? 1 : 0; i < parts.size(); ++i) {
     const auto text = parts[i].at(row);
     if (!text) continue;
+    require_text_fits(
+        std::ssize(out) + std::ssize(*separator) + std::ssize(*text) - (first ? std::ssize(*separator) : 0), position);
     if (!first) out += *separator;
     out += *text;
     first = false;
@@ -214,13 +211,14 @@ arrow::Datum concatenated(const bound& e, const std::vector<arrow::Datum>& args)
     if (!arg.is_scalar()) rows = arg.length();
   }
   if (!rows) {
-    const auto text = concatenated_row(parts, separated, 0);
+    const auto text = concatenated_row(parts, separated, 0, e.position);
     return text ? arrow::Datum(std::make_shared<arrow::StringScalar>(*text)) : null_of(e);
   }
   arrow::StringBuilder builder;
   for (std::int64_t row = 0; row < *rows; ++row) {
-    const auto text = concatenated_row(parts, separated, row);
+    const auto text = concatenated_row(parts, separated, row, e.position);
     check(text ? builder.Append(*text) : builder.AppendNull(), e.position);
+    require_text_fits(builder.value_data_length(), e.position);
   }
   return value_of(builder.Finish());
 }
@@ -271,13 +269,12 @@ arrow::Datum regex_replaced(const bound& e, const std::vector<arrow::Datum>& arg
   const compute::MatchSubstringOptions wanted(*pattern);
   const auto found =
       call_kernel("sum", {call_kernel("count_substring_regex", {args[0]}, e.position, &wanted)}, e.position);
-  const auto references = static_cast<std::size_t>(std::count(replacement->begin(), replacement->end(), '\\'));
-  const auto matches =
-      found.scalar()->is_valid ? static_cast<std::size_t>(found.scalar_as<arrow::Int64Scalar>().value) : 0;
-  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
-  const auto bytes = bytes_of_texts(args[0]);
-  if (bytes > most / (references + 1) || matches > (most - bytes * (references + 1)) / (replacement->size() + 1)) {
-    refuse(e.position, "The texts that regexp_replace makes of some rows may take more than 2 GiB.");
+  const auto references = std::count(replacement->begin(), replacement->end(), '\\');
+  const auto matches = found.scalar()->is_valid ? found.scalar_as<arrow::Int64Scalar>().value : 0;
+  const auto most = most_text_bytes(), bytes = text_bytes(args[0], 1);
+  if (bytes > most / (references + 1) ||
+      matches > (most - bytes * (references + 1)) / std::max<std::int64_t>(std::ssize(*replacement), 1)) {
+    throw text_overflow(e.position);
   }
   const compute::ReplaceSubstringOptions options(*pattern, re2_rewrite(*replacement), most_replaced);
   return call_kernel("replace_substring_regex", {args[0]}, e.position, &options);

@@ -1,5 +1,6 @@
 #include "engine/index/build_core.hpp"
 
+#include <arrow/array.h>
 #include <arrow/chunked_array.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
@@ -100,6 +101,23 @@ ordered_keys read_keys(const table_version& table, const index_spec& spec,
   }
 }
 
+namespace {
+
+// Of keys and rows while they are ordered, which takes them twice.
+std::size_t bytes_of_keys(const table_version& table, const index_spec& spec) {
+  std::size_t bytes = static_cast<std::size_t>(table.live_rows()) * 2 * sizeof(std::uint64_t);
+  for (const std::size_t c : spec.columns) {
+    bytes += static_cast<std::size_t>(table.live_rows()) * sizeof(std::uint64_t);
+    if (table.columns()[c].type.id != type_id::varchar) continue;
+    for (const auto& chunk : table.data(c)->chunks()) {
+      bytes += static_cast<std::size_t>(static_cast<const arrow::StringArray&>(*chunk).total_values_length());
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
 std::unique_ptr<index_core> make_core(index_kind kind, ordered_keys keys, const device& where) {
   switch (kind) {
     case index_kind::blink:
@@ -121,13 +139,30 @@ built_core build_core(const table_version& table, const index_spec& spec, const 
   };
   done(0);
   auto encoder = plan_keys(table, spec, again);
+  const memory_claim claim(bytes_of_keys(table, spec));
   ordered_keys keys = read_keys(table, spec, encoder, where);
   done(0.6);
   auto core = make_core(choose(table, spec, *encoder, where), std::move(keys), where);
   done(0.9);
   for (const std::size_t c : spec.included) core->get_ready({table, c});
+  built_core out{std::move(encoder), std::move(core)};
+  count_memory(out);
   done(1);
-  return {std::move(encoder), std::move(core)};
+  return out;
+}
+
+// To count it takes a look at every list of rows: once in a while.
+void count_memory(built_core& built) noexcept {
+  if (!built.core->is_whole()) return;
+  const auto rows = built.core->size();
+  const auto change = rows > built.counted_rows ? rows - built.counted_rows : built.counted_rows - rows;
+  if (built.memory.bytes() != 0 && change <= built.counted_rows / 16) return;
+  try {
+    built.memory.set(built.core->bytes());
+    built.counted_rows = rows;
+  } catch (const std::exception&) {
+    // Without memory to count it by, the figure stays as it was.
+  }
 }
 
 }  // namespace espalier::engine

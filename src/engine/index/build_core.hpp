@@ -5,13 +5,19 @@
 #include <string>
 
 #include "engine/index/index_core.hpp"
+#include "engine/memory_budget.hpp"
 
 namespace espalier::engine {
 
 struct built_core {
   std::shared_ptr<const key_encoder> encoder;
   std::unique_ptr<index_core> core;
+  held_memory memory{};
+  std::uint64_t counted_rows = 0;  ///< when its memory was counted
 };
+
+/// Counts the memory of the core, if it may have changed much since that was done.
+void count_memory(built_core& built) noexcept;
 
 /// `again`: the index was of the kind asked for and its keys have outgrown it; they become bytes then, not an error.
 [[nodiscard]] built_core build_core(const table_version& table, const index_spec& spec, const device& where, bool again,

@@ -10,6 +10,7 @@
 #include "engine/index/key_encoder.hpp"
 #include "engine/parallel.hpp"
 #include "engine/table/arrow_result.hpp"
+#include "engine/table/text_limit.hpp"
 #include "espalier/core/scalar.hpp"
 
 namespace espalier::engine {
@@ -94,6 +95,9 @@ std::shared_ptr<arrow::Array> decimal_array(const field_values& values, const co
 }
 
 std::shared_ptr<arrow::Array> text_array(const field_values& values) {
+  std::int64_t bytes = 0;
+  for (const auto& text : values.text) bytes += std::ssize(text);
+  if (bytes > most_text_bytes()) return nullptr;
   arrow::StringBuilder builder;
   for (std::size_t i = 0; i < values.valid.size(); ++i) {
     require_ok(values.valid[i] ? builder.Append(values.text[i]) : builder.AppendNull(), no_memory);

@@ -10,6 +10,7 @@
 
 #include "engine/index/build_core.hpp"
 #include "engine/index/merged_keys.hpp"
+#include "engine/stop.hpp"
 #include "engine/store/sections.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -51,7 +52,9 @@ struct table_index::parts {
     // this index as well.
     tbb::this_task_arena::isolate([&] { built.core = make_core(saved.kind, keys, where); });
     keys = {};
+    count_memory(built);
     is_made.store(true, std::memory_order_release);
+    check_stop();  // the statement's memory limit counts it from now on
   }
 
   [[nodiscard]] const index_core& asked(const range_batch& ranges) {
@@ -233,6 +236,7 @@ index_change table_index::prepare(table_ptr now, std::span<const std::uint64_t> 
 void table_index::put_in_place(index_change::state& next) noexcept {
   if (next.change) {
     next.change->commit();
+    count_memory(parts_->built);
   } else {
     std::swap(parts_->built, next.instead);
   }

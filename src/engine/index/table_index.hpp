@@ -150,7 +150,7 @@ class table_index {
   /// its last keys (blink, hybrid, radix). Float columns are not for keys(): an index knows no -0.0.
   [[nodiscard]] bool gives_keys(const row_options& options) const;
   /// Values of the key columns, an array for each, of the rows that rows() answers and in their order: from the index
-  /// alone.
+  /// alone. Null for a column with more text than one array holds.
   [[nodiscard]] std::vector<std::shared_ptr<arrow::Array>> keys(const range_batch& ranges,
                                                                 const row_options& options = {}) const;
   /// Rows with these values in the first key columns, one array for each of them: equality joins.

@@ -120,6 +120,7 @@ bool are_first_columns(const std::vector<std::size_t>& wanted, const index_range
 bool has_few_groups(const table_index& index, std::size_t columns) {
   constexpr std::int64_t look = 256;
   const auto keys = index.keys(index.ranges({}), {.limit = look});
+  if (std::find(keys.begin(), keys.end(), nullptr) != keys.end()) return false;  // far too much text
   std::int64_t groups = 1;
   for (std::int64_t i = 1; i < keys[0]->length(); ++i) {
     bool same_group = true;

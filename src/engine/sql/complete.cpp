@@ -34,12 +34,13 @@ std::size_t after_dollar_quoted(std::string_view text, std::size_t at) {
   return close == std::string_view::npos ? close : close + tag.size();
 }
 
+}  // namespace
+
 bool is_blank_token(std::string_view text, std::size_t at) {
   const auto two = text.substr(at, 2);
   return std::isspace(static_cast<unsigned char>(text[at])) || two == "--" || two == "/*";
 }
 
-// The end of what begins at `at`, a character outside of strings and comments; npos where that has no end.
 std::size_t after_token(std::string_view text, std::size_t at) {
   const auto two = text.substr(at, 2);
   if (two == "--") return std::min(text.find('\n', at), text.size());
@@ -51,8 +52,6 @@ std::size_t after_token(std::string_view text, std::size_t at) {
   if (text[at] == '"') return after_quoted(text, at, '"', false);
   return text[at] == '$' ? after_dollar_quoted(text, at) : at + 1;
 }
-
-}  // namespace
 
 // The scanner reads all operator characters that follow the beginning of a comment or an operator, takes some of them,
 // and reads the others again: the time grows with the square of their number.

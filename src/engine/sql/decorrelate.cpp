@@ -24,6 +24,7 @@ struct correlated_rows {
   std::vector<sort_key> keys;
   bound_ptr limit, offset;
   bool limited = false;
+  std::vector<bound_ptr> hoisted;  ///< conditions with columns of the outer query that were taken out of `rows`
 };
 
 namespace {
@@ -198,12 +199,83 @@ void refuse_out_of_reach(const std::vector<bound_ptr>& expressions, const plan_n
   }
 }
 
+// The rows of a plan that two places read, with ids of their own.
+std::shared_ptr<shared_node> reader_of(binder& binds, const std::shared_ptr<shared_plan>& source,
+                                       std::map<column_id, bound_ptr>& ids) {
+  auto out = std::make_shared<shared_node>();
+  out->source = source;
+  for (const auto& column : source->body->outputs) {
+    out->columns.push_back(column.id);
+    out->outputs.push_back({binds.new_column(), column.name, column.type});
+    ids[column.id] = make_column(out->outputs.back().id, column.type);
+  }
+  return out;
+}
+
+bound_ptr with_ids(const bound_ptr& e, const std::map<column_id, bound_ptr>& ids) {
+  return rewrite(e, [&](const bound_ptr& node) -> bound_ptr {
+    const auto found = node->kind == op::column ? ids.find(node->column) : ids.end();
+    return found == ids.end() ? nullptr : found->second;
+  });
+}
+
+// `value IN (subquery)` as two left joins, each with at most one row for a row of the outer query: by the keys of the
+// subquery and the value, whose row says that it is there; by the keys alone, whose row says whether the answer may be
+// NULL. A join by the keys alone of all rows, compared afterwards, has far more pairs.
+struct membership_joins {
+  plan_ptr equal, any;
+  std::vector<bound_ptr> on_equal, on_any;
+  bound_ptr answer;
+};
+
+membership_joins membership_of(binder& binds, const correlated_rows& query, const std::set<column_id>& outer,
+                               const bound& test) {
+  auto rows = query.rows;
+  auto conditions = query.hoisted;
+  auto keys = correlation_keys(binds, rows, outer, conditions);
+  wider valued(std::move(rows));
+  const auto value = make_column(binds.new_column(), test.args[1]->type);
+  valued.add(test.args[1], {value->column, "", value->type});
+  auto group = keys;
+  group.push_back(value);
+  const auto count = binds.new_column();
+  const auto source = std::make_shared<shared_plan>();
+  source->name = "values of IN";
+  source->body = aggregated(valued.project, group, {count_of(nullptr, count)});
+  membership_joins out;
+  std::map<column_id, bound_ptr> in_equal, in_any;
+  out.equal = reader_of(binds, source, in_equal);
+  for (const auto& condition : conditions) out.on_equal.push_back(with_ids(condition, in_equal));
+  out.on_equal.push_back(make_call(op::equal, truth_type, {test.args[0], in_equal[value->column]}, test.position));
+  const auto reader = reader_of(binds, source, in_any);
+  std::vector<bound_ptr> any_keys;
+  for (const auto& key : keys) any_keys.push_back(in_any[key->column]);
+  const auto groups = binds.new_column(), nulls = binds.new_column();
+  const auto is_null = [&](const bound_ptr& e) { return make_call(op::is_null, truth_type, {e}, test.position); };
+  out.any = aggregated(
+      reader, any_keys,
+      {count_of(nullptr, groups), count_of(when(is_null(in_any[value->column]), make_boolean(true)), nulls)});
+  for (const auto& condition : conditions) out.on_any.push_back(with_ids(condition, in_any));
+  const auto more_than_none = [&](const bound_ptr& number) {
+    return make_call(op::greater, truth_type, {make_call(op::coalesce, count_type, {number, zero()}), zero()},
+                     test.position);
+  };
+  const auto unknown =
+      make_call(op::logical_and, truth_type, {is_null(test.args[0]), more_than_none(make_column(groups, count_type))},
+                test.position);
+  out.answer = make_call(op::case_when, truth_type,
+                         {more_than_none(in_equal[count]), make_boolean(true), unknown, make_null(truth_type),
+                          more_than_none(make_column(nulls, count_type)), make_null(truth_type), make_boolean(false)},
+                         test.position);
+  return out;
+}
+
 }  // namespace
 
 // `input` with the calls over the rows of the subquery for each row of `input` as further columns.
 plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vector<aggregate_call> calls, int position) {
   const auto outer = output_ids(*input);
-  std::vector<bound_ptr> conditions;
+  auto conditions = std::move(query.hoisted);
   if (!free_columns(*query.rows).empty()) conditions = hoist_outer_conditions(*this, query.rows, position);
   auto reached = conditions;
   for (const auto& call : calls) {
@@ -252,6 +324,17 @@ bound_ptr binder::lifted_query(plan_ptr& input, const bound_ptr& e) {
   }
   if (e->kind == op::in_query) {
     const auto test = comparison(op::equal, e->args[0], query.values[0], e->position);
+    const auto outer = output_ids(*input);
+    if (!free_columns(*query.rows).empty()) query.hoisted = hoist_outer_conditions(*this, query.rows, e->position);
+    refuse_out_of_reach(query.hoisted, *input, *query.rows, e->position);
+    const auto by_key = [&](const bound_ptr& condition) { return is_correlated_equality(condition, outer); };
+    if (!query.limited && std::ranges::all_of(query.hoisted, by_key) && test->kind == op::equal &&
+        contains_all(outer, test->args[0]) && !uses_any(test->args[1], outer)) {
+      auto joins = membership_of(*this, query, outer, *test);
+      input = joined(std::move(input), std::move(joins.equal), join_type::left, std::move(joins.on_equal));
+      input = joined(std::move(input), std::move(joins.any), join_type::left, std::move(joins.on_any));
+      return joins.answer;
+    }
     const auto unknown = make_call(op::is_null, truth_type, {test}, e->position);
     const auto is_true = make_boolean(true);
     const auto equal_rows = new_column(), unknown_rows = new_column();

@@ -51,6 +51,7 @@ void check_text(std::string_view text) {
   }
   if (text.size() > longest_script) refuse(codes::program_limit_exceeded, 0, script_is_too_long);
   check_operators_and_comments(text);
+  check_statement_length(text);
 }
 
 nlohmann::json parse_tree(std::string_view text) {

@@ -8,7 +8,6 @@
 #include "engine/plan/explain.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/error.hpp"
-#include "engine/statements/bounded_project.hpp"
 #include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/session.hpp"
 
@@ -43,7 +42,7 @@ std::shared_ptr<arrow::Table> session::rows_of(const ast::select& select, const 
     refuse_parameters(binds);
   }
   const stopwatch watch(timings.run);
-  return while_running([&] { return bounded_rows(*plan); });
+  return while_running([&] { return executor().table(*plan); });
 }
 
 query_result session::run_select(const ast::select& select, const progress& tell) {

@@ -13,7 +13,6 @@
 #include "engine/sql/declared_type.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
-#include "engine/statements/bounded_project.hpp"
 #include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/open_transaction.hpp"
 #include "engine/statements/session.hpp"
@@ -150,7 +149,7 @@ query_result session::run_insert(const ast::insert& insert, const progress& tell
   std::shared_ptr<arrow::Table> rows;
   {
     const stopwatch watch(out.timings.run);
-    rows = while_running([&] { return bounded_rows(*plan); });
+    rows = while_running([&] { return executor().table(*plan); });
   }
   append(*entry, rows, out.timings);
   out.tag = fmt::format("INSERT 0 {}", rows->num_rows());
@@ -194,7 +193,7 @@ query_result session::run_update(const ast::update& update, const progress& tell
   std::shared_ptr<arrow::Table> rows;
   {
     const stopwatch watch(out.timings.run);
-    rows = while_running([&] { return bounded_rows(*plan); });
+    rows = while_running([&] { return executor().table(*plan); });
   }
   out.tag = fmt::format("UPDATE {}", rows->num_rows());
   if (rows->num_rows() == 0) return out;

@@ -12,12 +12,13 @@
 #include <array>
 #include <concepts>
 #include <cstring>
-#include <limits>
 #include <utility>
 #include <vector>
 
+#include "engine/memory_budget.hpp"
 #include "engine/stop.hpp"
 #include "engine/table/arrow_result.hpp"
+#include "engine/table/text_limit.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -25,6 +26,8 @@ namespace {
 using buffer_ptr = std::shared_ptr<arrow::Buffer>;
 
 buffer_ptr new_buffer(std::int64_t bytes) {
+  constexpr std::int64_t worth_asking = std::int64_t{1} << 20;
+  if (bytes >= worth_asking) require_memory(static_cast<std::size_t>(bytes));
   return value_of(arrow::AllocateBuffer(bytes), "There is not enough memory for an answer");
 }
 
@@ -106,12 +109,13 @@ std::shared_ptr<arrow::Array> gather_strings(chunk_span from, std::span<const Pl
   }
   auto offsets = new_buffer(static_cast<std::int64_t>((places.size() + 1) * sizeof(std::int32_t)));
   auto* const ends = reinterpret_cast<std::int32_t*>(offsets->mutable_data());
+  const std::int64_t most = most_text_bytes();
   std::int64_t total = 0;
   ends[0] = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto* const begin = sources[chunk_of(places[i])].offsets + offset_of(places[i]);
     total += begin[1] - begin[0];
-    if (total > std::numeric_limits<std::int32_t>::max()) return nullptr;
+    if (total > most && places.size() > 1) return nullptr;
     ends[i + 1] = static_cast<std::int32_t>(total);
   }
   auto characters = new_buffer(total);

@@ -15,8 +15,8 @@ struct row_place {
   std::uint32_t chunk;
 };
 
-/// In the order of `places`. Only stored types; varchar values of at most 2^31 - 1 bytes in all, else null is answered
-/// and the caller asks for fewer rows.
+/// In the order of `places`. Only stored types. Where the text of more than one place is more than an array may hold
+/// (text_limit.hpp) null is answered, and the caller asks for fewer places.
 [[nodiscard]] std::shared_ptr<arrow::Array> gathered(const arrow::ChunkedArray& from,
                                                      std::span<const row_place> places);
 /// The same of one array, by row number.
