@@ -20,6 +20,7 @@
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/cast.hpp"
+#include "engine/exec/decimal_blocks.hpp"
 #include "engine/exec/kernels.hpp"
 #include "engine/exec/passing_rows.hpp"
 #include "engine/sql/error.hpp"
@@ -364,6 +365,10 @@ arrow::Datum evaluation::datum(const bound_ptr& e, const batch& rows) const {
       refuse(e->position, "An aggregate cannot stand here.");
     default:
       break;
+  }
+  if (is_decimal_arithmetic(*e) && rows.rows > 0) {
+    auto values = decimal_block_values(e, rows, [&](const bound_ptr& operand) { return datum(operand, rows); });
+    if (values) return values;
   }
   std::vector<arrow::Datum> args;
   args.reserve(e->args.size());

@@ -6,8 +6,10 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "engine/exec/evaluate.hpp"
+#include "engine/exec/pipeline.hpp"
 #include "engine/exec/relation.hpp"
 #include "engine/plan/node.hpp"
 
@@ -37,8 +39,20 @@ class executor {
   void stream(plan_node& n, const row_sink& take);
   relation collected(plan_node& n);
 
+  // pipeline.cpp
+  /// The pipeline that ends with this node, with the tables of its joins made; none where it does not begin with a
+  /// large full scan.
+  std::optional<scan_pipeline> pipeline_of(plan_node& top);
+  void run_block(const scan_pipeline& pipeline, std::size_t block, std::vector<node_statistics>& told,
+                 const row_sink& take) const;
+  void run_stages(const scan_pipeline& pipeline, std::size_t next, const relation& rows,
+                  std::vector<node_statistics>& told, const row_sink& take) const;
+  void probe(const pipeline_stage& stage, const relation& rows, const row_sink& take) const;
+  relation collected_blocks(const scan_pipeline& pipeline) const;
+
   // scan.cpp
   relation scan(scan_node& n);
+  static scan_source source_of(scan_node& n);
   relation full_scan(scan_node& n);
   relation index_scan(scan_node& n);
   relation ordered_scan(scan_node& n);
@@ -56,6 +70,8 @@ class executor {
   relation aggregate(aggregate_node& n);
   [[nodiscard]] relation aggregated(const aggregate_node& n, const relation& input) const;
   relation aggregated_pieces(aggregate_node& n);
+  /// Nothing where groups hardly repeat within a block and the pipeline has no join: then all rows at once are cheaper.
+  std::optional<relation> aggregated_blocks(aggregate_node& n, const scan_pipeline& pipeline);
   relation distinct(distinct_node& n);
   relation limit(limit_node& n);
   relation unite(union_node& n);

@@ -331,7 +331,9 @@ void choose_join_method(join_node& join, const planner_options& options) {
     return;
   }
   join.method = join_method::hash;
-  join.build_left = join.type == join_type::inner && left < right;
+  // Semi and anti joins only mark the rows of the left side that meet one.
+  const bool either = join.type == join_type::inner || join.type == join_type::semi || join.type == join_type::anti;
+  join.build_left = either && left < right;
 }
 
 void choose_as_of_index(as_of_node& join, const planner_options& options) {
