@@ -494,7 +494,8 @@ std::shared_ptr<arrow::ChunkedArray> squared_distances(const arrow::ChunkedArray
   return std::make_shared<arrow::ChunkedArray>(std::move(chunks), arrow::float64());
 }
 
-// Variances and standard deviations of doubles, in two passes with exact sums: the same bits whatever the order of rows.
+// Variances and standard deviations of doubles, in two passes with exact sums: the same bits whatever the order of
+// rows.
 std::shared_ptr<arrow::Array> deviations(const std::string& function, const arrow::ChunkedArray& values,
                                          const row_groups& rows, std::size_t groups) {
   const bool of_all = function.ends_with("_pop");

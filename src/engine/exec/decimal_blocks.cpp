@@ -40,7 +40,7 @@ struct decimal_step {
   op kind = op::column;  // column: an array; literal: a constant; else the operation
   std::shared_ptr<arrow::Array> array;
   int128 constant = 0;
-  int scale_up = 0;  // of an operand: digits behind the point that it gets in addition
+  int scale_up = 0;      // of an operand: digits behind the point that it gets in addition
   bool limited = false;  // the declared digits could exceed 38
 };
 
@@ -152,9 +152,9 @@ class decimal_runner {
     } else if (s.array->type_id() == arrow::Type::INT64) {
       std::copy_n(s.array->data()->GetValues<std::int64_t>(1) + begin, count, out);
     } else {
-      load_decimals(reinterpret_cast<const std::int64_t*>(
-                        static_cast<const arrow::Decimal128Array&>(*s.array).GetValue(begin)),
-                    count, out);
+      load_decimals(
+          reinterpret_cast<const std::int64_t*>(static_cast<const arrow::Decimal128Array&>(*s.array).GetValue(begin)),
+          count, out);
     }
   }
 

@@ -49,6 +49,12 @@ class executor {
                   std::vector<node_statistics>& told, const row_sink& take) const;
   void probe(const pipeline_stage& stage, const relation& rows, const row_sink& take) const;
   relation collected_blocks(const scan_pipeline& pipeline) const;
+  /// Of a stage that is a join: `built` are the rows of the side that is not streamed.
+  void build_table(pipeline_stage& stage, relation built) const;
+
+  // reduced_aggregate.cpp
+  /// The join's right side, an aggregation: groups that rows of the left side ask for.
+  relation reduced_aggregate(const join_node& join, const relation& asking);
 
   // scan.cpp
   relation scan(scan_node& n);
@@ -67,7 +73,8 @@ class executor {
   relation loaded(const loaded_node& n);
   relation values(const values_node& n);
   [[nodiscard]] relation projected(const project_node& n, const relation& input) const;
-  relation aggregate(aggregate_node& n);
+  /// `reducer`: a semi join of which the input has to pass first; it is used up.
+  relation aggregate(aggregate_node& n, pipeline_stage* reducer = nullptr);
   [[nodiscard]] relation aggregated(const aggregate_node& n, const relation& input) const;
   relation aggregated_pieces(aggregate_node& n);
   /// Nothing where groups hardly repeat within a block and the pipeline has no join: then all rows at once are cheaper.
@@ -99,6 +106,8 @@ class executor {
   std::map<const shared_plan*, relation> shared_;  ///< rows of those that have run
 };
 
+/// Is the right side an aggregation over many more rows than the left side has, whose groups the join's keys name?
+[[nodiscard]] bool reduces_aggregate(const join_node& join);
 /// Narrows and orders columns as a node's outputs are.
 [[nodiscard]] relation with_outputs(relation r, const std::vector<output_column>& outputs);
 

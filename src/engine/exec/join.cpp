@@ -181,7 +181,7 @@ void executor::join(join_node& n, const row_sink& take) {
 
 void executor::hash_join(join_node& n, const row_sink& take) {
   const auto left = node(*n.inputs[0]);
-  const auto right = node(*n.inputs[1]);
+  const auto right = reduces_aggregate(n) ? reduced_aggregate(n, left) : node(*n.inputs[1]);
   // Codes, packed keys, the table and the lists of matches.
   const memory_claim claim(static_cast<std::size_t>(left.rows + right.rows) * (16 + 16 * n.equal.size()));
   equal_pairs pairs(left_keys(n.equal, left, values_), right_keys(n.equal, right, values_), n.build_left);

@@ -74,11 +74,21 @@ relation executor::projected(const project_node& n, const relation& input) const
   return out;
 }
 
-relation executor::aggregate(aggregate_node& n) {
+relation executor::aggregate(aggregate_node& n, pipeline_stage* reducer) {
   if (combines_answers(n)) {
-    if (const auto pipeline = pipeline_of(*n.inputs[0])) {
+    if (auto pipeline = pipeline_of(*n.inputs[0])) {
+      if (reducer != nullptr) pipeline->stages.push_back(std::move(*reducer));
       if (auto out = aggregated_blocks(n, *pipeline)) return std::move(*out);
     }
+  }
+  if (reducer != nullptr) {
+    const auto input = node(*n.inputs[0]);
+    std::vector<relation> passed;
+    probe(*reducer, input, [&](relation piece) {
+      passed.push_back(with_outputs(std::move(piece), reducer->node->outputs));
+      return true;
+    });
+    return aggregated(n, stacked(passed));
   }
   return combines_pieces(n) ? aggregated_pieces(n) : aggregated(n, node(*n.inputs[0]));
 }

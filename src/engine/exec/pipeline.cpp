@@ -16,7 +16,7 @@
 namespace espalier::engine {
 namespace {
 
-constexpr std::int64_t scan_block_rows = std::int64_t{1} << 15;
+constexpr std::int64_t scan_block_rows = std::int64_t{1} << 14;
 constexpr std::size_t pairs_of_a_piece = std::size_t{1} << 17;
 constexpr std::uint64_t most_joined_bytes = std::uint64_t{1} << 30;  // of one column's chunks that become one
 
@@ -31,7 +31,7 @@ plan_node* streamed_input(const plan_node& n) {
   if (n.kind == node_kind::filter || n.kind == node_kind::project) return n.inputs[0].get();
   if (n.kind != node_kind::join) return nullptr;
   const auto& join = static_cast<const join_node&>(n);
-  if (join.method != join_method::hash) return nullptr;
+  if (join.method != join_method::hash || reduces_aggregate(join)) return nullptr;
   if (join.type == join_type::inner) return n.inputs[join.build_left ? 1 : 0].get();
   // Rows of the left side are handed on once each, when all of their matches are known.
   return join.type != join_type::full && !join.build_left ? n.inputs[0].get() : nullptr;
@@ -111,6 +111,19 @@ void scan_pipeline::add_statistics(const std::vector<std::vector<node_statistics
   }
 }
 
+void executor::build_table(pipeline_stage& stage, relation built) const {
+  const auto& join = static_cast<const join_node&>(*stage.node);
+  stage.built = std::move(built);
+  join_chunks(stage.built);
+  stage.claim =
+      std::make_unique<memory_claim>(static_cast<std::size_t>(stage.built.rows) * (32 + 16 * join.equal.size()));
+  stage.table = std::make_unique<key_table>(keys_of(join, join.build_left, stage.built, values_));
+  const bool unique = static_cast<std::int64_t>(stage.table->groups().count()) == stage.built.rows;
+  // A semi or anti join without further conditions wants to know whether there is a row, not which.
+  const bool any_row = (join.type == join_type::semi || join.type == join_type::anti) && join.residual.empty();
+  if (!unique && !any_row) stage.lists = rows_by_group(stage.table->groups());
+}
+
 std::optional<scan_pipeline> executor::pipeline_of(plan_node& top) {
   std::vector<plan_node*> nodes{&top};
   while (auto* const input = streamed_input(*nodes.back())) nodes.push_back(input);
@@ -122,12 +135,7 @@ std::optional<scan_pipeline> executor::pipeline_of(plan_node& top) {
     stage.node = *at;
     if ((*at)->kind != node_kind::join) continue;
     const auto& join = static_cast<const join_node&>(**at);
-    stage.built = node(*join.inputs[join.build_left ? 0 : 1]);
-    join_chunks(stage.built);
-    stage.claim = std::make_unique<memory_claim>(static_cast<std::size_t>(stage.built.rows) * (32 + 16 * join.equal.size()));
-    stage.table = std::make_unique<key_table>(keys_of(join, join.build_left, stage.built, values_));
-    const bool unique = static_cast<std::int64_t>(stage.table->groups().count()) == stage.built.rows;
-    if (!unique) stage.lists = rows_by_group(stage.table->groups());
+    build_table(stage, node(*join.inputs[join.build_left ? 0 : 1]));
   }
   out.source = source_of(*out.scan);
   return out;

@@ -28,9 +28,9 @@ struct scan_source {
 struct pipeline_stage {
   plan_node* node = nullptr;
   // Of a join:
-  relation built;                       ///< the rows of the other side
-  std::unique_ptr<key_table> table;     ///< their keys
-  grouped_rows lists;                   ///< the rows of each key; empty where each key has one
+  relation built;                    ///< the rows of the other side
+  std::unique_ptr<key_table> table;  ///< their keys
+  grouped_rows lists;                ///< the rows of each key; empty where each key has one
   std::unique_ptr<memory_claim> claim;
 };
 

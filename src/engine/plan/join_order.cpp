@@ -265,6 +265,22 @@ double rows_of_inner_join(const plan_node& left, const plan_node& right, const s
   return out / together.total();
 }
 
+double matched_share(const plan_node& left, const plan_node& right, const std::vector<bound_ptr>& conditions) {
+  double out = 1;
+  bool known = false;
+  for (const auto& condition : conditions) {
+    if (condition->kind != op::equal) continue;
+    for (int flipped = 0; flipped < 2; ++flipped) {
+      const auto a = side_of(left, condition->args[flipped ? 1 : 0]);
+      const auto b = side_of(right, condition->args[flipped ? 0 : 1]);
+      if (!a || !b) continue;
+      known = true;
+      out = std::min(out, std::min(b->values, std::max(right.estimate, 1.0)) / std::max(a->values, 1.0));
+    }
+  }
+  return known ? out : 0.5;
+}
+
 plan_ptr ordered_joins(const join_node& top, const std::function<plan_ptr(plan_ptr)>& chosen,
                        const planner_options& options) {
   join_group group;

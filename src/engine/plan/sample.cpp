@@ -12,6 +12,7 @@
 #include "engine/exec/evaluate.hpp"
 #include "engine/exec/groups.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {
@@ -33,7 +34,8 @@ std::vector<std::uint64_t> sample_of(const table_version& table) {
 
 bool can_be_evaluated(const bound_ptr& e, const planner_options& options) {
   return !any_node(e, [&](const bound& node) {
-    return node.query || (node.kind == op::parameter && static_cast<std::size_t>(node.number) > options.parameters.size());
+    return node.query ||
+           (node.kind == op::parameter && static_cast<std::size_t>(node.number) > options.parameters.size());
   });
 }
 
@@ -45,6 +47,7 @@ double estimated_value_count(double rows, double sampled, double different, doub
 }
 
 double count_values(const table_version& table, std::size_t column) {
+  const stop_scope unasked(nullptr);  // some microseconds, at the first statement that wants to know
   const auto rows = sample_of(table);
   if (rows.empty()) return 1;
   const std::vector<std::size_t> columns{column};
