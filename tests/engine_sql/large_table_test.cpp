@@ -78,7 +78,8 @@ TEST_F(LargeTable, textsBeyondTwoGigabytesAreRefused) {
     }
     return false;
   };
-  EXPECT_TRUE(refused("SELECT length(replace(s, 'a', '" + long_text + "')) FROM long_texts"));
+  // Aggregates that are made block by block have smaller batches, which fit.
+  EXPECT_TRUE(refused("SELECT count(DISTINCT length(replace(s, 'a', '" + long_text + "'))) FROM long_texts"));
   EXPECT_TRUE(refused("SELECT length(replace('" + longer_text + "', 'a', '" + longer_text + "'))"));
   EXPECT_FALSE(refused("SELECT max(length(replace(s, 'a', 'bb'))) FROM long_texts"));
   // One that could be too long, and is not.
