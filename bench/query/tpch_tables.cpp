@@ -27,7 +27,7 @@ constexpr uint64_t most_lines = 7;
 constexpr uint64_t suppliers_of_part = 4;
 
 /// Random numbers of the columns: the number of a stream, then that of the row.
-enum stream : uint64_t {
+enum random_stream : uint64_t {
   lines_of_order,
   order_customer,
   order_date,
@@ -89,13 +89,13 @@ class tpch_shape {
   [[nodiscard]] uint64_t orders() const { return first_line.size() - 1; }
 
   /// In [0, n).
-  [[nodiscard]] uint64_t draw(stream of, uint64_t row, uint64_t n) const { return below(bits(of, row), n); }
+  [[nodiscard]] uint64_t draw(random_stream of, uint64_t row, uint64_t n) const { return below(bits(of, row), n); }
   template <class Words>
-  [[nodiscard]] std::string pick(stream of, uint64_t row, const Words& words) const {
+  [[nodiscard]] std::string pick(random_stream of, uint64_t row, const Words& words) const {
     return std::string(words[draw(of, row, words.size())]);
   }
   /// Words of a comment, of `least` to `most` characters.
-  [[nodiscard]] std::string comment(stream of, uint64_t row, uint64_t least, uint64_t most) const {
+  [[nodiscard]] std::string comment(random_stream of, uint64_t row, uint64_t least, uint64_t most) const {
     const uint64_t start = bits(of, row);
     const uint64_t length = least + below(start, most - least + 1);
     std::string text;
@@ -107,7 +107,7 @@ class tpch_shape {
     return text;
   }
   /// 10 to 40 characters that mean nothing.
-  [[nodiscard]] std::string address(stream of, uint64_t row) const {
+  [[nodiscard]] std::string address(random_stream of, uint64_t row) const {
     static constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ,";
     const uint64_t start = bits(of, row);
     std::string text(10 + below(start, 31), ' ');
@@ -115,13 +115,13 @@ class tpch_shape {
     return text;
   }
   /// Its country is 10 more than the nation's key (4.2.2.9).
-  [[nodiscard]] std::string phone(stream of, uint64_t row, uint64_t nation) const {
+  [[nodiscard]] std::string phone(random_stream of, uint64_t row, uint64_t nation) const {
     const uint64_t start = bits(of, row);
     return fmt::format("{}-{:03}-{:03}-{:04}", 10 + nation, 100 + below(random_bits(start, 1), 900),
                        100 + below(random_bits(start, 2), 900), 1000 + below(random_bits(start, 3), 9000));
   }
   /// -999.99 to 9999.99, in hundredths.
-  [[nodiscard]] std::int64_t balance(stream of, uint64_t row) const {
+  [[nodiscard]] std::int64_t balance(random_stream of, uint64_t row) const {
     return static_cast<std::int64_t>(draw(of, row, 1'099'999)) - 99'999;
   }
 
@@ -142,12 +142,12 @@ class tpch_shape {
   std::vector<uint64_t> first_line;  ///< of each order, and how many lines there are
 
  private:
-  [[nodiscard]] uint64_t bits(stream of, uint64_t row) const { return random_bits(mix(seed_) + of, row); }
+  [[nodiscard]] uint64_t bits(random_stream of, uint64_t row) const { return random_bits(mix(seed_) + of, row); }
 
   uint64_t seed_;
 };
 
-using shape = std::shared_ptr<const tpch_shape>;
+using shape_ptr = std::shared_ptr<const tpch_shape>;
 
 // ---- orders and their lines -------------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ std::string order_status(const tpch_shape& s, uint64_t order) {
   return open == 0 ? "F" : open == s.first_line[order + 1] - s.first_line[order] ? "O" : "P";
 }
 
-row_source orders_source(const shape& held) {
+row_source orders_source(const shape_ptr& held) {
   return [held](uint64_t first, uint64_t n) {
     const tpch_shape& s = *held;
     return table_of(
@@ -222,7 +222,7 @@ row_source orders_source(const shape& held) {
   };
 }
 
-row_source lineitem_source(const shape& held) {
+row_source lineitem_source(const shape_ptr& held) {
   return [held](uint64_t first, uint64_t n) {
     const tpch_shape& s = *held;
     const auto key = [&](const auto& of) { return number_column<arrow::Int64Type>(first, n, of); };
@@ -260,7 +260,7 @@ row_source lineitem_source(const shape& held) {
 // ---- customers and suppliers ------------------------------------------------------------------------------------
 
 /// Row i has the key i + 1.
-row_source customer_source(const shape& held) {
+row_source customer_source(const shape_ptr& held) {
   return [held](uint64_t first, uint64_t n) {
     const tpch_shape& s = *held;
     const auto nation = [&](uint64_t i) { return s.draw(customer_nation, i, tpch_words::nations.size()); };
@@ -285,7 +285,7 @@ std::string comment_of_supplier(const tpch_shape& s, uint64_t i) {
   return text;
 }
 
-row_source supplier_source(const shape& held) {
+row_source supplier_source(const shape_ptr& held) {
   return [held](uint64_t first, uint64_t n) {
     const tpch_shape& s = *held;
     const auto nation = [&](uint64_t i) { return s.draw(supplier_nation, i, tpch_words::nations.size()); };
@@ -314,7 +314,7 @@ std::string name_of_part(const tpch_shape& s, uint64_t i) {
   return text;
 }
 
-row_source part_source(const shape& held) {
+row_source part_source(const shape_ptr& held) {
   return [held](uint64_t first, uint64_t n) {
     const tpch_shape& s = *held;
     const auto brand = [&](uint64_t i) { return s.draw(part_maker, i, 25); };
@@ -345,7 +345,7 @@ row_source part_source(const shape& held) {
   };
 }
 
-row_source partsupp_source(const shape& held) {
+row_source partsupp_source(const shape_ptr& held) {
   return [held](uint64_t first, uint64_t n) {
     const tpch_shape& s = *held;
     const auto part = [](uint64_t i) { return i / suppliers_of_part + 1; };
@@ -362,7 +362,7 @@ row_source partsupp_source(const shape& held) {
 
 // ---- nations and regions ----------------------------------------------------------------------------------------
 
-row_source nation_source(const shape& held) {
+row_source nation_source(const shape_ptr& held) {
   return [held](uint64_t first, uint64_t n) {
     using tpch_words::nations;
     return table_of(
@@ -373,7 +373,7 @@ row_source nation_source(const shape& held) {
   };
 }
 
-row_source region_source(const shape& held) {
+row_source region_source(const shape_ptr& held) {
   return [held](uint64_t first, uint64_t n) {
     return table_of({{"r_regionkey", number_column<arrow::Int64Type>(first, n, [](uint64_t i) { return i; })},
                      {"r_name", text_column(first, n, [](uint64_t i) { return std::string(tpch_words::regions[i]); })},

@@ -214,7 +214,7 @@ void keep_passing(batch& rows, const std::shared_ptr<arrow::Array>& mask, const 
 }
 
 // What is left of each piece, as columns of the shape of `like`.
-relation joined_pieces(const relation& like, const std::vector<batch>& pieces) {
+relation stacked_batches(const relation& like, const std::vector<batch>& pieces) {
   relation out;
   for (const auto& piece : pieces) out.rows += piece.rows;
   for (std::size_t c = 0; c < like.ids.size(); ++c) {
@@ -505,7 +505,7 @@ relation evaluation::filter(const std::vector<bound_ptr>& conditions, const rela
     }
     pieces[i] = std::move(now);
   });
-  return joined_pieces(like, pieces);
+  return stacked_batches(like, pieces);
 }
 
 }  // namespace espalier::engine
