@@ -108,4 +108,15 @@ std::optional<peer_timing> duckdb_peer::ask(const std::vector<std::string>& stat
   return peer_timing{reply["seconds"], answer_in(answer.path())};
 }
 
+std::optional<double> duckdb_peer::again(const std::string& statement) {
+  if (!usable()) return std::nullopt;
+  const auto line = child_->ask(nlohmann::json{{"again", statement}}.dump());
+  const auto reply = nlohmann::json::parse(line.value_or(""), nullptr, false);
+  if (!reply.is_object() || reply.contains("error")) {
+    give_up(reply.is_object() ? reply["error"].get<std::string>() : fmt::format("It ended during {}.", statement));
+    return std::nullopt;
+  }
+  return reply["seconds"].get<double>();
+}
+
 }  // namespace espalier::bench

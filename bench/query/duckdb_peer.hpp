@@ -35,6 +35,8 @@ class duckdb_peer {
   void run(const std::string& statement);
   /// Nothing if it is not usable (any more).
   [[nodiscard]] std::optional<peer_timing> ask(const std::vector<std::string>& statements, unsigned repeat);
+  /// Seconds of one run of a statement that was asked before: for engines that take turns.
+  [[nodiscard]] std::optional<double> again(const std::string& statement);
 
  private:
   void give_up(const std::string& why);

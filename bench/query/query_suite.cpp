@@ -36,6 +36,7 @@ constexpr std::array query_parts{
     query_part{"loads", measure_loads},
     query_part{"batches", measure_batches},
     query_part{"as-of", measure_large_as_of},
+    query_part{"tpch", measure_tpch},
 };
 
 std::vector<std::string> query_part_names() {

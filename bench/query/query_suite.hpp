@@ -14,8 +14,8 @@ namespace espalier::bench {
 
 inline constexpr std::uint64_t most_query_rows = std::uint64_t{1} << 27;
 
-/// Its parts: identical, non-identical (figures 8 to 10 and 11 to 13), ranges, joins, loads, batches, as-of. Each is
-/// written into the folder when it has been measured, and the names of its files to `out`; what is being measured to
+/// Its parts: identical, non-identical (figures 8 to 10 and 11 to 13), ranges, joins, loads, batches, as-of,
+/// tpch. Each is written into the folder when it has been measured, and the names of its files to `out`; what is being measured to
 /// standard error.
 void run_query_suite(const suite_options& what, std::ostream& out);
 

@@ -2,11 +2,15 @@
 #include "bench/query/same_rows.hpp"
 
 #include <arrow/array.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/array/util.h>
 #include <arrow/chunked_array.h>
 #include <arrow/compute/api.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -58,11 +62,43 @@ void require_equal(const arrow::Table& ours, const arrow::Table& theirs, const s
   }
 }
 
+std::shared_ptr<arrow::DoubleArray> one_array(const arrow::ChunkedArray& column) {
+  auto joined = column.num_chunks() == 0 ? engine::value_of(arrow::MakeArrayOfNull(column.type(), 0), cannot_compare)
+                                         : engine::value_of(arrow::Concatenate(column.chunks()), cannot_compare);
+  return std::static_pointer_cast<arrow::DoubleArray>(std::move(joined));
+}
+
+void require_close(const std::shared_ptr<arrow::DoubleArray>& ours, const std::shared_ptr<arrow::DoubleArray>& theirs,
+                   double relative, const std::string& what) {
+  for (std::int64_t row = 0; row < ours->length(); ++row) {
+    if (ours->IsNull(row) && theirs->IsNull(row)) continue;
+    const double a = ours->Value(row), b = theirs->Value(row);
+    // The comparison is false for a NaN, which no statement that is measured gives.
+    if (ours->IsNull(row) != theirs->IsNull(row) ||
+        !(std::abs(a - b) <= relative * std::max(std::abs(a), std::abs(b)))) {
+      throw wrong_answer(fmt::format("{}: {} here, {} there.", what, a, b));
+    }
+  }
+}
+
 }  // namespace
 
 void require_same_rows(const arrow::Table& ours, const arrow::Table& theirs, const std::string& what) {
   const auto both = made_alike(ours, theirs, what);
   require_equal(*in_order(both.ours), *in_order(both.theirs), what);
+}
+
+void require_close_rows(const arrow::Table& ours, const arrow::Table& theirs, double relative,
+                        const std::string& what) {
+  const auto both = made_alike(ours, theirs, what);
+  const auto left = in_order(both.ours), right = in_order(both.theirs);
+  for (int i = 0; i < left->num_columns(); ++i) {
+    if (left->column(i)->type()->id() != arrow::Type::DOUBLE) {
+      require_equal(*left->SelectColumns({i}).ValueOrDie(), *right->SelectColumns({i}).ValueOrDie(), what);
+      continue;
+    }
+    require_close(one_array(*left->column(i)), one_array(*right->column(i)), relative, what);
+  }
 }
 
 void require_equal_rows(const arrow::Table& ours, const arrow::Table& theirs, const std::string& what) {

@@ -15,5 +15,7 @@ namespace espalier::bench {
 [[nodiscard]] suite_part measure_batches(query_setting& setting);
 /// An as-of join of 2^26 x 2^26 rows on each device: the statement, and the question to the index alone.
 [[nodiscard]] suite_part measure_large_as_of(query_setting& setting);
+/// The 22 statements of TPC-H over 10^6 rows of lineitem without an index, in turn with DuckDB.
+[[nodiscard]] suite_part measure_tpch(query_setting& setting);
 
 }  // namespace espalier::bench

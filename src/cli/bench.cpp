@@ -245,7 +245,7 @@ void add_suite_options(CLI::App& c, bench::raw_options& o) {
       "--parts", o.parts,
       "Which parts of a suite are measured (list); default: all. btree-on-gpu: shuffled, ascending, gaussian, "
       "mesh; cuart, hb-plus-tree: the figures, such as 8,10; query-engine: identical (figures 8-10), "
-      "non-identical (11-13), ranges, joins, loads, batches, as-of. Runs with the same --out fill one folder: each "
+      "non-identical (11-13), ranges, joins, loads, batches, as-of, tpch. Runs with the same --out fill one folder: each "
       "part is saved as soon as it is measured, its rows as PART-cpu.json and PART-gpu.json, its tables as "
       "part-PART.md, and tables.md holds those of all parts that are there");
   c.add_option("--max-keys", o.max_keys,

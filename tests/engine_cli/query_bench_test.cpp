@@ -98,6 +98,17 @@ TEST_F(query_bench, targets_stand_beside_what_was_asked) {
   }
 }
 
+TEST_F(query_bench, tpch_statements_are_answered_as_duckdb_does) {
+  static_cast<void>(measure("--parts tpch --max-keys 20000"));
+  const json all = rows("tpch");
+  ASSERT_EQ(all.size(), 22U);
+  for (unsigned i = 0; i < 22; ++i) EXPECT_EQ(all[i]["op"], "Q" + std::to_string(i + 1));
+  expect_in_tables({"| Q1 |", "| Q22 |", "20000 rows of lineitem"});
+  if (!has_duckdb()) GTEST_SKIP() << tables();
+  for (const auto& row : all) EXPECT_GT(row["ratio"]["duckdb"].get<double>(), 0) << row.dump(1);
+  expect_in_tables({"geometric mean", "at most 1.00", "worst", "at most 2.00"});
+}
+
 TEST_F(query_bench, a_python_without_duckdb_is_said_and_nothing_fails) {
   static_cast<void>(measure(std::string("--parts ranges --max-keys 2^10 ") + no_duckdb));
   expect_in_tables({"DuckDB was not measured: '/nowhere/python3' cannot be started", "not measured"});
@@ -112,7 +123,7 @@ TEST_F(query_bench, suite_refuses_what_it_does_not_take) {
   expect_refused("bench --suite query-engine --device cpu --threads 1,2", "--threads");
   expect_refused("bench --suite query-engine --load-bytes many", "--load-bytes");
   expect_refused("bench --suite query-engine --parts 8",
-                 "'8': choose from identical, non-identical, ranges, joins, loads, batches, as-of.");
+                 "'8': choose from identical, non-identical, ranges, joins, loads, batches, as-of, tpch.");
   expect_refused("bench --suite cuart --duckdb-python python3", "--suite query-engine");
   expect_refused("bench --load-bytes 1000", "--suite query-engine");
 }

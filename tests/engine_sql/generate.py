@@ -150,6 +150,28 @@ class Generator:
             return f"(SELECT {column} FROM {table} {alias} WHERE {alias}.id = {self.rng.randint(-1, 70)})"
         return f"(SELECT {self.pick(['min', 'max', 'count'])}({column}) FROM {table} {alias} WHERE {self.condition(scope, 1)})"
 
+    def correlated_subquery(self, scope):
+        """Of one number for each row outside, or NULL: linked by one or two equalities, maybe with conditions on either side."""
+        table = self.pick(["t", "u", "iv", "ex"])
+        alias = self.new_alias()
+        inner = [(alias, COLUMNS[table])]
+        outer = self.columns(scope, {"int"})
+        value = self.pick(self.columns(inner, {"int"}))
+        if self.chance(0.15):  # ids are unique
+            return f"(SELECT {value} FROM {table} {alias} WHERE {alias}.id = {self.pick(outer)})"
+        links = [f"{self.pick(self.keys(inner))} = {self.pick(outer)}"]
+        if self.chance(0.2):
+            links.append(f"{self.pick(outer)} = {self.pick(self.columns(inner, {'int'}))}")
+        if self.chance(0.5):
+            links.append(self.condition(inner, 1))
+        if self.chance(0.15):
+            links.append(self.comparison(scope))
+        exact = self.pick(self.columns(inner, {"int", "num"} & set(COLUMNS[table].values())))
+        call = self.pick([f"min({value})", f"max({value})", f"count({value})", "count(*)", f"sum({exact})", f"avg({value})",
+                          f"count(DISTINCT {value})", f"coalesce(sum({exact}), 0)", f"max({value}) - min({value})",
+                          f"2 * min({exact})", f"CASE WHEN count(*) > 2 THEN max({value}) ELSE -1 END"])
+        return f"(SELECT {call} FROM {table} {alias} WHERE {' AND '.join(links)})"
+
     def membership(self, scope):
         table = self.pick(["t", "u", "iv"])
         alias = self.new_alias()
@@ -171,9 +193,10 @@ class Generator:
 
     def subquery_condition(self, scope):
         roll = self.rng.random()
-        if roll < 0.35:
-            return f"{self.pick(self.columns(scope, {'int'}))} {self.pick(['=', '<', '>=', '<>'])} {self.scalar_subquery()}"
-        if roll < 0.65:
+        if roll < 0.5:
+            subquery = self.scalar_subquery() if roll < 0.2 else self.correlated_subquery(scope)
+            return f"{self.pick(self.columns(scope, {'int'}))} {self.pick(['=', '<', '>=', '<>'])} {subquery}"
+        if roll < 0.75:
             return self.membership(scope)
         return self.existence(scope)
 
@@ -292,6 +315,8 @@ class Generator:
         values = [self.number(scope) for _ in range(self.rng.randint(1, 3))]
         if self.chance(0.2):
             values.append(self.text(scope) or self.scalar_subquery())
+        if self.chance(0.15):
+            values.append(self.correlated_subquery(scope))
         keys = ", ".join(f"{alias}.id" for alias, _ in scope)
         return f"SELECT {keys}, {', '.join(values)} FROM {source}{self.where(scope)}", False, False
 

@@ -150,6 +150,29 @@ TEST(EngineTextPieces, OperatorsWithIndexes) {
   }
 }
 
+// Tables of which blocks go through several operators at a time.
+TEST(EngineTextPieces, OperatorsOfLargeTables) {
+  auto db = table_of_texts();
+  {
+    const lowered_text_limit limit(small_text);
+    db.execute(
+        "CREATE TABLE large AS SELECT n AS id, n % 400 AS t_id, repeat('b', n % 30) || n % 500 AS s "
+        "FROM generate_series(1, 40000) AS g(n)");
+  }
+  for (const char* sql : {
+           "SELECT l.id, t.body FROM large l JOIN t ON t.id = l.t_id WHERE l.id % 7 = 0 ORDER BY l.id",
+           "SELECT l.id, t.body || l.s AS v FROM large l LEFT JOIN t ON t.id = l.t_id + 5 ORDER BY l.id LIMIT 500",
+           "SELECT t.body, count(*), max(l.s), min(l.s) FROM large l JOIN t ON t.id = l.t_id GROUP BY 1 ORDER BY 1",
+           "SELECT s, count(*), sum(id) FROM large GROUP BY s ORDER BY s",
+           "SELECT max(s), min(s || s), count(DISTINCT s) FROM large",
+           "SELECT count(*) FROM large WHERE s IN ('7', 'b31', 'bb402') OR s LIKE 'bbb%9'",
+           "SELECT count(*), max(s) FROM large WHERE t_id IN (SELECT id FROM t WHERE body LIKE '1%')",
+           "SELECT t.id, t.body FROM t WHERE EXISTS (SELECT 1 FROM large l WHERE l.s = t.body) ORDER BY 1",
+       }) {
+    expect_same_in_pieces(db, sql);
+  }
+}
+
 TEST(EngineTextPieces, Functions) {
   auto db = table_of_texts();
   for (const auto& e : functions) {

@@ -60,6 +60,47 @@ auto number_at(const Array& values, std::int64_t i) {
   }
 }
 
+arrow::Decimal128 decimal_of(sum_word value) {
+  return {static_cast<std::int64_t>(value >> 64), static_cast<std::uint64_t>(value)};
+}
+
+// Of integers and decimals.
+struct exact_state {
+  static constexpr bool in_lanes = false;
+  sum_word sum = 0;
+  std::int64_t count = 0;
+  std::int64_t wraps = 0;  // times 2^128: 0 where `sum` is the sum, whatever it was in between
+
+  template <class T>
+  void add(T value, std::size_t) {
+    ++count;
+    if constexpr (std::is_same_v<T, sum_word>) {
+      add_word(value);
+    } else {
+      sum += static_cast<sum_word>(value);  // 2^32 rows of 64 bits do not overflow
+    }
+  }
+  void add_rows(std::int64_t sum_of_rows, std::int64_t rows) {
+    count += rows;
+    add_word(sum_of_rows);
+  }
+  void merge(const exact_state& other) {
+    count += other.count;
+    wraps += other.wraps;
+    add_word(other.sum);
+  }
+  [[nodiscard]] bool has_38_digits() const {
+    return wraps == 0 && decimal_of(sum).FitsInPrecision(max_decimal_precision);
+  }
+
+ private:
+  void add_word(sum_word value) {
+    if (__builtin_add_overflow(sum, value, &sum)) wraps += value > 0 ? 1 : -1;
+  }
+};
+
+constexpr std::size_t most_narrow_groups = 64;
+
 // A state that waits for its last addition is faster as several that are merged in the end.
 template <class Array, class State>
 void add_in_lanes(const Array& values, State& into) {
@@ -94,13 +135,73 @@ void add_chunk(const Array& values, const row_groups& rows, std::size_t row, std
   }
 }
 
+// Decimals of few bits: those of a block are added up in words of 64 bits. A group has several sums, so that an
+// addition does not wait for the one before it. False where a value has too many bits, and nothing is added.
+bool add_narrow_block(const std::int64_t* decimals, const std::uint32_t* group_of, std::size_t count,
+                      std::vector<exact_state>& states) {
+  constexpr std::int64_t bias = std::int64_t{1} << 50;
+  std::uint64_t beyond = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t low = decimals[2 * i];
+    beyond |= static_cast<std::uint64_t>(decimals[2 * i + 1] ^ (low >> 63));
+    beyond |= (static_cast<std::uint64_t>(low) + bias) >> 51;
+  }
+  if (beyond != 0) return false;
+  constexpr std::size_t lanes = 4;
+  if (group_of == nullptr) {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < count; ++i) sum += decimals[2 * i];
+    states[0].add_rows(sum, static_cast<std::int64_t>(count));
+    return true;
+  }
+  std::int64_t sums[lanes][most_narrow_groups + 1] = {};  // the last one is of rows without a group
+  std::int32_t counts[lanes][most_narrow_groups + 1] = {};
+  const auto add = [&](std::size_t i, std::size_t lane) {
+    const auto group = std::min<std::size_t>(group_of[i], most_narrow_groups);
+    sums[lane][group] += decimals[2 * i];
+    ++counts[lane][group];
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) add(i + lane, lane);
+  }
+  for (; i < count; ++i) add(i, 0);
+  for (std::size_t g = 0; g < states.size(); ++g) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) states[g].add_rows(sums[lane][g], counts[lane][g]);
+  }
+  return true;
+}
+
+bool add_narrow_chunk(const arrow::Decimal128Array& values, const row_groups& rows, std::size_t row,
+                      std::vector<exact_state>& states) {
+  if (values.null_count() > 0 || values.length() == 0 || states.size() > most_narrow_groups) return false;
+  constexpr std::size_t block = 1024;
+  const auto* const decimals = reinterpret_cast<const std::int64_t*>(values.GetValue(0));
+  const auto length = static_cast<std::size_t>(values.length());
+  for (std::size_t begin = 0; begin < length; begin += block) {
+    const auto* const group_of = rows.of_row.empty() ? nullptr : rows.of_row.data() + row + begin;
+    const auto count = std::min(block, length - begin);
+    if (add_narrow_block(decimals + 2 * begin, group_of, count, states)) continue;
+    for (std::size_t i = begin; i < begin + count; ++i) {
+      const auto group = rows.group(row + i);
+      if (group != no_group) states[group].add(number_at(values, static_cast<std::int64_t>(i)), row + i);
+    }
+  }
+  return true;
+}
+
 template <class State, class Array>
 std::vector<State> states_of(const arrow::ChunkedArray& column, const row_groups& rows, std::size_t groups) {
   const auto count = static_cast<std::size_t>(column.length());
   return folded_states<State>(count, groups, [&](std::size_t begin, std::size_t end, std::vector<State>& states) {
     const auto part = column.Slice(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end - begin));
     for (const auto& chunk : part->chunks()) {
-      add_chunk(static_cast<const Array&>(*chunk), rows, begin, states);
+      const auto& numbers = static_cast<const Array&>(*chunk);
+      bool added = false;
+      if constexpr (std::is_same_v<State, exact_state> && std::is_same_v<Array, arrow::Decimal128Array>) {
+        added = add_narrow_chunk(numbers, rows, begin, states);
+      }
+      if (!added) add_chunk(numbers, rows, begin, states);
       begin += static_cast<std::size_t>(chunk->length());
     }
   });
@@ -175,41 +276,6 @@ row_groups distinct_rows(const arrow::ChunkedArray& values, const row_groups& ro
   out.first_row = rows.first_row;
   return out;
 }
-
-arrow::Decimal128 decimal_of(sum_word value) {
-  return {static_cast<std::int64_t>(value >> 64), static_cast<std::uint64_t>(value)};
-}
-
-// Of integers and decimals.
-struct exact_state {
-  static constexpr bool in_lanes = false;
-  sum_word sum = 0;
-  std::int64_t count = 0;
-  std::int64_t wraps = 0;  // times 2^128: 0 where `sum` is the sum, whatever it was in between
-
-  template <class T>
-  void add(T value, std::size_t) {
-    ++count;
-    if constexpr (std::is_same_v<T, sum_word>) {
-      add_word(value);
-    } else {
-      sum += static_cast<sum_word>(value);  // 2^32 rows of 64 bits do not overflow
-    }
-  }
-  void merge(const exact_state& other) {
-    count += other.count;
-    wraps += other.wraps;
-    add_word(other.sum);
-  }
-  [[nodiscard]] bool has_38_digits() const {
-    return wraps == 0 && decimal_of(sum).FitsInPrecision(max_decimal_precision);
-  }
-
- private:
-  void add_word(sum_word value) {
-    if (__builtin_add_overflow(sum, value, &sum)) wraps += value > 0 ? 1 : -1;
-  }
-};
 
 [[noreturn]] void refuse_sum(int position) {
   refuse(codes::numeric_value_out_of_range, position,
@@ -428,7 +494,8 @@ std::shared_ptr<arrow::ChunkedArray> squared_distances(const arrow::ChunkedArray
   return std::make_shared<arrow::ChunkedArray>(std::move(chunks), arrow::float64());
 }
 
-// Variances and standard deviations of doubles, in two passes with exact sums: the same bits whatever the order of rows.
+// Variances and standard deviations of doubles, in two passes with exact sums: the same bits whatever the order of
+// rows.
 std::shared_ptr<arrow::Array> deviations(const std::string& function, const arrow::ChunkedArray& values,
                                          const row_groups& rows, std::size_t groups) {
   const bool of_all = function.ends_with("_pop");

@@ -156,6 +156,52 @@ void number_texts(const arrow::Array& chunk, std::size_t row, text_table& table,
   mark_nulls(chunk, row, out);
 }
 
+// Texts that fit a word with their length: flags, codes of countries, most names of ways to ship.
+constexpr std::int32_t longest_short_text = 7;
+
+bool has_short_texts(const arrow::ChunkedArray& column) {
+  return std::all_of(column.chunks().begin(), column.chunks().end(), [](const auto& chunk) {
+    const auto& strings = static_cast<const arrow::StringArray&>(*chunk);
+    const std::int32_t* const offsets = strings.raw_value_offsets();
+    constexpr std::int64_t block = 4096;
+    for (std::int64_t begin = 0; begin < strings.length(); begin += block) {
+      const auto end = std::min(begin + block, strings.length());
+      std::int32_t longest = 0;
+      for (auto i = begin; i < end; ++i) longest = std::max(longest, offsets[i + 1] - offsets[i]);
+      if (longest > longest_short_text) return false;
+    }
+    return true;
+  });
+}
+
+std::uint64_t short_text_word(const char* text, std::int32_t length, const char* end) {
+  std::uint64_t word = 0;
+  if (end - text >= 8) {
+    std::memcpy(&word, text, 8);
+    word &= (std::uint64_t{1} << (8 * length)) - 1;
+  } else if (length > 0) {
+    std::memcpy(&word, text, static_cast<std::size_t>(length));
+  }
+  return word | static_cast<std::uint64_t>(length) << 56;
+}
+
+code_column short_text_codes(const arrow::ChunkedArray& column) {
+  code_column out = room_for(column);
+  for_each_piece(column, [&](std::size_t, const arrow::Array& chunk, std::size_t row) {
+    const auto& strings = static_cast<const arrow::StringArray&>(chunk);
+    const auto& buffer = strings.value_data();
+    const char* const text = buffer ? reinterpret_cast<const char*>(buffer->data()) : nullptr;
+    const char* const end = buffer ? text + buffer->size() : nullptr;
+    const std::int32_t* const offsets = strings.raw_value_offsets();
+    for (std::int64_t i = 0; i < strings.length(); ++i) {
+      out.words[row + static_cast<std::size_t>(i)] =
+          short_text_word(text + offsets[i], offsets[i + 1] - offsets[i], end);
+    }
+    mark_nulls(chunk, row, out);
+  });
+  return out;
+}
+
 // Each batch numbers its own texts; then the numbers of a batch become those of all.
 code_column text_codes(const arrow::ChunkedArray& column, text_table& all) {
   code_column out = room_for(column);
@@ -246,6 +292,7 @@ bool coarse_words_are_exact(const arrow::DataType& type) {
 
 code_column group_codes(const arrow::ChunkedArray& column) {
   if (!is_string(column)) return fixed_codes(column);
+  if (has_short_texts(column)) return short_text_codes(column);
   text_table table;
   return text_codes(column, table);
 }

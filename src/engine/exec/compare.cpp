@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "engine/exec/arrow_result.hpp"
+#include "engine/exec/fast_compare.hpp"
 #include "engine/exec/kernels.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/sql/error.hpp"
@@ -172,6 +173,13 @@ arrow::Datum compare(op kind, const arrow::Datum& left, const arrow::Datum& righ
                      int position) {
   if (is_float(type.id) && (may_have_nan(left) || may_have_nan(right))) {
     return compare_with_nan(kind, left, right, position);
+  }
+  if (type.id == type_id::decimal) {
+    if (auto answer = compared_decimals(kind, left, right)) return answer;
+  }
+  if (type.id == type_id::varchar && kind == op::equal && left.is_array() && right.is_scalar() &&
+      right.scalar()->is_valid) {
+    return texts_among(*left.make_array(), {right.scalar_as<arrow::StringScalar>().view()});
   }
   return call_kernel(function_of(kind), {left, right}, position);
 }

@@ -21,6 +21,8 @@
 
 #include "engine/exec/arrow_result.hpp"
 #include "engine/exec/cast.hpp"
+#include "engine/exec/decimal_blocks.hpp"
+#include "engine/exec/fast_compare.hpp"
 #include "engine/exec/kernels.hpp"
 #include "engine/exec/passing_rows.hpp"
 #include "engine/exec/text_pieces.hpp"
@@ -144,22 +146,40 @@ bool cannot_fail(const bound_ptr& e) {
   return std::all_of(e->args.begin(), e->args.end(), cannot_fail);
 }
 
-std::vector<bound_ptr> taken_together(const std::vector<bound_ptr>& conditions) {
-  std::vector<bound_ptr> out, harmless;
-  const auto flush = [&] {
-    if (!harmless.empty()) out.push_back(conjunction(harmless));
-    harmless.clear();
-  };
-  for (const auto& condition : conditions) {
-    if (cannot_fail(condition)) {
-      harmless.push_back(condition);
-    } else {
-      flush();
-      out.push_back(condition);
-    }
+// What a test of a row costs, roughly: numbers before decimals before texts.
+int test_cost(const bound_ptr& e) {
+  if (e->kind == op::like) return 100;
+  int out = e->kind == op::in_list ? 4 * static_cast<int>(std::min<std::size_t>(e->args.size(), 8)) : 1;
+  for (const auto& arg : e->args) {
+    out += test_cost(arg);
+    if (arg->kind != op::column) continue;
+    out += arg->type.id == type_id::varchar ? 10 : arg->type.id == type_id::decimal ? 3 : 0;
   }
-  flush();
   return out;
+}
+
+// Steps of conditions: those of one step can fail for no row, so that they may be checked in any order, the cheap ones
+// first; a condition that may fail is a step by itself.
+std::vector<std::vector<bound_ptr>> taken_together(const std::vector<bound_ptr>& conditions) {
+  std::vector<std::vector<bound_ptr>> out;
+  bool open = false;
+  for (const auto& condition : conditions) {
+    const bool harmless = cannot_fail(condition);
+    if (!harmless || !open) out.emplace_back();
+    out.back().push_back(condition);
+    open = harmless;
+  }
+  for (auto& step : out) {
+    std::stable_sort(step.begin(), step.end(),
+                     [](const bound_ptr& a, const bound_ptr& b) { return test_cost(a) < test_cost(b); });
+  }
+  return out;
+}
+
+bool is_short_text_list(const arrow::ScalarVector& values, const column_type& type) {
+  return type.id == type_id::varchar && values.size() <= most_listed_texts &&
+         std::all_of(values.begin(), values.end(),
+                     [](const auto& value) { return value->is_valid && value->type->id() == arrow::Type::STRING; });
 }
 
 batch filtered(const batch& rows, const std::shared_ptr<arrow::Array>& selected) {
@@ -171,6 +191,8 @@ batch filtered(const batch& rows, const std::shared_ptr<arrow::Array>& selected)
   }
   return out;
 }
+
+constexpr std::int64_t few_rows_left = 4;  // one in so many
 
 relation without_columns(const relation& rows, const std::set<column_id>& dropped) {
   relation out;
@@ -195,7 +217,7 @@ void keep_passing(batch& rows, const std::shared_ptr<arrow::Array>& mask, const 
 }
 
 // What is left of each piece, as columns of the shape of `like`.
-relation joined_pieces(const relation& like, const std::vector<std::vector<batch>>& pieces) {
+relation stacked_batches(const relation& like, const std::vector<std::vector<batch>>& pieces) {
   relation out;
   std::vector<const batch*> with_rows;
   for (const auto& parts : pieces) {
@@ -273,6 +295,11 @@ arrow::Datum evaluation::membership(const bound_ptr& e, const batch& rows) const
   }
   arrow::ScalarVector values;
   for (std::size_t i = 1; i < e->args.size(); ++i) values.push_back(scalar_of(e->args[i]).scalar());
+  if (value.is_array() && is_short_text_list(values, e->args[0]->type)) {
+    std::vector<std::string_view> texts;
+    for (const auto& one : values) texts.push_back(static_cast<const arrow::StringScalar&>(*one).view());
+    return texts_among(*value.make_array(), texts);
+  }
   const auto builder = value_of(arrow::MakeBuilder(arrow_type(e->args[0]->type)));
   check(builder->AppendScalars(values), e->position);
   return is_in(value_of(builder->Finish()));
@@ -394,6 +421,10 @@ arrow::Datum evaluation::computed(const bound_ptr& e, const batch& rows) const {
     default:
       break;
   }
+  if (is_decimal_arithmetic(*e) && rows.rows > 0) {
+    auto values = decimal_block_values(e, rows, [&](const bound_ptr& operand) { return datum(operand, rows); });
+    if (values) return values;
+  }
   std::vector<arrow::Datum> args;
   args.reserve(e->args.size());
   for (const auto& arg : e->args) args.push_back(datum(arg, rows));
@@ -472,8 +503,12 @@ relation evaluation::filter(const std::vector<bound_ptr>& conditions, const rela
     return like;
   }
   const auto steps = taken_together(conditions);
-  // What is still wanted behind each step: the answer's columns, and those of later steps.
-  std::vector<std::set<column_id>> wanted(steps.size() + 1);
+  // What is still wanted behind each condition: the answer's columns, and those of later conditions.
+  std::vector<std::pair<bound_ptr, bool>> tests;  // and whether a step ends with it
+  for (const auto& step : steps) {
+    for (const auto& condition : step) tests.emplace_back(condition, &condition == &step.back());
+  }
+  std::vector<std::set<column_id>> wanted(tests.size() + 1);
   for (const auto id : rows.ids) {
     if (!dropped.contains(id)) wanted.back().insert(id);
   }
@@ -481,21 +516,29 @@ relation evaluation::filter(const std::vector<bound_ptr>& conditions, const rela
     wanted.back().insert(*numbers);
     like.add(*numbers, std::make_shared<arrow::ChunkedArray>(arrow::ArrayVector{}, arrow::int64()));
   }
-  for (std::size_t i = steps.size(); i-- > 0;) {
+  for (std::size_t i = tests.size(); i-- > 0;) {
     wanted[i] = wanted[i + 1];
-    collect_columns(steps[i], wanted[i]);
+    collect_columns(tests[i].first, wanted[i]);
   }
   std::vector<std::vector<batch>> pieces(batch_count(rows.rows));
   for_each_batch(rows.rows, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
     for_fitting_batches(rows, begin, count, wanted[0], [&](std::int64_t from, batch now) {
       if (numbers) now.add(*numbers, numbered_rows(from, now.rows));
-      for (std::size_t step = 0; step < steps.size() && now.rows > 0; ++step) {
-        keep_passing(now, array(steps[step], now), wanted[step + 1]);
+      std::shared_ptr<arrow::Array> mask;
+      for (std::size_t t = 0; t < tests.size() && now.rows > 0; ++t) {
+        const auto& [condition, ends_step] = tests[t];
+        auto passes = array(condition, now);
+        mask = mask ? call_kernel("and_kleene", {mask, passes}, condition->position).make_array() : std::move(passes);
+        // Where few rows are left, later conditions look at these alone.
+        if (!ends_step && static_cast<const arrow::BooleanArray&>(*mask).true_count() * few_rows_left > now.rows)
+          continue;
+        keep_passing(now, mask, wanted[t + 1]);
+        mask = nullptr;
       }
       pieces[i].push_back(std::move(now));
     });
   });
-  return joined_pieces(like, pieces);
+  return stacked_batches(like, pieces);
 }
 
 }  // namespace espalier::engine

@@ -6,8 +6,10 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "engine/exec/evaluate.hpp"
+#include "engine/exec/pipeline.hpp"
 #include "engine/exec/relation.hpp"
 #include "engine/plan/node.hpp"
 
@@ -37,8 +39,26 @@ class executor {
   void stream(plan_node& n, const row_sink& take);
   relation collected(plan_node& n);
 
+  // pipeline.cpp
+  /// The pipeline that ends with this node, with the tables of its joins made; none where it does not begin with a
+  /// large full scan.
+  std::optional<scan_pipeline> pipeline_of(plan_node& top);
+  void run_block(const scan_pipeline& pipeline, std::size_t block, std::vector<node_statistics>& told,
+                 const row_sink& take) const;
+  void run_stages(const scan_pipeline& pipeline, std::size_t next, const relation& rows,
+                  std::vector<node_statistics>& told, const row_sink& take) const;
+  void probe(const pipeline_stage& stage, const relation& rows, const row_sink& take) const;
+  relation collected_blocks(const scan_pipeline& pipeline) const;
+  /// Of a stage that is a join: `built` are the rows of the side that is not streamed.
+  void build_table(pipeline_stage& stage, relation built) const;
+
+  // reduced_aggregate.cpp
+  /// The join's right side, an aggregation: groups that rows of the left side ask for.
+  relation reduced_aggregate(const join_node& join, const relation& asking);
+
   // scan.cpp
   relation scan(scan_node& n);
+  static scan_source source_of(scan_node& n);
   relation full_scan(scan_node& n);
   relation index_scan(scan_node& n);
   relation ordered_scan(scan_node& n);
@@ -53,9 +73,12 @@ class executor {
   relation loaded(const loaded_node& n);
   relation values(const values_node& n);
   [[nodiscard]] relation projected(const project_node& n, const relation& input) const;
-  relation aggregate(aggregate_node& n);
+  /// `reducer`: a semi join of which the input has to pass first; it is used up.
+  relation aggregate(aggregate_node& n, pipeline_stage* reducer = nullptr);
   [[nodiscard]] relation aggregated(const aggregate_node& n, const relation& input) const;
   relation aggregated_pieces(aggregate_node& n);
+  /// Nothing where groups hardly repeat within a block and the pipeline has no join: then all rows at once are cheaper.
+  std::optional<relation> aggregated_blocks(aggregate_node& n, const scan_pipeline& pipeline);
   relation distinct(distinct_node& n);
   relation limit(limit_node& n);
   relation unite(union_node& n);
@@ -86,6 +109,8 @@ class executor {
 
 /// Does stream() hand on the rows of this node in several pieces? Else in one, which is in memory as a whole.
 [[nodiscard]] bool comes_in_pieces(const plan_node& n);
+/// Is the right side an aggregation over many more rows than the left side has, whose groups the join's keys name?
+[[nodiscard]] bool reduces_aggregate(const join_node& join);
 /// Narrows and orders columns as a node's outputs are.
 [[nodiscard]] relation with_outputs(relation r, const std::vector<output_column>& outputs);
 

@@ -185,7 +185,7 @@ std::vector<std::uint32_t> key_table::find(const std::vector<std::shared_ptr<arr
   const auto rows = static_cast<std::size_t>(probe.at(0)->length());
   std::vector<code_column> codes;
   for (std::size_t i = 0; i < probe.size(); ++i) codes.push_back(parts_->coders[i].second(probe[i]));
-  if (parts_->packer) return parts_->words->find(parts_->packer->pack_others(pointers_to(codes), rows));
+  if (parts_->packer) return parts_->words->find(parts_->packer->pack(pointers_to(codes), rows));
   std::vector<std::uint32_t> out(rows, 0);
   for (std::size_t i = 0; i < probe.size(); ++i) {
     for_each_row(rows, [&](std::size_t row) {

@@ -197,9 +197,9 @@ void executor::join(join_node& n, const row_sink& take) {
 void executor::hash_join(join_node& n, const row_sink& take) {
   // A left side that is a join itself may have far more rows than pass this one: they come in blocks, of as many rows
   // as the right side has or more, so that its table is made no more often than it is worth.
-  if (n.type == join_type::full || n.build_left || !comes_in_pieces(*n.inputs[0])) {
+  if (n.type == join_type::full || n.build_left || reduces_aggregate(n) || !comes_in_pieces(*n.inputs[0])) {
     const auto left = node(*n.inputs[0]);
-    (void)hash_join_rows(n, left, node(*n.inputs[1]), take);
+    (void)hash_join_rows(n, left, reduces_aggregate(n) ? reduced_aggregate(n, left) : node(*n.inputs[1]), take);
     return;
   }
   const auto right = node(*n.inputs[1]);

@@ -32,6 +32,19 @@ void refuse_odd_columns(const loaded_node& n) {
       fmt::format("{} has columns of types that cannot be used: {}; the others can be selected by name.", n.what, odd));
 }
 
+// An aggregate before the i-th that computes the same: averages of pieces are sums and counts that others have, too.
+std::optional<std::size_t> earlier_twin(const std::vector<aggregate_call>& calls, std::size_t i) {
+  const auto& call = calls[i];
+  if (!call.more.empty()) return std::nullopt;
+  for (std::size_t k = 0; k < i; ++k) {
+    const auto& other = calls[k];
+    if (other.function != call.function || other.distinct != call.distinct || !other.more.empty()) continue;
+    if (other.type != call.type || !other.argument != !call.argument) continue;
+    if (!call.argument || same(*call.argument, *other.argument)) return k;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 relation executor::loaded(const loaded_node& n) {
@@ -62,7 +75,22 @@ relation executor::projected(const project_node& n, const relation& input) const
   return out;
 }
 
-relation executor::aggregate(aggregate_node& n) {
+relation executor::aggregate(aggregate_node& n, pipeline_stage* reducer) {
+  if (combines_answers(n)) {
+    if (auto pipeline = pipeline_of(*n.inputs[0])) {
+      if (reducer != nullptr) pipeline->stages.push_back(std::move(*reducer));
+      if (auto out = aggregated_blocks(n, *pipeline)) return std::move(*out);
+    }
+  }
+  if (reducer != nullptr) {
+    const auto input = node(*n.inputs[0]);
+    std::vector<relation> passed;
+    probe(*reducer, input, [&](relation piece) {
+      passed.push_back(with_outputs(std::move(piece), reducer->node->outputs));
+      return true;
+    });
+    return aggregated(n, stacked(passed));
+  }
   return combines_pieces(n) ? aggregated_pieces(n) : aggregated(n, node(*n.inputs[0]));
 }
 
@@ -80,7 +108,12 @@ relation executor::aggregated(const aggregate_node& n, const relation& input) co
   const std::size_t count = n.keys.empty() ? 1 : groups.count();
   relation out = n.keys.empty() ? relation{} : take_rows(keys, groups.first_row);
   out.rows = static_cast<std::int64_t>(count);
-  for (const auto& call : n.calls) {
+  for (std::size_t i = 0; i < n.calls.size(); ++i) {
+    const auto& call = n.calls[i];
+    if (const auto twin = earlier_twin(n.calls, i)) {
+      out.add(call.output, out.column(n.calls[*twin].output));
+      continue;
+    }
     const auto argument = call.argument ? values_.column(call.argument, input) : nullptr;
     std::vector<std::shared_ptr<arrow::ChunkedArray>> more;
     for (const auto& e : call.more) more.push_back(values_.column(e, input));

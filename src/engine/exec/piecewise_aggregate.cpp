@@ -9,6 +9,7 @@
 
 #include "engine/exec/aggregate.hpp"
 #include "engine/exec/executor.hpp"
+#include "engine/parallel.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -63,26 +64,23 @@ aggregate_node of_answers(const aggregate_node& piece) {
   return out;
 }
 
-relation below_each_other(const std::vector<relation>& parts) {
-  relation out = parts.front();
-  for (std::size_t c = 0; c < out.columns.size(); ++c) {
-    arrow::ArrayVector chunks;
-    for (const auto& part : parts) {
-      const auto& more = part.columns[c]->chunks();
-      chunks.insert(chunks.end(), more.begin(), more.end());
-    }
-    out.columns[c] = std::make_shared<arrow::ChunkedArray>(std::move(chunks), out.columns[c]->type());
+// What comes of all pieces; averages are made of their sums and counts.
+relation with_averages(const aggregate_node& n, relation answers) {
+  for (const auto& call : n.calls) {
+    if (call.function != "avg") continue;
+    const auto at =
+        static_cast<std::size_t>(std::find(answers.ids.begin(), answers.ids.end(), call.output) - answers.ids.begin());
+    const auto sums = flat(answers.columns[at]);
+    answers.columns[at] = chunked(average_values(*sums, *flat(answers.column(first_count + call.output))));
   }
-  out.rows = 0;
-  for (const auto& part : parts) out.rows += part.rows;
-  return out;
+  return answers;
 }
 
 }  // namespace
 
-bool combines_pieces(const aggregate_node& n) {
-  return comes_in_pieces(*n.inputs[0]) && std::ranges::all_of(n.calls, can_be_combined);
-}
+bool combines_pieces(const aggregate_node& n) { return comes_in_pieces(*n.inputs[0]) && combines_answers(n); }
+
+bool combines_answers(const aggregate_node& n) { return std::ranges::all_of(n.calls, can_be_combined); }
 
 relation executor::aggregated_pieces(aggregate_node& n) {
   const auto piece_node = of_a_piece(n);
@@ -94,7 +92,7 @@ relation executor::aggregated_pieces(aggregate_node& n) {
     parts.push_back(aggregated(piece_node, piece));
     rows += parts.back().rows;
     if (rows < most_rows) return;
-    parts = {aggregated(answer_node, below_each_other(parts))};
+    parts = {aggregated(answer_node, stacked(parts))};
     rows = parts[0].rows;
     most_rows = std::max(most_rows, 2 * rows);
   };
@@ -109,14 +107,43 @@ relation executor::aggregated_pieces(aggregate_node& n) {
     return true;
   });
   if (first) return aggregated(n, *first);
-  auto out = aggregated(answer_node, below_each_other(parts));
-  for (const auto& call : n.calls) {
-    if (call.function != "avg") continue;
-    const auto at = static_cast<std::size_t>(std::find(out.ids.begin(), out.ids.end(), call.output) - out.ids.begin());
-    const auto sums = flat(out.columns[at]);
-    out.columns[at] = chunked(average_values(*sums, *flat(out.column(first_count + call.output))));
+  return with_averages(n, aggregated(answer_node, stacked(parts)));
+}
+
+std::optional<relation> executor::aggregated_blocks(aggregate_node& n, const scan_pipeline& pipeline) {
+  const auto piece_node = of_a_piece(n);
+  const auto answer_node = of_answers(piece_node);
+  const std::size_t blocks = pipeline.blocks();
+  std::vector<std::vector<relation>> answers(blocks);
+  std::vector<std::int64_t> rows(blocks, 0);
+  auto told = pipeline.statistics_of_blocks();
+  const auto run = [&](std::size_t block) {
+    run_block(pipeline, block, told[block], [&](const relation& piece) {
+      if (piece.rows == 0 && (block > 0 || !answers[block].empty())) return true;
+      rows[block] += piece.rows;
+      answers[block].push_back(aggregated(piece_node, piece));
+      return true;
+    });
+    // A block of a join may have many pieces.
+    if (answers[block].size() > 1) answers[block] = {aggregated(answer_node, stacked(answers[block]))};
+  };
+  const std::size_t tried = std::min(blocks, parallel_width());
+  parallel_for(tried, run);
+  std::int64_t passed = 0, groups = 0;
+  for (std::size_t block = 0; block < tried; ++block) {
+    passed += rows[block];
+    for (const auto& answer : answers[block]) groups += answer.rows;
   }
-  return out;
+  constexpr std::int64_t rows_of_a_group = 8, few_groups = 256;
+  if (groups > passed / rows_of_a_group + few_groups) {
+    if (!pipeline.has_join()) return std::nullopt;
+    return aggregated(n, collected_blocks(pipeline));
+  }
+  parallel_for(blocks - tried, [&](std::size_t block) { run(tried + block); });
+  pipeline.add_statistics(told);
+  std::vector<relation> parts;
+  for (auto& block : answers) parts.insert(parts.end(), block.begin(), block.end());
+  return with_averages(n, aggregated(answer_node, stacked(parts)));
 }
 
 }  // namespace espalier::engine

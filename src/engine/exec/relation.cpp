@@ -218,6 +218,21 @@ relation beside(relation left, relation right) {
   return left;
 }
 
+relation stacked(const std::vector<relation>& parts) {
+  relation out = parts.front();
+  for (std::size_t c = 0; c < out.columns.size(); ++c) {
+    arrow::ArrayVector chunks;
+    for (const auto& part : parts) {
+      const auto& more = part.columns[c]->chunks();
+      chunks.insert(chunks.end(), more.begin(), more.end());
+    }
+    out.columns[c] = std::make_shared<arrow::ChunkedArray>(std::move(chunks), out.columns[c]->type());
+  }
+  out.rows = 0;
+  for (const auto& part : parts) out.rows += part.rows;
+  return out;
+}
+
 std::uint64_t bytes_of(const relation& r) {
   std::uint64_t sum = 0;
   for (const auto& column : r.columns) {

@@ -61,6 +61,8 @@ inline constexpr std::int64_t null_row = -1;
 [[nodiscard]] relation slice_rows(const relation& from, std::int64_t begin, std::int64_t count);
 /// Columns of both, which have the same number of rows.
 [[nodiscard]] relation beside(relation left, relation right);
+/// Rows of all of them, one behind the other, without a copy; they have the same columns, and there is at least one.
+[[nodiscard]] relation stacked(const std::vector<relation>& parts);
 [[nodiscard]] std::uint64_t bytes_of(const relation& r);
 
 }  // namespace espalier::engine

@@ -46,21 +46,26 @@ relation executor::scan(scan_node& n) {
   return n.ranges.empty() ? full_scan(n) : index_scan(n);
 }
 
-relation executor::full_scan(scan_node& n) {
+scan_source executor::source_of(scan_node& n) {
   const auto& table = *n.table->version;
-  relation input;
-  input.rows = static_cast<std::int64_t>(table.rows());
-  for (std::size_t i = 0; i < n.columns.size(); ++i) input.add(n.outputs[i].id, table.data(n.columns[i]));
-  std::vector<bound_ptr> conditions;
-  auto dropped = read_for_conditions(n);
-  dropped.insert(live_column);
+  scan_source out;
+  out.rows.rows = static_cast<std::int64_t>(table.rows());
+  for (std::size_t i = 0; i < n.columns.size(); ++i) out.rows.add(n.outputs[i].id, table.data(n.columns[i]));
+  out.dropped = read_for_conditions(n);
+  out.dropped.insert(live_column);
   if (const auto live = table.live_mask()) {
-    input.add(live_column, chunked(live));
-    conditions.push_back(make_column(live_column, {type_id::boolean}));
+    out.rows.add(live_column, chunked(live));
+    out.conditions.push_back(make_column(live_column, {type_id::boolean}));
   }
-  conditions.insert(conditions.end(), n.conditions.begin(), n.conditions.end());
-  n.statistics.bytes += bytes_of(input);
-  return values_.filter(conditions, input, dropped, n.with_row_ids ? std::optional(n.outputs.back().id) : std::nullopt);
+  out.conditions.insert(out.conditions.end(), n.conditions.begin(), n.conditions.end());
+  n.statistics.bytes += bytes_of(out.rows);
+  return out;
+}
+
+relation executor::full_scan(scan_node& n) {
+  const auto source = source_of(n);
+  return values_.filter(source.conditions, source.rows, source.dropped,
+                        n.with_row_ids ? std::optional(n.outputs.back().id) : std::nullopt);
 }
 
 relation executor::fetched(scan_node& n, const std::vector<std::uint64_t>& rows) {

@@ -59,6 +59,7 @@ void executor::stream(plan_node& n, const row_sink& take) {
 }
 
 relation executor::collected(plan_node& n) {
+  if (const auto pipeline = pipeline_of(n); pipeline && pipeline->has_join()) return collected_blocks(*pipeline);
   piece_list out;
   stream(n, [&](relation piece) {
     out.add(std::move(piece));

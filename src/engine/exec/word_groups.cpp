@@ -11,6 +11,7 @@
 namespace espalier::engine {
 namespace {
 
+constexpr std::uint64_t widest_searched_array = std::uint64_t{1} << 16;
 constexpr std::uint64_t widest_array = std::uint64_t{1} << 22;
 constexpr std::size_t rows_of_a_part = std::size_t{1} << 15;  // whose table has 1 MB
 
@@ -48,13 +49,14 @@ struct word_groups::piece {
 };
 
 word_groups::word_groups(const packed_keys& keys, bool searched) {
-  if ((!searched && group_in_order(keys)) || group_by_array(keys)) return;
+  if ((!searched && group_in_order(keys)) || group_by_array(keys, searched)) return;
   groups_.of_row.resize(keys.rows(), no_group);
   if (rarely_equal(keys)) {
     group_by_parts(keys);
   } else {
     group_by_hash(keys);
   }
+  if (searched) make_filter(keys);
 }
 
 bool word_groups::group_in_order(const packed_keys& keys) {
@@ -69,9 +71,11 @@ bool word_groups::group_in_order(const packed_keys& keys) {
   return true;
 }
 
-bool word_groups::group_by_array(const packed_keys& keys) {
+bool word_groups::group_by_array(const packed_keys& keys, bool searched) {
   const std::size_t rows = keys.rows();
-  if (keys.codes == 0 || keys.codes > widest_array || keys.codes > 4 * rows + 64) return false;
+  // An array that is searched pays, however empty it is, while it fits a core's cache.
+  const std::uint64_t widest = std::max<std::uint64_t>(4 * rows + 64, searched ? widest_searched_array : 0);
+  if (keys.codes == 0 || keys.codes > widest_array || keys.codes > widest) return false;
   const std::size_t pieces = std::max<std::size_t>(1, std::min(core_pieces(rows), rows / keys.codes));
   std::vector<std::vector<std::uint32_t>> first(pieces);
   parallel_for(pieces, [&](std::size_t i) {
@@ -204,26 +208,46 @@ void word_groups::group_by_parts(const packed_keys& keys) {
 }
 
 void word_groups::find_piece(const packed_keys& keys, std::size_t begin, std::size_t end, std::uint32_t* out) const {
+  const std::uint8_t* const without = keys.without.empty() ? nullptr : keys.without.data();
+  const auto has = [&](std::size_t row) { return without == nullptr || without[row] == 0; };
   if (!by_word_.empty()) {
-    for (std::size_t row = begin; row < end; ++row) out[row] = keys.has(row) ? by_word_[keys.word(row)] : no_group;
+    for (std::size_t row = begin; row < end; ++row) {
+      const std::uint64_t word = keys.word(row);
+      out[row] = has(row) && word < by_word_.size() ? by_word_[word] : no_group;
+    }
     return;
   }
-  constexpr std::size_t block = 32;
+  // Most words may be missing: a bit of the filter says so without a branch that cannot be guessed.
+  constexpr std::size_t block = 128;
   std::uint64_t hashes[block];
+  std::uint32_t passing[block];
   for (std::size_t start = begin; start < end; start += block) {
     const std::size_t stop = std::min(start + block, end);
+    std::size_t count = 0;
     for (std::size_t row = start; row < stop; ++row) {
-      const std::uint64_t h = hashes[row - start] = word_table::hash(keys.word(row));
-      parts_[part_of(h, parts_.size())].prefetch(h);
+      const std::uint64_t h = word_table::hash(keys.word(row));
+      hashes[count] = h;
+      passing[count] = static_cast<std::uint32_t>(row);
+      count += static_cast<std::size_t>(has(row)) & (filter_[h >> filter_shift_ >> 6] >> (h >> filter_shift_ & 63) & 1);
     }
-    for (std::size_t row = start; row < stop; ++row) {
-      if (!keys.has(row)) continue;
-      const std::uint64_t h = hashes[row - start];
-      const std::size_t part = part_of(h, parts_.size());
-      const auto number = parts_[part].find(keys.word(row), h);
-      if (number != word_table::missing) out[row] = group_of_[part][number];
+    for (std::size_t i = 0; i < count; ++i) parts_[part_of(hashes[i], parts_.size())].prefetch(hashes[i]);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t part = part_of(hashes[i], parts_.size());
+      const auto number = parts_[part].find(keys.word(passing[i]), hashes[i]);
+      if (number != word_table::missing) out[passing[i]] = group_of_[part][number];
     }
   }
+}
+
+// One bit for each word, at a place that its hash says, of about sixteen.
+void word_groups::make_filter(const packed_keys& keys) {
+  const std::size_t bits = std::bit_ceil(std::max<std::size_t>(groups_.count() * 16, 1024));
+  filter_.assign(bits / 64, 0);
+  filter_shift_ = 64 - static_cast<unsigned>(std::countr_zero(bits));
+  for_each_row(groups_.count(), [&](std::size_t group) {
+    const std::uint64_t h = word_table::hash(keys.word(static_cast<std::size_t>(groups_.first_row[group])));
+    filter_[h >> filter_shift_ >> 6] |= std::uint64_t{1} << (h >> filter_shift_ & 63);
+  });
 }
 
 std::vector<std::uint32_t> word_groups::find(const packed_keys& keys) const {

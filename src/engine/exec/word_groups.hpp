@@ -32,11 +32,12 @@ class word_groups {
  private:
   struct piece;
   bool group_in_order(const packed_keys& keys);
-  bool group_by_array(const packed_keys& keys);
+  bool group_by_array(const packed_keys& keys, bool searched);
   void group_by_hash(const packed_keys& keys);
   void merge(std::vector<piece>& pieces);
   void group_by_parts(const packed_keys& keys);
   void number_groups(const std::vector<std::vector<std::uint32_t>>& first);
+  void make_filter(const packed_keys& keys);
   void find_piece(const packed_keys& keys, std::size_t begin, std::size_t end, std::uint32_t* out) const;
 
   row_groups groups_;
@@ -44,6 +45,8 @@ class word_groups {
   std::vector<std::uint32_t> by_word_;
   std::vector<word_table> parts_;
   std::vector<std::vector<std::uint32_t>> group_of_;
+  std::vector<std::uint64_t> filter_;  ///< bits by hash: no bit, no such word
+  unsigned filter_shift_ = 0;
 };
 
 }  // namespace espalier::engine

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/plan/visit.hpp"
+
 namespace espalier::engine {
 namespace {
 
@@ -52,6 +54,23 @@ void add_factored(const bound_ptr& condition, std::vector<bound_ptr>& into) {
     rest.push_back(conjunction(branch));
   }
   into.push_back(make_call(op::logical_or, condition->type, std::move(rest), condition->position));
+}
+
+bound_ptr implied_by_or(const bound_ptr& condition, const std::set<column_id>& columns) {
+  if (condition->kind != op::logical_or || condition->args.size() > most_branches) return nullptr;
+  std::vector<bound_ptr> branches;
+  for (const auto& branch : condition->args) {
+    std::vector<bound_ptr> tests, kept;
+    split_conjunction(branch, tests);
+    for (const auto& test : tests) {
+      std::set<column_id> used;
+      collect_columns(test, used);
+      if (!used.empty() && cannot_fail(test) && contains_all(columns, test)) kept.push_back(test);
+    }
+    if (kept.empty()) return nullptr;
+    branches.push_back(conjunction(kept));
+  }
+  return make_call(op::logical_or, condition->type, std::move(branches), condition->position);
 }
 
 }  // namespace espalier::engine

@@ -1,6 +1,7 @@
 // common_conjuncts.hpp - conditions that every branch of an OR repeats.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "engine/sql/bound.hpp"
@@ -11,5 +12,9 @@ namespace espalier::engine {
 /// by, and a test of one table moves down to it. Only comparisons of columns and constants are taken out, which cannot
 /// fail, so that none is evaluated where another guarded it. Conditions that are no such OR are added as they are.
 void add_factored(const bound_ptr& condition, std::vector<bound_ptr>& into);
+
+/// What an OR says of some columns alone: (a.x = 1 AND b.y = 2) OR (a.x = 3 AND b.y = 4) lets through only rows of `a`
+/// with x = 1 OR x = 3. Null where a branch says nothing of them. Only tests that cannot fail, as above.
+[[nodiscard]] bound_ptr implied_by_or(const bound_ptr& condition, const std::set<column_id>& columns);
 
 }  // namespace espalier::engine

@@ -249,7 +249,11 @@ void use_merge(join_node& join) {
 double joined_rows(const join_node& join, bool has_band) {
   const double left = join.inputs[0]->estimate;
   const double right = join.inputs[1]->estimate;
-  if (join.type == join_type::semi || join.type == join_type::anti) return left / 2;
+  if (join.type == join_type::semi || join.type == join_type::anti) {
+    // At least some are left: values are those of a sample, and what one side has need not be on the other.
+    const double share = std::clamp(matched_share(*join.inputs[0], *join.inputs[1], join.conditions), 0.0, 1.0);
+    return left * (join.type == join_type::semi ? share : std::max(0.1, 1 - share));
+  }
   if (join.type == join_type::inner && !join.equal.empty()) {
     return rows_of_inner_join(*join.inputs[0], *join.inputs[1], join.conditions);
   }
@@ -331,7 +335,9 @@ void choose_join_method(join_node& join, const planner_options& options) {
     return;
   }
   join.method = join_method::hash;
-  join.build_left = join.type == join_type::inner && left < right;
+  // Semi and anti joins only mark the rows of the left side that meet one.
+  const bool either = join.type == join_type::inner || join.type == join_type::semi || join.type == join_type::anti;
+  join.build_left = either && left < right;
 }
 
 void choose_as_of_index(as_of_node& join, const planner_options& options) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <map>
 #include <tuple>
 
 #include "engine/catalog.hpp"
+#include "engine/plan/sample.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -52,6 +54,7 @@ std::optional<key_side> side_of(const plan_node& input, const bound_ptr& e) {
   const auto& scan = static_cast<const scan_node&>(input);
   key_side out{std::max(1.0, static_cast<double>(scan.table->version->live_rows())), false};
   const auto column = table_column_of(scan, e);
+  if (column) out.values = std::max(1.0, sampled_value_count(*scan.table, *column));
   for (const auto& index : scan.table->indexes) {
     const auto& columns = index->spec().columns;
     out.unique |= column && index->is_unique() && columns.size() == 1 && columns[0] == *column;
@@ -59,18 +62,44 @@ std::optional<key_side> side_of(const plan_node& input, const bound_ptr& e) {
   return out;
 }
 
-// How many different keys an equality compares: those of the side that has each once, else of the smaller table, as if
-// the other's column named its rows.
+// How many different keys an equality compares: those of the side that has each once, else of the side with more.
 double key_count(const plan_node& left, const plan_node& right, const bound& equality) {
   for (int flipped = 0; flipped < 2; ++flipped) {
     const auto a = side_of(left, equality.args[flipped ? 1 : 0]);
     const auto b = side_of(right, equality.args[flipped ? 0 : 1]);
     if (!a || !b) continue;
     if (a->unique != b->unique) return a->unique ? a->values : b->values;
-    return a->unique ? std::max(a->values, b->values) : std::min(a->values, b->values);
+    return std::max(a->values, b->values);
   }
   return 0;
 }
+
+// Several equalities of two tables hardly have more keys than the smaller table has rows: together they name its rows.
+double most_keys(const plan_node& left, const plan_node& right) {
+  const auto rows = [](const plan_node& input) {
+    return input.kind == node_kind::scan
+               ? static_cast<double>(static_cast<const scan_node&>(input).table->version->live_rows())
+               : input.estimate;
+  };
+  return std::max(1.0, std::min(rows(left), rows(right)));
+}
+
+// How many keys the equalities of two inputs have together.
+class key_counts {
+ public:
+  void add(const plan_node& left, const plan_node& right, double keys) {
+    if (keys <= 0) return;
+    product_ *= keys;
+    most_ = std::max(most_, keys);
+    if (++equalities_ > 1) limit_ = std::min(limit_, most_keys(left, right));
+  }
+  [[nodiscard]] double total() const { return std::max(most_, std::min(product_, limit_)); }
+
+ private:
+  double product_ = 1, most_ = 1;
+  double limit_ = std::numeric_limits<double>::infinity();
+  int equalities_ = 0;
+};
 
 class order_search {
  public:
@@ -98,30 +127,41 @@ class order_search {
   /// Conditions that can be checked once `next` joins the inputs of `there`, and could not before.
   [[nodiscard]] std::vector<bound_ptr> conditions_at(std::uint64_t there, std::size_t next) const {
     std::vector<bound_ptr> out;
-    const std::uint64_t with = there | std::uint64_t{1} << next;
     for (std::size_t c = 0; c < inputs_of_.size(); ++c) {
-      const bool before = (inputs_of_[c] & ~there) == 0 && std::popcount(there) > 1;
-      if ((inputs_of_[c] & ~with) == 0 && !before) out.push_back(group_.conditions[c]);
+      if (is_checked_at(c, there, next)) out.push_back(group_.conditions[c]);
     }
     return out;
   }
 
  private:
+  [[nodiscard]] bool is_checked_at(std::size_t condition, std::uint64_t there, std::size_t next) const {
+    const std::uint64_t with = there | std::uint64_t{1} << next;
+    const bool before = (inputs_of_[condition] & ~there) == 0 && std::popcount(there) > 1;
+    return (inputs_of_[condition] & ~with) == 0 && !before;
+  }
+
+  /// Of an equality of two inputs; the search asks for it again and again.
+  [[nodiscard]] double keys_between(std::size_t i, std::size_t next, std::size_t condition) const {
+    const auto [found, added] = keys_.try_emplace({i, next, condition}, 0);
+    if (added) found->second = key_count(*group_.inputs[i], *group_.inputs[next], *group_.conditions[condition]);
+    return found->second;
+  }
+
   [[nodiscard]] double joined(std::uint64_t there, double rows, std::size_t next) const {
     double out = rows * std::max(group_.inputs[next]->estimate, 1.0);
-    for (const auto& condition : conditions_at(there, next)) {
-      double share = selectivity(condition);
-      if (condition->kind == op::equal) {
-        double keys = 0;
-        for (std::size_t i = 0; i < group_.inputs.size(); ++i) {
-          if ((there >> i & 1) != 0) {
-            keys = std::max(keys, key_count(*group_.inputs[i], *group_.inputs[next], *condition));
-          }
-        }
-        if (keys > 0) share = 1 / keys;
+    std::vector<key_counts> by_partner(group_.inputs.size());
+    for (std::size_t c = 0; c < inputs_of_.size(); ++c) {
+      if (!is_checked_at(c, there, next)) continue;
+      const auto& condition = group_.conditions[c];
+      double keys = 0;
+      for (std::size_t i = 0; condition->kind == op::equal && i < group_.inputs.size() && keys == 0; ++i) {
+        if ((there >> i & 1) == 0 || (inputs_of_[c] >> i & 1) == 0) continue;
+        keys = keys_between(i, next, c);
+        by_partner[i].add(*group_.inputs[i], *group_.inputs[next], keys);
       }
-      out *= share;
+      if (keys == 0) out *= selectivity(condition);
     }
+    for (const auto& keys : by_partner) out /= keys.total();
     return std::max(out, 1.0);
   }
 
@@ -189,6 +229,7 @@ class order_search {
   const join_group& group_;
   std::vector<std::set<column_id>> columns_;
   std::vector<std::uint64_t> inputs_of_;  // of each condition, as bits
+  mutable std::map<std::tuple<std::size_t, std::size_t, std::size_t>, double> keys_;
 };
 
 // What a join on the way hands on: what the top has, and what conditions further up read.
@@ -215,11 +256,29 @@ bool has_join_order(const plan_node& node) {
 
 double rows_of_inner_join(const plan_node& left, const plan_node& right, const std::vector<bound_ptr>& conditions) {
   double out = std::max(left.estimate, 1.0) * std::max(right.estimate, 1.0);
+  key_counts together;
   for (const auto& condition : conditions) {
     const double keys = condition->kind == op::equal ? key_count(left, right, *condition) : 0;
-    out *= keys > 0 ? 1 / keys : selectivity(condition);
+    together.add(left, right, keys);
+    if (keys == 0) out *= selectivity(condition);
   }
-  return out;
+  return out / together.total();
+}
+
+double matched_share(const plan_node& left, const plan_node& right, const std::vector<bound_ptr>& conditions) {
+  double out = 1;
+  bool known = false;
+  for (const auto& condition : conditions) {
+    if (condition->kind != op::equal) continue;
+    for (int flipped = 0; flipped < 2; ++flipped) {
+      const auto a = side_of(left, condition->args[flipped ? 1 : 0]);
+      const auto b = side_of(right, condition->args[flipped ? 0 : 1]);
+      if (!a || !b) continue;
+      known = true;
+      out = std::min(out, std::min(b->values, std::max(right.estimate, 1.0)) / std::max(a->values, 1.0));
+    }
+  }
+  return known ? out : 0.5;
 }
 
 plan_ptr ordered_joins(const join_node& top, const std::function<plan_ptr(plan_ptr)>& chosen,

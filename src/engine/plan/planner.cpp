@@ -8,6 +8,7 @@
 
 #include "engine/catalog.hpp"
 #include "engine/plan/join_order.hpp"
+#include "engine/plan/sample.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -107,6 +108,16 @@ void plan_shared(shared_node& node, const planner_options& options) {
   node.cost = source.body->cost;
 }
 
+// Joins are ordered by how many rows their inputs have: a scan's conditions are tried on some of its rows.
+void sample_scan(plan_node& input, const planner_options& options) {
+  if (input.kind != node_kind::scan) return;
+  auto& scan = static_cast<scan_node&>(input);
+  if (!scan.ranges.empty() || scan.conditions.empty()) return;
+  if (const auto share = sampled_share(scan, options)) {
+    scan.estimate = *share * static_cast<double>(scan.table->version->live_rows());
+  }
+}
+
 plan_ptr chosen(plan_ptr node, const planner_options& options) {
   if (node->kind == node_kind::shared) plan_shared(static_cast<shared_node&>(*node), options);
   if (node->kind == node_kind::limit) limit_sort(static_cast<limit_node&>(*node));
@@ -114,10 +125,17 @@ plan_ptr chosen(plan_ptr node, const planner_options& options) {
     if (auto by_index = aggregate_by_index(static_cast<aggregate_node&>(*node), options)) return by_index;
   }
   if (has_join_order(*node)) {
-    const auto plan_input = [&](plan_ptr input) { return chosen(std::move(input), options); };
+    const auto plan_input = [&](plan_ptr input) {
+      input = chosen(std::move(input), options);
+      sample_scan(*input, options);
+      return input;
+    };
     return ordered_joins(static_cast<join_node&>(*node), plan_input, options);
   }
-  for (auto& input : node->inputs) input = chosen(input, options);
+  for (auto& input : node->inputs) {
+    input = chosen(input, options);
+    if (node->kind == node_kind::join) sample_scan(*input, options);
+  }
   if (node->kind == node_kind::sort) {
     if (auto by_index = order_by_index(static_cast<sort_node&>(*node), options)) return by_index;
   }

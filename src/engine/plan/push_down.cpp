@@ -88,6 +88,12 @@ plan_ptr through_join(std::shared_ptr<join_node> join, std::vector<bound_ptr> co
       (type == join_type::inner ? on : above).push_back(condition);
     }
   }
+  if (type == join_type::inner) {
+    for (const auto& condition : on) {
+      if (auto implied = implied_by_or(condition, left)) to_left.push_back(std::move(implied));
+      if (auto implied = implied_by_or(condition, right)) to_right.push_back(std::move(implied));
+    }
+  }
   join->conditions = std::move(on);
   join->inputs[0] = push_down(join->inputs[0], std::move(to_left));
   join->inputs[1] = push_down(join->inputs[1], std::move(to_right));

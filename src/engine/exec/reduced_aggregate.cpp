@@ -1,0 +1,57 @@
+// reduced_aggregate.cpp - a join with an aggregation that has the join's keys as its groups: correlated subqueries
+// become such joins. Where few rows ask, only the groups that they ask for are made: the aggregation's input first
+// passes a semi join with the rows of the other side.
+#include <arrow/chunked_array.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/exec/executor.hpp"
+
+namespace espalier::engine {
+namespace {
+
+constexpr double worth_reducing = 8;  // rows of the aggregation's input for each row that asks
+
+// What the input of the aggregation has for the output of that id; none where it is not one of the keys.
+bound_ptr group_key(const aggregate_node& n, const bound& output) {
+  if (output.kind != op::column) return nullptr;
+  for (std::size_t i = 0; i < n.keys.size(); ++i) {
+    if (n.outputs[i].id == output.column) return n.keys[i];
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool reduces_aggregate(const join_node& join) {
+  if (join.method != join_method::hash || join.type == join_type::full) return false;
+  if (join.inputs[1]->kind != node_kind::aggregate) return false;
+  const auto& aggregate = static_cast<const aggregate_node&>(*join.inputs[1]);
+  if (aggregate.keys.empty() || aggregate.in_order) return false;
+  if (join.inputs[0]->estimate * worth_reducing > aggregate.inputs[0]->estimate) return false;
+  return std::all_of(join.equal.begin(), join.equal.end(),
+                     [&](const auto& equal) { return group_key(aggregate, *equal.second) != nullptr; });
+}
+
+relation executor::reduced_aggregate(const join_node& join, const relation& asking) {
+  auto& n = static_cast<aggregate_node&>(*join.inputs[1]);
+  const auto start = std::chrono::steady_clock::now();
+  join_node semi;
+  semi.type = join_type::semi;
+  semi.outputs = n.inputs[0]->outputs;
+  std::erase_if(semi.outputs, [](const output_column& output) { return output.for_conditions; });
+  semi.inputs = {n.inputs[0], std::make_shared<values_node>()};
+  for (const auto& [left, right] : join.equal) semi.equal.emplace_back(group_key(n, *right), left);
+  pipeline_stage reducer;
+  reducer.node = &semi;
+  build_table(reducer, asking);
+  auto out = with_outputs(aggregate(n, &reducer), n.outputs);
+  auto& told = n.statistics;
+  told.ran = true;
+  told.rows += static_cast<std::uint64_t>(out.rows);
+  told.milliseconds += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return out;
+}
+
+}  // namespace espalier::engine
