@@ -41,8 +41,9 @@ write_explanation plan_write(const write_question& q, const write_options& optio
   if (q.on_gpu) {
     // Keys that meet at a leaf wait for each other; if that takes longer, those that the first pass refused are merged.
     const double meet = (n - 1) / static_cast<double>(std::max<std::size_t>(q.leaves, 1));
-    const double wait = q.op == write_op::insert || q.op == write_op::insert_or_assign ? 180e-6 : 5e-6 + n * 0.45e-9;
-    e.per_key_seconds = 45e-6 + n / (q.one_writer ? 1e6 : 2.2e9) + meet * wait;
+    const bool inserts = q.op == write_op::insert || q.op == write_op::insert_or_assign;
+    const double wait = inserts ? 180e-6 : 5e-6 + n * 0.45e-9;
+    e.per_key_seconds = 45e-6 + n / (q.one_writer ? 1e6 : inserts ? 2.2e9 : 3.5e9) + meet * wait;
     e.bulk_seconds = 180e-6 + n / 5e9 + (q.op == write_op::update ? 0 : leaf_bytes / 5e12);
   } else {
     const double threads = q.one_writer ? 1 : q.threads;

@@ -31,7 +31,7 @@ std::string value_of_query(database& db, const std::string& sql) {
   }
 }
 
-const std::string pairs = "FROM x JOIN y ON x.k = y.k ";
+const std::string from_both = "FROM x JOIN y ON x.k = y.k ";
 const std::string chosen = "(SELECT q.w FROM q WHERE q.f < 2 AND q.id = x.b)";
 
 // How many rows of y a row of x meets, with each w, and which w belong to each b: without a join of x and y.
@@ -44,10 +44,11 @@ std::string expected_pairs(database& db) {
 
 TEST(EngineJoinBlocks, CorrelatedInWithTwoEqualities) {
   auto db = tables_that_meet_often("400MB");
-  const auto plan = value_of_query(db, "EXPLAIN (FORMAT json) SELECT count(*) " + pairs + "WHERE y.w IN " + chosen);
+  const auto plan = value_of_query(db, "EXPLAIN (FORMAT json) SELECT count(*) " + from_both + "WHERE y.w IN " + chosen);
   EXPECT_NE(plan.find("Semi"), std::string::npos) << plan;
-  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + pairs + "WHERE y.w IN " + chosen), expected_pairs(db));
-  EXPECT_EQ(value_of_query(db, "SELECT sum(x.id - x.id + 1) " + pairs + "WHERE y.w IN " + chosen), expected_pairs(db));
+  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + from_both + "WHERE y.w IN " + chosen), expected_pairs(db));
+  EXPECT_EQ(value_of_query(db, "SELECT sum(x.id - x.id + 1) " + from_both + "WHERE y.w IN " + chosen),
+            expected_pairs(db));
 }
 
 TEST(EngineJoinBlocks, EveryTypeOfJoinOverAJoin) {
@@ -56,34 +57,34 @@ TEST(EngineJoinBlocks, EveryTypeOfJoinOverAJoin) {
   const std::int64_t all = 10'000'000;
   const std::string on = "x.b = d.id AND y.w = d.w";
   const std::string distinct = "(SELECT DISTINCT id, w FROM q WHERE f < 2) d ";
-  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + pairs), std::to_string(all));
-  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + pairs +
+  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + from_both), std::to_string(all));
+  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + from_both +
                                    "WHERE EXISTS (SELECT 1 FROM q WHERE q.f < 2 AND q.id = x.b "
                                    "AND q.w = y.w)"),
             std::to_string(met));
-  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + pairs +
+  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + from_both +
                                    "WHERE NOT EXISTS (SELECT 1 FROM q WHERE q.f < 2 AND "
                                    "q.id = x.b AND q.w = y.w)"),
             std::to_string(all - met));
-  EXPECT_EQ(value_of_query(db, "SELECT count(d.id) " + pairs + "LEFT JOIN " + distinct + "ON " + on),
+  EXPECT_EQ(value_of_query(db, "SELECT count(d.id) " + from_both + "LEFT JOIN " + distinct + "ON " + on),
             std::to_string(met));
-  EXPECT_EQ(value_of_query(db, "SELECT count(x.id) " + pairs + "LEFT JOIN " + distinct + "ON " + on),
+  EXPECT_EQ(value_of_query(db, "SELECT count(x.id) " + from_both + "LEFT JOIN " + distinct + "ON " + on),
             std::to_string(all));
-  EXPECT_EQ(value_of_query(db, "SELECT count(*) FROM (SELECT x.id " + pairs + "LEFT JOIN " + distinct + "ON " + on +
+  EXPECT_EQ(value_of_query(db, "SELECT count(*) FROM (SELECT x.id " + from_both + "LEFT JOIN " + distinct + "ON " + on +
                                    " LIMIT 7) r"),
             "7");
-  EXPECT_EQ(value_of_query(db, "SELECT count(*) FROM (SELECT x.id " + pairs + "WHERE y.w IN " + chosen +
+  EXPECT_EQ(value_of_query(db, "SELECT count(*) FROM (SELECT x.id " + from_both + "WHERE y.w IN " + chosen +
                                    " LIMIT 4500000 OFFSET 10) r"),
             std::to_string(std::min<long long>(met - 10, 4500000)));
   EXPECT_EQ(value_of_query(db, "SELECT count(*) FROM x JOIN y ON x.k = y.k AND x.k > 100 WHERE y.w IN " + chosen), "0");
-  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + pairs +
+  EXPECT_EQ(value_of_query(db, "SELECT count(*) " + from_both +
                                    "WHERE y.w IN (SELECT q.w FROM q WHERE q.f > 5 AND "
                                    "q.id = x.b)"),
             "0");
 }
 
 // NOT IN, and IN that is a part of a condition: the values of each key are joined by key and value. By the key alone
-// there are 60 million pairs.
+// there are 60 million from_both.
 TEST(EngineJoinBlocks, NotInWithTwoEqualities) {
   database_options options;
   options.where = device::cpu();

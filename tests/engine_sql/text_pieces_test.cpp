@@ -156,7 +156,8 @@ TEST(EngineTextPieces, OperatorsOfLargeTables) {
   {
     const lowered_text_limit limit(small_text);
     db.execute(
-        "CREATE TABLE large AS SELECT n AS id, n % 400 AS t_id, repeat('b', n % 30) || n % 500 AS s "
+        "CREATE TABLE large AS SELECT n AS id, n % 400 AS t_id, substr('bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb', 1, n % 30) || "
+        "n % 500 AS s "
         "FROM generate_series(1, 40000) AS g(n)");
   }
   for (const char* sql : {

@@ -102,38 +102,34 @@ struct searcher {
     return low < start + lines ? low : line_of(team, t, group + 1, x);
   }
 
-  /// Of lines whose separators leave x undecided the right one: [line, end) of a group, of which all lines before are
-  /// below x and, if `end` is one of its lines, that one is not.
-  static ESPALIER_COLD std::uint64_t undecided_line(Team team, const view& t, std::uint64_t line, std::uint64_t end,
-                                                    Word x) {
-    const auto group = static_cast<std::uint32_t>(line / lines);
+  /// The first of lines [line, end) that is not below x; `end` if all are.
+  static ESPALIER_COLD std::uint64_t undecided_line(const view& t, std::uint64_t line, std::uint64_t end, Word x) {
     const std::uint64_t last_line = (t.size - 1) / slots;
-    std::uint64_t high = end > last_line ? last_line : end;
-    while (line < high) {
-      const std::uint64_t middle = line + (high - line) / 2;
+    if (end > last_line) end = last_line;  // x <= last: its line is at or before the last one
+    while (line < end) {
+      const std::uint64_t middle = line + (end - line) / 2;
       if (t.line_keys(middle)[slots - 1] < x) {
         line = middle + 1;
       } else {
-        high = middle;
+        end = middle;
       }
     }
-    return line / lines == group ? line : line_of(team, t, group + 1, x);
+    return line;
   }
   /// The line that holds the lower bound, or the one before it: stage 3 where a line lies elsewhere and costs more to
-  /// look at than two words do. Without it searches among keys that crowd at one end of a group all start at its first
-  /// line.
+  /// look at than two words do. With line_of() searches among keys that crowd at one end of a group would all start at
+  /// its first line.
   static ESPALIER_INLINE std::uint64_t near_line_of(Team team, const view& t, std::uint32_t group, Word x) {
-    for (;;) {
+    for (;; ++group) {
       const auto h = header(team, t, group);
       const std::uint8_t digit = truncated(team, h, x);
       const unsigned line = team.template rank<shape::first_separator>(h, digit);
-      if (line < lines) {
-        const std::uint64_t start = std::uint64_t{group} * lines;
-        const unsigned decided = team.template count_from<shape::first_separator>(h, not_above<std::uint8_t>{digit});
-        if (decided <= line + 1) return start + line;
-        return undecided_line(team, t, start + line, start + (decided < lines ? decided : lines), x);
-      }
-      ++group;
+      if (line == lines) continue;  // all of this group is below x
+      const std::uint64_t start = std::uint64_t{group} * lines;
+      const unsigned decided = team.template count_from<shape::first_separator>(h, not_above<std::uint8_t>{digit});
+      if (decided <= line + 1) return start + line;
+      const std::uint64_t found = undecided_line(t, start + line, start + (decided < lines ? decided : lines), x);
+      if (found < start + lines) return found;
     }
   }
 

@@ -1,4 +1,4 @@
-// crowded_lines_test.cpp - the search of a B-link tree's express lane among keys that crowd: it ends at the right line
+// where_keys_crowd_test.cpp - the search of a B-link tree's express lane among keys that crowd: it ends at the right line
 // or at the one before, however many separators of a group are equal.
 #include <gtest/gtest.h>
 
