@@ -115,7 +115,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       return may_append(tree, n) && append_on_device(keys, values, n, done);
     } else {
       const node_id last = last_listed();
-      const appended_batch<view_type> b{tree.view, keys, values, n};
+      appended_batch<view_type> b{tree.view, keys, values, n};
       node_head<Word> head = head_of(last);
       if (!b.is_behind(last, head) || !context.may_ascend(tree.elements.key, keys, n)) return false;
       const auto room = static_cast<unsigned>(std::min<std::uint64_t>(N - head.count, n));
@@ -225,11 +225,11 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   }
   /// Writes the leaves of an appended batch, to which no link leads yet, and their entries in the list. False: keys do
   /// not ascend.
-  bool append_leaves(appended_batch<view_type> b, node_id last, unsigned room, std::uint64_t wanted) {
+  bool append_leaves(appended_batch<view_type>& b, node_id last, unsigned room, std::uint64_t wanted) {
     append_room to = room_behind(wanted);
+    b.tree = tree.view;  // nodes may have moved, that of the last leaf, too
     const leaf_list& list = list_of(to);
     list.ids.data()[to.before - 1] = last;
-    b.tree = tree.view;
     std::atomic<bool> ascends = true;
     context.for_each(wanted, write_appended<view_type>{b, room, wanted, to.numbers, list.highs.data() + to.before,
                                                        list.ids.data() + to.before, &ascends});
