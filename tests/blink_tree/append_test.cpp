@@ -2,8 +2,11 @@
 // between them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "support/blink_subject.hpp"
 #include "support/less_work.hpp"
@@ -130,6 +133,28 @@ TEST_P(BlinkTreeAppend, UpToTheLargestKey) {
     subject.insert(keys_in_a_row<std::uint32_t>(keys_before, 200), appending_at_once(path));
     subject.check_content();
   }
+}
+
+// A pool that was made small has as many segments as its table holds after 12.6 million keys: then all nodes move, that
+// of the leaf to which the batch is appended, too.
+TEST(BlinkTreeLargeAppend, GoesOnWhereNodesHaveMoved) {
+  constexpr std::size_t batch = std::size_t{1} << 20, batches = 14;
+  auto tree = blink_tree<std::uint32_t, std::uint32_t>(device::cpu());
+  std::vector<std::uint32_t> keys(batch);
+  for (std::size_t b = 0; b < batches; ++b) {
+    for (std::size_t i = 0; i < batch; ++i) keys[i] = static_cast<std::uint32_t>(b * batch + i);
+    tree.insert(keys, keys, {}, {.path = write_path::bulk});
+    std::vector<std::uint32_t> values(batch);
+    std::vector<std::uint8_t> found(batch);
+    tree.find(keys, values, found);
+    ASSERT_EQ(std::count(found.begin(), found.end(), 1), static_cast<std::ptrdiff_t>(batch)) << "batch " << b;
+    ASSERT_EQ(values, keys) << "batch " << b;
+  }
+  EXPECT_EQ(tree.size(), batch * batches);
+  const std::uint32_t lo = 0, hi = 0xffffffffu;
+  std::uint64_t counted = 0;
+  tree.count(std::span(&lo, 1), std::span(&hi, 1), std::span(&counted, 1));
+  EXPECT_EQ(counted, batch * batches) << "by the links of leaves";
 }
 
 INSTANTIATE_TEST_SUITE_P(, BlinkTreeAppend, testing::ValuesIn(host_span_settings()), setting_name{});

@@ -454,5 +454,32 @@ TEST_F(IndexDeltas, ADiskThatFailsLeavesIndexesAndAnswersRight) {
   EXPECT_GT(failures, 20);
 }
 
+// Files that a writer has removed since are there only as long as the reader has them mapped.
+TEST_F(IndexDeltas, AReaderWhoseFirstStatementIsStoppedKeepsItsRows) {
+  run(table_of(1 << 16) + "CREATE INDEX by_a ON t (a)");
+  run("INSERT INTO t SELECT id + 100000, a, b, s FROM t WHERE id < 100");
+  const std::string sql = "SELECT count(*), sum(id) FROM t WHERE a BETWEEN 10 AND 500";
+  std::string before;
+  {
+    database db(options(true));
+    before = db.execute(sql).rows->ToString();
+  }
+  for (const std::uint64_t stop_at : {1u, 2u, 3u, 5u, 8u, 13u}) {
+    database reader(options(true));
+    run("UPDATE t SET a = a + 1000000");
+    std::uint64_t asked = 0;
+    bool stopped = false;
+    try {
+      reader.execute(sql, {}, [&] { return ++asked >= stop_at; });
+    } catch (const error&) {
+      stopped = true;
+    }
+    EXPECT_TRUE(stopped || asked < stop_at) << stop_at;
+    EXPECT_EQ(reader.execute(sql).rows->ToString(), before) << "stopped at question " << stop_at;
+    EXPECT_TRUE(reader.warnings().empty());
+    run("UPDATE t SET a = a - 1000000");
+  }
+}
+
 }  // namespace
 }  // namespace espalier::engine

@@ -129,5 +129,45 @@ TEST(DecimalBlocks, AreTheSameAsConstants) {
   EXPECT_GT(refused, 0);
 }
 
+TEST_F(Pipelines, ASumMayPassThroughMoreDigitsThanItHas) {
+  db_.run_script(
+      "CREATE TABLE up (x numeric(38,0)); INSERT INTO up SELECT 9 * 10000000000000000000000000000000000000 "
+      "FROM generate_series(1, 20000) AS r(i); INSERT INTO up SELECT -x FROM up");
+  for (const char* const of : {"up", "(SELECT x FROM up LIMIT 1000000000) q", "up JOIN nothing n ON n.k = 1"}) {
+    const auto row = db_.execute(fmt::format("SELECT coalesce(sum(x), 0), coalesce(avg(x), 0) FROM {}", of)).rows;
+    EXPECT_EQ((*row->column(0)->GetScalar(0))->ToString(), "0") << of;
+    EXPECT_EQ(std::stod((*row->column(1)->GetScalar(0))->ToString()), 0) << of;
+  }
+  EXPECT_THROW(db_.execute("SELECT sum(x) FROM up WHERE x > 0"), error);
+}
+
+// With blocks, and of few rows without them.
+TEST_F(Pipelines, WhatFailsRowByRowFailsInFormulas) {
+  for (const char* const table : {"big", "few"}) {
+    for (const char* const formula : {"k::numeric(2,0) * 1.5", "1.5 + k::numeric(2,0)", "k::numeric(2,0)"}) {
+      EXPECT_THROW(db_.execute(fmt::format("SELECT max({}) FROM {}", formula, table)), error) << formula << table;
+    }
+    EXPECT_NO_THROW(db_.execute(fmt::format("SELECT max(k::numeric(10,0) * 1.5) FROM {}", table))) << table;
+  }
+  // A pattern that is no pattern guards what stands behind it, cheaper or not.
+  EXPECT_THROW(db_.execute("SELECT count(*) FROM big WHERE s LIKE 'a\\' AND id = -1"), error);
+}
+
+TEST_F(Pipelines, NestedFormulasWithNullAreEvaluatedOnce) {
+  std::string formula = "n";
+  for (int i = 0; i < 40; ++i) formula = fmt::format("abs({} + NULL::numeric(5,2))", formula);
+  const auto counted = db_.execute(fmt::format("SELECT count({}), count(*) FROM big", formula)).rows;
+  EXPECT_EQ((*counted->column(0)->GetScalar(0))->ToString(), "0");
+  EXPECT_EQ((*counted->column(1)->GetScalar(0))->ToString(), "90000");
+}
+
+TEST_F(Pipelines, LargeSetsAreThoseOfWholeInputs) {
+  std::string list = "0";
+  for (int i = 1; i < 3000; ++i) list += fmt::format(", {}", 3 * i);
+  expect_same(fmt::format("SELECT g, id AS v, n, s, id, d FROM big WHERE id IN ({})", list), "g, count(*), sum(n)");
+  expect_same("SELECT g, id AS v, n, s, id, d FROM big WHERE id NOT IN (SELECT id + 1 FROM big WHERE id % 2 = 0)",
+              "g, count(*), sum(n)");
+}
+
 }  // namespace
 }  // namespace espalier::engine

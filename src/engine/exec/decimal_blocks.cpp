@@ -85,11 +85,13 @@ class decimal_program {
   [[nodiscard]] const std::vector<decimal_step>& steps() const { return steps_; }
 
  private:
-  // A column of integers is read as it is; the cast to a decimal without digits behind the point is the same number.
+  // A column of integers is read as it is: the cast to a decimal without digits behind the point is the same number, if
+  // it has room for all of them.
   static bool is_integer_cast(const bound& e) {
-    return e.kind == op::cast && e.type.id == type_id::decimal && e.type.scale == 0 &&
-           (e.args[0]->type.id == type_id::int32 || e.args[0]->type.id == type_id::int64) &&
-           e.args[0]->kind == op::column;
+    if (e.kind != op::cast || e.type.id != type_id::decimal || e.type.scale != 0) return false;
+    const auto from = e.args[0]->type.id;
+    const int digits = from == type_id::int32 ? 10 : from == type_id::int64 ? 19 : max_decimal_precision + 1;
+    return e.type.precision >= digits && e.args[0]->kind == op::column;
   }
 
   const evaluator& evaluate_;
@@ -240,6 +242,19 @@ std::shared_ptr<arrow::Buffer> valid_decimal_rows(const decimal_program& p, std:
   return out;
 }
 
+bool has_columns(const bound_ptr& e) {
+  return any_node(e, [](const bound& node) { return node.kind == op::column; });
+}
+
+// Is an operand without columns NULL?
+bool has_null_constant(const bound_ptr& e, const std::function<arrow::Datum(const bound_ptr&)>& evaluate) {
+  if (is_decimal_arithmetic(*e))
+    return has_null_constant(e->args[0], evaluate) || has_null_constant(e->args[1], evaluate);
+  if (has_columns(e)) return false;
+  const auto value = evaluate(e);
+  return value.is_scalar() && !value.scalar()->is_valid;
+}
+
 }  // namespace
 
 bool is_decimal_arithmetic(const bound& e) {
@@ -250,6 +265,8 @@ bool is_decimal_arithmetic(const bound& e) {
 
 std::shared_ptr<arrow::Array> decimal_block_values(const bound_ptr& e, const batch& rows,
                                                    const std::function<arrow::Datum(const bound_ptr&)>& evaluate) {
+  // What is evaluated here and then given up is evaluated again by the caller: not where that can be seen before.
+  if (!has_columns(e) || has_null_constant(e, evaluate)) return nullptr;
   decimal_program p(evaluate);
   if (!p.add(e, e->type.scale) || !p.has_arrays()) return nullptr;
   auto values = std::shared_ptr<arrow::Buffer>(value_of(arrow::AllocateBuffer(rows.rows * 16)));

@@ -123,6 +123,14 @@ bool cast_cannot_fail(const column_type& from, const column_type& to) {
   return to.id == type_id::float64 && (is_integer(from.id) || is_float(from.id) || from.id == type_id::decimal);
 }
 
+// A pattern is looked at when rows are compared with it.
+bool pattern_cannot_fail(const bound_ptr& pattern) {
+  if (!is_literal(pattern) || !pattern->value->is_valid || pattern->type.id != type_id::varchar) return false;
+  const auto text = static_cast<const arrow::StringScalar&>(*pattern->value).view();
+  const auto last = text.find_last_not_of('\\');
+  return (text.size() - (last == std::string_view::npos ? 0 : last + 1)) % 2 == 0;
+}
+
 // Conditions that can fail for no row may be checked together; others see only rows that passed those before them.
 bool cannot_fail(const bound_ptr& e) {
   switch (e->kind) {
@@ -133,12 +141,14 @@ bool cannot_fail(const bound_ptr& e) {
     case op::literal:
     case op::parameter:
     case op::in_list:
-    case op::like:
     case op::is_null:
     case op::is_not_null:
     case op::logical_and:
     case op::logical_or:
     case op::logical_not:
+      break;
+    case op::like:
+      if (!pattern_cannot_fail(e->args[1])) return false;
       break;
     default:
       if (!is_comparison(e->kind)) return false;

@@ -75,11 +75,27 @@ relation executor::projected(const project_node& n, const relation& input) const
   return out;
 }
 
+namespace {
+
+// The sum of some rows may have more digits than that of all: then all are added up at once, which tells.
+template <class Aggregate>
+auto unless_out_of_range(const Aggregate& aggregate) -> std::optional<relation> {
+  try {
+    return aggregate();
+  } catch (const coded_refusal& e) {
+    if (e.code().sqlstate != codes::numeric_value_out_of_range.sqlstate) throw;
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
 relation executor::aggregate(aggregate_node& n, pipeline_stage* reducer) {
   if (combines_answers(n)) {
     if (auto pipeline = pipeline_of(*n.inputs[0])) {
       if (reducer != nullptr) pipeline->stages.push_back(std::move(*reducer));
-      if (auto out = aggregated_blocks(n, *pipeline)) return std::move(*out);
+      if (auto out = unless_out_of_range([&] { return aggregated_blocks(n, *pipeline); })) return std::move(*out);
+      if (reducer != nullptr) *reducer = std::move(pipeline->stages.back());
     }
   }
   if (reducer != nullptr) {
@@ -91,7 +107,10 @@ relation executor::aggregate(aggregate_node& n, pipeline_stage* reducer) {
     });
     return aggregated(n, stacked(passed));
   }
-  return combines_pieces(n) ? aggregated_pieces(n) : aggregated(n, node(*n.inputs[0]));
+  if (combines_pieces(n)) {
+    if (auto out = unless_out_of_range([&] { return std::optional(aggregated_pieces(n)); })) return std::move(*out);
+  }
+  return aggregated(n, node(*n.inputs[0]));
 }
 
 relation executor::aggregated(const aggregate_node& n, const relation& input) const {

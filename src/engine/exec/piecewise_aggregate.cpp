@@ -139,10 +139,30 @@ std::optional<relation> executor::aggregated_blocks(aggregate_node& n, const sca
     if (!pipeline.has_join()) return std::nullopt;
     return aggregated(n, collected_blocks(pipeline));
   }
-  parallel_for(blocks - tried, [&](std::size_t block) { run(tried + block); });
-  pipeline.add_statistics(told);
+  // Answers are combined in between, so that they take memory by groups, not by blocks.
   std::vector<relation> parts;
-  for (auto& block : answers) parts.insert(parts.end(), block.begin(), block.end());
+  std::int64_t part_rows = 0, most_rows = std::int64_t{1} << 20;
+  const auto take = [&](std::size_t from, std::size_t to) {
+    for (std::size_t block = from; block < to; ++block) {
+      for (auto& answer : answers[block]) {
+        part_rows += answer.rows;
+        parts.push_back(std::move(answer));
+      }
+      answers[block].clear();
+    }
+    if (part_rows < most_rows) return;
+    parts = {aggregated(answer_node, stacked(parts))};
+    part_rows = parts[0].rows;
+    most_rows = std::max(most_rows, 2 * part_rows);
+  };
+  take(0, tried);
+  const std::size_t at_once = 64 * parallel_width();
+  for (std::size_t from = tried; from < blocks; from += at_once) {
+    const std::size_t to = std::min(blocks, from + at_once);
+    parallel_for(to - from, [&](std::size_t block) { run(from + block); });
+    take(from, to);
+  }
+  pipeline.add_statistics(told);
   return with_averages(n, aggregated(answer_node, stacked(parts)));
 }
 

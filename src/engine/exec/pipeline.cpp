@@ -45,6 +45,31 @@ bool is_large_full_scan(const plan_node& n) {
          static_cast<std::int64_t>(scan.table->version->rows()) >= 2 * scan_block_rows;
 }
 
+// Sets of IN are made for each batch, and batches of blocks are small.
+bool has_large_set(const plan_node& n, const evaluation& values) {
+  constexpr std::int64_t large = 1024;
+  const auto is_large = [&](const bound& e) {
+    if (e.kind == op::in_list) return std::ssize(e.args) > large;
+    if (e.kind != op::in_query) return false;
+    const auto found = values.subqueries.find(e.query.get());
+    return found != values.subqueries.end() && found->second->length() > large;
+  };
+  const auto has_one = [&](const bound_ptr& e) { return any_node(e, is_large); };
+  const auto any = [&](const std::vector<bound_ptr>& all) { return std::any_of(all.begin(), all.end(), has_one); };
+  switch (n.kind) {
+    case node_kind::scan:
+      return any(static_cast<const scan_node&>(n).conditions);
+    case node_kind::filter:
+      return any(static_cast<const filter_node&>(n).conditions);
+    case node_kind::project:
+      return any(static_cast<const project_node&>(n).expressions);
+    case node_kind::join:
+      return any(static_cast<const join_node&>(n).residual);
+    default:
+      return false;
+  }
+}
+
 std::vector<std::shared_ptr<arrow::ChunkedArray>> keys_of(const join_node& join, bool left, const relation& rows,
                                                           const evaluation& values) {
   std::vector<std::shared_ptr<arrow::ChunkedArray>> out;
@@ -95,6 +120,7 @@ std::vector<std::vector<node_statistics>> scan_pipeline::statistics_of_blocks() 
 }
 
 void scan_pipeline::add_statistics(const std::vector<std::vector<node_statistics>>& told) const {
+  scan->statistics.bytes += bytes_of(source.rows);
   const auto width = static_cast<double>(parallel_width());
   double below = 0;  // times are those of a node with all below it
   for (std::size_t i = 0; i <= stages.size(); ++i) {
@@ -129,6 +155,8 @@ std::optional<scan_pipeline> executor::pipeline_of(plan_node& top) {
   std::vector<plan_node*> nodes{&top};
   while (auto* const input = streamed_input(*nodes.back())) nodes.push_back(input);
   if (!is_large_full_scan(*nodes.back())) return std::nullopt;
+  if (std::any_of(nodes.begin(), nodes.end(), [&](const plan_node* n) { return has_large_set(*n, values_); }))
+    return std::nullopt;
   scan_pipeline out;
   out.scan = static_cast<scan_node*>(nodes.back());
   for (auto at = nodes.rbegin() + 1; at != nodes.rend(); ++at) {

@@ -58,12 +58,12 @@ scan_source executor::source_of(scan_node& n) {
     out.conditions.push_back(make_column(live_column, {type_id::boolean}));
   }
   out.conditions.insert(out.conditions.end(), n.conditions.begin(), n.conditions.end());
-  n.statistics.bytes += bytes_of(out.rows);
   return out;
 }
 
 relation executor::full_scan(scan_node& n) {
   const auto source = source_of(n);
+  n.statistics.bytes += bytes_of(source.rows);
   return values_.filter(source.conditions, source.rows, source.dropped,
                         n.with_row_ids ? std::optional(n.outputs.back().id) : std::nullopt);
 }

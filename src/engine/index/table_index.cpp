@@ -10,6 +10,7 @@
 
 #include "engine/index/build_core.hpp"
 #include "engine/index/merged_keys.hpp"
+#include "engine/memory_budget.hpp"
 #include "engine/stop.hpp"
 #include "engine/store/sections.hpp"
 #include "engine/table/table_version.hpp"
@@ -48,6 +49,7 @@ struct table_index::parts {
   void make_core_once() {
     const std::scoped_lock lock(making);
     if (is_made.load(std::memory_order_relaxed)) return;
+    const memory_claim claim(24 * keys.rows.size() + keys.strings.bytes.size());  // refused before it is built
     // Isolated: a thread that waits for a piece of the build must not take up one of a loop around it, which may ask
     // this index as well.
     tbb::this_task_arena::isolate([&] { built.core = make_core(saved.kind, keys, where); });

@@ -11,6 +11,7 @@
 #include "engine/catalog.hpp"
 #include "engine/exec/evaluate.hpp"
 #include "engine/exec/groups.hpp"
+#include "engine/exec/text_pieces.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
@@ -20,10 +21,16 @@ namespace {
 
 constexpr std::uint64_t sampled_rows = 512;
 
-// Live rows, evenly spread over the table.
-std::vector<std::uint64_t> sample_of(const table_version& table) {
+constexpr std::uint64_t sampled_bytes = std::uint64_t{1} << 22;  // of text, or so
+
+// Live rows, evenly spread over the table; fewer where these columns have long texts.
+std::vector<std::uint64_t> sample_of(const table_version& table, const std::vector<std::size_t>& columns) {
   const std::uint64_t rows = table.rows();
-  const std::uint64_t count = std::min(rows, sampled_rows);
+  std::uint64_t text = 0;
+  for (const auto column : columns) text += static_cast<std::uint64_t>(text_bytes(*table.data(column)));
+  const std::uint64_t of_a_row = rows == 0 ? 0 : text / rows;
+  const std::uint64_t count =
+      std::min({rows, sampled_rows, std::max<std::uint64_t>(8, sampled_bytes / (of_a_row + 1))});
   std::vector<std::uint64_t> out;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t row = rows * i / count;
@@ -48,9 +55,9 @@ double estimated_value_count(double rows, double sampled, double different, doub
 
 double count_values(const table_version& table, std::size_t column) {
   const stop_scope unasked(nullptr);  // some microseconds, at the first statement that wants to know
-  const auto rows = sample_of(table);
-  if (rows.empty()) return 1;
   const std::vector<std::size_t> columns{column};
+  const auto rows = sample_of(table, columns);
+  if (rows.empty()) return 1;
   const auto values = table.take(columns, rows)->column(0);
   const auto groups = grouped({group_codes(*values)}, rows.size());
   std::vector<std::uint32_t> times(groups.count(), 0);
@@ -95,17 +102,17 @@ std::optional<double> sampled_share(const scan_node& scan, const planner_options
   if (!std::all_of(scan.conditions.begin(), scan.conditions.end(), possible)) return std::nullopt;
   std::set<column_id> read;
   for (const auto& condition : scan.conditions) collect_columns(condition, read);
-  const auto rows = sample_of(*scan.table->version);
-  if (rows.empty()) return std::nullopt;
   std::vector<std::size_t> columns;
   relation sample;
-  sample.rows = static_cast<std::int64_t>(rows.size());
   for (std::size_t i = 0; i < scan.columns.size(); ++i) {
     if (!read.contains(scan.outputs[i].id)) continue;
     columns.push_back(scan.columns[i]);
     sample.ids.push_back(scan.outputs[i].id);
   }
   if (columns.empty()) return std::nullopt;
+  const auto rows = sample_of(*scan.table->version, columns);
+  if (rows.empty()) return std::nullopt;
+  sample.rows = static_cast<std::int64_t>(rows.size());
   sample.columns = scan.table->version->take(columns, rows)->columns();
   evaluation values;
   values.parameters = options.parameters;

@@ -131,10 +131,14 @@ void session::warn_of_damage(const std::string& problem) {
 }
 
 std::shared_ptr<const table_entry> session::read_table(const std::string& name) {
-  const auto table = store_->read(name);
+  auto found = half_read_.find(name);
+  if (found == half_read_.end()) found = half_read_.emplace(name, store_->read(name)).first;
+  const auto& table = found->second;
   if (!table.rows) {
-    warn_of_damage(table.problem);
-    throw engine_error(table.problem, codes::data_corrupted);
+    const auto problem = table.problem;
+    half_read_.erase(found);
+    warn_of_damage(problem);
+    throw engine_error(problem, codes::data_corrupted);
   }
   auto entry = std::make_shared<table_entry>();
   entry->name = table.name;
@@ -149,6 +153,7 @@ std::shared_ptr<const table_entry> session::read_table(const std::string& name) 
   // The file holds what was committed, which is what a ROLLBACK comes back to, too.
   if (transaction_) transaction_->files.insert(kept.begin(), kept.end());
   kept_indexes_.insert(kept.begin(), kept.end());
+  half_read_.erase(found);
   return entry;
 }
 

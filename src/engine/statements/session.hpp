@@ -18,6 +18,7 @@
 #include "engine/plan/planner.hpp"
 #include "engine/sql/ast.hpp"
 #include "engine/statements/kept_index.hpp"
+#include "engine/store/store.hpp"
 #include "espalier/engine/database.hpp"
 
 namespace espalier::engine {
@@ -116,6 +117,8 @@ class session {
   std::unique_ptr<store> store_;
   /// Indexes that have a file in the folder. Others are built from the rows when the folder is opened.
   kept_indexes kept_indexes_;
+  /// Tables that a statement had begun to read when it was stopped: their files may have lost their names since.
+  std::map<std::string, loaded_table> half_read_;
   std::vector<std::string> warnings_;
   std::unique_ptr<open_transaction> transaction_;
   std::uint64_t transactions_ = 0;  ///< that were begun
