@@ -116,8 +116,8 @@ struct searcher {
     }
     return line;
   }
-  /// The line that holds the lower bound, or the one before it: stage 3 where a line lies elsewhere and costs more to
-  /// look at than two words do. With line_of() searches among keys that crowd at one end of a group would all start at
+  /// The line that holds the lower bound, or the one before it, or the last one of an earlier group whose separators
+  /// end where x is not yet decided: stage 3 where a line lies elsewhere and costs more to look at than two words do. With line_of() searches among keys that crowd at one end of a group would all start at
   /// its first line.
   static ESPALIER_INLINE std::uint64_t near_line_of(Team team, const view& t, std::uint32_t group, Word x) {
     for (;; ++group) {
