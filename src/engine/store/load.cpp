@@ -19,7 +19,7 @@ table_version::pointer load_rows(mapped_files& files, const table_record& table,
   const std::size_t at_once = 4 * parallel_width();
   for (std::size_t first = 0; first < segments.size(); first += at_once) {
     if (tell) tell("opening " + table.name, first, segments.size());
-    std::vector<std::unique_ptr<mapped_file>> mapped;
+    std::vector<std::shared_ptr<mapped_file>> mapped;
     for (std::size_t i = first; i < std::min(first + at_once, segments.size()); ++i) {
       mapped.push_back(files.take(table.segments[i]));
     }

@@ -8,7 +8,7 @@ namespace espalier::engine {
 
 bool mapped_files::add(const file_record& file) {
   try {
-    auto mapped = std::make_unique<mapped_file>(path_of(file));
+    auto mapped = std::make_shared<mapped_file>(path_of(file));
     if (mapped->bytes().size() != file.bytes) return false;
     mapped_.emplace(file.name, std::move(mapped));
     return true;
@@ -17,12 +17,14 @@ bool mapped_files::add(const file_record& file) {
   }
 }
 
-std::unique_ptr<mapped_file> mapped_files::take(const file_record& file) {
+std::shared_ptr<mapped_file> mapped_files::take(const file_record& file) {
   const auto found = mapped_.find(file.name);
-  if (found == mapped_.end()) return std::make_unique<mapped_file>(path_of(file));
-  auto mapped = std::move(found->second);
-  mapped_.erase(found);
-  return mapped;
+  return found == mapped_.end() ? std::make_shared<mapped_file>(path_of(file)) : found->second;
+}
+
+void mapped_files::forget(const file_record& file) noexcept {
+  const auto found = mapped_.find(file.name);
+  if (found != mapped_.end()) mapped_.erase(found);
 }
 
 bool mapped_files::has(const file_record& file) const {

@@ -49,13 +49,13 @@ class summed_stream final : public arrow::io::OutputStream {
 // A mapped file as a buffer that slices of it keep alive.
 class mapped_buffer final : public arrow::Buffer {
  public:
-  explicit mapped_buffer(std::unique_ptr<mapped_file> file)
+  explicit mapped_buffer(std::shared_ptr<mapped_file> file)
       : arrow::Buffer(reinterpret_cast<const std::uint8_t*>(file->bytes().data()),
                       static_cast<std::int64_t>(file->bytes().size())),
         file_(std::move(file)) {}
 
  private:
-  std::unique_ptr<mapped_file> file_;
+  std::shared_ptr<mapped_file> file_;
 };
 
 void require_undamaged(const arrow::Status& status, const std::filesystem::path& path) {
@@ -97,7 +97,7 @@ std::shared_ptr<arrow::RecordBatch> read_segment(mapped_files& files, const file
   return read_segment(files.take(file), files.path_of(file), file, check);
 }
 
-std::shared_ptr<arrow::RecordBatch> read_segment(std::unique_ptr<mapped_file> mapped, const std::filesystem::path& path,
+std::shared_ptr<arrow::RecordBatch> read_segment(std::shared_ptr<mapped_file> mapped, const std::filesystem::path& path,
                                                  const file_record& file, row_check check) {
   if (mapped->bytes().size() != file.bytes) {
     throw damaged_file(path, fmt::format("it has {} bytes instead of {}", mapped->bytes().size(), file.bytes));

@@ -22,7 +22,7 @@ enum class row_check : std::uint8_t { quick, full };
 /// The rows of a mapped file, which lives as long as they do. Its checksum is compared here. Throws damaged_file.
 [[nodiscard]] std::shared_ptr<arrow::RecordBatch> read_segment(mapped_files& files, const file_record& file,
                                                                row_check check);
-[[nodiscard]] std::shared_ptr<arrow::RecordBatch> read_segment(std::unique_ptr<mapped_file> mapped,
+[[nodiscard]] std::shared_ptr<arrow::RecordBatch> read_segment(std::shared_ptr<mapped_file> mapped,
                                                                const std::filesystem::path& path,
                                                                const file_record& file, row_check check);
 /// The same of bytes that live longer, aligned to 64, without a look at their checksum.

@@ -109,10 +109,10 @@ std::shared_ptr<const mapped_sections> mapped_sections::over(std::span<const std
 }
 
 std::shared_ptr<const mapped_sections> mapped_sections::open(const std::filesystem::path& path, std::string_view kind) {
-  return open(std::make_unique<mapped_file>(path), path, kind);
+  return open(std::make_shared<mapped_file>(path), path, kind);
 }
 
-std::shared_ptr<const mapped_sections> mapped_sections::open(std::unique_ptr<mapped_file> file,
+std::shared_ptr<const mapped_sections> mapped_sections::open(std::shared_ptr<mapped_file> file,
                                                              const std::filesystem::path& path, std::string_view kind) {
   auto sections = std::shared_ptr<mapped_sections>(new mapped_sections(file->bytes(), path, kind));
   sections->file_ = std::move(file);

@@ -69,7 +69,7 @@ class mapped_sections {
   /// Checks what frames the sections, not yet the sections. `kind` is the kind of file that is expected.
   [[nodiscard]] static std::shared_ptr<const mapped_sections> open(const std::filesystem::path& path,
                                                                    std::string_view kind);
-  [[nodiscard]] static std::shared_ptr<const mapped_sections> open(std::unique_ptr<mapped_file> file,
+  [[nodiscard]] static std::shared_ptr<const mapped_sections> open(std::shared_ptr<mapped_file> file,
                                                                    const std::filesystem::path& path,
                                                                    std::string_view kind);
   /// The same over bytes that live longer than the answer, aligned as a mapped file's; errors name `path`.
@@ -122,7 +122,7 @@ class mapped_sections {
   const entry* find(std::string_view name) const noexcept;
   void check(const entry& section) const;
 
-  std::unique_ptr<mapped_file> file_;
+  std::shared_ptr<mapped_file> file_;
   std::filesystem::path path_;
   std::uint64_t checksum_ = 0;
   std::vector<entry> entries_;

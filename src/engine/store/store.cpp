@@ -217,8 +217,14 @@ struct store::state {
   }
 
   loaded_table read(const std::string& name, const progress& tell) {
-    auto table = load_table(files, record_of(name), row_check::quick, tell);
+    const auto& record = record_of(name);
+    auto table = load_table(files, record, row_check::quick, tell);
     remember(table);
+    for (const auto& segment : record.segments) files.forget(segment);
+    if (record.live) files.forget(*record.live);
+    for (const auto& index : record.indexes) {
+      if (index.file) files.forget(*index.file);
+    }
     return table;
   }
 

@@ -23,7 +23,7 @@ SELECT id, left(s, 2), right(s, 2), left(s, -2), right(s, -2), left(s, 0), right
 -- duckdb: SELECT '**ä', 'ab   ', 'ab', 'axyz', '', ''
 SELECT lpad('ä', 3, '*'), rpad('ab', 5), lpad('abc', 2), rpad('a', 4, 'xyz'), lpad('a', 0), lpad('a', -1, 'b');
 SELECT repeat('ab', 3), repeat('a', 0), repeat('', 1000000), repeat(NULL::varchar, 2), repeat('a', -1);
--- refused: 2 GiB
+-- refused: more than 2147483647 bytes
 SELECT repeat('ab', 2147483647);
 -- duckdb: SELECT 3, 0, 2, NULL, 1, 2
 SELECT strpos('äbc', 'c'), strpos('abc', 'x'), position('b' in 'abc'), strpos(NULL, 'a'), strpos('a', ''), octet_length('ä');
