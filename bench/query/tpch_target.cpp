@@ -1,5 +1,5 @@
-// tpch_target.cpp - the 22 statements of TPC-H beside DuckDB. Both engines load the same Parquet files and are warm;
-// they take turns run by run, so that whatever else the machine does slows both.
+// tpch_target.cpp - the 22 statements of TPC-H, compared with DuckDB. Both engines load the same Parquet files and are
+// warm; they take turns run by run, so that whatever else the machine does slows both.
 #include <arrow/table.h>
 #include <fmt/format.h>
 

@@ -65,13 +65,14 @@ class blink_access<Context, blink_storage<Context, Word, V, N, U>> {
     Context context(tree_.where, order);
     work(context);
   }
-  /// Reads of n queries. If that pays, the upper levels are made anew first. `by_ranks`: it asks for differences of
+  /// Reads of n queries. If that pays, the upper levels are rebuilt first. `by_ranks`: it asks for differences of
   /// ranks.
   template <class Work>
   void read(const execution& ex, std::size_t n, Work work, bool by_ranks = false) const {
     auto* self = const_cast<blink_access*>(this);
     run(ex, [self, n, work, by_ranks, order = ex.order] {
-      // What was seen beside others is looked at again alone: a ref may have been lent in between.
+      // What was seen under the shared lock is checked again under the exclusive one: a ref may have been lent in
+      // between.
       if (self->is_stale_for(n)) {
         self->alone_now(order, [&](Context& context) {
           if (self->tree_.is_stale_for(n)) self->tree_.refresh_upper(context, n);

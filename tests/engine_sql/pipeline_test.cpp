@@ -1,5 +1,5 @@
-// pipeline_test.cpp - scans, joins and aggregates by blocks of rows, beside the same statements with a LIMIT in between
-// that no row exceeds: it takes the operators one after the other.
+// pipeline_test.cpp - scans, joins and aggregates by blocks of rows, compared with the same statements with a LIMIT in
+// between that no row exceeds: it takes the operators one after the other.
 #include <arrow/scalar.h>
 #include <arrow/table.h>
 #include <fmt/format.h>
@@ -149,7 +149,7 @@ TEST_F(Pipelines, WhatFailsRowByRowFailsInFormulas) {
     }
     EXPECT_NO_THROW(db_.execute(fmt::format("SELECT max(k::numeric(10,0) * 1.5) FROM {}", table))) << table;
   }
-  // A pattern that is no pattern guards what stands behind it, cheaper or not.
+  // An invalid pattern guards what stands behind it, cheaper or not.
   EXPECT_THROW(db_.execute("SELECT count(*) FROM big WHERE s LIKE 'a\\' AND id = -1"), error);
 }
 

@@ -16,7 +16,7 @@ namespace espalier {
 struct racing_reads {
   using latch = version_latch;
   /// Do kernels ask the inner nodes, too, where a lane is left behind? Not those of the library: the owner makes the
-  /// lane anew in time, and registers are scarce.
+  /// lane again in time, and registers are scarce.
   static constexpr bool kernels_ask = false;
   using plain = racing_reads;
   template <unsigned N, class Team, class X>

@@ -116,7 +116,7 @@ bool are_first_columns(const std::vector<std::size_t>& wanted, const index_range
   });
 }
 
-constexpr double walked_key = 40;  // measured: a key of a long range, in order, beside hash tables on two cores
+constexpr double walked_key = 40;  // measured: a key of a long range, in order, compared with hash tables on two cores
 
 // Do the first rows of the index that have a key have equal ones? Then a group has many rows, and groups are few.
 bool has_few_groups(const table_index& index, std::size_t columns) {
