@@ -429,9 +429,9 @@ class blink_index_on final : public blink_index, blink_access<Context, blink_sto
       tree_.order_now(context);
     };
     writer keys_one_by_one{tree_, beside_, context, Context::on_gpu, options.path == write_path::automatic};
-    if (keys_one_by_one.merge_again(job, n)) return deliver();
-    settle_first(context);
     try {
+      if (keys_one_by_one.merge_again(job, n)) return deliver();
+      settle_first(context);
       const bool combine =
           plan_mixed(n, ops != nullptr, options, Context::on_gpu, tree_.lent).chosen == write_path::bulk;
       if (combine && combine_alone(context, job, n)) return deliver();

@@ -149,6 +149,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     if (is_append || (looks.dense_from != 0 && r.apart == 0)) {  // no kernel has changed anything
       if ((is_append && append(job, n)) || merge_listed(job, nullptr, static_cast<std::uint32_t>(n))) return true;
       may_merge = false;  // there is no memory: do not look again
+      refused = {};
       return write_piece(job, n);
     }
     if (looks.append) ++tree.append_misses;
@@ -180,9 +181,13 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     return context.read(spread.data());
   }
   [[nodiscard]] leaf_sizes write_sizes() { return {leaves_now(), storage::shape_type::bytes}; }
-  /// Leaves that n elements may need; an erase must not fail for lack of memory.
+  /// Leaves to reserve for n elements. A few elements may all split a leaf. Many get an estimate, so that they need
+  /// less memory than the merge that may have failed before; those that find no leaf are tried again. An erase must not
+  /// fail for lack of memory.
   [[nodiscard]] static std::uint64_t room_for(const blink_write_job<view_type>& job, std::size_t n) {
-    return may_insert(job) ? n + 64 : 0;
+    constexpr std::size_t few = std::size_t{1} << 20;
+    if (!may_insert(job)) return 0;
+    return n <= few ? n + 64 : storage::likely_new_leaves(n);
   }
   /// Elements numbered list[0], ..., list[n - 1]; then, until there are none, those of them that found no room. On an
   /// exception `list` and `n` are those that are still to do.

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/build_event.hpp"
 #include "device/staging.hpp"
 #include "static_tree/build.hpp"
 #include "static_tree/plan.hpp"
@@ -51,6 +52,7 @@ class index_on final : public static_index {
         throw;
       }
     });
+    if constexpr (Context::on_gpu) built_.record(ex.order);
     if (ex.wait) building_ = false;
   }
 
@@ -288,11 +290,14 @@ class index_on final : public static_index {
     }
   }
 
-  /// Runs or enqueues work on the tree. In the build's own stream order is enough; the work itself sees whether the
-  /// build failed.
+  /// Runs or enqueues work on the tree, ordered behind its build. The work itself checks whether the build failed.
   template <class Work>
   void submit(const execution& ex, Work work) const {
-    if (!building_ || built_on_.state() != ex.order.state()) settle();
+    if constexpr (Context::on_gpu) {
+      built_.make_wait(ex.order);  // the host does not wait for an asynchronous build
+    } else if (!building_ || built_on_.state() != ex.order.state()) {
+      settle();
+    }
     const auto checked = [this, work = std::move(work)] {
       if (failure_) std::rethrow_exception(failure_);
       work();
@@ -451,6 +456,7 @@ class index_on final : public static_index {
   element_type elements_;
   tree_storage<Word, ValueBytes> tree_;
   stream built_on_;
+  build_event built_;
   std::exception_ptr failure_;
   mutable std::atomic<bool> building_{false};  // an asynchronous build may still run: what the host asks waits for it
 };

@@ -130,6 +130,27 @@ TEST_P(StaticTreeSharedOwner, AnswersSeveralThreadsAtOnceOnOneAndOnSeveralStream
   for (unsigned t = 0; t < thread_count; ++t) EXPECT_EQ(wrong[t], 0u) << "thread " << t;
 }
 
+TEST_P(StaticTreeSharedOwner, OrdersMoreStreamsThanItRemembersBehindAnAsynchronousBuild) {
+  const auto keys = make_keys<std::uint32_t>(family::clustered, 300007);
+  const auto values = make_values<std::uint32_t>(keys.size());
+  const oracle<std::uint32_t, std::uint32_t> expected(keys, values);
+  const device where = GetParam()->where;
+  const stream building = where.make_stream();
+  const auto tree = static_tree<std::uint32_t, std::uint32_t>::build_async(keys.span(), values.span(), {}, where,
+                                                                           building);
+  const auto queries = queries_of_thread(keys, 0);
+  for (unsigned round = 0; round < 2; ++round) {
+    for (unsigned s = 0; s < 20; ++s) {
+      const stream order = where.make_stream();
+      array<std::uint64_t> ranks(queries.size());
+      tree.lower_bound_async(queries.span(), ranks.span(), {}, order);
+      order.synchronize();
+      for (std::size_t i = 0; i < queries.size(); ++i) ASSERT_EQ(ranks[i], expected.lower(queries[i]));
+    }
+  }
+  building.synchronize();
+}
+
 INSTANTIATE_TEST_SUITE_P(, StaticTreeSharedOwner, testing::ValuesIn(host_span_settings()), setting_name{});
 
 }  // namespace

@@ -78,32 +78,8 @@ struct searcher {
     }
   }
 
-  /// `line` held only smaller keys: the next one to look at. Rare, so it reads the header again; many undecided
-  /// lines (a group whose keys crowd at one end) are halved, not walked.
-  static ESPALIER_HD std::uint64_t next_line(Team team, const view& t, std::uint64_t line, Word x) {
-    const auto group = static_cast<std::uint32_t>(line / lines);
-    const auto h = header(team, t, group);
-    const auto decided =
-        team.template count_from<shape::first_separator>(h, not_above<std::uint8_t>{truncated(team, h, x)});
-    const std::uint64_t start = std::uint64_t{group} * lines;
-    const std::uint64_t end = start + decided;  // if decided < lines, the line there is surely not below x
-    std::uint64_t low = line + 1, high = end < low ? low : end;
-    if (high - start > lines) high = start + lines;
-    const std::uint64_t last_line = (t.size - 1) / slots;
-    if (high > last_line) high = last_line;  // x <= last: its line is at or before the last one
-    while (low < high) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      if (t.line_keys(middle)[slots - 1] < x) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low < start + lines ? low : line_of(team, t, group + 1, x);
-  }
-
-  /// The first of lines [line, end) that is not below x; `end` if all are.
-  static ESPALIER_COLD std::uint64_t undecided_line(const view& t, std::uint64_t line, std::uint64_t end, Word x) {
+  /// The first of lines [line, end) whose last key is not below x; max(line, end) if there is none.
+  static ESPALIER_HD std::uint64_t first_not_below(const view& t, std::uint64_t line, std::uint64_t end, Word x) {
     const std::uint64_t last_line = (t.size - 1) / slots;
     if (end > last_line) end = last_line;  // x <= last: its line is at or before the last one
     while (line < end) {
@@ -116,8 +92,23 @@ struct searcher {
     }
     return line;
   }
-  /// The line that holds the lower bound, or the one before it, or the last one of an earlier group whose separators
-  /// end where x is not yet decided: stage 3 where a line lies elsewhere and costs more to look at than two words do. With line_of() searches among keys that crowd at one end of a group would all start at
+
+  /// `line` held only smaller keys: the next one to look at. Rare, so it reads the header again; many undecided
+  /// lines (a group whose keys crowd at one end) are halved, not walked.
+  static ESPALIER_HD std::uint64_t next_line(Team team, const view& t, std::uint64_t line, Word x) {
+    const auto group = static_cast<std::uint32_t>(line / lines);
+    const auto h = header(team, t, group);
+    const auto decided =
+        team.template count_from<shape::first_separator>(h, not_above<std::uint8_t>{truncated(team, h, x)});
+    const std::uint64_t start = std::uint64_t{group} * lines;
+    const std::uint64_t end = start + decided;  // if decided < lines, the line there is surely not below x
+    const std::uint64_t found = first_not_below(t, line + 1, end < start + lines ? end : start + lines, x);
+    return found < start + lines ? found : line_of(team, t, group + 1, x);
+  }
+
+  /// Stage 3 for an index over lines that lie elsewhere (external keys), where reading a line costs more than reading
+  /// two words. Returns the line of the lower bound, the line before it, or the last line of an earlier group whose
+  /// separators do not decide x. With line_of() all searches among keys that crowd at one end of a group would start at
   /// its first line.
   static ESPALIER_INLINE std::uint64_t near_line_of(Team team, const view& t, std::uint32_t group, Word x) {
     for (;; ++group) {
@@ -128,7 +119,7 @@ struct searcher {
       const std::uint64_t start = std::uint64_t{group} * lines;
       const unsigned decided = team.template count_from<shape::first_separator>(h, not_above<std::uint8_t>{digit});
       if (decided <= line + 1) return start + line;
-      const std::uint64_t found = undecided_line(t, start + line, start + (decided < lines ? decided : lines), x);
+      const std::uint64_t found = first_not_below(t, start + line, start + (decided < lines ? decided : lines), x);
       if (found < start + lines) return found;
     }
   }
