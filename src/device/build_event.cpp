@@ -2,6 +2,7 @@
 #include "device/build_event.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "device/state.hpp"
 
@@ -9,9 +10,11 @@ namespace espalier::detail {
 
 void build_event::record(const stream& order) {
   built_on_ = order.state()->id();
+  count_ = 0;
   try {
     built_ = order.mark();
   } catch (const std::bad_alloc&) {
+    built_ = {};
     order.synchronize();
   }
 }

@@ -1,4 +1,4 @@
-// build_event.hpp - orders streams behind the build of an index that never changes afterwards.
+// build_event.hpp - orders streams behind the build of an index, or of a copy, that is only read afterwards.
 //
 // A caller that waited for the build is not enough: that the host saw the build end does not order another stream behind
 // the build's allocations (compute-sanitizer --track-stream-ordered-races). So every stream waits once for an event of
@@ -16,7 +16,8 @@ namespace espalier::detail {
 
 class build_event {
  public:
-  /// Records the event behind what the stream has enqueued so far. Without memory for it the host waits for the stream.
+  /// Records the event behind what the stream has enqueued so far, in place of an earlier one. Without memory for it the
+  /// host waits for the stream. No other call of this object may be in progress.
   void record(const stream& order);
   /// What `order` enqueues from now on begins after the build.
   void make_wait(const stream& order) const;

@@ -147,7 +147,9 @@ class device_leaves_on final : public device_leaves {
     cache_.words = words_.data();
     copies_ = raw_buffer(where, (cache_.places + areas * part_) * line_bytes, order);
     forget();
-    for (unsigned s = 0; s < slots; ++s) slots_.emplace_back(where);
+    const stream_mark made = order.mark();
+    reading_.wait_for(made);
+    for (unsigned s = 0; s < slots; ++s) slots_.emplace_back(where).order.wait_for(made);
     order.synchronize();
   }
 

@@ -21,6 +21,8 @@ class inner_levels {
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   /// With pointers to the memory of this device.
   [[nodiscard]] virtual any_upper_image image() const = 0;
+  /// Orders the stream behind the copy: for those who read image() themselves.
+  virtual void make_wait(const stream& order) const = 0;
   /// Are its bytes those of `of`, which is in host memory?
   [[nodiscard]] virtual bool is_copy_of(const any_upper_image& of) const = 0;
   /// lines[i] for key i, in stream order; all memory is the device's or pinned. `groups` (may be null): what table()

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "device/build_event.hpp"
 #include "espalier/device/buffer.hpp"
 #include "espalier/static_tree/jobs.hpp"
 #include "hybrid_tree/inner_levels.hpp"
@@ -36,6 +37,7 @@ class inner_levels_on final : public inner_levels {
     launch(table_job<Word>{image_.view, keys, groups}, n, order);
   }
   [[nodiscard]] any_upper_image image() const override { return image_; }
+  void make_wait(const stream& order) const override { copied_.make_wait(order); }
   [[nodiscard]] bool is_copy_of(const any_upper_image& of) const override {
     const auto& other = std::get<upper_image<Word>>(of);
     return image_.view.size == other.view.size &&
@@ -76,7 +78,8 @@ class inner_levels_on final : public inner_levels {
     part(headers_, image_.view.headers, from.header_bytes, known.view.headers, known.header_bytes);
     part(cells_, image_.view.cells, from.cell_bytes, known.view.cells, known.cell_bytes);
     part(subtables_, image_.view.subtables, from.subtable_bytes, known.view.subtables, known.subtable_bytes);
-    order.synchronize();  // whoever walks does so on streams of its own
+    copied_.record(order);  // searches run on streams of their own
+    order.synchronize();    // the source is host memory that may change
     return sent;
   }
   /// The device's bytes, brought here piece by piece, and the host's.
@@ -95,6 +98,7 @@ class inner_levels_on final : public inner_levels {
   template <class Job>
   void launch(const Job& job, std::size_t n, const stream& order) const {
     if (n == 0) return;
+    make_wait(order);
     where_.enqueue(order, [this, job, n, order] {
       Context context(where_, order);
       context.launch(job, n, false, node_search::linear);
@@ -104,6 +108,7 @@ class inner_levels_on final : public inner_levels {
   device where_;
   upper_image<Word> image_;  ///< of what is in the buffers, or elsewhere on this device
   raw_buffer headers_, cells_, subtables_;
+  build_event copied_;
 };
 
 /// A copy, or if `room` says nothing those that are there.

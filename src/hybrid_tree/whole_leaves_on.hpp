@@ -29,9 +29,10 @@ class whole_leaves_on final : public device_leaves {
     const stream order = where.default_stream();
     lines_ = raw_buffer(where, bytes_of_copy(tree), order);
     where.copy(lines_.data(), tree_.lines, lines_.bytes(), order);
+    const stream_mark copied = order.mark();
     order.synchronize();
     tree_.lines = static_cast<const std::byte*>(lines_.data());
-    for (unsigned s = 0; s < slots; ++s) slots_.emplace_back(where);
+    for (unsigned s = 0; s < slots; ++s) slots_.emplace_back(where).order.wait_for(copied);
   }
 
   [[nodiscard]] std::size_t bytes() const override {
@@ -52,6 +53,7 @@ class whole_leaves_on final : public device_leaves {
     job.keys = at.keys.data();
     job.values = V == 0 || w.values == nullptr ? nullptr : at.values.data();
     job.found = at.found.data();
+    levels.make_wait(at.order);
     launch(at, job, w.n);
     at.bring_back(elements(), w);
   }
@@ -61,6 +63,7 @@ class whole_leaves_on final : public device_leaves {
     at.make_room(where_, elements(), n, expected(), [](std::size_t) {});
     at.make_row_room(where_, elements(), n, rows.options.limit, expected(), [](std::size_t) {});
     at.send(host_, elements(), rows, n, copies);
+    levels.make_wait(at.order);
     launch(at, at.job_of(with(levels), rows), n);
     at.bring_back(elements(), rows, n, copies);
   }

@@ -216,12 +216,13 @@ TEST_F(TreeStreamsGpu, SmallReadsOfManyStreamsBesideWritesAreRight) {
     const auto keys = run_of(0, 64, n);
     key_tree map = key_tree::build(keys, keys, {}, gpu());
     const auto on_gpu = to_device(gpu(), std::span(keys));
-    gpu().default_stream().synchronize();
+    const stream_mark copied = gpu().default_stream().mark();
     std::vector<stream> streams;
     std::vector<buffer<std::uint8_t>> found;
     std::vector<buffer<std::uint32_t>> values;
     for (unsigned i = 0; i < 8; ++i) {
       streams.push_back(gpu().make_stream());
+      streams[i].wait_for(copied);
       found.emplace_back(gpu(), n, streams[i]);
       values.emplace_back(gpu(), n, streams[i]);
     }
