@@ -14,7 +14,7 @@
 namespace espalier::detail {
 
 /// Threads of a GPU that read host memory at once. These are enough to keep the bus busy; with twice as many, copies
-/// down get less than half of it, with more a tenth (docs/design/hybrid-tree.md, what the hardware allows).
+/// down get less than half of it, with more a tenth (docs/design/hybrid-tree.md, what limits it).
 inline constexpr std::size_t bus_readers = 96 * 256;
 
 /// Lines of a part of a window.

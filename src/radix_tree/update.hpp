@@ -69,7 +69,7 @@ struct dispute_lists {
 
 /// Element i writes if no higher one came before it. Of several that wrote to one leaf the highest must be the last:
 /// all but the one that came first know that they are not alone, and are listed. If the highest came first, nobody
-/// wrote after it. (docs/design/figures.md has what else was tried.)
+/// wrote after it. (docs/design/radix-tree.md has what else was tried.)
 template <unsigned V>
 struct update_leaf {
   radix_view<V> tree;

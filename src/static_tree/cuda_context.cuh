@@ -12,7 +12,7 @@
 
 namespace espalier::detail {
 
-/// One GPU thread per query: one-thread teams leave the most loads in flight (docs/design/static-tree-gpu.md).
+/// One GPU thread per query: one-thread teams leave the most loads in flight (docs/design/static-tree.md).
 using query_team = tile<1>;
 
 template <class Job>
@@ -62,7 +62,7 @@ class cuda_context {
     return backend_.sort_pairs(order_, keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, end_bit);
   }
   /// Large inputs are copied first: CUB's sort between two buffers is faster there than its sort from memory that stays
-  /// as it is, by more than the copy costs (docs/design/figures.md, build). Both take the same memory.
+  /// as it is, by more than the copy costs (docs/design/static-tree.md, build). Both take the same memory.
   template <class Word, class Value>
   void sort_from(const Word* keys, buffer<Word>& sorted_keys, const Value* values, buffer<Value>& sorted_values,
                  std::size_t n, unsigned begin_bit = 0, unsigned end_bit = 8 * sizeof(Word)) {

@@ -1,18 +1,9 @@
-// blink_tree.hpp - an ordered map that many threads or tiles read and write at once, on CPU or GPU.
+// blink_tree.hpp - an ordered map for concurrent readers and writers, on CPU or GPU.
 //
-//   espalier::blink_tree<std::uint32_t, float> tree;                       // empty, on the best device
+//   espalier::blink_tree<std::uint32_t, float> tree;                       // empty, on the default device
 //   tree.insert(keys, values);                                             // in bulk
 //   tree.find(queries, out, found);
-//   auto ref = tree.ref(/* room for */ 1000);                              // in your kernel or thread, key by key
-//
-// Every bulk call takes host or device memory and a stream last, and has an _async twin that returns once the work is
-// enqueued: results are there, and errors are thrown, at stream::synchronize(). On a GPU a write waits for the host
-// all the same when the tree must grow.
-// The owner's calls may come from several threads at once, each with a stream of its own (device::make_stream). Those
-// that change the structure as a whole (bulk writes, maintain, clear) wait for the others; on a GPU all writes do.
-// A key is in the tree at most once. No key and no value is reserved.
-// Concurrent with writes, each key of a find sees the tree at one moment; lower_bound, successor, predecessor and ranges see each
-// leaf at one moment, but different leaves at different ones (ref.hpp says what that means).
+//   auto ref = tree.ref(/* inserts */ 1000);                               // in a kernel or thread, key by key
 #pragma once
 
 #include <cstdint>
@@ -31,7 +22,22 @@
 
 namespace espalier {
 
-/// `Value` = void makes a set; its aggregates are over the keys.
+/// Ordered map in the memory of one device. `Value` = void makes a set, whose aggregates are over the keys. A key
+/// occurs at most once. No key and no value is reserved. Move-only.
+///
+/// These rules hold for every method unless it says otherwise:
+/// - Memory: spans are in host or device memory. Output spans have one element per query; a mismatch throws `error`
+///   before anything is written. Optional outputs are empty spans.
+/// - Streams: the last argument is a stream; an empty stream is the default stream of the device. A method returns when
+///   its results are complete. Its `_async` form returns when the work is enqueued; results are complete, and errors
+///   are thrown, at stream::synchronize(). On a GPU a write blocks the host if the tree must grow.
+/// - Lifetime: the tree and all memory given to an `_async` call must live until the stream is synchronised.
+/// - Thread safety: all methods except construction, move and destruction may run concurrently, with one stream per
+///   thread (device::make_stream). Bulk writes, maintain() and clear() are exclusive: they wait for other calls, and
+///   later calls wait for them. On a GPU all writes are exclusive. ref() states the rules for refs.
+/// - Isolation: concurrently with writes, each key of find() is read atomically. lower_bound(), successor(),
+///   predecessor() and ranges read each leaf atomically, but different leaves at different times (ref.hpp).
+/// - Complexity: per query or element; n is size(). A search is O(log n), a range is linear in its leaves.
 template <KeyType Key, class Value = void, class Policy = blink_policy<>>
 class blink_tree {
   static constexpr bool is_set = std::is_void_v<Value>;
@@ -63,11 +69,12 @@ class blink_tree {
   using sum_type = sum_of<summand>;
   using ref_type = blink_tree_ref<Key, Value, Policy>;
 
-  /// An empty tree.
+  /// Makes an empty tree. Throws `error` if options.fill is not in [0.25, 1].
   explicit blink_tree(const device& where = device::best(), const blink_options& options = {}, const stream& s = {})
       : blink_tree({}, {}, options, where, where.resolve(s)) {}
 
-  /// From pairs in any order; of equal keys the last one wins.
+  /// Builds a tree from pairs in any order; of equal keys the last one wins. Requires as many values as keys. O(n)
+  /// after a radix sort, which sorted input does not need.
   [[nodiscard]] static blink_tree build(keys_in keys, in<slot> values, const blink_options& options = {},
                                         const device& where = device::best(), const stream& s = {}) requires(!is_set) {
     detail::require_equal("build values", keys.size(), values.size());
@@ -78,12 +85,12 @@ class blink_tree {
     return blink_tree(keys, {}, options, where, where.resolve(s));
   }
 
-  // ---- writes --------------------------------------------------------------------------------------------
-  // done (may be empty): 1 where the element changed what keys there are (insert, insert_or_assign: the key was new;
-  // erase: it was there) or, for update, where the key was there. Equal keys in one batch: see batch_semantics.
-  // Where memory runs out, a bulk write changes nothing; one that goes key by key keeps what it has written, and done
-  // says which elements that are.
+  // ---- writes -------------------------------------------------------------------------------------------- done
+  // (optional): insert and insert_or_assign set 1 if the key was new, update and erase if it was present.
+  // batch_semantics defines the order of equal keys in one batch. If memory runs out, a bulk write has changed nothing;
+  // a write key by key keeps what it has written, and done marks these elements.
 
+  /// Inserts elements whose keys are not present. Requires as many values as keys.
   void insert(keys_in keys, in<slot> values, mask_out done = {}, const write_options& options = {},
               const stream& s = {}) requires(!is_set) {
     write_on(write_op::insert, keys, values, done, options, wait(s));
@@ -99,6 +106,7 @@ class blink_tree {
   void insert_async(keys_in keys, mask_out done, const write_options& options, const stream& s) requires(is_set) {
     write_on(write_op::insert, keys, {}, done, options, enqueue(s));
   }
+  /// Inserts elements, and assigns the values of keys that are present.
   void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {}, const write_options& options = {},
                         const stream& s = {}) requires(!is_set) {
     write_on(write_op::insert_or_assign, keys, values, done, options, wait(s));
@@ -107,6 +115,7 @@ class blink_tree {
                               const stream& s) requires(!is_set) {
     write_on(write_op::insert_or_assign, keys, values, done, options, enqueue(s));
   }
+  /// Assigns the values of keys that are present.
   void update(keys_in keys, in<slot> values, mask_out done = {}, const write_options& options = {},
               const stream& s = {}) requires(!is_set) {
     write_on(write_op::update, keys, values, done, options, wait(s));
@@ -115,6 +124,7 @@ class blink_tree {
                     const stream& s) requires(!is_set) {
     write_on(write_op::update, keys, values, done, options, enqueue(s));
   }
+  /// Removes keys. Their space is recycled later, by a write of the owner or by maintain().
   void erase(keys_in keys, mask_out done = {}, const write_options& options = {}, const stream& s = {}) {
     write_on(write_op::erase, keys, {}, done, options, wait(s));
   }
@@ -122,10 +132,11 @@ class blink_tree {
     write_on(write_op::erase, keys, {}, done, options, enqueue(s));
   }
 
-  /// One batch of mixed operations. `values` are what writes bring, `out_values` what finds answer (zero bytes where
-  /// nothing was found; elements of writes are left alone); both may be empty if no operation needs them. options.path:
-  /// per_key goes element by element, bulk takes equal keys together; automatic does that for large batches on a GPU,
-  /// where elements that are about one key would wait for each other, and for ordered batches.
+  /// Executes one batch of mixed operations. `values` are the values to write, `out_values` receives the answers of
+  /// finds (zero bytes if not found; positions of writes are not changed). Both may be empty if no operation needs
+  /// them. Throws `error`, with nothing changed, for an invalid operation code or missing values. options.path:
+  /// `per_key` executes element by element; `bulk` sorts the batch and composes the operations on equal keys;
+  /// `automatic` takes `bulk` for ordered batches, and on a GPU for 4,096 and more elements.
   void apply(in<blink_op> ops, keys_in keys, in<slot> values, out<slot> out_values, mask_out done,
              const write_options& options = {}, const stream& s = {}) {
     apply_on(ops, keys, values, out_values, done, options, wait(s));
@@ -135,31 +146,34 @@ class blink_tree {
     apply_on(ops, keys, values, out_values, done, options, enqueue(s));
   }
 
-  /// Reuses the space of what was erased and makes the upper levels anew. Writes do so by themselves when it pays, but
-  /// not while a ref is lent. Ends all refs.
+  /// Rebuilds the upper levels and recycles the space of erased elements. Writes of the owner do this themselves if it
+  /// pays, but not while a ref is in use. Lifetime: invalidates all refs. Exclusive. O(leaves).
   void maintain(const stream& s = {}) { index_->maintain(where().resolve(s)); }
-  /// Ends all refs.
+  /// Removes all elements. Lifetime: invalidates all refs. Exclusive.
   void clear(const stream& s = {}) { index_->clear(where().resolve(s)); }
 
   // ---- point queries -------------------------------------------------------------------------------------
-  // Where there is no such element, found is 0 and key and value are zero bytes. `values` and `found` may be empty.
+  // If there is no such element, found[i] is 0 and key and value are zero bytes. All outputs are optional.
 
+  /// Writes the value of each key.
   void find(keys_in keys, out<slot> values, mask_out found = {}, const stream& s = {}) const requires(!is_set) {
     find_on(keys, values, found, wait(s));
   }
-  /// A set has no values: those are left alone.
+  /// As contains(): a set has no values, and `values` is not written.
   void find(keys_in keys, out<slot> values, mask_out found, const stream& s = {}) const requires(is_set) {
     find_on(keys, values, found, wait(s));
   }
+  /// As contains().
   void find(keys_in keys, mask_out found) const requires(is_set) { contains(keys, found); }
   void find_async(keys_in keys, out<slot> values, mask_out found, const stream& s = {}) const {
     find_on(keys, values, found, enqueue(s));
   }
+  /// found[i] is 1 if the key is present.
   void contains(keys_in keys, mask_out found, const stream& s = {}) const { find_on(keys, {}, found, wait(s)); }
   void contains_async(keys_in keys, mask_out found, const stream& s = {}) const {
     find_on(keys, {}, found, enqueue(s));
   }
-  /// First element with a key not less than the query.
+  /// Writes the first element whose key is not less than the query.
   void lower_bound(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const stream& s = {}) const {
     seek_on(detail::seek_kind::lower_bound, keys, out_keys, values, found, wait(s));
   }
@@ -167,14 +181,14 @@ class blink_tree {
                          const stream& s = {}) const {
     seek_on(detail::seek_kind::lower_bound, keys, out_keys, values, found, enqueue(s));
   }
-  /// First element with a greater key.
+  /// Writes the first element with a greater key than the query.
   void successor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const stream& s = {}) const {
     seek_on(detail::seek_kind::successor, keys, out_keys, values, found, wait(s));
   }
   void successor_async(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const stream& s = {}) const {
     seek_on(detail::seek_kind::successor, keys, out_keys, values, found, enqueue(s));
   }
-  /// Last element with a smaller key.
+  /// Writes the last element with a smaller key than the query.
   void predecessor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const stream& s = {}) const {
     seek_on(detail::seek_kind::predecessor, keys, out_keys, values, found, wait(s));
   }
@@ -183,10 +197,12 @@ class blink_tree {
     seek_on(detail::seek_kind::predecessor, keys, out_keys, values, found, enqueue(s));
   }
 
-  // ---- ranges ----
-  // Their cost grows with their length, except that of count on a GPU; snapshot() has aggregates that do not.
-  // While others write, each leaf is seen as it was at one moment, different leaves at different ones.
+  // ---- ranges ----------------------------------------------------------------------------------------------
+  // lo and hi have equal sizes; a range whose lower end is above its upper end is empty. Linear in the leaves of the
+  // range; snapshot() returns a tree whose aggregates are not.
 
+  /// Writes the number of elements of each range, at most options.limit. On a GPU with an express lane O(log n): the
+  /// first call after a write counts the elements of all leaves.
   void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {},
              const stream& s = {}) const {
     count_on(lo, hi, counts, options, wait(s));
@@ -195,25 +211,25 @@ class blink_tree {
                    const stream& s = {}) const {
     count_on(lo, hi, counts, options, enqueue(s));
   }
-  /// About how many elements are in [lo, hi], for the price of a look at some hundred leaves however many there are.
-  /// Exact up to 64 leaves, where count() is cheap (on a GPU) and where there is no lane (upper::classic, small trees);
-  /// else the mean of 64 leaves between the ends: some percent off, more where many are empty. Keys written to one
-  /// place since the lane was made, at most those of an eighth of all leaves unless a ref is in use, may be missed.
+  /// Estimates the number of elements in [lo, hi] from a sample of leaves, in the default stream. Exact for up to 64
+  /// leaves, on a GPU, and without a lane (upper::classic, small trees). Otherwise some percent off, more if many
+  /// leaves are empty. Keys written since the lane was built, at most those of an eighth of all leaves unless a ref is
+  /// in use, may be missed. Reads about a hundred leaves, whatever the length.
   [[nodiscard]] std::uint64_t estimate_count(const Key& lo, const Key& hi) const { return index_->estimate(&lo, &hi); }
-  /// All elements of every range, exact and compact, in buffers on the index's device. Throws `error` if refs in the
-  /// caller's threads changed the ranges all the while: ask when they are done.
+  /// Returns all elements of every range, at most options.limit each, compact and in key order, in buffers on the
+  /// device of the tree. Throws `error` if refs keep changing the ranges during the call; repeat it when they are done.
   [[nodiscard]] range_result<Key, Value> range(keys_in lo, keys_in hi, const range_options& options = {},
                                                const stream& s = {}) const {
     return range_on(lo, hi, options, wait(s));
   }
-  /// Waits until the total is known; on a GPU the elements are there when `s` gets to what is enqueued next.
+  /// As range(). Blocks until the total is known; on a GPU the elements are complete for work enqueued on `s` later.
   [[nodiscard]] range_result<Key, Value> range_async(keys_in lo, keys_in hi, const range_options& options = {},
                                                      const stream& s = {}) const {
     return range_on(lo, hi, options, enqueue(s));
   }
-  /// The first options.limit elements of every range, those of range i in places i * limit to (i + 1) * limit of
-  /// outputs that have that many for each; counts[i] of them are written, and what is in the others then is not
-  /// specified. One pass, into memory of yours, without waiting for a total. `out_keys` and `values` may be empty.
+  /// Writes the first options.limit elements of range i to positions [i * limit, (i + 1) * limit) of the outputs, and
+  /// their number to counts[i]; the other positions are unspecified. Requires outputs of lo.size() * limit elements or
+  /// empty ones. One pass, without blocking for a total.
   void range_rows(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
                   const range_options& options, const stream& s = {}) const {
     rows_on(lo, hi, out_keys, values, counts, options, wait(s));
@@ -222,7 +238,8 @@ class blink_tree {
                         const range_options& options, const stream& s = {}) const {
     rows_on(lo, hi, out_keys, values, counts, options, enqueue(s));
   }
-  /// Sums of integers are exact; floats are added up in double, in key order.
+  /// Writes the sum of each range; 0 for an empty one. Integer sums are exact; floats are added in double, in key
+  /// order. Throws `error` if the values (of a set: the keys) are not numbers.
   void sum(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed, const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::sum, lo, hi, sums, {}, ends, wait(s));
   }
@@ -230,7 +247,8 @@ class blink_tree {
                  const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::sum, lo, hi, sums, {}, ends, enqueue(s));
   }
-  /// found is 0 where the range holds nothing.
+  /// Writes the smallest value of each range. For an empty range, found[i] is 0 and the value is zero bytes. `found` is
+  /// optional.
   void min(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed,
            const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::min, lo, hi, values, found, ends, wait(s));
@@ -239,6 +257,7 @@ class blink_tree {
                  const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::min, lo, hi, values, found, ends, enqueue(s));
   }
+  /// Writes the largest value of each range; outputs as for min().
   void max(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed,
            const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::max, lo, hi, values, found, ends, wait(s));
@@ -247,7 +266,7 @@ class blink_tree {
                  const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::max, lo, hi, values, found, ends, enqueue(s));
   }
-  /// NaN where the range holds nothing.
+  /// Writes the mean of each range, or NaN for an empty range.
   void avg(keys_in lo, keys_in hi, out<double> means, interval ends = interval::closed, const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::avg, lo, hi, means, {}, ends, wait(s));
   }
@@ -256,9 +275,8 @@ class blink_tree {
     aggregate_on(detail::aggregate_op::avg, lo, hi, means, {}, ends, enqueue(s));
   }
 
-  /// The elements of one moment as a static tree on the same device: a streaming copy, for which calls of this owner
-  /// wait, and while the snapshot is read writers go on. Teams that write through a ref do not wait: let them finish
-  /// first.
+  /// Copies the elements into a static tree on the same device. Precondition: no ref writes during the call. Exclusive
+  /// during the copy; writers continue while the snapshot is used. O(n).
   [[nodiscard]] static_tree<Key, Value> snapshot(const build_options& options = {}, const stream& s = {}) const {
     const stream order = where().resolve(s);
     detail::range_buffers raw = index_->all(order);
@@ -275,42 +293,51 @@ class blink_tree {
 
   // ---- visiting all elements: for_each, transform and reduce are free functions in visit.hpp -----------------
 
-  // ---- about the index -----------------------------------------------------------------------------------
+  // ---- properties ------------------------------------------------------------------------------------------
 
-  /// Number of elements. O(1), unless a ref is in use or has just been: then the leaves are counted. Concurrent writers
-  /// are counted batch by batch, so that the number is exact while no write is in progress.
+  /// Number of elements; exact while no write is in progress. O(1), or O(leaves) while a ref is in use and once after
+  /// it.
   [[nodiscard]] std::size_t size() const { return index_->size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
+  /// The device of the tree.
   [[nodiscard]] const device& where() const { return index_->where(); }
+  /// Numbers of nodes, bytes and fill of the tree. May run concurrently with writers.
   [[nodiscard]] blink_stats stats() const { return index_->stats(); }
-  /// Checks order, links, high keys, fill, reachability and that no node is lost.
+  /// Checks order, links, high keys, fill, reachability, and that no node is lost. Precondition: no ref writes. O(n).
   [[nodiscard]] validation validate() const { return index_->validate(); }
+  /// All nodes as JSON, and as a Graphviz graph. Precondition: no ref writes. O(n).
   [[nodiscard]] std::string dump_json() const { return index_->dump(false); }
   [[nodiscard]] std::string dump_graphviz() const { return index_->dump(true); }
-  /// The same nodes as data: what a trace begins and ends with (trace/trace.hpp). Keys are as codec<Key> encodes them.
+  /// All nodes as data, the start and the end of a trace (trace/trace.hpp). Keys are words of codec<Key>.
   [[nodiscard]] trace_state state() const { return index_->state(); }
+  /// The path for a batch of n writes, with the predicted time of each path.
   [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options = {}) const {
     return index_->explain(op, n, options);
   }
-  /// The same for apply() of n operations; seconds are not predicted.
+  /// The path for apply() of n operations; times are not predicted.
   [[nodiscard]] write_explanation explain_apply(std::size_t n, const write_options& options = {}) const {
     return index_->explain_apply(n, options);
   }
-  /// Trivially copyable; for use inside a kernel or CPU threads, with room for `inserts` more elements: those beyond
-  /// may find none (blink_outcome::no_room). It borrows the tree's memory until maintain(), clear() or a write with
-  /// path::bulk, which end it: a ref that is used later reads memory that is gone. Until then the tree is lent, and its
-  /// owner neither reuses what was erased nor makes upper levels anew, and writes key by key; so call maintain() when
-  /// the refs are done. While refs are in use, the owner may be asked and, on a CPU, written to per key. Calls that
-  /// look at the tree as a whole (snapshot, stats, size, validate, dump, maintain, clear, bulk writes) do not wait for
-  /// refs: let those finish first. The same holds on a GPU for all calls of the owner, unless they come later in the
-  /// same stream. An express lane is made by the owner, so what refs bring into a small tree has a long way to go (2^20
-  /// keys into an empty tree in one kernel: up to 2 s): fill it by insert(), or by kernels that double it with
-  /// maintain() between them, or take upper::classic.
+  /// Returns a trivially copyable, non-owning ref for kernels and CPU threads, and reserves nodes for `inserts` more
+  /// elements. An insert beyond them may return blink_outcome::no_room.
+  ///
+  /// Lifetime: invalidated by maintain(), clear(), a write with write_path::bulk, or destruction; using it afterwards
+  /// is undefined. Until maintain() the owner neither recycles nor rebuilds, and writes key by key; call maintain()
+  /// when the refs are done.
+  ///
+  /// Concurrency: refs may read and write concurrently with each other. On a CPU the owner may be queried and written
+  /// key by key at the same time. snapshot(), stats(), size(), validate(), dump_json(), dump_graphviz(), state(),
+  /// maintain(), clear() and bulk writes do not wait for refs: finish these first. On a GPU this holds for all calls of
+  /// the owner, unless they come later in the same stream.
+  ///
+  /// Complexity: refs do not extend the express lane, so leaves that they add are found by right links and inner nodes.
+  /// Filling a large empty tree is faster by insert() than through refs.
   [[nodiscard]] ref_type ref(std::size_t inserts = 0) {
     typename ref_type::view_type view;
     index_->view(inserts, &view);
     return ref_type(&view);
   }
+  /// The untyped index, for the library's own layers.
   [[nodiscard]] detail::blink_index& untyped() const { return *index_; }
 
  private:

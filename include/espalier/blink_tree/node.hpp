@@ -5,10 +5,12 @@
 //   values   of a leaf: the caller's; of an inner node: numbers of children
 //
 // Invariants:
-// (1) A node covers the keys up to and including `high`; the last one of its level has the largest word as high. What
-//     is above high lies to the right: whoever arrives with a larger key follows `right`.
-// (2) The lowest key that a node covers never changes while it lives: splits take from its end, merges add to its end.
-// (3) A dead leaf was merged into its left neighbour: `right` then names the node where its keys went.
+// (1) A node covers the keys up to and including `high`; the last one of its level has the largest word as high. Larger
+//     keys are to the right: a search with a larger key follows `right`.
+// (2) While teams run, the lowest key that a node covers does not change: splits take from its end, merges add to its
+//     end. Exclusive maintenance (drop_empty_leaf) may extend a leaf to lower keys, those of empty leaves before it.
+// (3) A dead leaf leads by `right` to the leaf that covers its keys: the left neighbour that absorbed it or, after
+//     maintenance, the next leaf to the right.
 // (4) Key i of an inner node is the lowest key that child i covered when it was posted; key 0 is the node's own.
 //     Children between two posted ones are reached by right links: an upper level may be stale, never wrong. Which leaves
 //     are posted, and by whom, is in write.hpp: without a lane all of them, with a lane those of long chains.

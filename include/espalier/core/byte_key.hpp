@@ -1,22 +1,22 @@
-// byte_key.hpp - keys as bytes: strings, and tuples of columns, for trees whose keys are byte strings.
+// byte_key.hpp - encodes strings and tuples of columns as byte strings that keep the order of the tuples.
 //
-// Such keys are compared byte by byte as unsigned numbers, and a key that ends first is less: the order of
-// std::string. Keys made of the same types of columns have the order of the tuples:
+// Byte keys are compared byte by byte as unsigned numbers, and a key that is a prefix of another is less: the order of
+// std::string. Keys of the same column types have the order of the tuples:
 //   fixed width        the sizeof(T) low bytes of its word (scalar.hpp), most significant first
 //   string, last       as it is
 //   string, not last   0x00 -> 01 01, 0x01 -> 01 02, any other byte as it is; then 00, the end
 //
-// Proof. A word fits the sizeof(T) low bytes, so fixed-width columns have their order and one length. A string that is
-// not last is a row of symbols closed by `end`; with end < 0x00 < ... < 0xff, rows have the order of strings, and none
-// begins another. The codes of the symbols, 00, 01 01, 01 02, 02, ..., ff, ascend likewise, and none begins another. So
-// two different strings have a first symbol that differs, and its codes a first byte that differs, in the order of the
-// strings and whatever follows. Hence columns before the first difference fill the same bytes of both keys, the column
-// with the difference decides, and later ones have no say. Nothing follows a last string, so it needs no code.
+// Proof. A word fits into the sizeof(T) low bytes, so fixed-width columns keep their order and have one length. A
+// string that is not last is a sequence of symbols terminated by `end`; with end < 0x00 < ... < 0xff, sequences have
+// the order of strings, and none is a prefix of another. The codes of the symbols, 00, 01 01, 01 02, 02, ..., ff, are
+// ascending and prefix-free. Two different strings therefore have a first symbol that differs, and its codes a first
+// byte that differs, in the order of the strings, whatever follows. Columns before the first difference fill the same
+// bytes of both keys, and the column with the difference decides. Nothing follows a last string, so it needs no code.
 //
-// The more usual code, 00 -> 00 ff and 00 as the end, is wrong here: the column behind it may begin with ff. With
-// 00 00 as the end it is right, and a byte longer for any text, which has neither 00 nor 01.
+// The usual code, 00 -> 00 ff and 00 as the end, is wrong here: the next column may begin with ff. With 00 00 as the
+// end it is correct, and one byte longer for every text without 00 and 01.
 //
-// Only a last string makes keys of which one begins another.
+// Only a last string can make one key a prefix of another.
 #pragma once
 
 #include <cstddef>
@@ -31,18 +31,18 @@
 
 namespace espalier {
 
-/// What a byte key is made of: fixed-width keys and strings of any bytes.
+/// A column of a byte key: a fixed-width key or a string of any bytes.
 template <class T>
 concept KeyColumn = KeyType<T> || std::is_convertible_v<const T&, std::string_view>;
 
-/// What a column is read back as: strings own their bytes, for they may have been escaped.
+/// The type of a decoded column: strings own their bytes, because they may have been escaped.
 template <class T>
 concept DecodedColumn = KeyType<T> || std::is_same_v<T, std::string>;
 
 namespace detail {
 
 inline constexpr char string_end = 0x00;
-inline constexpr char string_escape = 0x01;  // before byte + 1, for the two bytes that mean something else
+inline constexpr char string_escape = 0x01;  // precedes byte + 1, for the two reserved bytes
 
 template <KeyType T>
 void append_fixed_width(std::string& out, T column) {
@@ -73,7 +73,7 @@ void append_last(std::string& out, const Column& column) {
   }
 }
 
-/// Accepts exactly the bytes that byte_key() writes: what it has read gives the same key again.
+/// Accepts exactly the bytes that byte_key() writes: encoding the decoded columns gives the same key.
 class byte_key_reader {
  public:
   byte_key_reader(std::string_view key, std::size_t columns) : rest_(key), columns_(columns) {}
@@ -111,7 +111,7 @@ class byte_key_reader {
     constexpr scalar_kind kind = codec<Column>::kind;
     word_type word = 0;
     for (const char byte : take(sizeof(Column))) word = word << 8 | static_cast<unsigned char>(byte);
-    // Words that no key has: of NaNs other than the one that is written, and of bool, for which they are undefined.
+    // Rejects words of no key: NaNs other than the canonical one, and words of bool above 1.
     const bool written = encode_bits(kind, decode_bits(kind, word)) == word;
     if (!written || (std::is_same_v<Column, bool> && word > 1)) refuse("has bytes that no value of its type has");
     return codec<Column>::decode(word);
@@ -131,12 +131,12 @@ class byte_key_reader {
 
   std::string_view rest_;
   std::size_t columns_;
-  std::size_t column_ = 0;  // the one being read, from 1
+  std::size_t column_ = 0;  // the column being read, from 1
 };
 
 }  // namespace detail
 
-/// Appends a column that others will follow. A string must not be a view of `out`.
+/// Appends a column that is not the last one. Precondition: a string is not a view of `out`.
 template <KeyColumn Column>
 void append_key_bytes(std::string& out, const Column& column) {
   if constexpr (KeyType<Column>) {
@@ -146,7 +146,7 @@ void append_key_bytes(std::string& out, const Column& column) {
   }
 }
 
-/// The key of these columns, the first of which weighs most. A single string is its own key.
+/// Returns the key of these columns, the first of which is the most significant. A single string is its own key.
 template <KeyColumn... Columns>
 [[nodiscard]] std::string byte_key(const Columns&... columns) {
   std::string key;
@@ -155,8 +155,8 @@ template <KeyColumn... Columns>
   return key;
 }
 
-/// The columns of a key, of the types that byte_key() was given, std::string for every kind of string. Throws `error`
-/// for bytes that are not such a key.
+/// Decodes the columns of a key. Precondition: the types are those given to byte_key(), with std::string for every kind
+/// of string. Throws `error` for bytes that byte_key() does not write.
 template <DecodedColumn... Columns>
 [[nodiscard]] std::tuple<Columns...> byte_key_columns(std::string_view key) {
   detail::byte_key_reader reader(key, sizeof...(Columns));
@@ -165,9 +165,9 @@ template <DecodedColumn... Columns>
   return columns;
 }
 
-/// The least string above all that begin with `prefix`; none where `prefix` is empty or all ff. So [prefix, this) holds
-/// the keys whose first columns are those that append_key_bytes() wrote into `prefix`; without the last byte of such a
-/// string column, its end, the keys in which that string begins so.
+/// Returns the least string greater than all strings with this prefix, or nothing if `prefix` is empty or all ff. The
+/// range [prefix, result) contains the keys whose first columns append_key_bytes() wrote into `prefix`. Without the
+/// last byte of a string column, its terminator, the range contains the keys in which the string begins with that text.
 [[nodiscard]] inline std::optional<std::string> byte_key_after_prefix(std::string_view prefix) {
   const std::size_t last = prefix.find_last_not_of('\xff');
   if (last == std::string_view::npos) return std::nullopt;

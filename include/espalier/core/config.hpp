@@ -1,4 +1,4 @@
-// config.hpp - what the compiler offers. The only file that asks which compiler this is.
+// config.hpp - compiler-dependent macros and types. The only file that depends on the compiler.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #define ESPALIER_CUDA_COMPILER 1
 #define ESPALIER_HD __host__ __device__
 #define ESPALIER_DEVICE __device__
-// Rare paths of a query: one copy of their code, called.
+// Rarely executed functions: not inlined, which shortens compilation.
 #define ESPALIER_COLD __host__ __device__ __noinline__
 #else
 #define ESPALIER_COLD __attribute__((noinline))
@@ -17,12 +17,12 @@
 #define ESPALIER_DEVICE
 #endif
 
-// Functions on the path of a single query: called once per query, never out of line.
+// Functions on the path of a single query: always inlined.
 #define ESPALIER_INLINE ESPALIER_HD inline __attribute__((always_inline))
 
 namespace espalier {
 
-// Signed and unsigned 128-bit integers; __extension__ keeps -Wpedantic quiet.
+// Signed and unsigned 128-bit integers; __extension__ suppresses a warning of -Wpedantic.
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;
 

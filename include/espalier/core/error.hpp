@@ -1,4 +1,4 @@
-// error.hpp - what the library throws. Every message is one sentence that says what to do.
+// error.hpp - exceptions of the library. Every message is one sentence that says what to do.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,15 @@
 
 namespace espalier {
 
-/// Base of everything thrown by Espalier. A call that throws has left every index as it was.
+/// Base of the library's exceptions. A call that throws has changed no index, except writes of a blink_tree key by key,
+/// whose `done` mask marks the elements that were written. The engine also throws statement_stopped
+/// (engine/stop.hpp), which is not derived from it.
 class error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Memory of a device ran out: how much was asked for, and how much was free at that moment.
+/// A device had not enough memory. asked() and free() are the requested and the free bytes at that time.
 class out_of_memory : public error {
  public:
   out_of_memory(const std::string& device, std::size_t asked, std::size_t free);
@@ -25,7 +27,7 @@ class out_of_memory : public error {
   std::size_t free_;
 };
 
-/// An exact integer result does not fit the type the caller asked for.
+/// An exact integer result does not fit into the type that the caller requested.
 class overflow : public error {
  public:
   using error::error;

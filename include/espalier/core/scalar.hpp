@@ -1,16 +1,16 @@
-// scalar.hpp - fixed-width types as the trees see them: order-preserving unsigned words.
+// scalar.hpp - order-preserving mapping of fixed-width types to unsigned words.
 //
-// The trees know two key types, u32 and u64. Every other fixed-width type is mapped to one of them by
-// a function that keeps the order:
+// The trees have two key types, u32 and u64. Every other fixed-width type is mapped to one of them by an
+// order-preserving function:
 //   unsigned   x                       widened to 32 bits if narrower
 //   signed     x ^ sign bit            so that -1 < 0
 //   float      negative: ~x, else x ^ sign bit   (the usual total order: -0.0 < +0.0)
 //              every NaN becomes one positive quiet NaN, so NaN sorts last and finds itself
 //   bool       0 or 1
 //   chrono     the representation of sys_days / time_point / duration, as that integer
-// The map is a bijection except that NaN payloads are not kept.
+// The mapping is a bijection, except that NaN payloads are not kept.
 //
-// `scalar_kind` is the same knowledge at run time: one compiled kernel serves all key types of a width.
+// `scalar_kind` is the type at run time: one compiled kernel serves all key types of a width.
 #pragma once
 
 #include <bit>
@@ -26,6 +26,7 @@ namespace espalier {
 
 enum class scalar_kind : std::uint8_t { u8, i8, u16, i16, u32, i32, f32, u64, i64, f64, opaque };
 
+/// Bytes of a scalar of this kind; 0 for opaque types.
 [[nodiscard]] ESPALIER_HD constexpr unsigned bytes_of(scalar_kind kind) {
   switch (kind) {
     case scalar_kind::u8:
@@ -84,20 +85,20 @@ consteval scalar_kind kind_of() {
 
 }  // namespace detail
 
-/// The kind of `T`: integers, float, double, bool and chrono types over integers; anything else is opaque.
+/// The kind of `T`: integers, float, double, bool, and chrono types over them; every other type is opaque.
 template <class T>
 inline constexpr scalar_kind scalar_kind_of = detail::kind_of<typename detail::scalar_rep<T>::type>();
 
-/// A type that can be a key: it has an order-preserving word.
+/// A type that can be a key, because it has an order-preserving word.
 template <class T>
 concept KeyType = scalar_kind_of<T>
 != scalar_kind::opaque;
 
-/// The word a key of type T is stored as: 32 bits up to four bytes, 64 bits above.
+/// The word of a key of type T: 32 bits for types of up to four bytes, otherwise 64 bits.
 template <class T>
 using word_of = std::conditional_t<(sizeof(T) <= 4), std::uint32_t, std::uint64_t>;
 
-/// Order-preserving word of raw bits (zero-extended to Word) of a scalar of this kind.
+/// Returns the order-preserving word of the raw bits (zero-extended to Word) of a scalar of this kind.
 template <std::unsigned_integral Word>
 [[nodiscard]] ESPALIER_HD constexpr Word encode_bits(scalar_kind kind, Word raw) {
   switch (kind) {
@@ -146,9 +147,9 @@ template <std::unsigned_integral Word>
   }
 }
 
-// Queries and answers are read and written once. On a GPU they say so: else a large batch pushes the tree out of the
-// caches. (H200, u32: 20.7 to 21.2 G/s at 2^27 keys and 14.5 to 15.8 at 2^29, in two runs between which this was the
-// main change.)
+// Queries and answers are read and written once. On a GPU these accesses use the streaming cache hint (.cs), so that a
+// large batch does not evict the tree from the caches. (H200, u32: 20.7 to 21.2 G/s at 2^27 keys and 14.5 to 15.8 at
+// 2^29, in two runs between which this was the main change.)
 template <class T>
 [[nodiscard]] ESPALIER_INLINE T load_once(const T* p) {
 #ifdef __CUDA_ARCH__
@@ -202,7 +203,7 @@ ESPALIER_INLINE void store_bits(scalar_kind kind, void* array, std::size_t i, Wo
   }
 }
 
-/// Order-preserving word of a typed key, and back.
+/// Converts a typed key to its order-preserving word, and back.
 template <KeyType T>
 struct codec {
   using word = word_of<T>;

@@ -1,4 +1,4 @@
-// buffer.hpp - an owned array in a device's memory.
+// buffer.hpp - an owned array in the memory of a device.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,12 @@
 
 namespace espalier {
 
-/// Untyped owner: freed in the order of the stream it was last tied to. Move-only.
+/// Untyped owner of device memory. Move-only. Not thread-safe. The memory is freed in the order of the stream that it
+/// was last tied to.
 class raw_buffer {
  public:
   raw_buffer() = default;
+  /// Allocates `bytes` from the pool of `d` in the order of `s`. Throws out_of_memory. The memory is uninitialised.
   raw_buffer(device d, std::size_t bytes, stream s, memory_use use = memory_use::any)
       : device_(std::move(d)), stream_(device_->resolve(s)), bytes_(bytes) {
     if (bytes_ != 0) data_ = device_->pool()->allocate_for(use, bytes_, stream_);
@@ -38,14 +40,17 @@ class raw_buffer {
     std::swap(bytes_, other.bytes_);
   }
 
-  /// From now on it is freed in the order of this stream, which comes after all other use of the memory.
+  /// Frees the memory in the order of this stream from now on. Precondition: all other uses of the memory precede that
+  /// point of the stream.
   void tie(const stream& s) {
     if (device_) stream_ = device_->resolve(s);
   }
 
   [[nodiscard]] void* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  /// The device of the memory. Precondition: not default-constructed.
   [[nodiscard]] const device& where() const { return *device_; }
+  /// The stream in whose order the memory is freed.
   [[nodiscard]] const stream& order() const noexcept { return stream_; }
 
  private:
@@ -55,17 +60,19 @@ class raw_buffer {
   std::size_t bytes_ = 0;
 };
 
-/// Typed owner of `size()` elements, uninitialised when made.
+/// Typed owner of `size()` elements in device memory, uninitialised at first. Move-only. Not thread-safe.
 template <class T>
 class buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
   buffer() = default;
+  /// Allocates n elements in the order of `s`. Throws out_of_memory.
   buffer(const device& d, std::size_t n, const stream& s = {}) : raw_(d, n * sizeof(T), s), size_(n) {}
-  /// Takes over untyped memory that holds `n` elements, or none at all.
+  /// Takes ownership of untyped memory of `n` elements, or of an empty buffer.
   buffer(raw_buffer&& raw, std::size_t n) : raw_(std::move(raw)), size_(raw_.data() == nullptr ? 0 : n) {}
 
+  /// As raw_buffer::tie().
   void tie(const stream& s) { raw_.tie(s); }
 
   [[nodiscard]] T* data() const noexcept { return static_cast<T*>(raw_.data()); }
@@ -74,7 +81,7 @@ class buffer {
   [[nodiscard]] std::span<T> span() const noexcept { return {data(), size_}; }
   [[nodiscard]] std::size_t bytes() const noexcept { return raw_.bytes(); }
 
-  /// Waits for the buffer's stream and copies the elements to the host.
+  /// Copies the elements to the host in the order of the buffer's stream, and blocks until the copy is complete.
   [[nodiscard]] std::vector<T> to_vector() const {
     if constexpr (std::is_same_v<T, bool>) {  // a vector of bool has no array to copy into
       const auto host = std::make_unique<bool[]>(size_);
@@ -98,7 +105,7 @@ class buffer {
   std::size_t size_ = 0;
 };
 
-/// A copy of host elements in device memory, in stream order.
+/// Copies host elements to a new buffer in device memory, in stream order. `host` must live until the copy is complete.
 template <class T>
 [[nodiscard]] buffer<std::remove_const_t<T>> to_device(const device& d, std::span<T> host, const stream& s = {}) {
   buffer<std::remove_const_t<T>> b(d, host.size(), s);

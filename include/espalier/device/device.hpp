@@ -1,19 +1,17 @@
-// device.hpp - where an index lives and who computes. No CUDA header is needed to use this file.
+// device.hpp - devices and streams. No CUDA header is needed to use this file.
 //
-// Three words:
-//   device   a processor with memory: the CPU (a number of threads) or one GPU. A cheap, shared handle.
-//   stream   work in order. On a GPU a cudaStream_t; on a CPU a queue with one worker that runs each piece
-//            of work with all threads of the device.
-//   backend  the compile-time side, used by index owners only: cpu_backend (device/cpu.hpp, oneTBB) and
-//            cuda_backend (device/cuda.cuh). Both model the concept below, so that an index owner is
-//            written once as a template over Backend.
+//   device   a processor with memory: the CPU (a number of threads) or one GPU. A cheap, shared handle. stream   an
+//   ordered queue of work. On a GPU a cudaStream_t; on a CPU a queue with one worker that runs each item with
+//            all threads of the device.
+//   backend  the compile-time part, used by index owners only: cpu_backend (device/cpu.hpp, oneTBB) and cuda_backend
+//            (device/cuda.cuh). An index owner is a template over Backend.
 //
-// A backend B offers (a GPU's takes the stream first and enqueues; a CPU's is done when it returns):
+// A backend B has these members (a GPU backend takes the stream first and enqueues; a CPU backend blocks):
 //   b.for_each(n, body)              body(i) for each i in [0, n)
 //   b.for_each_team<Team>(n, body)   body(team, i) for each i, each by one team of that kind
 //   b.sort_pairs(...)                stable radix sort of unsigned words with 0/4/8/16-byte values
 //   b.exclusive_scan(in, out, n)     prefix sums of u64, i64, int128
-// Memory and copies are the device's own (below), since they need no compile-time knowledge.
+// Memory and copies belong to the device (below), since they need no compile-time knowledge.
 #pragma once
 
 #include <cstddef>
@@ -35,10 +33,10 @@ class stream_state;
 class mark_state;
 }  // namespace detail
 
-/// A point in the order of a stream, for other streams to wait for.
+/// A point in the order of a stream that other streams can wait for (an event). Immutable, cheap to copy.
 class stream_mark {
  public:
-  stream_mark() = default;  ///< nothing to wait for
+  stream_mark() = default;  ///< waiting for it has no effect
   explicit stream_mark(std::shared_ptr<const detail::mark_state> state) : state_(std::move(state)) {}
   [[nodiscard]] const std::shared_ptr<const detail::mark_state>& state() const noexcept { return state_; }
 
@@ -46,23 +44,25 @@ class stream_mark {
   std::shared_ptr<const detail::mark_state> state_;
 };
 
-/// Work in order. Copies of a stream are the same stream. Thread-safe.
+/// An ordered queue of work. Copies of a stream are the same stream. Thread-safe.
 class stream {
  public:
-  stream() = default;  ///< "the device's default stream", resolved by the call that takes it
+  stream() = default;  ///< empty: the call that takes it uses the default stream of the device
   explicit stream(std::shared_ptr<detail::stream_state> state) : state_(std::move(state)) {}
 
-  /// Waits until all work enqueued so far is done; rethrows the first error that asynchronous work met.
+  /// Blocks until all work enqueued so far is done. Rethrows the first error of that work. Throws `error` for an empty
+  /// stream.
   void synchronize() const;
-  /// Has all of that been done, or failed? Does not wait and does not throw; synchronize() tells of errors.
+  /// True if all work enqueued so far has completed or failed. Does not block and does not throw; synchronize() throws
+  /// errors.
   [[nodiscard]] bool is_done() const;
-  /// Behind all work that is enqueued now. Of an empty stream: nothing to wait for.
+  /// Returns the point after all work enqueued so far. For an empty stream, waiting for it has no effect.
   [[nodiscard]] stream_mark mark() const;
-  /// What is enqueued from now on begins when the work before that mark has ended. The mark is of a stream of the same
-  /// kind of device. Returns at once. Work that is enqueued must not itself wait for a stream that may wait for a mark
-  /// behind it.
+  /// Makes work enqueued from now on wait for the work before the mark. Does not block. Preconditions: the mark belongs
+  /// to a stream of the same kind of device; enqueued work does not itself wait for a stream that may wait for a later
+  /// mark.
   void wait_for(const stream_mark& mark) const;
-  /// cudaStream_t of a GPU stream, null on a CPU.
+  /// The cudaStream_t of a GPU stream; null on a CPU.
   [[nodiscard]] void* native() const;
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
   [[nodiscard]] const std::shared_ptr<detail::stream_state>& state() const noexcept { return state_; }
@@ -71,14 +71,15 @@ class stream {
   std::shared_ptr<detail::stream_state> state_;
 };
 
-/// A processor with memory. Cheap to copy; copies are the same device.
+/// A processor with memory. Cheap to copy; copies are the same device. Thread-safe: all methods are const and may run
+/// concurrently.
 class device {
  public:
-  /// The CPU. `threads` = 0: all cores this process may use.
+  /// The CPU with this number of threads; 0 means all cores that the process may use.
   [[nodiscard]] static device cpu(unsigned threads = 0);
-  /// A GPU; throws `error` with the reason if there is none or this build has no CUDA code.
+  /// A GPU. Throws `error` with the reason if there is none or the build has no CUDA code.
   [[nodiscard]] static device cuda(int ordinal = 0);
-  /// The first GPU if there is a usable one, else the CPU with all cores.
+  /// The first usable GPU, or the CPU with all cores.
   [[nodiscard]] static device best();
   /// The CPU, then every usable GPU.
   [[nodiscard]] static std::vector<device> all();
@@ -87,49 +88,53 @@ class device {
   [[nodiscard]] std::string name() const;
   [[nodiscard]] unsigned threads() const noexcept;  ///< CPU threads; 0 on a GPU
   [[nodiscard]] int ordinal() const noexcept;       ///< GPU number; -1 on the CPU
-  [[nodiscard]] memory_info memory() const;         ///< what the pool can still give, and the whole
-  // A GPU's pool that has no block left waits for the whole GPU, so that memory given back in any stream's order can be
-  // used, and only then throws out_of_memory: a kernel that waits for the host (a persistent one) must not be running
-  // when memory may run out.
+  [[nodiscard]] memory_info memory() const;         ///< free and total bytes of the pool
+  // The pool of a GPU synchronises the whole GPU before it throws out_of_memory, so that memory freed in the order of
+  // any stream can be used. A kernel that waits for the host (a persistent one) must not run when memory may run out.
 
-  /// The same processor with another source of memory.
+  /// The same processor with another memory pool.
   [[nodiscard]] device with_pool(std::shared_ptr<memory_pool> pool) const;
+  /// The pool of the device's memory.
   [[nodiscard]] const std::shared_ptr<memory_pool>& pool() const noexcept;
-  /// Host memory that kernels of this device read and write by the same address: pinned on a GPU, pool() on a CPU.
+  /// The pool of host memory that kernels of this device access by the same address: pinned memory on a GPU, pool() on
+  /// a CPU.
   [[nodiscard]] const std::shared_ptr<memory_pool>& host_pool() const noexcept;
 
-  /// On a GPU CUDA's legacy default stream. On a CPU each thread has one of its own, so that calls of several threads
-  /// run concurrently; a thread that ends finishes what it has enqueued there first.
+  /// The default stream. On a GPU it is CUDA's legacy default stream. On a CPU each thread has its own, so that calls
+  /// of several threads run concurrently; a thread completes the work of its stream before it ends.
   [[nodiscard]] stream default_stream() const;
+  /// Creates a stream.
   [[nodiscard]] stream make_stream() const;
-  /// A GPU stream made elsewhere (cudaStream_t); not destroyed by us. Trees that change forget it with the call. What
-  /// is built in its order, static trees and answers in buffers, frees its memory there: destroy those first.
+  /// Wraps a cudaStream_t of the caller, which stays the owner. Lifetime: dynamic trees do not keep it beyond a call;
+  /// static trees and buffers free their memory in its order, so they must be destroyed before the stream.
   [[nodiscard]] stream wrap_stream(void* native) const;
-  /// `s`, or the default stream if `s` is empty. Throws `error` if `s` is of another kind of device.
+  /// Returns `s`, or the default stream if `s` is empty. Throws `error` if `s` belongs to another kind of device.
   [[nodiscard]] stream resolve(const stream& s) const;
 
-  /// Can kernels of this device read `p` at full speed? On a CPU: true. On a GPU: true for device memory,
-  /// false for host memory (pinned or not), which owners stage through device memory.
+  /// True if kernels of this device read `p` at full speed. On a CPU always; on a GPU for device memory, not for host
+  /// memory (pinned or not), which owners stage through device memory.
   [[nodiscard]] bool is_local(const void* p) const;
-  /// Do copies between host memory `p` and this device run beside its kernels and the caller? On a CPU: true. On a GPU:
-  /// true for pinned memory (host_pool(), cudaHostAlloc, cudaHostRegister).
+  /// True if copies between host memory `p` and this device overlap with kernels and the caller. On a CPU always; on a
+  /// GPU for pinned memory (host_pool(), cudaHostAlloc, cudaHostRegister).
   [[nodiscard]] bool is_pinned(const void* p) const;
 
-  /// Lets kernels of this device read host memory that is there already, at its own address, until the result is gone;
-  /// that must be before the memory is given back. A GPU reads it over the bus, and its pages stay where they are.
-  /// Throws `error` if the device cannot.
+  /// Registers existing host memory, so that kernels of this device read it at its own address; a GPU reads it over the
+  /// bus. Throws `error` if the device cannot. Lifetime: the registration ends with the result, which must be destroyed
+  /// before the memory is freed.
   [[nodiscard]] std::shared_ptr<const void> map_host(const void* p, std::size_t bytes) const;
 
-  /// Stream-ordered copy between any two places (host or this device).
+  /// Copies between host memory and memory of this device, in any direction, in stream order.
   void copy(void* to, const void* from, std::size_t bytes, const stream& s) const;
+  /// Sets `bytes` bytes, in stream order.
   void fill(void* to, unsigned char byte, std::size_t bytes, const stream& s) const;
 
-  /// Runs `work` on the host in stream order: on a CPU enqueued on the stream's worker; on a GPU called at
-  /// once (the work itself enqueues kernels).
+  /// Runs `work` in stream order: on a CPU the stream's worker executes it; on a GPU it is called immediately and
+  /// itself enqueues kernels.
   void enqueue(const stream& s, std::function<void()> work) const;
-  /// Waits for the stream, then runs `work` in the calling thread (CPU); same as enqueue on a GPU.
+  /// On a CPU, waits for the stream and runs `work` in the calling thread; on a GPU the same as enqueue().
   void run_now(const stream& s, const std::function<void()>& work) const;
 
+  /// The implementation, for the library's own layers.
   [[nodiscard]] const std::shared_ptr<detail::device_state>& state() const noexcept { return state_; }
   explicit device(std::shared_ptr<detail::device_state> state) : state_(std::move(state)) {}
 

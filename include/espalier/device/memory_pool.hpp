@@ -1,4 +1,4 @@
-// memory_pool.hpp - where a device's memory comes from. Stream-ordered, as cudaMallocAsync is.
+// memory_pool.hpp - the interface of stream-ordered memory pools, like cudaMallocAsync.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,25 @@ struct memory_info {
   std::size_t total = 0;
 };
 
-/// What memory is for: a pool may give leaves of trees, which are most of an index, other pages than the rest.
+/// Allocation hint. A pool may back leaves, which dominate an index, with a different page size.
 enum class memory_use : unsigned char { any, leaves };
 
-/// A source of device memory. Memory from allocate() may be used by work enqueued on `s` afterwards;
-/// deallocate() may be called while such work is still queued: the memory is reused only after it.
+/// A pool of device memory. Memory from allocate() may be used by work enqueued on `s` afterwards. deallocate() may be
+/// called while such work is queued; the memory is reused only after it. Thread-safe: an implementation must allow
+/// concurrent calls, because trees allocate from several threads.
 class memory_pool {
  public:
   virtual ~memory_pool() = default;
-  /// At least 256-byte aligned (64 on a CPU); huge pages where the system gives them. Throws out_of_memory.
+  /// Allocates memory aligned to at least 256 bytes (64 on a CPU), with huge pages if the system provides them. Throws
+  /// out_of_memory.
   [[nodiscard]] virtual void* allocate(std::size_t bytes, const stream& s) = 0;
+  /// As allocate(), with a hint. The default implementation ignores the hint.
   [[nodiscard]] virtual void* allocate_for(memory_use /*use*/, std::size_t bytes, const stream& s) {
     return allocate(bytes, s);
   }
+  /// Frees memory of this pool. `bytes` is the size that was allocated.
   virtual void deallocate(void* p, std::size_t bytes, const stream& s) noexcept = 0;
+  /// Free and total bytes.
   [[nodiscard]] virtual memory_info info() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// engine_error.hpp - errors that a program can tell apart: a kind, and a SQLSTATE of PostgreSQL's list.
+// engine_error.hpp - errors of the engine with a kind and a SQLSTATE of PostgreSQL's list.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@ namespace espalier::engine {
 
 enum class error_kind : std::uint8_t {
   syntax,      ///< the text is not a statement
-  refused,     ///< a name, a type or a construct of the statement
-  execution,   ///< a value, while the statement ran
+  refused,     ///< a name, a type or a construct of the statement is invalid or not supported
+  execution,   ///< a value caused an error while the statement ran
   constraint,  ///< PRIMARY KEY, UNIQUE or NOT NULL
-  file,        ///< the file system refused an operation
-  damaged,     ///< a stored file is not what was written
+  file,        ///< a file system operation failed
+  damaged,     ///< a stored file is damaged
   in_use,      ///< another process has the database open, or has changed it
-  read_only,   ///< a change to a database that is open for reading
-  memory,      ///< memory ran out
+  read_only,   ///< a change of a database that is open for reading
+  memory,      ///< out of memory
   internal,    ///< a defect of the engine
 };
 
 struct error_code {
   error_kind kind = error_kind::refused;
-  std::string_view sqlstate = "42000";  ///< five characters, of a literal
+  std::string_view sqlstate = "42000";  ///< five characters of a string literal
 };
 
 namespace codes {
@@ -78,7 +78,8 @@ inline constexpr error_code out_of_memory{error_kind::memory, "53200"};
 inline constexpr error_code internal_error{error_kind::internal, "XX000"};
 }  // namespace codes
 
-/// What a database throws, apart from `statement_stopped`: when it is opened this, for statements `sql_error`.
+/// Exception of a database. Opening throws engine_error, statements throw the derived `sql_error`; a cancelled
+/// statement throws `statement_stopped`.
 class engine_error : public error {
  public:
   explicit engine_error(const std::string& sentence, const error_code& code) : error(sentence), code_(code) {}

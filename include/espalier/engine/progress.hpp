@@ -1,4 +1,4 @@
-// progress.hpp - how long work tells that it goes on.
+// progress.hpp - progress reporting for long-running statements.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 
 namespace espalier::engine {
 
-/// Called now and then from the thread that runs the statement: what is being done, and how much of it (total 0:
-/// unknown). May throw to stop the statement, which then leaves everything as it was. Empty: nobody looks.
+/// Progress callback: the current phase, the completed and the total amount of work (0: unknown). Called from the
+/// thread that executes the statement. It may throw to cancel the statement, which then has changed nothing. An empty
+/// function reports nothing.
 using progress = std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
 
 }  // namespace espalier::engine

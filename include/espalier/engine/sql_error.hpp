@@ -1,4 +1,4 @@
-// sql_error.hpp - what a statement that cannot be run throws: one sentence, and where in the statement it points to.
+// sql_error.hpp - the exception of a statement: one sentence, and its position in the statement.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace espalier::engine {
 
-/// A statement was refused, or failed while it ran; every table and index is as it was before the statement.
+/// A statement was rejected or failed. Tables and indexes are unchanged.
 class sql_error : public engine_error {
  public:
-  /// `position`: byte offset in `text`, or none if the error belongs to no place in it.
+  /// `position` is a byte offset in `text`, or none if the error has no position.
   sql_error(const std::string& sentence, std::string_view text, std::optional<std::size_t> position,
             const error_code& code = codes::refused_statement);
 
@@ -21,7 +21,7 @@ class sql_error : public engine_error {
   [[nodiscard]] std::optional<std::size_t> position() const noexcept { return position_; }
   [[nodiscard]] std::size_t line() const noexcept { return line_; }      ///< from 1; 0 without a position
   [[nodiscard]] std::size_t column() const noexcept { return column_; }  ///< from 1, in bytes; 0 without a position
-  [[nodiscard]] const std::string& excerpt() const noexcept { return excerpt_; }  ///< the line and a caret below it
+  [[nodiscard]] const std::string& excerpt() const noexcept { return excerpt_; }  ///< the line with a caret below it
 
  private:
   std::string sentence_;

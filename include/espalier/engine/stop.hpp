@@ -1,4 +1,4 @@
-// stop.hpp - how a running statement is stopped from outside.
+// stop.hpp - cancellation of a running statement.
 #pragma once
 
 #include <functional>
@@ -6,10 +6,12 @@
 
 namespace espalier::engine {
 
-/// Is the statement to stop? Asked often, by several threads at once. Empty: never.
+/// Cancellation callback; true cancels the statement. Polled frequently and concurrently, so it must be thread-safe. An
+/// empty function never cancels.
 using stop_question = std::function<bool()>;
 
-/// Thrown through a statement that is to stop. No `error`, which the engine would blame on a place in the statement.
+/// Thrown by a cancelled statement. It is not derived from `error`, because the engine adds a position in the statement
+/// to every `error`.
 class statement_stopped : public std::runtime_error {
  public:
   statement_stopped() : std::runtime_error("Stopped: everything is as it was before the statement.") {}

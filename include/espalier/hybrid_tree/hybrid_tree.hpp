@@ -1,17 +1,11 @@
-// hybrid_tree.hpp - an ordered map in host memory whose inner levels a GPU walks: for data larger than the GPU's
-// memory.
+// hybrid_tree.hpp - an ordered map in host memory whose inner levels a GPU walks, for data larger than GPU memory.
 //
 //   auto tree = espalier::hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, values);
-//   tree.find(queries, out, found);          // buckets go up, line numbers come back, the CPU goes on in the leaves
+//   tree.find(queries, out, found);          // the GPU walks the inner levels, the CPU continues in the leaves
 //
-// Queries and answers are in host memory; those in pinned memory travel without a copy by the CPU:
-//   auto gpu = espalier::device::best();     // espalier/device/buffer.hpp
-//   espalier::buffer<std::uint64_t> queries(gpu.with_pool(gpu.host_pool()), n);   // .span() is what calls take
-//
-// Without a GPU the same class runs on the CPU alone; any CPU device can stand in for the GPU
-// (hybrid_placement::shared). Calls may come from several threads, without a lock of theirs: reads run beside each
-// other, and one at a time uses the device; a write waits for the reads that are under way, later calls wait for it,
-// and they see all of a batch or nothing. A key is in the tree at most once. No key and no value is reserved.
+// Pinned queries and answers are transferred without a copy by the CPU (espalier/device/buffer.hpp):
+//   auto gpu = espalier::device::best();
+//   espalier::buffer<std::uint64_t> queries(gpu.with_pool(gpu.host_pool()), n);   // pass queries.span()
 #pragma once
 
 #include <cstdint>
@@ -27,7 +21,19 @@
 
 namespace espalier {
 
-/// `Value` = void makes a set; its aggregates are over the keys.
+/// Ordered map in host memory. `Value` = void makes a set, whose aggregates are over the keys. A key occurs at most
+/// once. No key and no value is reserved. Without a GPU the tree runs on the CPU alone; a CPU device can stand in for
+/// the GPU (hybrid_placement::shared). Move-only.
+///
+/// These rules hold for every method unless it says otherwise:
+/// - Memory: spans are in host memory. Output spans have one element per query; a mismatch throws `error` before
+///   anything is written. Optional outputs are empty spans.
+/// - Calls block until their results are complete.
+/// - Thread safety: all methods except construction, move and destruction may run concurrently. Reads run concurrently;
+///   one at a time uses the device. A write is exclusive: readers see all of a batch or nothing.
+/// - Failure: a call that throws has changed nothing. If the device fails, the CPU completes the call, and explain()
+///   gives the reason.
+/// - Complexity: per query; n is size(). A search is O(log n).
 template <KeyType Key, class Value = void>
 class hybrid_tree {
   static constexpr bool is_set = std::is_void_v<Value>;
@@ -48,10 +54,10 @@ class hybrid_tree {
   using value_type = Value;
   using sum_type = sum_of<summand>;
 
-  /// An empty tree. `where`: who walks the inner levels.
+  /// Makes an empty tree. `where` is the device that walks the inner levels.
   explicit hybrid_tree(const hybrid_options& options = {}, const device& where = device::best())
       : hybrid_tree({}, {}, options, where) {}
-  /// From pairs in any order; of equal keys the last one wins.
+  /// Builds a tree from pairs in any order; of equal keys the last one wins. Requires as many values as keys.
   [[nodiscard]] static hybrid_tree build(keys_in keys, in<slot> values, const hybrid_options& options = {},
                                          const device& where = device::best()) requires(!is_set) {
     detail::require_equal("build values", keys.size(), values.size());
@@ -62,107 +68,123 @@ class hybrid_tree {
     return hybrid_tree(keys, {}, options, where);
   }
 
-  // ---- point queries: `values` and `found` may be empty -----------------------------------------------------------
-  // Where there is no such element, found is 0 and key and value are zero bytes. find and contains go to the device, as
-  // `how` says; the others are the CPU's.
+  // ---- point queries -----------------------------------------------------------------------------------------------
+  // If there is no such element, found[i] is 0 and key and value are zero bytes. Outputs are optional. find and
+  // contains use the device as `how` selects; the others run on the CPU.
 
+  /// Writes the value of each key.
   void find(keys_in keys, out<slot> values, mask_out found = {}, const hybrid_query& how = {}) const requires(!is_set) {
     find_all(keys, values, found, how);
   }
-  /// A set has no values: those are left alone.
+  /// As contains(): a set has no values, and `values` is not written.
   void find(keys_in keys, out<slot> values, mask_out found, const hybrid_query& how = {}) const requires(is_set) {
     find_all(keys, values, found, how);
   }
+  /// As contains().
   void find(keys_in keys, mask_out found) const requires(is_set) { contains(keys, found); }
+  /// found[i] is 1 if the key is present.
   void contains(keys_in keys, mask_out found, const hybrid_query& how = {}) const { find_all(keys, {}, found, how); }
-  /// First element with a key not less than the query.
+  /// Writes the first element whose key is not less than the query.
   void lower_bound(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found) const {
     seek(detail::seek_kind::lower_bound, keys, out_keys, values, found);
   }
-  /// First element with a greater key.
+  /// Writes the first element with a greater key than the query.
   void successor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found) const {
     seek(detail::seek_kind::successor, keys, out_keys, values, found);
   }
-  /// Last element with a smaller key.
+  /// Writes the last element with a smaller key than the query.
   void predecessor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found) const {
     seek(detail::seek_kind::predecessor, keys, out_keys, values, found);
   }
 
-  // ---- ranges: by the CPU, except for range_rows() ----------------------------------------------------------------
-  // A range whose lower end is above its upper end is empty.
+  // ---- ranges ------------------------------------------------------------------------------------------------------
+  // On the CPU, except range_rows(). lo and hi have equal sizes; a range whose lower end is above its upper end is
+  // empty.
 
+  /// Writes the number of elements of each range, at most options.limit. O(log n) in the implicit layout, linear in the
+  /// leaves of the range in the regular one.
   void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {}) const {
     detail::require_equal("upper ends of ranges", lo.size(), hi.size());
     detail::require_equal("count answers", lo.size(), counts.size());
     index_->count(lo.data(), hi.data(), lo.size(), options, counts.data());
   }
-  /// About how many elements are in [lo, hi]: exact in the implicit layout, else as blink_tree::estimate_count.
+  /// Estimates the number of elements in [lo, hi]: exact in the implicit layout, otherwise as
+  /// blink_tree::estimate_count().
   [[nodiscard]] std::uint64_t estimate_count(const Key& lo, const Key& hi) const { return index_->estimate(&lo, &hi); }
-  /// All elements of every range, exact and compact, in host memory: offsets.span(), keys.span(), values.span().
+  /// Returns all elements of every range, at most options.limit each, compact and in key order, in host memory.
   [[nodiscard]] range_result<Key, Value> range(keys_in lo, keys_in hi, const range_options& options = {}) const {
     detail::require_equal("upper ends of ranges", lo.size(), hi.size());
     return range_result<Key, Value>(index_->range(lo.data(), hi.data(), lo.size(), options));
   }
-  /// The first options.limit elements of every range, those of range i in places i * limit to (i + 1) * limit of
-  /// outputs that have that many for each; counts[i] of them are written, and what is in the others then is not
-  /// specified. In buckets, as find(): the way for many short ranges. `out_keys` and `values` may be empty.
+  /// Writes the first options.limit elements of range i to positions [i * limit, (i + 1) * limit) of the outputs, and
+  /// their number to counts[i]; the other positions are unspecified. Requires outputs of lo.size() * limit elements or
+  /// empty ones. Uses the device as find() does; intended for many short ranges. O(log n + limit).
   void range_rows(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
                   const range_options& options, const hybrid_query& how = {}) const {
     detail::require_rows(lo.size(), hi.size(), counts.size(), options.limit, out_keys.size(), values.size());
     index_->rows(lo.data(), hi.data(), lo.size(), options, out_keys.empty() ? nullptr : out_keys.data(),
                  values.empty() ? nullptr : values.data(), counts.data(), how);
   }
-  /// Of values that are numbers, and in a set of its keys. Sums of integers are exact: of 64 bits if
-  /// those have up to 32, else of 128 (sum_type). Floats are added up in double.
+  /// Writes the sum of each range; 0 for an empty one. Integer sums are exact, in 64 bits for values of up to 32 bits
+  /// and in 128 otherwise (sum_type); floats are added in double. Throws `error` if the values (of a set: the keys) are
+  /// not numbers, or if the implicit layout does not keep the aggregate (hybrid_options::keep). O(log n) in the
+  /// implicit layout, linear in the leaves of the range in the regular one.
   void sum(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed) const {
     aggregate(detail::aggregate_op::sum, lo, hi, sums, {}, ends);
   }
-  /// found is 0 where the range holds nothing.
+  /// Writes the smallest value of each range. For an empty range, found[i] is 0 and the value is zero bytes. `found` is
+  /// optional. Complexity as for sum().
   void min(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed) const {
     aggregate(detail::aggregate_op::min, lo, hi, values, found, ends);
   }
+  /// Writes the largest value of each range, as min().
   void max(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed) const {
     aggregate(detail::aggregate_op::max, lo, hi, values, found, ends);
   }
 
   // ---- writes -----------------------------------------------------------------------------------------------------
-  // done (may be empty): 1 where the element brought a new key, or took one. Of equal keys in a batch the last one
-  // wins. If it throws, nothing has changed. The implicit layout is built anew, so its writes cost like a build; `way`
-  // is for the regular one.
+  // done (optional): 1 if the element inserted a new key or removed one. Of equal keys in a batch the last one wins.
+  // The implicit layout is rebuilt by every write; `way` applies to the regular layout.
 
+  /// Inserts elements, and assigns the values of keys that are present. Requires as many values as keys.
   void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {},
                         update_way way = update_way::automatic) requires(!is_set) {
     detail::require_equal("values to write", keys.size(), values.size());
     write(write_op::insert_or_assign, keys, values, done, way);
   }
+  /// Inserts keys into a set.
   void insert(keys_in keys, mask_out done = {}, update_way way = update_way::automatic) requires(is_set) {
     write(write_op::insert_or_assign, keys, {}, done, way);
   }
+  /// Removes keys.
   void erase(keys_in keys, mask_out done = {}, update_way way = update_way::automatic) {
     write(write_op::erase, keys, {}, done, way);
   }
 
-  // ---- about the index --------------------------------------------------------------------------------------------
+  // ---- properties --------------------------------------------------------------------------------------------------
 
-  /// In the regular layout the first call after a write counts, leaf by leaf.
+  /// Number of elements. O(1), except that the first call after a write of the regular layout counts the leaves.
   [[nodiscard]] std::size_t size() const { return index_->size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
+  /// The device that walks the inner levels.
   [[nodiscard]] const device& where() const { return index_->where(); }
-  /// Waits for who uses the device, and asks the system for its pages: milliseconds.
+  /// Sizes, placement and the last update. Waits for the call that uses the device and queries the page sizes of the
+  /// system, which takes milliseconds.
   [[nodiscard]] hybrid_stats stats() const { return index_->stats(); }
-  /// Walks all of the tree, and compares the device's inner levels with the host's.
+  /// Checks every invariant of the host tree, and that the device's inner levels equal the host's. O(n).
   [[nodiscard]] validation validate() const { return index_->validate(); }
-  /// Who walks what in large batches, and why; how the last write was done, and why.
+  /// Describes the placement of large batches and the mode of the last write, with the reasons.
   [[nodiscard]] std::string explain() const {
     const hybrid_stats s = stats();
     const std::string walks = to_string(s.placement) + ": " + s.reason;
     if (s.update.reason.empty()) return walks;
     return walks + " Last write, " + to_string(s.update.way) + ": " + s.update.reason;
   }
-  /// Measures, with queries like those to come, who should walk what. Without it large calls to a GPU measure as they
-  /// go; a CPU in its place is not used unless asked for. Large calls try another placement now and then, after tune()
-  /// as well, for the load may shift: hybrid_query::placement rules that out. A device that failed is tried again. If
-  /// it throws, for lack of host memory for the answers, no answer changes.
+  /// Measures all placements with these queries, which should resemble later ones, and tries a failed device again.
+  /// Without tune(), large calls with a GPU measure while they run; a CPU device is then not used. Large calls try
+  /// another placement from time to time, also after tune(), because the load may change; hybrid_query::placement
+  /// prevents this. Throws out_of_memory if host memory for the answers is missing; results of other calls do not
+  /// change.
   void tune(keys_in keys) { index_->tune(keys.data(), keys.size()); }
 
  private:

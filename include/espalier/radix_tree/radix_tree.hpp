@@ -1,23 +1,8 @@
-// radix_tree.hpp - an ordered map from byte strings, on CPU threads or a GPU, in nodes that adapt to how many children
-// they have (an adaptive radix tree, flat in one buffer per kind of node).
+// radix_tree.hpp - an ordered map from byte strings, on CPU threads or a GPU: an adaptive radix tree, flat in one
+// buffer per kind of node.
 //
-// Keys are strings of any bytes and any length: empty ones, with zeros in them, one the beginning of another. They are
-// ordered byte by byte, unsigned; byte_key.hpp turns numbers, dates and tuples into such keys. A batch of keys is given
-// as strings in host memory, or as bytes and offsets (or keys of one length) in host or device memory (batch.hpp).
-//
-// Every bulk call takes a stream last, and has an _async twin that returns once the work is enqueued: results are
-// there, and errors are thrown, at stream::synchronize(). What a call was given must live until then; keys that were
-// given as strings are copied. On a GPU these wait for the host all the same:
-//   inserts and erases   all but the last step: how many leaves and nodes there are to make is decided here
-//   updates              of keys with offsets, which are checked first
-//   ordered questions    the first one after inserts or erases, which lists the leaves in key order; the first
-//                        aggregate after a write likewise
-// The owner's calls may come from several threads at once, each with a stream of its own (device::make_stream):
-// questions are asked beside each other, a write waits for all others.
-//
-// Limits, each refused with an error that leaves the tree as it was: a key has less than 2^32 - 1 bytes; a build or a
-// batch of writes has fewer than 2^32 - 1 keys; of each of four classes of leaves (keys of up to 8, 16, 32 bytes, and
-// longer ones) and of each kind of inner node a tree has at most 2^28 - 1. Larger data go into several trees.
+//   auto tree = espalier::radix_tree<std::uint32_t>::build(keys, values);
+//   tree.find(queries, out, found);
 #pragma once
 
 #include <cstdint>
@@ -35,7 +20,33 @@
 
 namespace espalier {
 
-/// Value: any trivially copyable type of at most 16 bytes; void makes it a set.
+/// Ordered map from byte strings in the memory of one device. `Value` is a trivially copyable type of at most 16 bytes;
+/// void makes a set. Move-only.
+///
+/// Keys are strings of any bytes and any length; empty keys, zero bytes and keys that are prefixes of others are
+/// allowed. They are ordered byte by byte, unsigned. byte_key.hpp encodes numbers, dates and tuples. A batch of keys is
+/// given as strings in host memory, or as bytes and offsets (or keys of one length) in host or device memory
+/// (batch.hpp).
+///
+/// These rules hold for every method unless it says otherwise:
+/// - Memory: spans are in host or device memory. Output spans have one element per query; a mismatch throws `error`
+///   before anything is written. Optional outputs are empty spans.
+/// - Streams: the last argument is a stream; an empty stream is the default stream of the device. A method returns when
+///   its results are complete. Its `_async` form returns when the work is enqueued; results are complete, and errors
+///   are thrown, at stream::synchronize(). On a GPU these `_async` calls block the host: inserts and erases (all but
+///   the last step), updates of keys with offsets (the offsets are checked first), the first ordered query after an
+///   insert or erase, and the first aggregate after a write (they build the leaf order and block aggregates).
+/// - Lifetime: the tree and all memory given to an `_async` call must live until the stream is synchronised. Keys given
+///   as strings are copied.
+/// - Thread safety: all methods except construction, move and destruction may run concurrently, with one stream per
+///   thread (device::make_stream). Queries run concurrently; a write is exclusive.
+/// - Failure: a call that throws has changed nothing.
+/// - Complexity: per key of L bytes; n is size(). A search is O(L): it reads the nodes of one path and compares the key
+///   once.
+///
+/// Limits, beyond which `error` is thrown: keys of fewer than 2^32 - 1 bytes; builds and batches of writes of fewer
+/// than 2^32 - 1 keys; at most 2^28 - 1 leaves of each of four classes (keys of up to 8, 16, 32 bytes, and longer) and
+/// 2^28 - 1 inner nodes of each kind. Split larger data over several trees.
 template <class Value = void>
 class radix_tree {
   static constexpr bool is_set = std::is_void_v<Value>;
@@ -53,12 +64,12 @@ class radix_tree {
   using value_type = Value;
   using sum_type = sum_of<slot>;
 
-  /// An empty tree.
+  /// Makes an empty tree.
   explicit radix_tree(const device& where = device::best(), const radix_options& options = {}, const stream& s = {})
       : radix_tree(detail::build_radix_index(where, elements(), keys_of_bytes({}).raw(), nullptr, options,
                                              where.resolve(s))) {}
 
-  /// From keys in any order; of equal ones the last counts.
+  /// Builds a tree from keys in any order; of equal keys the last one wins. Requires as many values as keys.
   [[nodiscard]] static radix_tree build(keys_in keys, in<slot> values, const radix_options& options = {},
                                         const device& where = device::best(), const stream& s = {}) requires(!is_set) {
     detail::require_equal("build values", keys.size(), values.size());
@@ -70,31 +81,37 @@ class radix_tree {
     return radix_tree(detail::build_radix_index(where, elements(), keys.raw(), nullptr, options, where.resolve(s)));
   }
 
-  // ---- points: found is 0 where the key is not there, and its value then has zero bytes ----------------------
-  // On a GPU the _async ones do wait for the CPU's part, if radix_options::long_keys gives it one.
+  // ---- point queries -----------------------------------------------------------------------------------------
+  // On a GPU the _async forms block for the CPU's part if radix_options::long_keys gives it one.
+
+  /// Writes the value of each key. For a missing key, found[i] is 0 and the value is zero bytes. Outputs are optional.
   void find(keys_in keys, out<slot> values, mask_out found = {}, const stream& s = {}) const requires(!is_set) {
     find_on(keys, values, found, wait(s));
   }
   void find_async(keys_in keys, out<slot> values, mask_out found, const stream& s) const requires(!is_set) {
     find_on(keys, values, found, enqueue(s));
   }
+  /// found[i] is 1 if the key is present.
   void contains(keys_in keys, mask_out found, const stream& s = {}) const { find_on(keys, {}, found, wait(s)); }
   void contains_async(keys_in keys, mask_out found, const stream& s) const { find_on(keys, {}, found, enqueue(s)); }
 
-  // ---- ranks: how many keys are before it --------------------------------------------------------------------
+  // ---- ranks ---------------------------------------------------------------------------------------------------
+
+  /// Writes the number of keys less than each query.
   void lower_bound(keys_in keys, out<std::uint64_t> ranks, const stream& s = {}) const {
     rank_on(detail::radix_bound::lower, keys, ranks, wait(s));
   }
   void lower_bound_async(keys_in keys, out<std::uint64_t> ranks, const stream& s) const {
     rank_on(detail::radix_bound::lower, keys, ranks, enqueue(s));
   }
+  /// Writes the number of keys not greater than each query.
   void upper_bound(keys_in keys, out<std::uint64_t> ranks, const stream& s = {}) const {
     rank_on(detail::radix_bound::upper, keys, ranks, wait(s));
   }
   void upper_bound_async(keys_in keys, out<std::uint64_t> ranks, const stream& s) const {
     rank_on(detail::radix_bound::upper, keys, ranks, enqueue(s));
   }
-  /// Keys of each range.
+  /// Writes the number of keys of each range, at most options.limit. Two searches, whatever the length.
   void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {},
              const stream& s = {}) const {
     count_on(detail::radix_slice::range, lo, hi, counts, options, wait(s));
@@ -103,7 +120,7 @@ class radix_tree {
                    const stream& s) const {
     count_on(detail::radix_slice::range, lo, hi, counts, options, enqueue(s));
   }
-  /// Keys that begin with each of these.
+  /// Writes the number of keys that begin with each prefix, at most options.limit.
   void count_prefix(keys_in prefixes, out<std::uint64_t> counts, const range_options& options = {},
                     const stream& s = {}) const {
     count_on(detail::radix_slice::prefix, prefixes, prefixes, counts, options, wait(s));
@@ -113,16 +130,18 @@ class radix_tree {
     count_on(detail::radix_slice::prefix, prefixes, prefixes, counts, options, enqueue(s));
   }
 
-  // ---- aggregates over the values of a range, or of the keys that begin with a prefix: O(log n) --------------
-  // found is 0 where there is nothing, and the value then has zero bytes; it may be empty.
+  // ---- aggregates over the values of a range, or of the keys with a prefix ------------------------------------
+  // O(L + log n), whatever the length, after the first aggregate of a write has built the block aggregates (O(n)). On a
+  // CPU short ranges walk the leaves instead while they are few. The values must be numbers.
 
-  /// Sums of integers are exact; floats are added up in double.
+  /// Writes the sum of each range; 0 for an empty one. Integer sums are exact; floats are added in double.
   void sum(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed, const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::sum, detail::radix_slice::range, lo, hi, sums, {}, ends, wait(s));
   }
   void sum_async(keys_in lo, keys_in hi, out<sum_type> sums, interval ends, const stream& s) const {
     aggregate_on(detail::aggregate_op::sum, detail::radix_slice::range, lo, hi, sums, {}, ends, enqueue(s));
   }
+  /// Writes the sum over the keys that begin with each prefix.
   void sum_prefix(keys_in prefixes, out<sum_type> sums, const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::sum, detail::radix_slice::prefix, prefixes, prefixes, sums, {}, interval::closed,
                  wait(s));
@@ -131,6 +150,8 @@ class radix_tree {
     aggregate_on(detail::aggregate_op::sum, detail::radix_slice::prefix, prefixes, prefixes, sums, {}, interval::closed,
                  enqueue(s));
   }
+  /// Writes the smallest value of each range. For an empty range, found[i] is 0 and the value is zero bytes. `found` is
+  /// optional.
   void min(keys_in lo, keys_in hi, out<slot> values, mask_out found, interval ends = interval::closed,
            const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::min, detail::radix_slice::range, lo, hi, values, found, ends, wait(s));
@@ -146,6 +167,7 @@ class radix_tree {
     aggregate_on(detail::aggregate_op::min, detail::radix_slice::prefix, prefixes, prefixes, values, found,
                  interval::closed, enqueue(s));
   }
+  /// Writes the largest value of each range; outputs as for min().
   void max(keys_in lo, keys_in hi, out<slot> values, mask_out found, interval ends = interval::closed,
            const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::max, detail::radix_slice::range, lo, hi, values, found, ends, wait(s));
@@ -161,7 +183,7 @@ class radix_tree {
     aggregate_on(detail::aggregate_op::max, detail::radix_slice::prefix, prefixes, prefixes, values, found,
                  interval::closed, enqueue(s));
   }
-  /// NaN where there is nothing.
+  /// Writes the mean of each range, or NaN for an empty range.
   void avg(keys_in lo, keys_in hi, out<double> means, interval ends = interval::closed, const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::avg, detail::radix_slice::range, lo, hi, means, {}, ends, wait(s));
   }
@@ -177,10 +199,11 @@ class radix_tree {
                  interval::closed, enqueue(s));
   }
 
-  // ---- elements, keys and values: exact and compact ----------------------------------------------------------
-  // The _async ones wait until it is known how many bytes they answer; on a GPU the elements are there when the stream
-  // gets to what is enqueued next.
+  // ---- elements: keys and values, compact and in key order --------------------------------------------------- The
+  // _async forms block until the number of bytes is known; on a GPU the elements are complete for work enqueued on the
+  // stream later.
 
+  /// Returns the elements of each range, at most options.limit each.
   [[nodiscard]] byte_range_result<Value> range(keys_in lo, keys_in hi, const range_options& options = {},
                                                const stream& s = {}) const {
     return list(detail::radix_slice::range, lo, hi, options, wait(s));
@@ -189,7 +212,7 @@ class radix_tree {
                                                      const stream& s) const {
     return list(detail::radix_slice::range, lo, hi, options, enqueue(s));
   }
-  /// All elements whose keys begin with each of these.
+  /// Returns the elements whose keys begin with each prefix, at most options.limit each.
   [[nodiscard]] byte_range_result<Value> prefix(keys_in prefixes, const range_options& options = {},
                                                 const stream& s = {}) const {
     return list(detail::radix_slice::prefix, prefixes, prefixes, options, wait(s));
@@ -198,19 +221,21 @@ class radix_tree {
                                                       const stream& s) const {
     return list(detail::radix_slice::prefix, prefixes, prefixes, options, enqueue(s));
   }
-  /// The first element not less than, the first greater than, the last less than each key; none where there is none.
+  /// Returns the first element whose key is not less than each query; no element if there is none.
   [[nodiscard]] byte_range_result<Value> at_or_after(keys_in keys, const stream& s = {}) const {
     return list(detail::radix_slice::at_or_after, keys, keys, {}, wait(s));
   }
   [[nodiscard]] byte_range_result<Value> at_or_after_async(keys_in keys, const stream& s) const {
     return list(detail::radix_slice::at_or_after, keys, keys, {}, enqueue(s));
   }
+  /// Returns the first element with a greater key than each query; no element if there is none.
   [[nodiscard]] byte_range_result<Value> successor(keys_in keys, const stream& s = {}) const {
     return list(detail::radix_slice::successor, keys, keys, {}, wait(s));
   }
   [[nodiscard]] byte_range_result<Value> successor_async(keys_in keys, const stream& s) const {
     return list(detail::radix_slice::successor, keys, keys, {}, enqueue(s));
   }
+  /// Returns the last element with a smaller key than each query; no element if there is none.
   [[nodiscard]] byte_range_result<Value> predecessor(keys_in keys, const stream& s = {}) const {
     return list(detail::radix_slice::predecessor, keys, keys, {}, wait(s));
   }
@@ -218,7 +243,8 @@ class radix_tree {
     return list(detail::radix_slice::predecessor, keys, keys, {}, enqueue(s));
   }
 
-  /// The longest key of the tree that each of these begins with: its length and value.
+  /// Writes length and value of the longest key that is a prefix of each query; found[i] is 0 if there is none. Outputs
+  /// are optional.
   void longest_prefix(keys_in keys, out<std::uint32_t> lengths, out<slot> values, mask_out found,
                       const stream& s = {}) const {
     longest_prefix_on(keys, lengths, values, found, wait(s));
@@ -229,11 +255,12 @@ class radix_tree {
   }
 
   // ---- writes ------------------------------------------------------------------------------------------------
-  // done (may be empty): 1 where insert and insert_or_assign brought a new key, and where update and erase found it; of
-  // equal keys of a batch the first one does that, but every update finds its key. Of equal keys that are inserted the
-  // first one's value stays, of those that are assigned or updated the last one's. A call that throws has changed
-  // nothing.
+  // done (optional): insert and insert_or_assign set 1 if the key was new, update and erase if it was present. Of equal
+  // keys in a batch the first one sets it; every update of a present key does. insert keeps the value of the first of
+  // equal keys, insert_or_assign and update that of the last. `path` selects between changing nodes in place and
+  // rebuilding the tree; the result is the same. Writes invalidate refs.
 
+  /// Inserts elements whose keys are not present. Requires as many values as keys.
   void insert(keys_in keys, in<slot> values, mask_out done = {}, radix_path path = radix_path::automatic,
               const stream& s = {}) requires(!is_set) {
     write_on(detail::radix_write::insert, keys, values, done, path, wait(s));
@@ -248,6 +275,7 @@ class radix_tree {
   void insert_async(keys_in keys, mask_out done, radix_path path, const stream& s) requires(is_set) {
     write_on(detail::radix_write::insert, keys, {}, done, path, enqueue(s));
   }
+  /// Inserts elements, and assigns the values of keys that are present.
   void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {}, radix_path path = radix_path::automatic,
                         const stream& s = {}) requires(!is_set) {
     write_on(detail::radix_write::insert_or_assign, keys, values, done, path, wait(s));
@@ -256,12 +284,14 @@ class radix_tree {
                               const stream& s) requires(!is_set) {
     write_on(detail::radix_write::insert_or_assign, keys, values, done, path, enqueue(s));
   }
+  /// Assigns the values of keys that are present.
   void update(keys_in keys, in<slot> values, mask_out done = {}, const stream& s = {}) requires(!is_set) {
     write_on(detail::radix_write::update, keys, values, done, radix_path::automatic, wait(s));
   }
   void update_async(keys_in keys, in<slot> values, mask_out done, const stream& s) requires(!is_set) {
     write_on(detail::radix_write::update, keys, values, done, radix_path::automatic, enqueue(s));
   }
+  /// Removes keys.
   void erase(keys_in keys, mask_out done = {}, radix_path path = radix_path::automatic, const stream& s = {}) {
     write_on(detail::radix_write::erase, keys, {}, done, path, wait(s));
   }
@@ -269,26 +299,31 @@ class radix_tree {
     write_on(detail::radix_write::erase, keys, {}, done, path, enqueue(s));
   }
 
-  /// For use inside a kernel or CPU threads, until the next write.
+  /// Returns a trivially copyable, non-owning, read-only ref for kernels and CPU threads. Lifetime: invalidated by the
+  /// next write and by destruction.
   [[nodiscard]] radix_tree_ref<Value> ref() const {
     typename radix_tree_ref<Value>::view_type view;
     index_->view(&view);
     return radix_tree_ref<Value>(&view);
   }
 
+  /// Number of keys.
   [[nodiscard]] std::size_t size() const { return index_->stats().size; }
   [[nodiscard]] bool empty() const { return size() == 0; }
+  /// The device of the tree.
   [[nodiscard]] const device& where() const { return index_->where(); }
+  /// Numbers of nodes and leaves, and sizes of the parts of the tree.
   [[nodiscard]] radix_stats stats() const { return index_->stats(); }
-  /// Checks order, branches, kinds, ranks, the table, and that nothing is lost.
+  /// Checks order, branches, kinds, ranks, the table, and that nothing is lost. O(n).
   [[nodiscard]] validation validate() const { return index_->validate(); }
-  /// Nodes with their kind, the prefix that their keys share and their children, and all leaves. Bytes that are not
-  /// printable ASCII, and backslashes, are written \xNN.
+  /// All nodes with kind, common prefix and children, and all leaves, as JSON and as a Graphviz graph. Bytes that are
+  /// not printable ASCII, and backslashes, are written \xNN. O(n).
   [[nodiscard]] std::string dump_json() const { return index_->dump(false); }
   [[nodiscard]] std::string dump_graphviz() const { return index_->dump(true); }
-  /// The same nodes as data: what a trace begins and ends with (trace/trace.hpp). Throws `error` if a key has not eight
+  /// All nodes as data, the start and the end of a trace (trace/trace.hpp). Throws `error` unless all keys have eight
   /// bytes.
   [[nodiscard]] trace_state state() const { return index_->state(); }
+  /// The untyped index, for the library's own layers.
   [[nodiscard]] detail::radix_index& untyped() const { return *index_; }
 
  private:

@@ -1,14 +1,7 @@
-// static_tree.hpp - the fastest read-only ordered multimap: build once, ask in bulk, on CPU or GPU.
+// static_tree.hpp - a read-only ordered multimap: built once, queried in bulk, on CPU or GPU.
 //
 //   auto tree = espalier::static_tree<std::uint32_t, float>::build(keys, values);
 //   tree.find(queries, out, found);
-//
-// Every bulk call takes host or device memory, takes a stream last (the device's default stream if left out),
-// and has an _async twin that returns once the work is enqueued: results are there, and errors are thrown, at
-// stream::synchronize(). The tree, and memory handed to an _async call, must live until then. On a GPU, copies from and
-// to ordinary host memory make the caller wait all the same: use device memory or pinned memory to overlap. Calls on
-// one stream run one after the other; threads that ask at the same time use a stream each (device::make_stream). Equal
-// keys keep the order in which they were given. No key and no value is reserved.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +21,22 @@
 
 namespace espalier {
 
-/// `Value` = void makes a (multi)set; its aggregates are over the keys.
+/// Read-only ordered multimap in the memory of one device. `Value` = void makes a multiset, whose aggregates are over
+/// the keys. Equal keys keep their input order. No key and no value is reserved. Move-only.
+///
+/// These rules hold for every method unless it says otherwise:
+/// - Memory: spans are in host or device memory. Output spans have one element per query; a mismatch throws `error`
+///   before anything is written. Optional outputs are empty spans.
+/// - Streams: the last argument is a stream; an empty stream is the default stream of the device. A method returns when
+///   its results are complete. Its `_async` form returns when the work is enqueued; results are complete, and errors
+///   are thrown, at stream::synchronize(). On a GPU, copies from and to memory that is not pinned block the caller even
+///   in the `_async` form.
+/// - Lifetime: the tree and all memory given to an `_async` call must live until the stream is synchronised.
+/// - Thread safety: all const methods may run concurrently. Calls on one stream run in order; threads that call
+///   concurrently use one stream each (device::make_stream). A move or the destructor must not run concurrently with
+///   another call.
+/// - Complexity: per query; n is size(). A search makes three dependent memory accesses for smooth keys, and O(log n)
+///   for any keys (layout.hpp).
 template <KeyType Key, class Value = void>
 class static_tree {
   static constexpr bool is_set = std::is_void_v<Value>;
@@ -51,9 +59,11 @@ class static_tree {
   using sum_type = sum_of<summand>;
   using ref_type = static_tree_ref<Key, Value>;
 
-  // ---- build: pairs in any order, on the device where the index will live ------------------------------
-  // build_async still waits once on the host for a few bytes: the size of the top table depends on the keys.
+  // ---- build -------------------------------------------------------------------------------------------
 
+  /// Builds a tree on `where` from pairs in any order. Requires as many values as keys. Throws `error` if
+  /// options.sorted is set and keys descend, and out_of_memory. O(n) after a radix sort, which sorted input does not
+  /// need.
   [[nodiscard]] static static_tree build(keys_in keys, in<slot> values, const build_options& options = {},
                                          const device& where = device::best(), const stream& s = {}) requires(!is_set) {
     return make(keys, values, options, where, {where.resolve(s), true});
@@ -62,6 +72,8 @@ class static_tree {
                                          const device& where = device::best(), const stream& s = {}) requires(is_set) {
     return make(keys, {}, options, where, {where.resolve(s), true});
   }
+  /// As build(), enqueued on `s`. Blocks once for a few bytes, because the size of the top table depends on the keys.
+  /// Every later call on a tree whose build failed throws its error.
   [[nodiscard]] static static_tree build_async(keys_in keys, in<slot> values, const build_options& options,
                                                const device& where, const stream& s) requires(!is_set) {
     return make(keys, values, options, where, {where.resolve(s), false});
@@ -72,23 +84,26 @@ class static_tree {
   }
 
   // ---- point queries -----------------------------------------------------------------------------------
-  // find: the first element with the key. Where there is none, found is 0 and the value is all zero bytes.
 
+  /// Writes the value of the first element with each key; found[i] is 1 if there is one. Otherwise found[i] is 0 and
+  /// the value is zero bytes. `values` and `found` are optional.
   void find(keys_in keys, out<slot> values, mask_out found = {}, const query_options& options = {},
             const stream& s = {}) const requires(!is_set) {
     find_on(keys, values, found, options, wait(s));
   }
-  /// A set has no values: those are left alone.
+  /// As contains(): a set has no values, and `values` is not written.
   void find(keys_in keys, out<slot> values, mask_out found, const query_options& options = {},
             const stream& s = {}) const requires(is_set) {
     find_on(keys, values, found, options, wait(s));
   }
+  /// As contains().
   void find(keys_in keys, mask_out found) const requires(is_set) { contains(keys, found); }
   void find_async(keys_in keys, out<slot> values, mask_out found, const query_options& options = {},
                   const stream& s = {}) const {
     find_on(keys, values, found, options, enqueue(s));
   }
 
+  /// found[i] is 1 if the tree has an element with key i.
   void contains(keys_in keys, mask_out found, const query_options& options = {}, const stream& s = {}) const {
     find_on(keys, {}, found, options, wait(s));
   }
@@ -96,14 +111,14 @@ class static_tree {
     find_on(keys, {}, found, options, enqueue(s));
   }
 
-  /// Rank of the first element with a key not less than the query; size() if there is none.
+  /// Writes the rank of the first element whose key is not less than the query, or size() if there is none.
   void lower_bound(keys_in keys, ranks_out ranks, const query_options& options = {}, const stream& s = {}) const {
     bound_on(detail::bound_kind::lower, keys, ranks, options, wait(s));
   }
   void lower_bound_async(keys_in keys, ranks_out ranks, const query_options& options = {}, const stream& s = {}) const {
     bound_on(detail::bound_kind::lower, keys, ranks, options, enqueue(s));
   }
-  /// Rank of the first element with a key greater than the query; size() if there is none.
+  /// Writes the rank of the first element whose key is greater than the query, or size() if there is none.
   void upper_bound(keys_in keys, ranks_out ranks, const query_options& options = {}, const stream& s = {}) const {
     bound_on(detail::bound_kind::upper, keys, ranks, options, wait(s));
   }
@@ -111,7 +126,8 @@ class static_tree {
     bound_on(detail::bound_kind::upper, keys, ranks, options, enqueue(s));
   }
 
-  /// First element with a greater key. `values` may be empty.
+  /// Writes the first element with a greater key than the query. Without one, found[i] is 0 and key and value are zero
+  /// bytes. All outputs are optional.
   void successor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const query_options& options = {},
                  const stream& s = {}) const {
     neighbour_on(detail::neighbour_kind::successor, keys, out_keys, values, found, options, wait(s));
@@ -120,7 +136,7 @@ class static_tree {
                        const query_options& options = {}, const stream& s = {}) const {
     neighbour_on(detail::neighbour_kind::successor, keys, out_keys, values, found, options, enqueue(s));
   }
-  /// Last element with a smaller key. `values` may be empty.
+  /// Writes the last element with a smaller key than the query; outputs as for successor().
   void predecessor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const query_options& options = {},
                    const stream& s = {}) const {
     neighbour_on(detail::neighbour_kind::predecessor, keys, out_keys, values, found, options, wait(s));
@@ -130,7 +146,8 @@ class static_tree {
     neighbour_on(detail::neighbour_kind::predecessor, keys, out_keys, values, found, options, enqueue(s));
   }
 
-  /// Elements by rank. A rank of size() or more gives found = 0 and zero bytes. `values`, `found` may be empty.
+  /// Writes the element of each rank. For a rank of size() or more, found[i] is 0 and key and value are zero bytes. All
+  /// outputs are optional. O(1).
   void at(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found, const stream& s = {}) const {
     at_on(ranks, keys, values, found, wait(s));
   }
@@ -139,8 +156,9 @@ class static_tree {
   }
 
   // ---- ranges ------------------------------------------------------------------------------------------
-  // A range whose lower end is above its upper end is empty.
+  // A range whose lower end is above its upper end is empty. lo and hi have equal sizes.
 
+  /// Writes the number of elements of each range, at most options.limit. Two searches, whatever the length.
   void count(keys_in lo, keys_in hi, ranks_out counts, const range_options& options = {}, const stream& s = {}) const {
     count_on(lo, hi, counts, options, wait(s));
   }
@@ -149,24 +167,26 @@ class static_tree {
     count_on(lo, hi, counts, options, enqueue(s));
   }
 
-  /// All elements of every range, exact and compact, in buffers on the index's device.
+  /// Returns all elements of every range, at most options.limit each, compact and in key order, in buffers on the
+  /// device of the tree. O(elements) beyond the two searches.
   [[nodiscard]] range_result<Key, Value> range(keys_in lo, keys_in hi, const range_options& options = {},
                                                const stream& s = {}) const {
     return range_on(lo, hi, options, wait(s));
   }
-  /// Waits until the total is known; on a GPU the elements are there when `s` gets to what is enqueued next.
+  /// As range(). Blocks until the total is known; on a GPU the elements are complete for work enqueued on `s` later.
   [[nodiscard]] range_result<Key, Value> range_async(keys_in lo, keys_in hi, const range_options& options = {},
                                                      const stream& s = {}) const {
     return range_on(lo, hi, options, enqueue(s));
   }
-  /// range() in two steps without a wait: offsets (queries + 1) first, then the elements into caller's memory,
-  /// which should hold offsets.back() elements: what does not fit is left out.
+  /// Step one of range() without blocking: writes the queries + 1 offsets of the elements.
   void range_offsets_async(keys_in lo, keys_in hi, ranks_out offsets, const range_options& options = {},
                            const stream& s = {}) const {
     detail::require_equal("upper ends of ranges", lo.size(), hi.size());
     detail::require_equal("range offsets", lo.size() + 1, offsets.size());
     index_->range_offsets(lo.data(), hi.data(), lo.size(), options, offsets.data(), enqueue(s));
   }
+  /// Step two: writes the elements to the caller's memory at these offsets. `keys` and `values` should hold
+  /// offsets.back() elements; elements that do not fit are omitted. One of them may be empty.
   void range_fill_async(keys_in lo, in<std::uint64_t> offsets, out<Key> keys, out<slot> values,
                         const range_options& options = {}, const stream& s = {}) const {
     detail::require_equal("range offsets", lo.size() + 1, offsets.size());
@@ -175,9 +195,9 @@ class static_tree {
     index_->range_fill(lo.data(), lo.size(), options, offsets.data(), room, keys.data(), values.data(), enqueue(s));
   }
 
-  /// The first options.limit elements of every range, those of range i in places i * limit to (i + 1) * limit of
-  /// outputs that have that many for each; counts[i] of them are written, and what is in the others then is not
-  /// specified. One pass, into memory of yours, without waiting for a total. `out_keys` and `values` may be empty.
+  /// Writes the first options.limit elements of range i to positions [i * limit, (i + 1) * limit) of the outputs, and
+  /// their number to counts[i]; the other positions are unspecified. Requires outputs of lo.size() * limit elements or
+  /// empty ones. One pass, without blocking for a total. O(limit).
   void range_rows(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
                   const range_options& options, const stream& s = {}) const {
     rows_on(lo, hi, out_keys, values, counts, options, wait(s));
@@ -187,9 +207,12 @@ class static_tree {
     rows_on(lo, hi, out_keys, values, counts, options, enqueue(s));
   }
 
-  // ---- aggregates over ranges: O(log n) whatever the length; the index must have been built to keep them -
-  // Sums of integers are exact. Sums of floats add block sums in double, never differences of prefix sums.
+  // ---- aggregates over ranges ---------------------------------------------------------------------------- The tree
+  // must have been built with build_options::keep for the aggregate, and its values (of a set: its keys) must be
+  // numbers; otherwise `error` is thrown. O(log n), whatever the length of the range.
 
+  /// Writes the sum of each range; 0 for an empty one. Integer sums are exact. Float sums add block sums in double,
+  /// never differences of prefix sums.
   void sum(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed, const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::sum, lo, hi, sums, {}, ends, wait(s));
   }
@@ -197,7 +220,7 @@ class static_tree {
                  const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::sum, lo, hi, sums, {}, ends, enqueue(s));
   }
-  /// Sums of 64-bit integers into 64 bits: throws `overflow`, with nothing written, if one does not fit.
+  /// As sum(), into 64 bits. Throws `overflow`, with nothing written, if a sum does not fit.
   void sum(keys_in lo, keys_in hi, out<summand> sums, interval ends = interval::closed, const stream& s = {}) const
       requires(sizeof(sum_type) == 16) {
     detail::require_equal("sum", lo.size(), sums.size());
@@ -212,7 +235,8 @@ class static_tree {
     order.synchronize();
   }
 
-  /// found is 0 where the range holds nothing.
+  /// Writes the smallest value of each range. For an empty range, found[i] is 0 and the value is zero bytes. `found` is
+  /// optional.
   void min(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed,
            const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::min, lo, hi, values, found, ends, wait(s));
@@ -221,6 +245,7 @@ class static_tree {
                  const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::min, lo, hi, values, found, ends, enqueue(s));
   }
+  /// Writes the largest value of each range; outputs as for min(). NaN is the largest value.
   void max(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed,
            const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::max, lo, hi, values, found, ends, wait(s));
@@ -229,7 +254,7 @@ class static_tree {
                  const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::max, lo, hi, values, found, ends, enqueue(s));
   }
-  /// NaN where the range holds nothing.
+  /// Writes the mean of each range, or NaN for an empty range. Requires kept sums.
   void avg(keys_in lo, keys_in hi, out<double> means, interval ends = interval::closed, const stream& s = {}) const {
     aggregate_on(detail::aggregate_op::avg, lo, hi, means, {}, ends, wait(s));
   }
@@ -240,20 +265,25 @@ class static_tree {
 
   // ---- visiting all elements: for_each, transform and reduce are free functions in visit.hpp ---------------
 
-  // ---- about the index ---------------------------------------------------------------------------------
+  // ---- properties ----------------------------------------------------------------------------------------
 
+  /// Number of elements. O(1).
   [[nodiscard]] std::size_t size() const { return index_->stats().size; }
   [[nodiscard]] bool empty() const { return size() == 0; }
+  /// The device of the tree.
   [[nodiscard]] const device& where() const { return index_->where(); }
+  /// Sizes of the parts of the tree. O(1).
   [[nodiscard]] tree_stats stats() const { return index_->stats(); }
-  /// Checks every invariant; copies a GPU index to the host to do so.
+  /// Checks every invariant. Copies a tree on a GPU to the host. O(n).
   [[nodiscard]] validation validate() const { return index_->validate(); }
-  /// The plan for a batch of this many point queries.
+  /// The plan for a batch of this many point queries, with the predicted time of each candidate.
   [[nodiscard]] explanation explain(std::size_t queries, const query_options& options = {}) const {
     return index_->explain(queries, options);
   }
-  /// Trivially copyable; for use inside a kernel or a CPU thread while the owner lives.
+  /// Returns a trivially copyable, non-owning ref for kernels and CPU threads. Lifetime: the ref is valid until the
+  /// tree is destroyed; a move of the tree keeps it valid.
   [[nodiscard]] ref_type ref() const { return ref_type(index_->view()); }
+  /// The untyped index, for the library's own layers.
   [[nodiscard]] const detail::static_index& untyped() const { return *index_; }
 
  private:

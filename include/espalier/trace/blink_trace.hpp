@@ -1,4 +1,4 @@
-// blink_trace.hpp - traces of B-link trees with 64-bit keys, from your own threads and kernels.
+// blink_trace.hpp - traces of B-link trees with 64-bit keys, from user threads and kernels.
 //
 //   auto tree = blink_tree<std::uint64_t, std::uint64_t>::build(keys, values, options, where);
 //   recorded_trace trace = begin_trace(tree);
@@ -8,7 +8,7 @@
 //   end_trace(trace, tree, recorder);
 //   write_trace(file, trace);
 //
-// Between the two only refs may write to the tree: bulk writes and maintain() leave no events.
+// Between begin_trace() and end_trace() only refs may write to the tree: bulk writes and maintain() record no events.
 #pragma once
 
 #include <type_traits>
@@ -21,12 +21,12 @@ namespace espalier {
 
 namespace detail {
 
-/// What a trace of this tree says about it.
+/// The header of a trace of this tree.
 [[nodiscard]] trace_header blink_trace_header(const blink_index& tree);
 
 }  // namespace detail
 
-/// The tree as it is.
+/// Starts a trace with the current tree. Precondition: no ref writes to the tree. O(n).
 template <class Key, class Value, class Policy>
 [[nodiscard]] recorded_trace begin_trace(const blink_tree<Key, Value, Policy>& tree) {
   static_assert(std::is_same_v<Key, std::uint64_t>, "traces have keys of type std::uint64_t");
@@ -35,7 +35,8 @@ template <class Key, class Value, class Policy>
   trace.start = tree.state();
   return trace;
 }
-/// All that teams have noted, and the tree as it is now; they have finished.
+/// Completes a trace with the recorded events and the current tree. Precondition: all traced teams have finished. O(n +
+/// events).
 template <class Key, class Value, class Policy>
 void end_trace(recorded_trace& trace, const blink_tree<Key, Value, Policy>& tree, trace_recorder& recorder) {
   append(trace, recorder.take());

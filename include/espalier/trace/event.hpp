@@ -1,6 +1,7 @@
-// event.hpp - what is recorded while an index works: one small struct per event, the same on a CPU and on a GPU.
+// event.hpp - one recorded event: a struct of 48 bytes, the same on a CPU and on a GPU.
 //
-// docs/trace-format.md says what each kind means for the tree; the members that a kind uses are named beside it below.
+// docs/trace-format.md defines the effect of each kind on the tree. The comment of a kind lists the members that it
+// uses.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +15,22 @@ enum class trace_kind : std::uint8_t {
   end,      ///< what: trace_op, at: trace_result, key2: elements of a range
   reach,    ///< node
   latch,    ///< node, other: version before
-  unlatch,  ///< node, other: version from now on
+  unlatch,  ///< node, other: version after
   insert,   ///< node, at, key
   erase,    ///< node, at, key
   assign,   ///< node, at, key
-  split,    ///< node, other: the new one, at: slots kept
+  split,    ///< node, other: the new node, at: slots kept
   link,     ///< node, other: its right neighbour, at: slots kept, key: its high key
   post,     ///< node, at, key, other: child, leaf_child
-  grow,     ///< node, other: left, other2: right, at: slots kept, key: separator, key2: high key of the left one
-  merge,    ///< node, other: the dead one, at: elements moved, key: the high key that node had
+  grow,     ///< node, other: left, other2: right, at: slots kept, key: separator, key2: high key of the left node
+  merge,    ///< node, other: the dead leaf, at: elements moved, key: the previous high key of node
   retry,    ///< node, what: trace_why
   kind,     ///< node, other: its successor, other2: its version, at: kind before << 8 | kind after, key: trace_above
-  state,    ///< other: which of the states that the trace carries, what: trace_state_why
+  state,    ///< other: position in recorded_trace::states, what: trace_state_why
   leaf,     ///< node, key
-  branch,   ///< node, at, other: the new one, key: its level, other2: child, leaf_child
-  drop,     ///< node, at, key, other: the leaf that goes
-  join,     ///< node, at, other: the one that goes, other2: the child that takes its place, leaf_child
+  branch,   ///< node, at, other: the new node, key: its level, other2: child, leaf_child
+  drop,     ///< node, at, key, other: the removed leaf
+  join,     ///< node, at, other: the removed node, other2: the child that replaces it, leaf_child
 };
 
 enum class trace_op : std::uint8_t { find, insert, assign, update, erase, range };
@@ -37,11 +38,11 @@ enum class trace_result : std::uint8_t { done, unchanged, no_room };
 enum class trace_why : std::uint8_t {
   busy,     ///< another team has the latch
   changed,  ///< the node changed while it was read
-  restart,  ///< back to the root
+  restart,  ///< the operation starts again at the root
 };
 
 struct trace_event {
-  std::uint64_t time = 0;  ///< nanoseconds of some clock of the device
+  std::uint64_t time = 0;  ///< nanoseconds of a clock of the device
   std::uint64_t key = 0;
   std::uint64_t key2 = 0;
   std::uint32_t team = 0;
@@ -51,20 +52,20 @@ struct trace_event {
   std::uint32_t at = 0;
   trace_kind kind = trace_kind::begin;
   std::uint8_t what = 0;
-  std::uint8_t level = 0;       ///< of node; 0: a leaf
+  std::uint8_t level = 0;       ///< level of node; 0: a leaf
   std::uint8_t leaf_child = 0;  ///< 1: the child is a leaf, whatever the level of the node (radix trees)
 
   friend bool operator==(const trace_event&, const trace_event&) = default;
 };
 static_assert(sizeof(trace_event) == 48);
 
-/// A node as events name it.
+/// A node in an event.
 struct trace_node {
   std::uint32_t id;
   std::uint32_t level;  ///< 0: leaf
 };
 
-/// The inner node that leads to the one whose kind changes, in the event's key; 0: not told.
+/// Encodes the parent of the node whose kind changes in the key of the event; 0: not recorded.
 struct trace_above {
   [[nodiscard]] static ESPALIER_INLINE std::uint64_t of(std::uint32_t id) { return std::uint64_t{id} + 1; }
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t id(std::uint64_t key) {
@@ -72,7 +73,7 @@ struct trace_above {
   }
 };
 
-/// Events by name, so that algorithms read like the table in docs/trace-format.md.
+/// Constructors of events, one per kind.
 namespace trace {
 
 [[nodiscard]] ESPALIER_INLINE trace_node leaf(std::uint32_t id) { return {id, 0}; }

@@ -1,11 +1,11 @@
-// note.hpp - recording as a property of the team: traced_team<Team> is that team with a place to write to.
+// note.hpp - recording as a property of the team: traced_team<Team> is that team with an event buffer.
 //
-// Algorithms say note(team, event). For every other team that is no code at all, so a tree is compiled with hooks only
-// where somebody calls it with a traced team (tests/trace/cost_test.cpp); there is nothing to switch off.
+// Algorithms call note(team, event). For every other team the call generates no code, so a tree contains hooks only if
+// it is called with a traced team (tests/trace/cost_test.cpp).
 //
-// A place and a rank in the order of all events come from one atomic addition. Changes to a node are noted while its
-// latch is held, the taking of the latch after it was taken, its release before it is released. So for each node the
-// order of the events is the order of what happened to it, whatever the clocks say.
+// One atomic addition gives an event its slot and its rank in the order of all events. A change of a node is recorded
+// while its latch is held, taking the latch after it was taken, its release before it is released. The order of the
+// events of a node is therefore the order in which things happened to it, whatever the clocks say.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@
 
 namespace espalier {
 
-/// Where events go: borrowed from a trace_recorder (recorder.hpp). Those that come when it is full are counted and
-/// lost.
+/// The event buffer, borrowed from a trace_recorder (recorder.hpp). Events beyond its capacity are counted and lost.
+/// Thread-safe.
 struct trace_ring {
   trace_event* events = nullptr;
   std::uint64_t capacity = 0;
@@ -34,7 +34,7 @@ struct trace_ring {
             .count());
 #endif
   }
-  /// By one lane.
+  /// Records an event. Called by one lane.
   ESPALIER_INLINE void put(trace_event e) const {
     const std::uint64_t place = shared_word{next}.fetch_add(1);
     if (place >= capacity) return;
@@ -43,12 +43,13 @@ struct trace_ring {
   }
 };
 
+/// A team that records events into `ring` under its number.
 template <class Base>
 struct traced_team : Base {
   using alone = traced_team<typename Base::alone>;
   trace_ring ring;
   std::uint32_t number;
-  bool quiet = false;  ///< tells of changes and latches, not of where it goes
+  bool quiet = false;  ///< record changes and latches, but not `reach` and `retry`
 
   ESPALIER_INLINE traced_team(Base base, const trace_ring& to, std::uint32_t who) : Base(base), ring(to), number(who) {}
   ESPALIER_INLINE void put(trace_event e) const {
@@ -65,20 +66,21 @@ inline constexpr bool is_traced = false;
 template <class Base>
 inline constexpr bool is_traced<traced_team<Base>> = true;
 
+/// Records an event if the team is traced; otherwise no code.
 template <class Team>
 ESPALIER_INLINE void note([[maybe_unused]] const Team& team, [[maybe_unused]] const trace_event& e) {
   if constexpr (is_traced<Team>) team.put(e);
 }
 
-/// The team in its attempt number `turn` to get through. One that waits for a latch walks the same way thousands of
-/// times, and would fill the trace: it tells of attempts 0, 1, 2, 4, 8, ...
+/// The team for attempt number `turn` of an operation. A team that waits for a latch repeats its path thousands of
+/// times and would fill the buffer, so only attempts 0, 1, 2, 4, 8, ... are recorded.
 template <class Team>
 [[nodiscard]] ESPALIER_INLINE Team on_attempt(Team team, [[maybe_unused]] unsigned turn) {
   if constexpr (is_traced<Team>) team.quiet = (turn & (turn - 1)) != 0;
   return team;
 }
 
-/// A latch that is told which node it belongs to.
+/// A latch that records its operations with the name of the node.
 template <class Latch>
 struct noted_latch {
   static constexpr bool is_real = std::is_same_v<Latch, version_latch>;
@@ -100,7 +102,7 @@ struct noted_latch {
   static ESPALIER_INLINE void release_unchanged(Team team, trace_node n, std::uint32_t* word, std::uint32_t before) {
     if constexpr (is_real && is_traced<Team>) {
       note(team, trace::unlatch(n, before));
-      fence_both();  // this release orders reads only; the event must have its place before the next one can take the latch
+      fence_both();  // this release orders reads only; the event must have its slot before another team takes the latch
     }
     Latch::release_unchanged(team, word, before);
   }
@@ -108,7 +110,7 @@ struct noted_latch {
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t read_begin(Team team, std::uint32_t* word) {
     return Latch::read_begin(team, word);
   }
-  /// False is noted as a retry.
+  /// Records a retry if the result is false.
   template <class Team>
   [[nodiscard]] static ESPALIER_INLINE bool read_valid(Team team, trace_node n, std::uint32_t* word, std::uint32_t v) {
     const bool stood_still = Latch::read_valid(team, word, v);

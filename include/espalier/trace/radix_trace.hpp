@@ -1,4 +1,4 @@
-// radix_trace.hpp - traces of radix trees whose keys are 64-bit numbers as strings of eight bytes.
+// radix_trace.hpp - traces of radix trees whose keys are 64-bit numbers, encoded in eight bytes.
 //
 //   auto tree = radix_tree<std::uint64_t>::build(keys, values, options, where);   // keys: byte_key(number)
 //   recorded_trace trace = begin_trace(tree);
@@ -9,8 +9,8 @@
 //   end_trace(trace, tree, recorder);
 //   write_trace(file, trace);
 //
-// Refs leave events, too, if they are asked by a traced_team. Between the two only traced calls may write to the tree:
-// its own writes leave no events.
+// Refs record events as well if a traced_team calls them. Between begin_trace() and end_trace() only traced calls may
+// write to the tree: writes of the tree itself record no events.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ namespace espalier {
 
 namespace detail {
 
-/// What a trace of this tree says about it.
+/// The header of a trace of this tree.
 [[nodiscard]] trace_header radix_trace_header(const radix_index& tree);
 
 }  // namespace detail
 
-/// The tree as it is. Throws `error` if a key has not eight bytes.
+/// Starts a trace with the current tree. Throws `error` unless all keys have eight bytes. O(n).
 template <class Value>
 [[nodiscard]] recorded_trace begin_trace(const radix_tree<Value>& tree) {
   recorded_trace trace;
@@ -39,7 +39,8 @@ template <class Value>
   trace.start = tree.state();
   return trace;
 }
-/// All that teams have noted, and the tree as it is now; they have finished.
+/// Completes a trace with the recorded events and the current tree. Precondition: all traced calls have finished. O(n +
+/// events).
 template <class Value>
 void end_trace(recorded_trace& trace, const radix_tree<Value>& tree, trace_recorder& recorder) {
   append(trace, recorder.take());
@@ -47,10 +48,10 @@ void end_trace(recorded_trace& trace, const radix_tree<Value>& tree, trace_recor
   trace.final = tree.state();
 }
 
-/// Calls of a radix tree that leave events. They are done by `teams` threads of the tree's device at once: one goes key
-/// by key, as it was asked; several do what a batch does, in which a key that changes nothing is told before those
-/// that change nodes. All keys have eight bytes, or `error` is thrown and nothing has changed. It borrows the tree and
-/// the recorder, which is on the tree's device.
+/// Calls of a radix tree that record events, executed by `teams` threads of the tree's device. One team processes the
+/// keys in order. Several teams execute a batch, in which keys that change nothing are recorded before keys that change
+/// nodes. Precondition: all keys have eight bytes; otherwise `error` is thrown and nothing has changed. Lifetime:
+/// borrows the tree and the recorder, which must be on the tree's device. Thread safety: one thread at a time.
 template <class Value>
 class traced_radix_calls {
   static_assert(detail::value_slot(sizeof(Value)) == 8, "calls are traced in trees with values of 8 bytes");
@@ -58,7 +59,7 @@ class traced_radix_calls {
   using values_in = std::span<const Value>;
 
  public:
-  /// Of keys: those that were found, brought or taken, and the others.
+  /// Numbers of keys that were found, inserted, assigned or erased, and of the others.
   struct outcome {
     std::uint64_t done, unchanged;
   };
@@ -66,12 +67,13 @@ class traced_radix_calls {
   traced_radix_calls(radix_tree<Value>& tree, trace_recorder& recorder, unsigned teams = 1)
       : tree_(tree.untyped()), ring_(recorder.ring()), teams_(teams == 0 ? 1 : teams) {}
 
+  /// The operations of radix_tree, with events. Writes require as many values as keys.
   outcome insert(keys_in keys, values_in values) { return write(trace_op::insert, keys, values); }
   outcome insert_or_assign(keys_in keys, values_in values) { return write(trace_op::assign, keys, values); }
   outcome update(keys_in keys, values_in values) { return write(trace_op::update, keys, values); }
   outcome erase(keys_in keys) { return run(trace_op::erase, keys); }
   outcome find(keys_in keys) const { return run(trace_op::find, keys); }
-  /// Elements from the number `first` up to `last`, both included; how many there are.
+  /// Reads the elements of [first, last] and returns their number.
   std::uint64_t range(std::uint64_t first, std::uint64_t last) const {
     const std::string from = byte_key(first);
     return call(trace_op::range, keys_of_bytes(std::span<const char>(from), from.size()), nullptr, last, 1).count;

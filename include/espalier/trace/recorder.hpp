@@ -1,9 +1,9 @@
-// recorder.hpp - the memory that traced teams write to, in the memory of their device, and its way to the host.
+// recorder.hpp - the event buffer of traced teams, in the memory of their device.
 //
 //   trace_recorder recorder(tree.where(), 1 << 16);
 //   const auto ref = tree.ref(n);
-//   ref.insert(traced_team(scalar_team{}, recorder.ring(), 0), key, value);   // in a kernel: a tile, its number
-//   recorder.take_into(trace);
+//   ref.insert(traced_team(scalar_team{}, recorder.ring(), 0), key, value);   // in a kernel: a tile and its number
+//   append(trace, recorder.take());
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,20 @@
 
 namespace espalier {
 
+/// Owns the event buffer. Teams record concurrently through ring(); the other methods are for one host thread at a
+/// time.
 class trace_recorder {
  public:
-  /// Room for `capacity` events between two calls of take().
+  /// Allocates a buffer of `capacity` events on `where`. Throws out_of_memory.
   trace_recorder(const device& where, std::uint64_t capacity);
 
-  /// For traced teams; valid while the recorder lives.
+  /// The buffer, for traced teams. Lifetime: valid while the recorder lives.
   [[nodiscard]] trace_ring ring() const;
-  /// What was recorded since the last call, in order. The teams have finished: on a GPU, their stream is synchronised.
-  /// Once events were lost, those that come later are lost, too: a trace with a gap cannot be replayed beyond it.
+  /// Returns the events since the last call, in order, and empties the buffer. Precondition: the teams have finished;
+  /// on a GPU their stream is synchronised. After the first lost event all later ones are lost as well, because a trace
+  /// with a gap cannot be replayed.
   [[nodiscard]] std::vector<trace_event> take();
-  /// Events that found no room, so far; as of the last take().
+  /// Number of lost events, as of the last take().
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
  private:

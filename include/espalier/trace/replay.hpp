@@ -1,4 +1,4 @@
-// replay.hpp - a trace gone through step by step: the tree of any moment, forwards and backwards.
+// replay.hpp - replays a trace step by step, forwards and backwards.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,24 @@
 
 namespace espalier {
 
+/// The tree at one position of a trace. Not thread-safe.
 class trace_replay {
  public:
-  /// Borrows the trace, which may grow meanwhile. Position 0: its start.
+  /// Starts at position 0, the start state. Lifetime: borrows the trace, to which events may be appended between calls.
   explicit trace_replay(const recorded_trace& trace) : trace_(trace), state_(trace.start) {}
 
   [[nodiscard]] std::uint64_t position() const { return position_; }
+  /// The tree at position(). Lifetime: the reference is valid while the replay lives; steps change the state.
   [[nodiscard]] const trace_state& state() const { return state_; }
-  /// Applies event position(). Throws `error` with a sentence if it does not fit the tree; then nothing has changed.
+  /// Applies event position(). Throws `error` if the event does not fit the tree; then nothing has changed.
   void step();
-  /// Undoes event position() - 1.
+  /// Undoes event position() - 1. Throws `error` at position 0.
   void step_back();
-  /// Steps until position() == to; throws `error` if there is no such position.
+  /// Steps until position() == to. Throws `error` if there is no such position. O(|to - position()|).
   void go(std::uint64_t to);
 
  private:
-  /// A node as it was before an event.
+  /// A node before an event.
   struct saved {
     trace_name name;
     bool existed;
@@ -36,9 +38,9 @@ class trace_replay {
   void grow(const trace_event& e);
   void merge(const trace_event& e);
   void rename(const trace_event& e);
-  /// A node that a team only looked at.
+  /// Checks a node that a team only read.
   void met(const trace_event& e) const;
-  // Of radix trees, replay_radix.cpp:
+  // Radix trees (replay_radix.cpp):
   void new_leaf(const trace_event& e);
   void post_radix(const trace_event& e);
   void branch(const trace_event& e);
@@ -55,8 +57,8 @@ class trace_replay {
   trace_state state_;
   std::uint64_t position_ = 0;
   std::vector<saved> saved_;
-  std::vector<std::uint32_t> versions_;  ///< before unlatches
-  std::vector<trace_state> replaced_;    ///< before events of kind state
+  std::vector<std::uint32_t> versions_;  ///< versions before `unlatch` events
+  std::vector<trace_state> replaced_;    ///< states before `state` events
 };
 
 }  // namespace espalier

@@ -1,9 +1,8 @@
-// trace.hpp - a recorded trace: where it comes from, the tree before, the events, the tree after; and its file.
+// trace.hpp - a recorded trace: header, start state, events, final state; and its file.
 //
-//   trace t = begin_trace(tree);         // the tree as it is
-//   ... traced teams work, recorder.hpp ...
-//   append(t, recorder.take());
-//   finish(t, tree, recorder.lost());
+//   recorded_trace t = begin_trace(tree);   // blink_trace.hpp, radix_trace.hpp
+//   ... traced teams work (recorder.hpp) ...
+//   end_trace(t, tree, recorder);
 //   write_trace(file, t);
 #pragma once
 
@@ -17,11 +16,12 @@
 
 namespace espalier {
 
+/// The header line of a trace (docs/trace-format.md).
 struct trace_header {
   static constexpr unsigned format = 1;
   std::string index = "blink";
   std::string protocol = "link";
-  std::string upper;  ///< empty: says nothing
+  std::string upper;  ///< empty: absent from the header
   unsigned slots = 0;
   std::string key = "u64";
   std::string device = "cpu";
@@ -29,36 +29,37 @@ struct trace_header {
   std::string clock = "ns";
   std::string title;
 
-  /// A tree with right links: a B-link or B+tree, alone or as the regular layout of a hybrid tree.
+  /// True for trees with right links: B-link trees, B+trees, and the regular layout of a hybrid tree.
   [[nodiscard]] bool is_linked() const { return protocol != "none"; }
 };
 
+/// A trace in host memory.
 struct recorded_trace {
   trace_header header;
   trace_state start;
-  std::vector<trace_event> events;  ///< complete: times count from the first one and never fall
-  std::vector<trace_state> states;  ///< those of events of kind state
+  std::vector<trace_event> events;  ///< times count from the first event and never decrease
+  std::vector<trace_state> states;  ///< states of `state` events
   std::uint64_t lost = 0;
   trace_state final;
-  std::string left_out;  ///< a sentence, or empty
+  std::string left_out;  ///< a sentence about missing events, or empty
 
-  std::uint64_t clock_began = 0;  ///< what the device's clock said at the first event
+  std::uint64_t clock_began = 0;  ///< the device's clock at the first event
 };
 
-/// Completes what a recorder gives and adds it: times, and by which way nodes were reached.
+/// Appends the events of a recorder, with times relative to the first event and the way in which nodes were reached.
 void append(recorded_trace& trace, const std::vector<trace_event>& raw);
-/// Why a trace carries a whole tree.
+/// Reason of a `state` event.
 enum class trace_state_why : std::uint8_t {
-  maintain,  ///< it was made anew
-  write,     ///< events do not tell what a write changed
+  maintain,  ///< the owner rebuilt the tree
+  write,     ///< a write changed the tree without events
 };
-/// The tree is now like this.
+/// Appends a `state` event that replaces the whole tree.
 void append_state(recorded_trace& trace, trace_state now, trace_state_why why = trace_state_why::maintain);
 
-/// docs/trace-format.md. Throws `error` if the stream fails.
+/// Writes a trace as JSON Lines (docs/trace-format.md). Throws `error` if the stream fails.
 void write_trace(std::ostream& out, const recorded_trace& trace);
 
-/// Parts of it, as JSON.
+/// Write the parts of a trace as JSON.
 void write_header(std::ostream& out, const trace_header& header, const trace_state* start);
 void write_event(std::ostream& out, const recorded_trace& trace, std::uint64_t i);
 void write_state(std::ostream& out, const trace_state& state);
@@ -67,7 +68,7 @@ void write_end(std::ostream& out, std::uint64_t events, std::uint64_t lost, cons
 
 namespace detail {
 
-/// How a node was reached (event.what of kind reach).
+/// How a node was reached (`what` of a `reach` event).
 enum class trace_by : std::uint8_t { root, child, link, lane, again };
 
 inline constexpr const char* trace_op_names[] = {"find", "insert", "assign", "update", "erase", "range"};
