@@ -15,7 +15,7 @@ void take_readings(map::ref_type ref, std::uint32_t from, std::uint32_t to, std:
   const espalier::scalar_team team;  // this thread
   for (std::uint32_t i = from; i < to; ++i) {
     const std::uint32_t sensor = (i * 2654435761u) % 50'000;
-    if (ref.insert(team, sensor, i) == espalier::blink_outcome::done) ++fresh;
+    if (ref.insert(team, sensor, i) == espalier::write_result::inserted) ++fresh;
   }
 }
 

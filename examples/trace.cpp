@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
     const traced_team team(scalar_team{}, recorder.ring(), number);  // an ordinary team would leave no trace
     for (std::uint64_t k = number; k < 1000; k += 2) {
       note(team, trace::begin(trace_op::insert, k));
-      const bool is_new = ref.insert(team, k, k * k) == blink_outcome::done;
+      const bool is_new = ref.insert(team, k, k * k) == write_result::inserted;
       note(team, trace::end(trace_op::insert, is_new ? trace_result::done : trace_result::unchanged));
     }
   };

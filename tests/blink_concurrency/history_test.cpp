@@ -30,16 +30,16 @@ class BlinkTreeHistory : public testing::Test {
         break;
       }
       case blink_op::insert:
-        op.done = ref.insert(team, k, value) == blink_outcome::done ? 1 : 0;
+        op.done = ref.insert(team, k, value) == write_result::inserted ? 1 : 0;
         break;
       case blink_op::insert_or_assign:
-        op.done = ref.insert_or_assign(team, k, value) == blink_outcome::done ? 1 : 0;
+        op.done = ref.insert_or_assign(team, k, value) == write_result::inserted ? 1 : 0;
         break;
       case blink_op::update:
-        op.done = ref.update(team, k, value) == blink_outcome::done ? 1 : 0;
+        op.done = ref.update(team, k, value) == write_result::assigned ? 1 : 0;
         break;
       case blink_op::erase:
-        op.done = ref.erase(team, k) == blink_outcome::done ? 1 : 0;
+        op.done = ref.erase(team, k) == write_result::erased ? 1 : 0;
         break;
     }
     op.responded = clock.fetch_add(1);
@@ -50,9 +50,9 @@ class BlinkTreeHistory : public testing::Test {
   static void disturb(ref_type& ref, random_words& random) {
     const key_type k = static_cast<key_type>(random.below(recorded) * distance + 1 + random.below(distance - 1));
     if (random.below(2) == 0) {
-      ref.insert(scalar_team{}, k, k);
+      (void)ref.insert(scalar_team{}, k, k);
     } else {
-      ref.erase(scalar_team{}, k);
+      (void)ref.erase(scalar_team{}, k);
     }
   }
 };

@@ -20,7 +20,7 @@ class BlinkTreeInserts : public testing::Test {
     in_threads(many_threads, [&](unsigned t) {
       for (key_type i = 0; i < each; ++i) {
         const key_type k = key_of(t, i);
-        if (ref.insert(scalar_team{}, k, value_of(k)) != blink_outcome::done) ++failed;
+        if (ref.insert(scalar_team{}, k, value_of(k)) != write_result::inserted) ++failed;
         key_type found{};
         if (!ref.find(scalar_team{}, k, found) || found != value_of(k)) ++failed;
       }
@@ -70,7 +70,7 @@ TYPED_TEST(BlinkTreeInserts, EachContestedKeyHasOneWinner) {
   in_threads(many_threads, [&](unsigned t) {
     for (key i = 0; i < n; ++i) {
       const key k = t % 2 == 0 ? i : n - 1 - i;
-      won[t][k] = ref.insert(scalar_team{}, k, k * many_threads + t) == blink_outcome::done ? 1 : 0;
+      won[t][k] = ref.insert(scalar_team{}, k, k * many_threads + t) == write_result::inserted ? 1 : 0;
     }
   });
   const auto [keys, values] = content_of(tree);
@@ -97,10 +97,10 @@ TYPED_TEST(BlinkTreeInserts, InsertsAndErasesOfFewKeysBalance) {
     for (unsigned i = 0; i < rounds; ++i) {
       const key k = static_cast<key>(random.below(contested));
       if (random.below(2) == 0) {
-        const blink_outcome outcome = ref.insert(scalar_team{}, k, value_of(k));
-        if (outcome == blink_outcome::done) ++balance[t][k];
-        if (outcome == blink_outcome::no_room) ++no_room;
-      } else if (ref.erase(scalar_team{}, k) == blink_outcome::done) {
+        const write_result outcome = ref.insert(scalar_team{}, k, value_of(k));
+        if (outcome == write_result::inserted) ++balance[t][k];
+        if (outcome == write_result::out_of_nodes) ++no_room;
+      } else if (ref.erase(scalar_team{}, k) == write_result::erased) {
         --balance[t][k];
       }
     }
@@ -131,7 +131,7 @@ TYPED_TEST(BlinkTreeInserts, WithoutRoomChangeNothing) {
     in_threads(many_threads, [&](unsigned t) {
       for (key i = 0; i < share; ++i) {
         const key k = order[t * share + i];
-        if (narrow.insert(scalar_team{}, k, value_of(k)) == blink_outcome::no_room) {
+        if (narrow.insert(scalar_team{}, k, value_of(k)) == write_result::out_of_nodes) {
           refused[t].push_back(k);
           EXPECT_FALSE(narrow.contains(scalar_team{}, k)) << "key " << k << " was refused";
         }
@@ -143,7 +143,7 @@ TYPED_TEST(BlinkTreeInserts, WithoutRoomChangeNothing) {
     ASSERT_EQ(content_of(tree).first.size(), sum - left) << "round " << round;
     const auto wide = tree.ref(left);
     in_threads(many_threads, [&](unsigned t) {
-      for (const key k : refused[t]) EXPECT_EQ(wide.insert(scalar_team{}, k, value_of(k)), blink_outcome::done) << k;
+      for (const key k : refused[t]) EXPECT_EQ(wide.insert(scalar_team{}, k, value_of(k)), write_result::inserted) << k;
     });
     ASSERT_EQ(content_of(tree).first.size(), sum) << "round " << round;
     tree.maintain();

@@ -52,7 +52,7 @@ TEST(BlinkTreeLent, AWriteThatWasCalledBeforeLeavesTheRefsMemoryAlone) {
   const auto ref = tree.ref(100);
   s.open();
   EXPECT_EQ(tree.stats().lane_builds, builds) << "the lane that the ref reads was replaced";
-  for (std::uint32_t k = 2; k < 400; k += 4) EXPECT_EQ(ref.insert(scalar_team{}, k, k), blink_outcome::done);
+  for (std::uint32_t k = 2; k < 400; k += 4) EXPECT_EQ(ref.insert(scalar_team{}, k, k), write_result::inserted);
   for (const std::uint32_t k : more) ASSERT_TRUE(ref.contains(scalar_team{}, k));
   EXPECT_EQ(tree.size(), keys.size() + more.size() + 100);
   EXPECT_TRUE(tree.validate().ok);

@@ -193,11 +193,11 @@ class ref_at_work {
     for (unsigned round = 0; round < rounds; ++round) {
       for (std::uint32_t k = 0; k < all; ++k) {
         if (k % gap >= 1 + 3 * t && k % gap < 4 + 3 * t) {
-          right &= ref_->insert(scalar_team{}, k, value_of(k)) == blink_outcome::done;
+          right &= ref_->insert(scalar_team{}, k, value_of(k)) == write_result::inserted;
         }
       }
       for (std::uint32_t k = 0; k < all; ++k) {
-        if (k % gap >= 1 + 3 * t && k % gap < 4 + 3 * t) right &= ref_->erase(scalar_team{}, k) == blink_outcome::done;
+        if (k % gap >= 1 + 3 * t && k % gap < 4 + 3 * t) right &= ref_->erase(scalar_team{}, k) == write_result::erased;
       }
     }
     return right;

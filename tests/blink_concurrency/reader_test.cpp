@@ -30,7 +30,7 @@ TYPED_TEST(BlinkTreeReaders, FindWhatWasInsertedBeforeWhileLeavesSplit) {
       if (t < 2) {
         for (key i = 0; 2 * i + t < n; ++i) {
           const key k = order[2 * i + t];
-          ref.insert(scalar_team{}, k, value_of(k));
+          (void)ref.insert(scalar_team{}, k, value_of(k));
           written[t].store(i + 1, std::memory_order_release);
         }
         return;
@@ -99,13 +99,13 @@ class BlinkTreeMerges : public BlinkTreeReaders<Kind> {
     for (key_type i = 0; i < all; ++i) {
       const key_type k = round % 2 == 0 ? i : all - 1 - i;
       if (k % stride == 0 || k % 2 != t) continue;
-      right &= ref.erase(scalar_team{}, k) == blink_outcome::done;
+      right &= ref.erase(scalar_team{}, k) == write_result::erased;
       right &= !ref.contains(scalar_team{}, k);
     }
     for (key_type i = 0; i < all; ++i) {
       const key_type k = round % 3 == 0 ? all - 1 - i : i;
       if (k % stride == 0 || k % 2 != t) continue;
-      right &= ref.insert(scalar_team{}, k, value_of(k)) == blink_outcome::done;
+      right &= ref.insert(scalar_team{}, k, value_of(k)) == write_result::inserted;
     }
     return right;
   }

@@ -22,7 +22,7 @@ void read_while_writing() {
   constexpr unsigned rounds = 120000 / less_work;
   blink_tree<Key, tagged> tree(device::cpu(2));
   auto ref = tree.ref(2 * rounds + keys);
-  for (std::uint64_t k = 0; k < keys; ++k) ref.insert(scalar_team{}, static_cast<Key>(2 * k), make_tagged(2 * k, 0));
+  for (std::uint64_t k = 0; k < keys; ++k) (void)ref.insert(scalar_team{}, static_cast<Key>(2 * k), make_tagged(2 * k, 0));
   std::atomic<unsigned> torn{0}, lost{0}, back{0}, writers{2};
   in_threads(4, [&](unsigned t) {
     random_words random(t);
@@ -32,11 +32,11 @@ void read_while_writing() {
         const tagged next = make_tagged(k, i);
         const auto assigned = i % 2 == 0 ? ref.update(scalar_team{}, static_cast<Key>(k), next)
                                          : ref.insert_or_assign(scalar_team{}, static_cast<Key>(k), next);
-        if (assigned != (i % 2 == 0 ? blink_outcome::done : blink_outcome::unchanged)) ++lost;
+        if (assigned != write_result::assigned) ++lost;
         if (random.below(2) == 0) {
-          ref.insert(scalar_team{}, static_cast<Key>(k + 1), make_tagged(k + 1, i));
+          (void)ref.insert(scalar_team{}, static_cast<Key>(k + 1), make_tagged(k + 1, i));
         } else {
-          ref.erase(scalar_team{}, static_cast<Key>(k + 1));
+          (void)ref.erase(scalar_team{}, static_cast<Key>(k + 1));
         }
       }
       --writers;
@@ -70,12 +70,12 @@ TEST(BlinkTreeValues, UpdatesAreSeenInTheOrderInWhichTheyWereMade) {
   constexpr std::uint64_t last = 200000 / less_work;
   blink_tree<std::uint64_t, std::uint64_t> tree(device::cpu(2));
   auto ref = tree.ref(100);
-  for (std::uint64_t k = 0; k < 20; ++k) ref.insert(scalar_team{}, k, std::uint64_t{0});
+  for (std::uint64_t k = 0; k < 20; ++k) (void)ref.insert(scalar_team{}, k, std::uint64_t{0});
   std::atomic<unsigned> wrong{0};
   in_threads(3, [&](unsigned t) {
     for (std::uint64_t i = 1; t == 0 && i <= last; ++i) {
       for (const std::uint64_t k : {3u, 14u}) {
-        if (ref.update(scalar_team{}, k, i) != blink_outcome::done) ++wrong;
+        if (ref.update(scalar_team{}, k, i) != write_result::assigned) ++wrong;
       }
     }
     for (std::uint64_t seen = 0; t != 0 && seen < last;) {
@@ -87,6 +87,48 @@ TEST(BlinkTreeValues, UpdatesAreSeenInTheOrderInWhichTheyWereMade) {
     }
   });
   EXPECT_EQ(wrong.load(), 0u);
+}
+
+/// Threads add to counters of a tree that begins empty, so that inserts split leaves under the additions.
+template <class Policy>
+void count_together(std::uint64_t keys) {
+  constexpr unsigned threads = 4;
+  const unsigned rounds = 40000 / less_work;
+  blink_tree<std::uint64_t, std::uint64_t, Policy> tree(device::cpu(2));
+  auto ref = tree.ref(keys);
+  std::atomic<std::uint64_t> inserted{0}, assigned{0};
+  in_threads(threads, [&](unsigned t) {
+    random_words random(t + 7);
+    for (unsigned i = 0; i < rounds; ++i) {
+      const std::uint64_t k = random.below(keys) * 3;
+      const write_result r = ref.insert_or_apply(scalar_team{}, k, std::uint64_t{1} << (8 * t),
+                                                 [](std::uint64_t sum, std::uint64_t more) { return sum + more; });
+      if (r == write_result::inserted) ++inserted;
+      if (r == write_result::assigned) ++assigned;
+    }
+  });
+  EXPECT_EQ(inserted + assigned, std::uint64_t{threads} * rounds);
+  std::vector<std::uint64_t> expected(keys);
+  for (unsigned t = 0; t < threads; ++t) {
+    random_words random(t + 7);
+    for (unsigned i = 0; i < rounds; ++i) expected[random.below(keys)] += std::uint64_t{1} << (8 * t);
+  }
+  for (std::uint64_t k = 0; k < keys; ++k) {
+    std::uint64_t sum = 0;
+    EXPECT_EQ(ref.find(scalar_team{}, 3 * k, sum), expected[k] != 0);
+    EXPECT_EQ(sum, expected[k]) << "an addition to key " << 3 * k << " was lost";
+  }
+  const validation v = tree.validate();
+  EXPECT_TRUE(v.ok) << v.problem;
+}
+
+TEST(BlinkTreeValues, AdditionsUnderTheLatchLoseNothing) {
+  for (const std::uint64_t keys : {1u, 7u, 5000u}) {
+    SCOPED_TRACE(std::to_string(keys) + " keys");
+    count_together<blink_policy<>>(keys);
+    count_together<blink_policy<protocol::link, upper::classic>>(keys);
+    count_together<blink_policy<protocol::couple, upper::classic>>(keys);
+  }
 }
 
 }  // namespace

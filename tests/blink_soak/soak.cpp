@@ -35,9 +35,9 @@ std::string by_refs(const soak_batch& batch) {
     teams.emplace_back([&, t] {
       std::uint64_t mine = 0;
       for (std::size_t i = t; i < batch.keys.size(); i += threads) {
-        const blink_outcome o = ref.insert(scalar_team{}, batch.keys[i], batch.keys[i]);
-        if (o == blink_outcome::done) ++mine;
-        if (o == blink_outcome::no_room) ++refused;
+        const write_result o = ref.insert(scalar_team{}, batch.keys[i], batch.keys[i]);
+        if (o == write_result::inserted) ++mine;
+        if (o == write_result::out_of_nodes) ++refused;
       }
       inserted += mine;
     });

@@ -22,7 +22,7 @@ struct insert_one {
 
   template <class Team>
   __device__ void operator()(Team team, std::size_t i) const {
-    const blink_outcome o = ref.insert(team, keys[i], keys[i]);
+    const write_result o = ref.insert(team, keys[i], keys[i]);
     team.once([&] { atomicAdd(counts + static_cast<unsigned>(o), 1ull); });
   }
 };
@@ -33,7 +33,7 @@ std::string by_refs(const soak_batch& batch, const device& where) {
   const stream order = where.default_stream();
   Tree tree(where);
   const auto keys = to_device(where, std::span<const std::uint32_t>(batch.keys));
-  const buffer<unsigned long long> counts(where, 3, order);
+  const buffer<unsigned long long> counts(where, static_cast<std::size_t>(write_result::out_of_nodes) + 1, order);
   where.fill(counts.data(), 0, counts.bytes(), order);
   const std::size_t all = batch.keys.size();
   for (std::size_t first = 0, last = batch.at_once ? all : std::min<std::size_t>(all, 1024); first < all;
@@ -46,7 +46,7 @@ std::string by_refs(const soak_batch& batch, const device& where) {
   const auto got = counts.to_vector();
   return soak_problem(
       tree, batch,
-      {got[static_cast<unsigned>(blink_outcome::done)], got[static_cast<unsigned>(blink_outcome::no_room)]});
+      {got[static_cast<unsigned>(write_result::inserted)], got[static_cast<unsigned>(write_result::out_of_nodes)]});
 }
 
 std::string by_owner(const soak_batch& batch, const device& where) {

@@ -17,7 +17,7 @@ struct erase_during_scan {
   void one() { question.ask(tree.ref(), 0); }
   void other() {
     for (const std::uint32_t k : gone) {
-      if (tree.ref().erase(stepped_team{}, k) == blink_outcome::done) ++erased;
+      if (tree.ref().erase(stepped_team{}, k) == write_result::erased) ++erased;
       tree.expected().erase(k);
     }
   }
@@ -97,7 +97,7 @@ struct merge_under_a_reader {
   std::uint32_t erased = tree.key(1, 1);
   std::set<std::uint32_t> stays = keys_without(tree.expected(), {erased});
   Question question;
-  blink_outcome outcome = blink_outcome::no_room;
+  write_result outcome = write_result::out_of_nodes;
 
   [[nodiscard]] std::uint32_t asked() const { return tree.key(2, 1); }
   void one() { question.ask(tree.ref(), asked()); }
@@ -106,7 +106,7 @@ struct merge_under_a_reader {
     tree.expected().erase(erased);
   }
   [[nodiscard]] std::string wrong() const {
-    if (outcome != blink_outcome::done) return "a key that was there was not erased";
+    if (outcome != write_result::erased) return "a key that was there was not erased";
     if (!tree.is_dead(2)) return "leaf 2 was not merged";
     const std::string answer = question.wrong(asked(), stays);
     return answer.empty() ? tree.wrong() : answer;
@@ -118,7 +118,7 @@ enum class change { insert, erase };
 template <class Policy, change Change>
 struct merge_under_a_writer {
   sparse<Policy> tree;
-  blink_outcome outcome[2] = {blink_outcome::no_room, blink_outcome::no_room};
+  write_result outcome[2] = {write_result::out_of_nodes, write_result::out_of_nodes};
 
   void one() {
     const std::uint32_t k = tree.key(2, 1) + (Change == change::insert ? 5 : 0);
@@ -135,9 +135,9 @@ struct merge_under_a_writer {
     tree.expected().erase(tree.key(1, 1));
   }
   [[nodiscard]] std::string wrong() const {
-    for (const blink_outcome o : outcome) {
-      if (o != blink_outcome::done) return "a write was not done";
-    }
+    if (outcome[0] != (Change == change::insert ? write_result::inserted : write_result::erased) ||
+        outcome[1] != write_result::erased)
+      return "a write was not done";
     return tree.wrong();
   }
 };

@@ -23,7 +23,7 @@ TYPED_TEST(BlinkStepsNeighbours, ALowerBoundOfTwoLeavesIsOfTwoMoments) {
   operation reader([&] { found = tree.ref().lower_bound(stepped_team{}, asked, at, value); });
   ASSERT_TRUE(reader.until(at_the_door_of(tree.leaf(2))));
   tree.insert(asked);
-  ASSERT_EQ(tree.ref().erase(scalar_team{}, first), blink_outcome::done);
+  ASSERT_EQ(tree.ref().erase(scalar_team{}, first), write_result::erased);
   tree.expected().erase(first);
   ASSERT_TRUE(reader.finish());
   EXPECT_TRUE(found);

@@ -70,13 +70,13 @@ class planted {
 
   // ---- before the race -----------------------------------------------------------------------------------
   void insert(std::uint32_t k) {
-    EXPECT_EQ(ref_.insert(scalar_team{}, k, value_of(k)), blink_outcome::done);
+    EXPECT_EQ(ref_.insert(scalar_team{}, k, value_of(k)), write_result::inserted);
     expected_[k] = value_of(k);
   }
   /// The last ones of a leaf go.
   void leave(unsigned leaf, unsigned count) {
     for (unsigned i = slots; i-- > count;) {
-      EXPECT_EQ(ref_.erase(scalar_team{}, key(leaf, i)), blink_outcome::done);
+      EXPECT_EQ(ref_.erase(scalar_team{}, key(leaf, i)), write_result::erased);
       expected_.erase(key(leaf, i));
     }
   }

@@ -34,7 +34,7 @@ struct growth_under_a_reader {
   full_root<Policy> tree;
   std::set<std::uint32_t> stays = keys_without(tree.expected());
   Question question;
-  blink_outcome outcome = blink_outcome::no_room;
+  write_result outcome = write_result::out_of_nodes;
 
   static constexpr unsigned far_leaf = 5;
   [[nodiscard]] std::uint32_t asked() const { return tree.key(far_leaf, 3); }
@@ -45,7 +45,7 @@ struct growth_under_a_reader {
     tree.expected()[k] = value_of(k);
   }
   [[nodiscard]] std::string wrong() const {
-    if (outcome != blink_outcome::done) return "an insert of a new key was not done";
+    if (outcome != write_result::inserted) return "an insert of a new key was not done";
     if (tree.level() != 2) return "the root has not grown";
     const std::string answer = question.wrong(asked(), stays);
     return answer.empty() ? tree.wrong() : answer;
@@ -56,7 +56,7 @@ struct growth_under_a_reader {
 template <class Policy>
 struct growth_under_a_writer {
   full_root<Policy> tree;
-  blink_outcome outcome[2] = {blink_outcome::no_room, blink_outcome::no_room};
+  write_result outcome[2] = {write_result::out_of_nodes, write_result::out_of_nodes};
 
   void insert(unsigned which, std::uint32_t k) {
     outcome[which] = tree.ref().insert(stepped_team{}, k, value_of(k));
@@ -65,8 +65,8 @@ struct growth_under_a_writer {
   void one() { insert(0, tree.key(4, 4) + 5); }
   void other() { insert(1, tree.key(1, 4) + 5); }
   [[nodiscard]] std::string wrong() const {
-    for (const blink_outcome o : outcome) {
-      if (o != blink_outcome::done) return "an insert of a new key was not done";
+    for (const write_result o : outcome) {
+      if (o != write_result::inserted) return "an insert of a new key was not done";
     }
     return tree.level() == 2 ? tree.wrong() : "the root has not grown";
   }

@@ -21,7 +21,7 @@ struct split_race {
   void other() {
     for (unsigned i = 0; i < inserts; ++i) {
       const std::uint32_t k = tree.key(1, last) - 2 - i;  // the slot in front of the last key has room for these
-      if (tree.ref().insert(stepped_team{}, k, value_of(k)) == blink_outcome::done) ++inserted;
+      if (tree.ref().insert(stepped_team{}, k, value_of(k)) == write_result::inserted) ++inserted;
       tree.expected()[k] = value_of(k);
     }
   }

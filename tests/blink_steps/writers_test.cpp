@@ -10,20 +10,20 @@ struct two_inserts {
   using tree_type = planted<Policy>;
   static constexpr bool same_key = Mine == Yours;
   tree_type tree;
-  blink_outcome outcome[2] = {blink_outcome::no_room, blink_outcome::no_room};
+  write_result outcome[2] = {write_result::out_of_nodes, write_result::out_of_nodes};
 
   [[nodiscard]] std::uint32_t key(unsigned which) const { return tree.key(1, which == 0 ? Mine : Yours) + 5; }
   void insert(unsigned which) {
     outcome[which] = tree.ref().insert(stepped_team{}, key(which), value_of(key(which)) + which);
-    if (!same_key || outcome[which] == blink_outcome::done) tree.expected()[key(which)] = value_of(key(which)) + which;
+    if (!same_key || outcome[which] == write_result::inserted) tree.expected()[key(which)] = value_of(key(which)) + which;
   }
   void one() { insert(0); }
   void other() { insert(1); }
   [[nodiscard]] std::string wrong() const {
     unsigned done = 0;
-    for (const blink_outcome o : outcome) {
-      if (o == blink_outcome::no_room) return "there was room";
-      done += o == blink_outcome::done ? 1 : 0;
+    for (const write_result o : outcome) {
+      if (o == write_result::out_of_nodes) return "there was room";
+      done += o == write_result::inserted ? 1 : 0;
     }
     if (done != (same_key ? 1u : 2u)) return std::to_string(done) + " inserts brought a new key";
     return tree.wrong();
@@ -36,7 +36,7 @@ template <class Policy, neighbour Change>
 struct insert_beside {
   using tree_type = planted<Policy>;
   tree_type tree;
-  blink_outcome inserted = blink_outcome::no_room, changed = blink_outcome::no_room;
+  write_result inserted = write_result::out_of_nodes, changed = write_result::out_of_nodes;
 
   [[nodiscard]] std::uint32_t target() const { return tree.key(1, tree_type::slots - 2); }
   void one() {
@@ -54,8 +54,8 @@ struct insert_beside {
     }
   }
   [[nodiscard]] std::string wrong() const {
-    if (inserted != blink_outcome::done) return "an insert of a new key was not done";
-    if (changed != blink_outcome::done) return "the other key was there all the time";
+    if (inserted != write_result::inserted) return "an insert of a new key was not done";
+    if (changed != (Change == neighbour::erase ? write_result::erased : write_result::assigned)) return "the other key was there all the time";
     return tree.wrong();
   }
 };
@@ -107,8 +107,8 @@ TYPED_TEST(BlinkStepsWriters, TheSameKeyComesInOnce) {
   EXPECT_FALSE(first.finish());
   ASSERT_TRUE(second.finish());
   ASSERT_TRUE(first.finish());
-  EXPECT_EQ(race.outcome[1], blink_outcome::done);
-  EXPECT_EQ(race.outcome[0], blink_outcome::unchanged);
+  EXPECT_EQ(race.outcome[1], write_result::inserted);
+  EXPECT_EQ(race.outcome[0], write_result::exists);
   EXPECT_EQ(race.wrong(), "");
 }
 

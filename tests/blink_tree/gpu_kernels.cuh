@@ -76,21 +76,21 @@ struct run_ops {
         r.answer = found;
         break;
       case blink_op::insert:
-        r.done = said(ref.insert(team, k, value));
+        r.done = said(ref.insert(team, k, value), write_result::inserted);
         break;
       case blink_op::insert_or_assign:
-        r.done = said(ref.insert_or_assign(team, k, value));
+        r.done = said(ref.insert_or_assign(team, k, value), write_result::inserted);
         break;
       case blink_op::update:
-        r.done = said(ref.update(team, k, value));
+        r.done = said(ref.update(team, k, value), write_result::assigned);
         break;
       case blink_op::erase:
-        r.done = said(ref.erase(team, k));
+        r.done = said(ref.erase(team, k), write_result::erased);
         break;
     }
   }
-  static __device__ std::uint8_t said(blink_outcome outcome) {
-    return outcome == blink_outcome::done ? 1 : outcome == blink_outcome::no_room ? refused : 0;
+  static __device__ std::uint8_t said(write_result outcome, write_result done) {
+    return outcome == done ? 1 : outcome == write_result::out_of_nodes ? refused : 0;
   }
 };
 

@@ -20,7 +20,7 @@ struct insert_by_turns {
   template <class Team>
   __device__ void operator()(Team team, std::size_t i) const {
     const auto value = static_cast<key>(i + 1);
-    const blink_outcome r = i % 2 == 0 ? even.insert(team, keys[i], value) : odd.insert(team, keys[i], value);
+    const write_result r = i % 2 == 0 ? even.insert(team, keys[i], value) : odd.insert(team, keys[i], value);
     if (threadIdx.x % Team::lanes() == 0) outcome[i] = static_cast<std::uint8_t>(r);
   }
 };
@@ -36,7 +36,7 @@ struct insert_diverged {
   template <class Team>
   __device__ void operator()(Team team, std::size_t i) const {
     const auto value = static_cast<key>(i + 1);
-    blink_outcome r = blink_outcome::no_room;
+    write_result r = write_result::out_of_nodes;
     if (i % 3 == 0) {
       r = ref.insert(team, keys[i], value);
     } else if (i % 3 == 1) {
@@ -100,8 +100,8 @@ class BlinkTreeRefGrowthGpu : public testing::TestWithParam<const setting*> {
     runner.template launch<tile<Lanes>>(n, body);
     const auto& got = outcome.get();
     for (std::size_t i = 0; i < n; ++i) {
-      ASSERT_LE(got[i], static_cast<std::uint8_t>(blink_outcome::unchanged)) << "no room for element " << i;
-      if (got[i] == static_cast<std::uint8_t>(blink_outcome::done)) {
+      ASSERT_NE(got[i], static_cast<std::uint8_t>(write_result::out_of_nodes)) << "no room for element " << i;
+      if (got[i] == static_cast<std::uint8_t>(write_result::inserted)) {
         ASSERT_TRUE(expected[i % 2].emplace(keys[i], static_cast<key>(i + 1)).second) << "two winners of " << keys[i];
       }
     }
@@ -125,8 +125,8 @@ class BlinkTreeRefGrowthGpu : public testing::TestWithParam<const setting*> {
     runner.template launch<tile<Lanes>>(n, body);
     const auto& got = outcome.get();
     for (std::size_t i = 0; i < n; ++i) {
-      ASSERT_LE(got[i], static_cast<std::uint8_t>(blink_outcome::unchanged)) << "no room for element " << i;
-      winners[keys[i]] += got[i] == static_cast<std::uint8_t>(blink_outcome::done) ? 1 : 0;
+      ASSERT_NE(got[i], static_cast<std::uint8_t>(write_result::out_of_nodes)) << "no room for element " << i;
+      winners[keys[i]] += got[i] == static_cast<std::uint8_t>(write_result::inserted) ? 1 : 0;
     }
     const validation v = tree.validate();
     ASSERT_TRUE(v.ok) << v.problem;
@@ -171,6 +171,57 @@ TEST_P(BlinkTreeRefGrowthGpu, SmallTeamsThatInsertMeetOthersThatAssign) {
     diverged<8, growth_u64>(a, few_keys());
     diverged<4, growth_classic>(a, few_keys());
     diverged<4, growth_wide>(a, few_keys());
+  }
+}
+
+/// Team i adds 1 to the counter of key i % keys.
+template <class Tree>
+struct count_up {
+  using key = typename Tree::key_type;
+  typename Tree::ref_type ref;
+  std::size_t keys;
+  std::uint8_t* outcome;
+
+  template <class Team>
+  __device__ void operator()(Team team, std::size_t i) const {
+    const write_result r =
+        ref.insert_or_apply(team, static_cast<key>(i % keys), key{1}, [](key sum, key more) { return sum + more; });
+    if (threadIdx.x % Team::lanes() == 0) outcome[i] = static_cast<std::uint8_t>(r);
+  }
+};
+template <unsigned Lanes, class Tree>
+void count_together(const setting& here, std::size_t n, std::size_t keys) {
+  using key = typename Tree::key_type;
+  SCOPED_TRACE(std::to_string(n) + " additions to " + std::to_string(keys) + " keys");
+  gpu_runner runner(here);
+  Tree tree(here.where);
+  lent<std::uint8_t> outcome(here, n);
+  runner.template launch<tile<Lanes>>(n, count_up<Tree>{tree.ref(n), keys, outcome.span().data()});
+  const auto& got = outcome.get();
+  std::size_t inserted = 0, assigned = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    inserted += got[i] == static_cast<std::uint8_t>(write_result::inserted) ? 1 : 0;
+    assigned += got[i] == static_cast<std::uint8_t>(write_result::assigned) ? 1 : 0;
+  }
+  EXPECT_EQ(inserted, std::min(n, keys));
+  EXPECT_EQ(inserted + assigned, n);
+  array<key> asked(std::min(n, keys));
+  for (std::size_t i = 0; i < asked.size(); ++i) asked[i] = static_cast<key>(i);
+  lent<key> q(here, asked), values(here, asked.size());
+  tree.find(q.in(), values.span());
+  const auto& sums = values.get();
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    ASSERT_EQ(sums[i], static_cast<key>(n / keys + (i < n % keys ? 1 : 0))) << "additions to key " << i;
+  const validation v = tree.validate();
+  EXPECT_TRUE(v.ok) << v.problem;
+}
+
+TEST_P(BlinkTreeRefGrowthGpu, SmallAdditionsUnderTheLatchLoseNothing) {
+  for (const std::size_t keys : {std::size_t{1}, std::size_t{100}, std::size_t{5000}}) {
+    for_every_width([&]<unsigned Lanes>() { count_together<Lanes, growth_u32>(*GetParam(), few_keys(), keys); });
+    count_together<4, growth_u64>(*GetParam(), few_keys(), keys);
+    count_together<4, growth_classic>(*GetParam(), few_keys(), keys);
+    count_together<4, growth_wide>(*GetParam(), few_keys(), keys);
   }
 }
 

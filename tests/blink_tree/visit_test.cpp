@@ -108,11 +108,11 @@ TEST(BlinkTreeVisitChains, AVisitFollowsWhatTheLaneDoesNotKnow) {
   for (const std::uint32_t k : keys) sum += k;
   for (std::uint32_t i = 0; i < n; ++i) {
     const std::uint32_t k = 64 * (n / 2) + 64 * (i / 16) + 1 + i % 16;  // sixteen between two, in part of the tree
-    ASSERT_EQ(ref.insert(scalar_team{}, k, k), blink_outcome::done);
+    ASSERT_EQ(ref.insert(scalar_team{}, k, k), write_result::inserted);
     sum += k;
   }
   for (std::uint32_t i = 0; i < n / 4; ++i) {  // and some leaves die
-    ASSERT_EQ(ref.erase(scalar_team{}, 64 * i), blink_outcome::done);
+    ASSERT_EQ(ref.erase(scalar_team{}, 64 * i), write_result::erased);
     sum -= 64 * i;
   }
   const auto value = [](std::uint32_t, std::uint32_t v) { return std::uint64_t{v}; };
@@ -202,11 +202,11 @@ class BlinkTreeVisitBesideWriters : public testing::Test {
   static void churn_by_ref(const Ref& ref, unsigned t) {
     for (key_type k = 0; k < all; ++k) {
       if (k % stride == 0 || k % 2 != t) continue;
-      EXPECT_EQ(ref.erase(scalar_team{}, k), blink_outcome::done);
+      EXPECT_EQ(ref.erase(scalar_team{}, k), write_result::erased);
     }
     for (key_type k = all; k-- > 0;) {
       if (k % stride == 0 || k % 2 != t) continue;
-      EXPECT_EQ(ref.insert(scalar_team{}, k, value_of(k)), blink_outcome::done);
+      EXPECT_EQ(ref.insert(scalar_team{}, k, value_of(k)), write_result::inserted);
     }
   }
   static void churn_by_owner(tree_type& tree, unsigned t) {

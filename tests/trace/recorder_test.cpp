@@ -92,7 +92,7 @@ TEST(TraceRecorder, RefsOfAnyTreeRecord) {
   const traced_team<scalar_team> team(scalar_team{}, recorder.ring(), 0);
   for (std::uint64_t k = 0; k < 30; ++k) {
     note(team, trace::begin(trace_op::insert, k));
-    ASSERT_EQ(ref.insert(team, k, k), blink_outcome::done);
+    ASSERT_EQ(ref.insert(team, k, k), write_result::inserted);
     note(team, trace::end(trace_op::insert, trace_result::done));
   }
   end_trace(trace, tree, recorder);
@@ -115,7 +115,7 @@ std::vector<trace_event> events_of_a_wait(std::chrono::milliseconds kept) {
   {
     std::jthread waits([&] {
       const traced_team<scalar_team> team(scalar_team{}, recorder.ring(), 0);
-      EXPECT_EQ(ref.insert(team, 1, 1), blink_outcome::done);
+      EXPECT_EQ(ref.insert(team, 1, 1), write_result::inserted);
     });
     std::this_thread::sleep_for(kept);
     version_latch::release(scalar_team{}, word, before);

@@ -121,6 +121,28 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
   }
   template <splitting = splitting::allowed>
   static ESPALIER_HD blink_outcome insert_from(Team team, const view& t, node_id, Word x, const value& v, bool assign) {
+    return insert_or(team, t, x, v, [&](trace_node n, node_at<shape> leaf, unsigned slot, std::uint32_t version) {
+      if (V == 0 || !assign) return latch::release_unchanged(team, n, leaf.version(), version);
+      team.once([&] { store_shared(leaf.values() + slot, v); });
+      note(team, trace::assign(n, slot, x));
+      latch::release(team, n, leaf.version(), version);
+    });
+  }
+  /// Where x exists its value `old` becomes apply(old), read and written under one latch.
+  template <class Apply>
+  static ESPALIER_HD blink_outcome insert_or_apply_from(Team team, const view& t, node_id, Word x, const value& v,
+                                                        Apply apply) {
+    return insert_or(team, t, x, v, [&](trace_node n, node_at<shape> leaf, unsigned slot, std::uint32_t version) {
+      const value old = load_shared(leaf.values() + slot);
+      team.sync();  // all lanes have it before one of them stores the next one
+      team.once([&] { store_shared(leaf.values() + slot, apply(old)); });
+      note(team, trace::assign(n, slot, x));
+      latch::release(team, n, leaf.version(), version);
+    });
+  }
+  /// present(name, leaf, slot, version) is called under the latch of the leaf where x exists, and releases it.
+  template <class Present>
+  static ESPALIER_INLINE blink_outcome insert_or(Team team, const view& t, Word x, const value& v, Present present) {
     for (;;) {
       path p;
       if (!descend(team, t, x, true, p)) return blink_outcome::no_room;
@@ -130,13 +152,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       auto h = leaf_reader::head(team, leaf, seen);
       const auto place = leaf_reader::rank(team, leaf, seen, x);
       if (place.equal && place.slot < h.count) {
-        if (V != 0 && assign) {
-          team.once([&] { store_shared(leaf.values() + place.slot, v); });
-          note(team, trace::assign(trace::leaf(p.leaf), place.slot, x));
-          latch::release(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version);
-        } else {
-          latch::release_unchanged(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version);
-        }
+        present(trace::leaf(p.leaf), leaf, place.slot, p.leaf_version);
         return blink_outcome::unchanged;
       }
       if (h.count == N) {

@@ -18,6 +18,16 @@ enum class protocol : std::uint8_t {
   none,    ///< one writer, nobody else: no latches
 };
 
+/// What a write through a ref did.
+enum class write_result : std::uint8_t {
+  inserted,      ///< the key is new
+  assigned,      ///< the key existed and has the new value
+  exists,        ///< insert: the key existed and kept its value
+  erased,        ///< the key existed and is removed
+  not_found,     ///< update, erase: the key does not exist
+  out_of_nodes,  ///< more inserts than ref(inserts) reserved nodes for; the tree is unchanged
+};
+
 /// What lies above the leaves.
 enum class upper : std::uint8_t {
   express,  ///< a static index over the leaves, allowed to be stale; inner nodes only where it is too stale

@@ -58,6 +58,10 @@ struct blink_ops {
   static ESPALIER_INLINE blink_outcome insert(Team team, const View& t, word x, const value& v, bool assign) {
     return writer::insert_from(team, t, start(team, t, x), x, v, assign);
   }
+  template <class Apply>
+  static ESPALIER_INLINE blink_outcome insert_or_apply(Team team, const View& t, word x, const value& v, Apply apply) {
+    return writer::insert_or_apply_from(team, t, start(team, t, x), x, v, apply);
+  }
   static ESPALIER_INLINE blink_outcome update(Team team, const View& t, word x, const value& v) {
     return writer::update_from(team, t, start(team, t, x), x, v);
   }

@@ -39,31 +39,48 @@ class blink_tree_ref {
   /// From blink_index::view(); use blink_tree::ref().
   explicit blink_tree_ref(const void* untyped) : view_(*static_cast<const view*>(untyped)) {}
 
-  // Writes. no_room: more came than ref(inserts) made room for, and nothing was changed.
+  // Writes. write_result::out_of_nodes: ref(inserts) reserved too few nodes, and the tree is unchanged.
 
-  /// done: the key is new; unchanged: it was there already.
+  /// Returns inserted or exists.
   template <class Team>
-  ESPALIER_HD blink_outcome insert(Team team, Key key, const slot& value) const requires(!is_set) {
-    return ops<Team>::insert(team, view_, codec<Key>::encode(key), pack(value), false);
+  [[nodiscard]] ESPALIER_HD write_result insert(Team team, Key key, const slot& value) const requires(!is_set) {
+    return result(ops<Team>::insert(team, view_, codec<Key>::encode(key), pack(value), false), write_result::inserted,
+                  write_result::exists);
   }
   template <class Team>
-  ESPALIER_HD blink_outcome insert(Team team, Key key) const requires(is_set) {
-    return ops<Team>::insert(team, view_, codec<Key>::encode(key), raw{}, false);
+  [[nodiscard]] ESPALIER_HD write_result insert(Team team, Key key) const requires(is_set) {
+    return result(ops<Team>::insert(team, view_, codec<Key>::encode(key), raw{}, false), write_result::inserted,
+                  write_result::exists);
   }
-  /// done: the key is new; unchanged: it was there, and has the value now.
+  /// Returns inserted or assigned.
   template <class Team>
-  ESPALIER_HD blink_outcome insert_or_assign(Team team, Key key, const slot& value) const requires(!is_set) {
-    return ops<Team>::insert(team, view_, codec<Key>::encode(key), pack(value), true);
+  [[nodiscard]] ESPALIER_HD write_result insert_or_assign(Team team, Key key, const slot& value) const
+      requires(!is_set) {
+    return result(ops<Team>::insert(team, view_, codec<Key>::encode(key), pack(value), true), write_result::inserted,
+                  write_result::assigned);
   }
-  /// done: the key was there, and has the value now.
-  template <class Team>
-  ESPALIER_HD blink_outcome update(Team team, Key key, const slot& value) const requires(!is_set) {
-    return ops<Team>::update(team, view_, codec<Key>::encode(key), pack(value));
+  /// Inserts (key, value), or replaces the value `current` of an existing key by f(current, value). The value is read and
+  /// written under the latch of its leaf, so that concurrent calls lose nothing: a minimum, a sum, a counter. Every lane
+  /// of the team calls f; f must be the same function in all of them and must not touch this tree. Returns inserted or
+  /// assigned.
+  template <class Team, class F>
+  [[nodiscard]] ESPALIER_HD write_result insert_or_apply(Team team, Key key, const slot& value, F f) const
+      requires(!is_set) {
+    const auto apply = [&](const raw& current) { return pack(f(unpack(current), value)); };
+    return result(ops<Team>::insert_or_apply(team, view_, codec<Key>::encode(key), pack(value), apply),
+                  write_result::inserted, write_result::assigned);
   }
-  /// done: the key was there, and is no more.
+  /// Returns assigned or not_found.
   template <class Team>
-  ESPALIER_HD blink_outcome erase(Team team, Key key) const {
-    return ops<Team>::erase(team, view_, codec<Key>::encode(key));
+  [[nodiscard]] ESPALIER_HD write_result update(Team team, Key key, const slot& value) const requires(!is_set) {
+    return result(ops<Team>::update(team, view_, codec<Key>::encode(key), pack(value)), write_result::assigned,
+                  write_result::not_found);
+  }
+  /// Returns erased or not_found.
+  template <class Team>
+  [[nodiscard]] ESPALIER_HD write_result erase(Team team, Key key) const {
+    return result(ops<Team>::erase(team, view_, codec<Key>::encode(key)), write_result::erased,
+                  write_result::not_found);
   }
 
   template <class Team>
@@ -115,6 +132,11 @@ class blink_tree_ref {
   [[nodiscard]] ESPALIER_HD const view& layout() const { return view_; }
 
  private:
+  static ESPALIER_INLINE write_result result(blink_outcome outcome, write_result done, write_result unchanged) {
+    return outcome == blink_outcome::done        ? done
+           : outcome == blink_outcome::unchanged ? unchanged
+                                                 : write_result::out_of_nodes;
+  }
   template <class Team>
   ESPALIER_INLINE bool after(Team team, word w, Key& out_key, slot& value) const {
     typename ops<Team>::element e;

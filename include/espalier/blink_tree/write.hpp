@@ -145,14 +145,32 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   template <splitting Splits>
   static ESPALIER_INLINE blink_outcome insert_alone(Team team, const view& t, node_id start, Word x, const value& v,
                                                     bool assign) {
+    return insert_or<Splits>(team, t, start, x, v, [&](const held& l, unsigned slot) {
+      if (V == 0 || !assign) {
+        release_unchanged(team, l);
+      } else {
+        store_value(team, l, slot, x, v);
+      }
+    });
+  }
+  /// Where x exists its value `old` becomes apply(old), read and written under one latch.
+  template <class Apply>
+  static ESPALIER_HD blink_outcome insert_or_apply_from(Team team, const view& t, node_id start, Word x, const value& v,
+                                                        Apply apply) {
+    return insert_or<splitting::allowed>(team, t, start, x, v, [&](const held& l, unsigned slot) {
+      const value old = load_shared(l.node.values() + slot);
+      team.sync();  // all lanes have it before one of them stores the next one
+      store_value(team, l, slot, x, apply(old));
+    });
+  }
+  /// present(leaf, slot) is called under the latch of the leaf where x exists, and releases it.
+  template <splitting Splits, class Present>
+  static ESPALIER_INLINE blink_outcome insert_or(Team team, const view& t, node_id start, Word x, const value& v,
+                                                 Present present) {
     held l = hold(team, t, start, x);
     const auto place = leaf_reader::rank(team, l.node, l.seen, x);
     if (place.equal && place.slot < l.head.count) {
-      if (V == 0 || !assign) {
-        release_unchanged(team, l);
-        return blink_outcome::unchanged;
-      }
-      store_value(team, l, place.slot, x, v);
+      present(l, place.slot);
       return blink_outcome::unchanged;
     }
     if (l.head.count < N) {
