@@ -33,6 +33,6 @@ std::string out_of_memory_message(const std::string& device, std::size_t asked, 
 }  // namespace
 
 out_of_memory::out_of_memory(const std::string& device, std::size_t asked, std::size_t free)
-    : error(out_of_memory_message(device, asked, free)), asked_(asked), free_(free) {}
+    : error(out_of_memory_message(device, asked, free), error_kind::out_of_memory), asked_(asked), free_(free) {}
 
 }  // namespace espalier

@@ -28,7 +28,9 @@ void check_cuda(cudaError_t status, const char* call, std::size_t asked) {
     (void)cudaGetLastError();
     throw out_of_memory(std::string("GPU (") + call + ")", asked, free);
   }
-  throw error(std::string(call) + " failed: " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ").");
+  throw device_error(
+      std::string(call) + " failed: " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ").",
+      static_cast<int>(status));
 }
 
 device_guard::device_guard(int ordinal) {

@@ -34,6 +34,18 @@ TEST(out_of_memory, small_and_huge_numbers_are_readable) {
   EXPECT_TRUE(says(out_of_memory("cpu", std::numeric_limits<std::size_t>::max(), 0), "(16.0 EiB)"));
 }
 
+TEST(error, knows_its_kind_and_the_code_of_the_driver) {
+  EXPECT_EQ(error("Give as many values as keys.").kind(), error_kind::invalid_argument);
+  EXPECT_EQ(out_of_memory("cpu", 2, 1).kind(), error_kind::out_of_memory);
+  EXPECT_EQ(overflow("The sum does not fit.").kind(), error_kind::overflow);
+  try {
+    throw device_error("cudaMemcpyAsync failed.", 700);
+  } catch (const error& e) {
+    EXPECT_EQ(e.kind(), error_kind::device);
+    EXPECT_EQ(dynamic_cast<const device_error&>(e).code(), 700);
+  }
+}
+
 TEST(out_of_memory, is_caught_as_error_and_as_runtime_error) {
   EXPECT_THROW(throw out_of_memory("cpu", 2, 1), error);
   EXPECT_THROW(throw out_of_memory("cpu", 2, 1), std::runtime_error);

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/index/single_key.hpp"
 #include "espalier/blink_tree/index.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/blink_tree/ref.hpp"
@@ -39,7 +40,8 @@ namespace espalier {
 ///   predecessor() and ranges read each leaf atomically, but different leaves at different times (ref.hpp).
 /// - Complexity: per query or element; n is size(). A search is O(log n), a range is linear in its leaves.
 template <KeyType Key, class Value = void, class Policy = blink_policy<>>
-class blink_tree {
+class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, Key, Value> {
+  using single_key = single_key_map_writes<blink_tree, Key, Value>;
   static constexpr bool is_set = std::is_void_v<Value>;
   using slot = std::conditional_t<is_set, unsigned char, Value>;
   using summand = std::conditional_t<is_set, Key, slot>;
@@ -90,6 +92,10 @@ class blink_tree {
   // batch_semantics defines the order of equal keys in one batch. If memory runs out, a bulk write has changed nothing;
   // a write key by key keeps what it has written, and done marks these elements.
 
+  using single_key::erase;
+  using single_key::insert;
+  using single_key::insert_or_assign;
+  using single_key::update;
   /// Inserts elements whose keys are not present. Requires as many values as keys.
   void insert(keys_in keys, in<slot> values, mask_out done = {}, const write_options& options = {},
               const stream& s = {}) requires(!is_set) {
@@ -153,6 +159,8 @@ class blink_tree {
   void clear(const stream& s = {}) { index_->clear(where().resolve(s)); }
 
   // ---- point queries -------------------------------------------------------------------------------------
+  using single_key::contains;
+  using single_key::find;
   // If there is no such element, found[i] is 0 and key and value are zero bytes. All outputs are optional.
 
   /// Writes the value of each key.
@@ -319,7 +327,7 @@ class blink_tree {
     return index_->explain_apply(n, options);
   }
   /// Returns a trivially copyable, non-owning ref for kernels and CPU threads, and reserves nodes for `inserts` more
-  /// elements. An insert beyond them may return blink_outcome::no_room.
+  /// elements. An insert beyond them may return write_result::out_of_nodes.
   ///
   /// Lifetime: invalidated by maintain(), clear(), a write with write_path::bulk, or destruction; using it afterwards
   /// is undefined. Until maintain() the owner neither recycles nor rebuilds, and writes key by key; call maintain()

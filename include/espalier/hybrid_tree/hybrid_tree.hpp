@@ -14,6 +14,7 @@
 #include <string>
 #include <type_traits>
 
+#include "espalier/index/single_key.hpp"
 #include "espalier/hybrid_tree/index.hpp"
 #include "espalier/hybrid_tree/options.hpp"
 #include "espalier/static_tree/result.hpp"
@@ -35,7 +36,8 @@ namespace espalier {
 ///   gives the reason.
 /// - Complexity: per query; n is size(). A search is O(log n).
 template <KeyType Key, class Value = void>
-class hybrid_tree {
+class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value> {
+  using single_key = single_key_writes<hybrid_tree, Key, Value>;
   static constexpr bool is_set = std::is_void_v<Value>;
   using slot = std::conditional_t<is_set, unsigned char, Value>;
   using summand = std::conditional_t<is_set, Key, slot>;
@@ -71,6 +73,8 @@ class hybrid_tree {
   // ---- point queries -----------------------------------------------------------------------------------------------
   // If there is no such element, found[i] is 0 and key and value are zero bytes. Outputs are optional. find and
   // contains use the device as `how` selects; the others run on the CPU.
+  using single_key::contains;
+  using single_key::find;
 
   /// Writes the value of each key.
   void find(keys_in keys, out<slot> values, mask_out found = {}, const hybrid_query& how = {}) const requires(!is_set) {
@@ -145,6 +149,9 @@ class hybrid_tree {
   // ---- writes -----------------------------------------------------------------------------------------------------
   // done (optional): 1 if the element inserted a new key or removed one. Of equal keys in a batch the last one wins.
   // The implicit layout is rebuilt by every write; `way` applies to the regular layout.
+  using single_key::erase;
+  using single_key::insert;
+  using single_key::insert_or_assign;
 
   /// Inserts elements, and assigns the values of keys that are present. Requires as many values as keys.
   void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {},

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "espalier/index/single_key.hpp"
 #include "espalier/core/scalar.hpp"
 #include "espalier/radix_tree/batch.hpp"
 #include "espalier/radix_tree/index.hpp"
@@ -48,7 +49,8 @@ namespace espalier {
 /// than 2^32 - 1 keys; at most 2^28 - 1 leaves of each of four classes (keys of up to 8, 16, 32 bytes, and longer) and
 /// 2^28 - 1 inner nodes of each kind. Split larger data over several trees.
 template <class Value = void>
-class radix_tree {
+class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_view, Value, keys_of_bytes> {
+  using single_key = single_key_map_writes<radix_tree, std::string_view, Value, keys_of_bytes>;
   static constexpr bool is_set = std::is_void_v<Value>;
   using slot = std::conditional_t<is_set, unsigned char, Value>;
   static_assert(std::is_trivially_copyable_v<slot>, "values must be trivially copyable");
@@ -83,6 +85,8 @@ class radix_tree {
 
   // ---- point queries -----------------------------------------------------------------------------------------
   // On a GPU the _async forms block for the CPU's part if radix_options::long_keys gives it one.
+  using single_key::contains;
+  using single_key::find;
 
   /// Writes the value of each key. For a missing key, found[i] is 0 and the value is zero bytes. Outputs are optional.
   void find(keys_in keys, out<slot> values, mask_out found = {}, const stream& s = {}) const requires(!is_set) {
@@ -260,6 +264,10 @@ class radix_tree {
   // equal keys, insert_or_assign and update that of the last. `path` selects between changing nodes in place and
   // rebuilding the tree; the result is the same. Writes invalidate refs.
 
+  using single_key::erase;
+  using single_key::insert;
+  using single_key::insert_or_assign;
+  using single_key::update;
   /// Inserts elements whose keys are not present. Requires as many values as keys.
   void insert(keys_in keys, in<slot> values, mask_out done = {}, radix_path path = radix_path::automatic,
               const stream& s = {}) requires(!is_set) {

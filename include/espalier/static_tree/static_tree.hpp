@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/index/single_key.hpp"
 #include "espalier/core/scalar.hpp"
 #include "espalier/device/buffer.hpp"
 #include "espalier/static_tree/index.hpp"
@@ -38,7 +39,8 @@ namespace espalier {
 /// - Complexity: per query; n is size(). A search makes three dependent memory accesses for smooth keys, and O(log n)
 ///   for any keys (layout.hpp).
 template <KeyType Key, class Value = void>
-class static_tree {
+class static_tree : public single_key_reads<static_tree<Key, Value>, Key, Value> {
+  using single_key = single_key_reads<static_tree, Key, Value>;
   static constexpr bool is_set = std::is_void_v<Value>;
   using slot = std::conditional_t<is_set, unsigned char, Value>;
   using summand = std::conditional_t<is_set, Key, slot>;
@@ -84,6 +86,8 @@ class static_tree {
   }
 
   // ---- point queries -----------------------------------------------------------------------------------
+  using single_key::contains;
+  using single_key::find;
 
   /// Writes the value of the first element with each key; found[i] is 1 if there is one. Otherwise found[i] is 0 and
   /// the value is zero bytes. `values` and `found` are optional.
