@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/options.hpp"
+#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
 #include "explorer/http/server.hpp"
 #include "explorer/read_trace.hpp"
@@ -45,8 +45,8 @@ const char* explore_footer =
     "  espalier explore --trace link.trace --trace couple.trace\n"
     "  espalier explore --port 0 --no-open\n"
     "A CPU and a GPU at the same work, on one clock:\n"
-    "  espalier bench --index radix --keys 1000 --ops insert,find,erase --peers none --device cpu --trace cpu.trace\n"
-    "  espalier bench --index radix --keys 1000 --ops insert,find,erase --peers none --device gpu --trace gpu.trace\n"
+    "  espalier bench radix --keys 1000 --ops insert,find,erase --peers none --device cpu --trace cpu.trace\n"
+    "  espalier bench radix --keys 1000 --ops insert,find,erase --peers none --device gpu --trace gpu.trace\n"
     "  espalier explore --trace cpu.trace --trace gpu.trace";
 
 /// Without a desktop there is nothing to open. No shell is involved.
