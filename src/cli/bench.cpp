@@ -214,7 +214,7 @@ void add_bench(CLI::App& app, action& chosen, const std::string& command_line) {
     }
     if (!command->get_subcommands().empty() && !*list) return;
     chosen = [command] {
-      std::cout << command->help();
+      std::cout << command->help("espalier");
       return 0;
     };
   });

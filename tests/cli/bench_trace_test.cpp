@@ -1,4 +1,4 @@
-// bench_trace_test.cpp - `espalier bench --trace` for each index: the file replays, and its trees hold what its
+// bench_trace_test.cpp - `espalier bench INDEX --trace` for each index: the file replays, and its trees hold what its
 // operations say.
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -88,7 +88,7 @@ TEST_F(cli, help_has_examples_and_all_choices) {
     EXPECT_NE(top.out.find(word), std::string::npos) << word;
   const outcome r = run("bench static --help");
   EXPECT_EQ(r.code, 0);
-  EXPECT_NE(r.out.find("Examples:"), std::string::npos);
+  EXPECT_NE(r.out.find("Example:"), std::string::npos);
   for (const auto& d : distributions) EXPECT_NE(r.out.find(d), std::string::npos) << d;
   for (const auto& op : operations) EXPECT_NE(r.out.find(op), std::string::npos) << op;
 }
