@@ -42,7 +42,7 @@ const std::vector<peer_entry>& known_peers() {
 const peer_entry* known_peer(std::string_view name, index_kind index, device_kind where) {
   const auto& list = known_peers();
   const auto entry = std::find_if(list.begin(), list.end(), [&](const auto& p) {
-    return p.name == name && p.where == where && p.beside[static_cast<std::size_t>(index)];
+    return p.name == name && p.where == where && p.indexes[static_cast<std::size_t>(index)];
   });
   return entry == list.end() ? nullptr : &*entry;
 }

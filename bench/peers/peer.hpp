@@ -52,7 +52,7 @@ struct peer_entry {
   device_kind where;
   /// Larger indexes are left out unless forced, for time or memory.
   std::uint64_t most_keys;
-  std::array<bool, index_names.size()> beside;  ///< static, blink, radix, hybrid
+  std::array<bool, index_names.size()> indexes;  ///< that it is compared with: static, blink, radix, hybrid
 };
 [[nodiscard]] const std::vector<peer_entry>& known_peers();
 /// Null if it does not stand beside this index on such a device.

@@ -1,7 +1,7 @@
-// query_suite.hpp - `espalier bench query`: SQL statements beside DuckDB and Arrow, against the targets of the engine.
+// query_suite.hpp - `espalier bench query`: SQL statements against DuckDB and Arrow, and the targets of the engine.
 //
-// Everything goes through statements. Each kind of index is measured beside the same engine without one, and beside
-// DuckDB where a Python with its package is found.
+// Everything goes through statements. Each kind of index is compared with the same engine without one, and with DuckDB
+// where a Python with its package is found.
 #pragma once
 
 #include <cstdint>

@@ -51,11 +51,11 @@ struct suite {
 };
 constexpr std::array papers{
     suite{"btree-on-gpu", "shuffled, ascending, gaussian, mesh",
-          "B+tree and B-link trees: search and insertion, 2^10 to 2^25 keys, beside std::map", bench::most_btree_keys,
-          bench::run_btree_suite},
+          "B+tree and B-link trees: search and insertion, 2^10 to 2^25 keys, relative to std::map",
+          bench::most_btree_keys, bench::run_btree_suite},
 #ifdef ESPALIER_HAS_ENGINE
     suite{"btree-query-engine", "identical, non-identical",
-          "figures 8-13: range selection, COUNT, SUM in SQL, 2^15 to 2^27 rows, beside DuckDB", bench::most_query_rows,
+          "figures 8-13: range selection, COUNT, SUM in SQL, 2^15 to 2^27 rows, and DuckDB", bench::most_query_rows,
           bench::run_btree_query_suite},
 #endif
     suite{"large-pages", "2, 3, 4", "figures 2-4: creation, insertion, search and visits by node size, up to 3e7 keys",
@@ -69,7 +69,7 @@ constexpr std::array papers{
 };
 #ifdef ESPALIER_HAS_ENGINE
 constexpr suite query_targets{"query", "ranges, joins, loads, batches, as-of, tpch",
-                              "measures SQL statements beside DuckDB and Arrow.", bench::most_query_rows,
+                              "measures SQL statements against DuckDB and Arrow.", bench::most_query_rows,
                               bench::run_query_suite};
 #endif
 constexpr std::uint64_t default_load_bytes = 1'000'000'000;
@@ -157,7 +157,7 @@ struct bench_command {
 
 void add_bench(CLI::App& app, action& chosen, const std::string& command_line) {
   CLI::App* const command =
-      app.add_subcommand("bench", "Measure an index beside its peers, on the same data, answers checked.");
+      app.add_subcommand("bench", "Measure an index against its peers, on the same data, answers checked.");
   const bench_command bench{*command, chosen, command_line};
   bench.add_index("static", "measures the static tree.", index_kind::static_tree);
   bench.add_index("blink", "measures the B-link tree.", index_kind::blink);

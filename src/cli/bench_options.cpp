@@ -131,7 +131,7 @@ void add(CLI::App& command, raw_options& o, const option_entry& entry) {
 std::string peers_of(index_kind index, device_kind where) {
   std::string text;
   for (const auto& peer : bench::known_peers()) {
-    if (peer.where != where || !peer.beside[static_cast<std::size_t>(index)]) continue;
+    if (peer.where != where || !peer.indexes[static_cast<std::size_t>(index)]) continue;
     text += (text.empty() ? "" : ", ") + std::string(peer.name);
   }
   return text.empty() ? "none" : text;

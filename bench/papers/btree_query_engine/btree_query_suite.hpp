@@ -1,8 +1,8 @@
 // btree_query_suite.hpp - `espalier bench papers btree-query-engine`: figures 8 to 13 of paper 001, SQL over a table
 // with an index.
 //
-// The paper has one GPU and 2^15 rows; here each kind of index is measured beside the same engine without one, and
-// beside DuckDB where a Python with its package is found.
+// The paper has one GPU and 2^15 rows; here each kind of index is compared with the same engine without one, and
+// with DuckDB where a Python with its package is found.
 #pragma once
 
 #include <ostream>

@@ -123,10 +123,8 @@ class large_pages_suite {
     }
     show("2",
          "creation time divided by the number of elements for 5 K, 30 K, 100 K and 1 M elements, by page size and "
-         "threads "
-         "per block. Small collections are created fastest where one page holds all elements; for 100 K and 1 M "
-         "elements "
-         "pages of 2048 or 4096 are best; 32 to 512 threads differ by less than 2 %.",
+         "threads per block. Small collections are created fastest where one page holds all elements; for 100 K and "
+         "1 M elements pages of 2048 or 4096 are best; 32 to 512 threads differ by less than 2 %.",
          {p}, part);
     return part;
   }
@@ -145,8 +143,7 @@ class large_pages_suite {
     }
     show("3",
          "average time of one random insertion into a tree of up to 40 M elements, pages of 2048, 8196 and 16384, "
-         "beside "
-         "an STX B+tree on the CPU, which is far faster.",
+         "compared with an STX B+tree on the CPU, which is far faster.",
          panels, part);
     return part;
   }
@@ -174,13 +171,11 @@ class large_pages_suite {
       for (const auto& r : measured("figure 4c", visits, part, measure_scalar_visits).rows)
         by_size(r, panels[2].curves);
     }
-    show(
-        "4",
-        "left, the average of 100 random searches, 100 K to 30 M elements, pages of 2048, 8196 and 16384, beside "
-        "Thrust "
-        "on a flat array and an STX B+tree; right, a scalar operation on all values, pages of 16384: the tree is close "
-        "to Thrust on a flat array, and the CPU's tree far slower.",
-        panels, part);
+    show("4",
+         "left, the average of 100 random searches, 100 K to 30 M elements, pages of 2048, 8196 and 16384, compared "
+         "with Thrust on a flat array and an STX B+tree; right, a scalar operation on all values, pages of 16384: the "
+         "tree is close to Thrust on a flat array, and the CPU's tree far slower.",
+         panels, part);
     return part;
   }
 
