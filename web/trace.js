@@ -88,7 +88,7 @@ export function read_trace(text) {
       events.push(check_event(parse_line(content, line), events.length, line));
     }
   }
-  if (header === null) throw new bad_trace('this file is empty; record a trace with espalier bench --trace FILE.');
+  if (header === null) throw new bad_trace('this file is empty; record a trace with espalier bench blink --trace FILE.');
   if (end === null)
     throw new bad_trace(
         `the trace breaks off after ${events.length} events: its end line is missing. Record it again.`);

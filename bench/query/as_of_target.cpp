@@ -7,12 +7,12 @@
 
 #include <atomic>
 
+#include "bench/harness/runner.hpp"
 #include "bench/query/columns.hpp"
 #include "bench/query/join_data.hpp"
-#include "bench/query/sql_subject.hpp"
+#include "bench/query/sql_under_test.hpp"
 #include "bench/query/target_table.hpp"
 #include "bench/query/targets.hpp"
-#include "bench/runner.hpp"
 #include "espalier/device/buffer.hpp"
 #include "espalier/static_tree/static_tree.hpp"
 
@@ -86,7 +86,7 @@ suite_part measure_large_as_of(query_setting& setting) {
   suite_part part;
   target_table lines;
   for (const auto where : setting.devices) {
-    const spoken_time spoken(fmt::format("as-of join of {} rows on the {}", size_text(n), processor_name(where)));
+    const timed_log log(fmt::format("as-of join of {} rows on the {}", size_text(n), processor_name(where)));
     report& results = part.reports[where] = begin_report(setting.what.base);
     const auto add = [&](const std::string& what, double seconds, double asked) {
       row r = setting.result(where, what, n, seconds);
@@ -97,12 +97,12 @@ suite_part measure_large_as_of(query_setting& setting) {
       results.rows.push_back(std::move(r));
     };
     {
-      sql_subject subject(where, setting.threads);
-      subject.load("quotes", quotes.path());
-      subject.load("trades", trades.path());
-      subject.run("CREATE INDEX i ON quotes (ts)");
-      check_prices(*subject.ask(large_as_of), n, seed);
-      add("the whole statement", subject.seconds({large_as_of}, repeat), 0);
+      sql_under_test tested(where, setting.threads);
+      tested.load("quotes", quotes.path());
+      tested.load("trades", trades.path());
+      tested.run("CREATE INDEX i ON quotes (ts)");
+      check_prices(*tested.ask(large_as_of), n, seed);
+      add("the whole statement", tested.seconds({large_as_of}, repeat), 0);
     }
     add("the question to the index", kernel_seconds(device_of(where, setting.threads), n, seed, repeat),
         where == device_choice::gpu ? asked_rows_per_second : 0);

@@ -5,14 +5,14 @@
 #include <arrow/table.h>
 #include <fmt/format.h>
 
+#include "bench/data/random.hpp"
+#include "bench/harness/runner.hpp"
 #include "bench/query/columns.hpp"
 #include "bench/query/key_table.hpp"
-#include "bench/query/sql_subject.hpp"
 #include "bench/query/sql_timing.hpp"
+#include "bench/query/sql_under_test.hpp"
 #include "bench/query/target_table.hpp"
 #include "bench/query/targets.hpp"
-#include "bench/random.hpp"
-#include "bench/runner.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -70,11 +70,11 @@ suite_part measure_batches(query_setting& setting) {
   suite_part part;
   target_table lines;
   for (const auto where : setting.devices) {
-    const spoken_time spoken(fmt::format("batch over {} rows on the {}", size_text(n), processor_name(where)));
-    sql_subject subject(where, setting.threads);
-    subject.load("t", file.path());
-    subject.run("CREATE INDEX i ON t (k) INCLUDE (v)");
-    engine::prepared statement = subject.prepare(range_sum);
+    const timed_log log(fmt::format("batch over {} rows on the {}", size_text(n), processor_name(where)));
+    sql_under_test tested(where, setting.threads);
+    tested.load("t", file.path());
+    tested.run("CREATE INDEX i ON t (k) INCLUDE (v)");
+    engine::prepared statement = tested.prepare(range_sum);
     check_sums(*statement.execute(*with).rows, table, count, seed);
     row r =
         setting.result(where, "batch of range sums", n, seconds_of_batch(statement, *with, setting.what.base.repeat));

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "bench/data/random.hpp"
 #include "bench/query/columns.hpp"
-#include "bench/random.hpp"
 
 namespace espalier::bench {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <map>
 
+#include "bench/harness/runner.hpp"
 #include "bench/query/join_data.hpp"
 #include "bench/query/same_rows.hpp"
-#include "bench/query/sql_subject.hpp"
+#include "bench/query/sql_under_test.hpp"
 #include "bench/query/target_table.hpp"
 #include "bench/query/targets.hpp"
-#include "bench/runner.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -44,13 +44,13 @@ class join_targets {
       : setting_(setting),
         rows_(setting.rows(20)),
         spans_(setting.rows(16)),
-        subject_(device_choice::cpu, setting.threads) {
+        tested_(device_choice::cpu, setting.threads) {
     part_.reports[device_choice::cpu] = begin_report(setting.what.base);
   }
 
   [[nodiscard]] suite_part measure() {
     const std::uint64_t seed = setting_.what.base.seed;
-    const spoken_time spoken(fmt::format("joins of {} rows", size_text(rows_)));
+    const timed_log log(fmt::format("joins of {} rows", size_text(rows_)));
     load("quotes", rows_, quotes_source(rows_, seed));
     load("trades", rows_, trades_source(rows_, seed));
     load("spans", spans_, spans_source(spans_, rows_, seed));
@@ -69,7 +69,7 @@ class join_targets {
   void load(const std::string& table, std::uint64_t rows, const row_source& source) {
     const scratch_file file(setting_.folder, table + ".parquet");
     write_parquet_file(file.path(), rows, source);
-    subject_.load(table, file.path());
+    tested_.load(table, file.path());
     setting_.duckdb.run(
         fmt::format("CREATE OR REPLACE TABLE {} AS SELECT * FROM read_parquet('{}')", table, file.path()));
   }
@@ -77,13 +77,13 @@ class join_targets {
   void measure(const join_target& target, std::uint64_t right_rows) {
     const unsigned repeat = setting_.what.base.repeat;
     const auto peer = setting_.duckdb.ask({target.theirs}, repeat);
-    const auto plain = subject_.ask(target.ours);
+    const auto plain = tested_.ask(target.ours);
     if (peer) require_same_rows(*plain, *peer->answer, target.ours);
     add(target, right_rows, "without an index", peer);
-    subject_.run(fmt::format("CREATE INDEX i ON {}", target.index));
-    require_same_rows(*plain, *subject_.ask(target.ours), target.ours);
+    tested_.run(fmt::format("CREATE INDEX i ON {}", target.index));
+    require_same_rows(*plain, *tested_.ask(target.ours), target.ours);
     add(target, right_rows, "with an index", peer);
-    subject_.run("DROP INDEX i");
+    tested_.run("DROP INDEX i");
   }
 
   void add(const join_target& target, std::uint64_t right_rows, const char* with,
@@ -91,7 +91,7 @@ class join_targets {
     const std::string name =
         fmt::format("{} x {} rows: {}, {}", size_text(rows_), size_text(right_rows), target.what, with);
     row r = setting_.result(device_choice::cpu, fmt::format("{}, {}", target.what, with), rows_,
-                            subject_.seconds({target.ours}, setting_.what.base.repeat));
+                            tested_.seconds({target.ours}, setting_.what.base.repeat));
     if (peer) add_peer(r, "duckdb", peer->seconds);
     lines_.add(name, r.seconds, peer ? std::optional(peer->seconds) : std::nullopt, target.asked);
     part_.reports[device_choice::cpu].rows.push_back(std::move(r));
@@ -100,7 +100,7 @@ class join_targets {
   query_setting& setting_;
   std::uint64_t rows_;
   std::uint64_t spans_;
-  sql_subject subject_;
+  sql_under_test tested_;
   target_table lines_;
   suite_part part_;
 };

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "bench/options.hpp"
+#include "bench/data/random.hpp"
+#include "bench/harness/options.hpp"
 #include "bench/query/columns.hpp"
-#include "bench/random.hpp"
 
 namespace espalier::bench {
 namespace {

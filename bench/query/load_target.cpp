@@ -10,14 +10,14 @@
 #include <filesystem>
 #include <functional>
 
+#include "bench/data/random.hpp"
+#include "bench/harness/runner.hpp"
 #include "bench/query/columns.hpp"
 #include "bench/query/row_files.hpp"
 #include "bench/query/same_rows.hpp"
-#include "bench/query/sql_subject.hpp"
+#include "bench/query/sql_under_test.hpp"
 #include "bench/query/target_table.hpp"
 #include "bench/query/targets.hpp"
-#include "bench/random.hpp"
-#include "bench/runner.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -100,12 +100,12 @@ struct load_seconds {
 };
 /// Both have read the file before, so that it is in memory; then in turns, so that both meet the same machine, and each
 /// without the other's table, whose memory it would have to do without.
-load_seconds measure_in_turns(sql_subject& subject, const load_target& target, const std::string& path,
+load_seconds measure_in_turns(sql_under_test& tested, const load_target& target, const std::string& path,
                               unsigned repeat) {
   const std::string statement = fmt::format("CREATE TABLE orders AS SELECT * FROM {}('{}')", target.reader, path);
-  subject.run(statement);
-  require_equal_rows(*subject.ask("SELECT * FROM orders"), *target.theirs(path), statement);
-  subject.run("DROP TABLE orders");
+  tested.run(statement);
+  require_equal_rows(*tested.ask("SELECT * FROM orders"), *target.theirs(path), statement);
+  tested.run("DROP TABLE orders");
   std::vector<double> ours, theirs;
   const stopwatch all;
   do {
@@ -115,9 +115,9 @@ load_seconds measure_in_turns(sql_subject& subject, const load_target& target, c
       theirs.push_back(watch.seconds());
     }
     const stopwatch watch;
-    subject.run(statement);
+    tested.run(statement);
     ours.push_back(watch.seconds());
-    subject.run("DROP TABLE orders");
+    tested.run("DROP TABLE orders");
   } while (ours.size() < repeat && all.seconds() < 6 * most_seconds_of_runs);
   return {median(std::move(ours)), median(std::move(theirs))};
 }
@@ -132,14 +132,14 @@ suite_part measure_loads(query_setting& setting) {
   suite_part part;
   target_table lines;
   report& results = part.reports[device_choice::cpu] = begin_report(setting.what.base);
-  sql_subject subject(device_choice::cpu, setting.threads);
+  sql_under_test tested(device_choice::cpu, setting.threads);
   for (const auto& target : load_targets(setting.what.base.seed)) {
-    const spoken_time spoken(fmt::format("load of {}", target.what));
+    const timed_log log(fmt::format("load of {}", target.what));
     const scratch_file file(setting.folder, target.file);
     const std::uint64_t rows = rows_for(setting.what.load_bytes, target.write, file.path());
     target.write(file.path(), rows);
     const auto bytes = static_cast<double>(std::filesystem::file_size(file.path()));
-    const auto [ours, theirs] = measure_in_turns(subject, target, file.path(), setting.what.base.repeat);
+    const auto [ours, theirs] = measure_in_turns(tested, target, file.path(), setting.what.base.repeat);
     row r = setting.result(device_choice::cpu, fmt::format("load of {}", target.what), rows, ours);
     add_peer(r, "arrow", theirs);
     r.notes.push_back(fmt::format("a file of {:.0f} bytes", bytes));

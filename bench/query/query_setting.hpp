@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/harness/row.hpp"
+#include "bench/harness/suite.hpp"
 #include "bench/query/duckdb_peer.hpp"
 #include "bench/query/scratch_folder.hpp"
-#include "bench/row.hpp"
-#include "bench/suite.hpp"
 
 namespace espalier::bench {
 

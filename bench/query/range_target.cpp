@@ -2,12 +2,12 @@
 #include <arrow/table.h>
 #include <fmt/format.h>
 
+#include "bench/harness/runner.hpp"
 #include "bench/query/key_table.hpp"
 #include "bench/query/same_rows.hpp"
-#include "bench/query/sql_subject.hpp"
+#include "bench/query/sql_under_test.hpp"
 #include "bench/query/target_table.hpp"
 #include "bench/query/targets.hpp"
-#include "bench/runner.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -46,12 +46,12 @@ suite_part measure_ranges(query_setting& setting) {
   const unsigned repeat = setting.what.base.repeat;
   const key_table table(pair_kind::non_identical, n, setting.what.base.seed);
   const scratch_file file(setting.folder, "rows.parquet");
-  const spoken_time spoken(fmt::format("ranges of {} rows", size_text(n)));
+  const timed_log log(fmt::format("ranges of {} rows", size_text(n)));
   write_parquet_file(file.path(), n, table.source());
   setting.duckdb.run(fmt::format("CREATE OR REPLACE TABLE t AS SELECT * FROM read_parquet('{}')", file.path()));
-  sql_subject subject(device_choice::cpu, setting.threads);
-  subject.load("t", file.path());
-  subject.run("CREATE INDEX i ON t (k) INCLUDE (v)");
+  sql_under_test tested(device_choice::cpu, setting.threads);
+  tested.load("t", file.path());
+  tested.run("CREATE INDEX i ON t (k) INCLUDE (v)");
   suite_part part;
   target_table lines;
   report& results = part.reports[device_choice::cpu] = begin_report(setting.what.base);
@@ -59,9 +59,9 @@ suite_part measure_ranges(query_setting& setting) {
        {range_target{"COUNT and SUM over 10 % of the rows", "count(*), sum(v)", std::max<std::uint64_t>(n / 10, 1), 50},
         range_target{"1,000 rows by range", "*", 1000, 5}}) {
     const auto statements = statements_of(target, table);
-    const auto answer = subject.ask(statements.front());
+    const auto answer = tested.ask(statements.front());
     check_first(target, table, *answer);
-    row r = setting.result(device_choice::cpu, target.what, n, subject.seconds(statements, repeat));
+    row r = setting.result(device_choice::cpu, target.what, n, tested.seconds(statements, repeat));
     r.range_elements = target.keys;
     const auto peer = setting.duckdb.ask(statements, repeat);
     if (peer) {

@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "bench/options.hpp"
+#include "bench/harness/options.hpp"
 #include "engine/table/arrow_result.hpp"
 
 namespace espalier::bench {

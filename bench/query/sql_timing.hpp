@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "bench/timing.hpp"
+#include "bench/harness/timing.hpp"
 
 namespace espalier::bench {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "bench/suite.hpp"
+#include "bench/harness/suite.hpp"
 
 namespace espalier::bench {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/row.hpp"
+#include "bench/harness/row.hpp"
 
 namespace espalier::bench {
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "bench/data/random.hpp"
 #include "bench/query/columns.hpp"
 #include "bench/query/tpch_words.hpp"
-#include "bench/random.hpp"
 
 namespace espalier::bench {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <cmath>
 
+#include "bench/harness/runner.hpp"
 #include "bench/query/same_rows.hpp"
-#include "bench/query/sql_subject.hpp"
+#include "bench/query/sql_under_test.hpp"
 #include "bench/query/targets.hpp"
 #include "bench/query/tpch_statements.hpp"
 #include "bench/query/tpch_tables.hpp"
-#include "bench/runner.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -26,12 +26,12 @@ class tpch_runs {
   explicit tpch_runs(query_setting& setting)
       : setting_(setting),
         rows_(std::min(most_lineitem_rows, setting.what.most_keys)),
-        subject_(device_choice::cpu, setting.threads) {
+        tested_(device_choice::cpu, setting.threads) {
     part_.reports[device_choice::cpu] = begin_report(setting.what.base);
   }
 
   [[nodiscard]] suite_part measure() {
-    const spoken_time spoken(fmt::format("TPC-H, {} rows of lineitem", size_text(rows_)));
+    const timed_log log(fmt::format("TPC-H, {} rows of lineitem", size_text(rows_)));
     const auto tables = tpch_tables(rows_, setting_.what.base.seed);
     for (const auto& table : tables) load(table);
     for (const auto& statement : tpch_statements(rows_)) measure(statement);
@@ -49,13 +49,13 @@ class tpch_runs {
   void load(const tpch_table& table) {
     const scratch_file file(setting_.folder, table.name + ".parquet");
     write_parquet_file(file.path(), table.rows, table.source);
-    subject_.load(table.name, file.path());
+    tested_.load(table.name, file.path());
     setting_.duckdb.run(
         fmt::format("CREATE OR REPLACE TABLE {} AS SELECT * FROM read_parquet('{}')", table.name, file.path()));
   }
 
   void measure(const tpch_statement& statement) {
-    const auto answer = subject_.ask(statement.text);
+    const auto answer = tested_.ask(statement.text);
     if (const auto peer = setting_.duckdb.ask({statement.text}, 1)) {
       require_close_rows(*answer, *peer->answer, tpch_tolerance, statement.name);
     }
@@ -75,7 +75,7 @@ class tpch_runs {
     const stopwatch all;
     do {
       const stopwatch watch;
-      static_cast<void>(subject_.ask(text));
+      static_cast<void>(tested_.ask(text));
       ours.push_back(watch.seconds());
       if (const auto seconds = setting_.duckdb.again(text)) theirs.push_back(*seconds);
     } while (ours.size() < setting_.what.base.repeat && all.seconds() < 2 * most_seconds_of_runs);
@@ -104,7 +104,7 @@ class tpch_runs {
 
   query_setting& setting_;
   std::uint64_t rows_;
-  sql_subject subject_;
+  sql_under_test tested_;
   std::vector<std::vector<std::string>> lines_;
   std::vector<std::pair<double, std::string>> ratios_;
   suite_part part_;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/demo_run.hpp"
-#include "bench/options.hpp"
+#include "bench/harness/demo_run.hpp"
+#include "bench/harness/options.hpp"
 #include "cli/commands.hpp"
 #ifdef ESPALIER_HAS_ENGINE
 #include "cli/query/demo_sql.hpp"

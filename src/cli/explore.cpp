@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/options.hpp"
+#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
 #include "explorer/http/server.hpp"
 #include "explorer/read_trace.hpp"
@@ -35,8 +35,8 @@ const char* explore_footer =
     "The page shows a tree level by level while a trace of it is played, stepped and turned back, and lets you try\n"
     "trees out: the library itself runs behind it. Live trees have u64 keys; B-link trees with hooks are compiled\n"
     "with protocol link or couple and 8 or 12 slots. Of a hybrid tree the part in host memory is shown, in either\n"
-    "layout. Traces come from `espalier bench --trace FILE`, which says in its help which indexes and operations it\n"
-    "records, or from your program (espalier/trace/trace.hpp); two of them are shown side by side.\n"
+    "layout. Traces come from `espalier bench INDEX --trace FILE` (docs/bench.md lists the recorded operations) or\n"
+    "from your program (espalier/trace/trace.hpp); two of them are shown side by side.\n"
     "Nothing but this machine can reach the page unless --host says otherwise; then the address that is printed ends\n"
     "with a token, and only those who open the page with it can use it.\n\n"
     "Examples:\n"
@@ -45,8 +45,8 @@ const char* explore_footer =
     "  espalier explore --trace link.trace --trace couple.trace\n"
     "  espalier explore --port 0 --no-open\n"
     "A CPU and a GPU at the same work, on one clock:\n"
-    "  espalier bench --index radix --keys 1000 --ops insert,find,erase --peers none --device cpu --trace cpu.trace\n"
-    "  espalier bench --index radix --keys 1000 --ops insert,find,erase --peers none --device gpu --trace gpu.trace\n"
+    "  espalier bench radix --keys 1000 --ops insert,find,erase --peers none --device cpu --trace cpu.trace\n"
+    "  espalier bench radix --keys 1000 --ops insert,find,erase --peers none --device gpu --trace gpu.trace\n"
     "  espalier explore --trace cpu.trace --trace gpu.trace";
 
 /// Without a desktop there is nothing to open. No shell is involved.

@@ -1,7 +1,7 @@
 // gpu_choice.cpp - --device gpu, refused in words of the command line.
 #include <string>
 
-#include "bench/options.hpp"
+#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
 #include "espalier/core/error.hpp"
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "bench/machine.hpp"
-#include "bench/machine_json.hpp"
-#include "bench/options.hpp"
+#include "bench/harness/errors.hpp"
+#include "bench/harness/machine.hpp"
+#include "bench/harness/machine_json.hpp"
 #include "cli/commands.hpp"
 
 namespace espalier::cli {

@@ -5,7 +5,7 @@
 #include <exception>
 #include <string>
 
-#include "bench/options.hpp"
+#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
 
 namespace {
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   CLI::App app("Ordered indexes at memory speed, on CPU and GPU.", "espalier");
   app.require_subcommand(1);
   app.footer(
-      "Examples:\n  espalier demo\n  espalier bench --keys 2^24 --ops find,range --peers lower-bound,std-map\n"
+      "Examples:\n  espalier demo\n  espalier bench static --keys 2^24 --ops find,range --peers lower-bound,std-map\n"
       "  espalier explore\n  espalier info --format json\n"
 #ifdef ESPALIER_HAS_ENGINE
       "  espalier sql -c \"SELECT count(*) FROM read_parquet('orders.parquet')\"\n"

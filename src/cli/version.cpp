@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "bench/machine.hpp"
+#include "bench/harness/machine.hpp"
 #include "cli/commands.hpp"
 
 namespace espalier::cli {

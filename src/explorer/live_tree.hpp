@@ -1,4 +1,4 @@
-// live_tree.hpp - a real tree behind a trace: what the explorer's live sessions and `espalier bench --trace` work on.
+// live_tree.hpp - a real tree behind a trace: what the explorer's live sessions and `espalier bench INDEX --trace` work on.
 #pragma once
 
 #include <cstdint>

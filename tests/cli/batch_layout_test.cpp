@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/batch_layout.hpp"
+#include "bench/data/batch_layout.hpp"
 
 namespace espalier::cli_test {
 namespace {

@@ -1,4 +1,4 @@
-// bench_trace_test.cpp - `espalier bench --trace` for each index: the file replays, and its trees hold what its
+// bench_trace_test.cpp - `espalier bench INDEX --trace` for each index: the file replays, and its trees hold what its
 // operations say.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -50,8 +50,8 @@ struct told_operations {
 class bench_trace : public cli {
  protected:
   void TearDown() override { std::filesystem::remove(file_); }
-  [[nodiscard]] recorded_trace record(const std::string& arguments) const {
-    (void)bench("--peers none --queries 2^10 --threads 2 " + arguments + " --trace " + file_.string());
+  [[nodiscard]] recorded_trace record(const std::string& index, const std::string& arguments) const {
+    (void)bench(index, "--peers none --queries 2^10 --threads 2 " + arguments + " --trace " + file_.string());
     return explorer::read_trace_file(file_.string());
   }
 
@@ -78,7 +78,7 @@ void expect_whole(const recorded_trace& trace, const std::set<trace_op>& ops) {
 TEST_F(bench_trace, of_a_radix_tree) {
   for (const std::string data : {"uniform --key-length 16", "sequential"}) {
     const recorded_trace trace =
-        record("--index radix --keys 2^13 --ops build,insert,find,update,erase,range,prefix --distribution " + data);
+        record("radix", "--keys 2^13 --ops build,insert,find,update,erase,range,prefix --distribution " + data);
     EXPECT_EQ(trace.header.index, "radix");
     EXPECT_EQ(keys_in_leaves(trace.start).size(), 4096u);
     expect_whole(trace, {trace_op::insert, trace_op::find, trace_op::update, trace_op::erase});
@@ -89,7 +89,7 @@ TEST_F(bench_trace, of_a_radix_tree) {
 }
 
 TEST_F(bench_trace, of_a_radix_tree_with_the_keys_of_its_data) {
-  const recorded_trace trace = record("--index radix --distribution sequential --keys 1000 --ops insert");
+  const recorded_trace trace = record("radix", "--distribution sequential --keys 1000 --ops insert");
   number_set first, all;
   for (std::uint64_t k = 0; k < 1512; ++k) {
     if (k < 1000) first.insert(k);
@@ -101,11 +101,11 @@ TEST_F(bench_trace, of_a_radix_tree_with_the_keys_of_its_data) {
 
 TEST_F(bench_trace, of_a_hybrid_tree) {
   const recorded_trace regular =
-      record("--index hybrid --layout regular --keys 2^12 --key-type u64 --ops find,insert,update,erase,range");
+      record("hybrid", "--layout regular --keys 2^12 --key-type u64 --ops find,insert,update,erase,range");
   EXPECT_EQ(regular.header.index, "hybrid");
   EXPECT_EQ(regular.header.protocol, "link");
   expect_whole(regular, {trace_op::insert, trace_op::find, trace_op::update, trace_op::erase});
-  const recorded_trace implicit = record("--index hybrid --keys 2^12 --ops find,range,update");
+  const recorded_trace implicit = record("hybrid", "--keys 2^12 --ops find,range,update");
   EXPECT_EQ(implicit.header.protocol, "none");
   expect_whole(implicit, {trace_op::find});
   EXPECT_NE(implicit.left_out.find("not recorded: update"), std::string::npos) << implicit.left_out;
@@ -113,7 +113,7 @@ TEST_F(bench_trace, of_a_hybrid_tree) {
 }
 
 TEST_F(bench_trace, of_a_static_tree) {
-  const recorded_trace trace = record("--index static --keys 2^12 --ops find,range,sum --range-length 5");
+  const recorded_trace trace = record("static", "--keys 2^12 --ops find,range,sum --range-length 5");
   EXPECT_EQ(trace.header.index, "static");
   expect_whole(trace, {trace_op::find});
   unsigned of_five = 0;
@@ -125,23 +125,23 @@ TEST_F(bench_trace, of_a_static_tree) {
 }
 
 TEST_F(bench_trace, of_a_tree_that_begins_empty) {
-  const recorded_trace trace = record("--index blink --keys 2^12 --ops insert-empty,find");
+  const recorded_trace trace = record("blink", "--keys 2^12 --ops insert-empty,find");
   EXPECT_TRUE(keys_in_leaves(trace.start).empty());
   expect_whole(trace, {trace_op::insert, trace_op::find});
 }
 
 TEST_F(bench_trace, has_no_more_operations_than_queries_were_asked_for) {
-  (void)bench("--peers none --queries 20 --threads 1 --index blink --keys 64 --ops insert --trace " + file_.string());
+  (void)bench("blink", "--peers none --queries 20 --threads 1 --keys 64 --ops insert --trace " + file_.string());
   EXPECT_EQ(told_operations(explorer::read_trace_file(file_.string())).count[trace_op::insert], 20u);
 }
 
 TEST_F(bench_trace, refusals_say_what_can_be_recorded_and_leave_no_file) {
   const std::string end = " --keys 1000 --trace " + file_.string();
-  expect_refused("bench --index radix --distribution urls" + end, "uniform or sequential");
-  expect_refused("bench --index radix --ops build,lower-bound" + end, "find, contains, range, insert, update, erase");
-  expect_refused("bench --device cpu --index static --ops sum,visit" + end, "find, contains, range");
-  expect_refused("bench --index hybrid --ops update,erase" + end, "find, contains, range");
-  expect_refused("bench --index blink --ops sum" + end, "find-after-insert");
+  expect_refused("bench radix --distribution urls" + end, "uniform or sequential");
+  expect_refused("bench radix --ops build,lower-bound" + end, "find, contains, range, insert, update, erase");
+  expect_refused("bench static --device cpu --ops sum,visit" + end, "find, contains, range");
+  expect_refused("bench hybrid --ops update,erase" + end, "find, contains, range");
+  expect_refused("bench blink --ops sum" + end, "find-after-insert");
   EXPECT_FALSE(std::filesystem::exists(file_));
 }
 

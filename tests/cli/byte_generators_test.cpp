@@ -1,5 +1,5 @@
 // byte_generators_test.cpp - the radix tree's data: no key twice, none the beginning of another, lengths as asked for.
-#include "bench/byte_generators.hpp"
+#include "bench/data/byte_generators.hpp"
 
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/byte_generators.cpp"  // NOLINT: this executable has nothing of bench/ but headers
-#include "bench/text_shapes.cpp"      // NOLINT
+#include "bench/data/byte_generators.cpp"  // NOLINT: this executable has nothing of bench/ but headers
+#include "bench/data/text_shapes.cpp"      // NOLINT
 #include "support/less_work.hpp"
 
 namespace espalier::bench {

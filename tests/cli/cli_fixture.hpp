@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/cli_process.hpp"
 
@@ -13,14 +14,23 @@ namespace espalier::cli_test {
 
 using json = nlohmann::json;
 
+/// Types of keys that the benchmarks of this build have; types of values are the same, and none.
+inline std::vector<std::string> built_types() {
+#ifdef ESPALIER_BENCH_ALL_TYPES
+  return {"u32", "i32", "u64", "i64", "f32", "f64"};
+#else
+  return {"u32", "u64"};
+#endif
+}
+
 class cli : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(cli_path())) GTEST_SKIP() << "the command line was not built: " << cli_path();
   }
-  static json bench(const std::string& arguments) {
-    const outcome r = run("bench --device cpu --repeat 1 --format json " + arguments);
-    EXPECT_EQ(r.code, 0) << arguments << '\n' << r.err;
+  static json bench(const std::string& index, const std::string& arguments) {
+    const outcome r = run("bench " + index + " --device cpu --repeat 1 --format json " + arguments);
+    EXPECT_EQ(r.code, 0) << index << ' ' << arguments << '\n' << r.err;
     EXPECT_EQ(r.err, "");
     return json::parse(r.out, nullptr, false);
   }

@@ -1,4 +1,4 @@
-// distribution_matrix_test.cpp - `espalier bench --index blink --batch-distribution` from outside: every distribution,
+// distribution_matrix_test.cpp - `espalier bench blink --batch-distribution` from outside: every distribution,
 // path and operation on small trees, whose answers are checked there, and the one table of all.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ const std::string all_distributions =
 
 class matrix_bench : public cli {
  protected:
-  static json matrix(const std::string& arguments) { return bench("--index blink --batch-distribution " + arguments); }
+  static json matrix(const std::string& arguments) { return bench("blink", "--batch-distribution " + arguments); }
 };
 
 TEST_F(matrix_bench, every_cell_is_measured_and_checked) {
@@ -79,7 +79,7 @@ TEST_F(matrix_bench, maps_insert_beside_it) {
 
 TEST_F(matrix_bench, the_table_has_one_line_for_each_batch_and_closes_with_extremes) {
   const std::string arguments =
-      "bench --index blink --device cpu --repeat 1 --threads 1 --batch-distribution append-sorted,random --keys 0,4096 "
+      "bench blink --device cpu --repeat 1 --threads 1 --batch-distribution append-sorted,random --keys 0,4096 "
       "--batch 100,1024 ";
   const outcome r = run(arguments);
   ASSERT_EQ(r.code, 0) << r.err;
@@ -108,7 +108,7 @@ TEST_F(matrix_bench, the_table_has_one_line_for_each_batch_and_closes_with_extre
 TEST_F(matrix_bench, a_file_gets_the_rows_and_the_user_the_table) {
   const auto file = std::filesystem::temp_directory_path() / ("espalier-matrix-" + std::to_string(getpid()) + ".json");
   const outcome r =
-      run("bench --index blink --device cpu --repeat 1 --batch-distribution random --keys 100 --batch 50 "
+      run("bench blink --device cpu --repeat 1 --batch-distribution random --keys 100 --batch 50 "
           "--format json --out " +
           file.string());
   EXPECT_EQ(r.code, 0) << r.err;
@@ -119,9 +119,9 @@ TEST_F(matrix_bench, a_file_gets_the_rows_and_the_user_the_table) {
 }
 
 TEST_F(matrix_bench, what_it_does_not_take_is_refused) {
-  const std::string matrix = "bench --index blink --device cpu --batch-distribution random ";
-  expect_refused("bench --index blink --batch-distribution sideways", "sideways");
-  expect_refused("bench --keys 10 --batch-distribution random", "blink");
+  const std::string matrix = "bench blink --device cpu --batch-distribution random ";
+  expect_refused("bench blink --batch-distribution sideways", "sideways");
+  expect_refused("bench static --keys 10 --batch-distribution random", "blink");
   expect_refused(matrix + "--ops find", "insert, erase");
   expect_refused(matrix + "--batch 0", "--batch");
   expect_refused(matrix + "--key-type i64", "u32, u64");
@@ -134,7 +134,7 @@ TEST_F(matrix_bench, what_it_does_not_take_is_refused) {
   expect_refused(matrix + "--distribution zipf", "--distribution");
   expect_refused(matrix + "--hit-rate 0.5", "--hit-rate");
   expect_refused(matrix + "--trace file.json", "--trace");
-  expect_refused("bench --index blink --batch 10,20 --ops insert", "--batch");
+  expect_refused("bench blink --batch 10,20 --ops insert", "--batch");
 }
 
 }  // namespace

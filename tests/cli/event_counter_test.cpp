@@ -1,5 +1,5 @@
 // event_counter_test.cpp - counters of the system, by an event that needs none of the processor's.
-#include "bench/event_counter.hpp"
+#include "bench/harness/event_counter.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

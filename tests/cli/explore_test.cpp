@@ -1,5 +1,5 @@
-// explore_test.cpp - `espalier explore` and `espalier bench --trace` from outside: what they refuse, and what they
-// write.
+// explore_test.cpp - `espalier explore` and `espalier bench blink --trace` from outside: what they refuse, and what
+// they write.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -25,7 +25,7 @@ TEST_F(explore_cli, bad_arguments_get_one_sentence_and_exit_code_2) {
   expect_refused("explore --port 70000 --no-open", "--port");
   expect_refused("explore --device tpu --no-open", "tpu");
   expect_refused("explore --trace a --trace b --trace c --no-open", "two");
-  expect_refused("bench --suite cuart --trace x", "--trace");
+  expect_refused("bench papers cuart --trace x", "--trace");
 }
 
 TEST_F(explore_cli, a_bad_trace_gets_one_sentence_with_its_line) {
@@ -41,10 +41,10 @@ TEST_F(explore_cli, a_bad_trace_gets_one_sentence_with_its_line) {
 
 TEST_F(explore_cli, bench_writes_a_bounded_trace_and_says_what_it_left_out) {
   const std::string path = file("run.trace");
-  const json result = bench(
-      "--index blink --policy couple --keys 2^13 --queries 2^10 --threads 2 --ops insert,find,sum --peers none "
-      "--trace " +
-      path);
+  const json result = bench("blink",
+                            "--policy couple --keys 2^13 --queries 2^10 --threads 2 --ops insert,find,sum --peers none "
+                            "--trace " +
+                                path);
   EXPECT_EQ(result["command"].get<std::string>().find("--trace"), std::string::npos)
       << "where a file went is nobody's business";
   std::ifstream in(path);
@@ -65,13 +65,13 @@ TEST_F(explore_cli, bench_writes_a_bounded_trace_and_says_what_it_left_out) {
 }
 
 TEST_F(explore_cli, bench_refuses_shapes_without_hooks) {
-  expect_refused("bench --index blink --policy none --trace " + file("x") + " --out " + file("y"), "hooks");
+  expect_refused("bench blink --policy none --trace " + file("x") + " --out " + file("y"), "hooks");
   EXPECT_FALSE(std::filesystem::exists(file("x"))) << "nothing was recorded, so nothing is left behind";
   EXPECT_FALSE(std::filesystem::exists(file("y")));
   std::ofstream(file("kept")) << "an earlier trace";
-  expect_refused("bench --index blink --policy none --trace " + file("kept"), "hooks");
+  expect_refused("bench blink --policy none --trace " + file("kept"), "hooks");
   EXPECT_EQ(std::filesystem::file_size(file("kept")), 16u);
-  expect_refused("bench --index blink --trace " + file("no/such/folder"), "--trace");
+  expect_refused("bench blink --trace " + file("no/such/folder"), "--trace");
 }
 
 }  // namespace

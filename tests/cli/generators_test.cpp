@@ -1,5 +1,5 @@
 // generators_test.cpp - the benchmark's data: right order, right shape, the same for every number of threads.
-#include "bench/generators.hpp"
+#include "bench/data/generators.hpp"
 
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>

@@ -1,4 +1,4 @@
-// hybrid_bench_test.cpp - `espalier bench --index hybrid` from outside: every operation and every way of asking on
+// hybrid_bench_test.cpp - `espalier bench hybrid` from outside: every operation and every way of asking on
 // small trees, whose answers are checked there. Threads of the CPU stand in for the GPU.
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/event_counter.hpp"
+#include "bench/harness/event_counter.hpp"
 #include "cli/cli_fixture.hpp"
 
 namespace espalier::cli_test {
@@ -23,7 +23,7 @@ const std::string all_hybrid_operations =
 
 class hybrid_bench : public cli {
  protected:
-  static json hybrid(const std::string& arguments) { return bench("--index hybrid --threads 2 " + arguments); }
+  static json hybrid(const std::string& arguments) { return bench("hybrid", "--threads 2 " + arguments); }
 };
 
 void expect_hybrid_row(const json& row) {
@@ -40,7 +40,7 @@ void expect_hybrid_row(const json& row) {
 }
 
 TEST_F(hybrid_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
-  const std::string small = "bench --index hybrid --device cpu --keys 100 ";
+  const std::string small = "bench hybrid --device cpu --keys 100 ";
   expect_refused(small + "--layout flat", "implicit, regular");
   expect_refused(small + "--placement nowhere", "automatic, host-alone, shared, device-alone, both");
   expect_refused(small + "--buckets leaky", "sequential, pipelined, double-buffered");
@@ -60,37 +60,37 @@ TEST_F(hybrid_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
   expect_refused(small + "--way asynchronous", "--layout regular");
   expect_refused(small + "--ops range-rows --range-length 0", "--range-length");
   expect_refused(small + "--bucket 1e30", "2^64");
-  expect_refused("bench --index hybrid --device cpu --key-type u64 --keys 2^40", "1099511627775");
+  expect_refused("bench hybrid --device cpu --key-type u64 --keys 2^40", "1099511627775");
   expect_refused(small + "--ops ycsb-a", "range, count, sum, min, max, range-rows, successor,");
   expect_refused(small + "--ops update --value-type none", "--value-type");
-  expect_refused("bench --index blink --requests normal", "--index hybrid.");
+  expect_refused("bench blink --requests normal", "`espalier bench hybrid`");
 }
 
 TEST_F(hybrid_bench, options_of_other_indexes_are_refused_and_its_own_by_those) {
   for (const char* option : {"--plan small", "--node-search linear", "--aggregates sum"}) {
-    expect_refused(std::string("bench --index hybrid ") + option, "--index static.");
+    expect_refused(std::string("bench hybrid ") + option, "which is for static;");
   }
   for (const char* option : {"--path bulk", "--batch 10"}) {
-    expect_refused(std::string("bench --index hybrid ") + option, "--index blink or radix.");
+    expect_refused(std::string("bench hybrid ") + option, "which is for blink, radix;");
   }
   for (const char* option : {"--layout regular", "--placement shared", "--buckets sequential", "--bucket 10",
                              "--balance none", "--pages small", "--way automatic", "--gpu-memory 10", "--leaf-cache 10",
                              "--window 10", "--host-memory pinned"}) {
     for (const char* index : {"static", "blink", "radix"}) {
-      expect_refused(std::string("bench --index ") + index + " " + option, "--index hybrid.");
+      expect_refused(std::string("bench ") + index + " " + option, "which is for hybrid;");
     }
   }
 }
 
 TEST_F(hybrid_bench, help_tells_about_it) {
-  const outcome r = run("bench --help");
+  const outcome r = run("bench hybrid --help");
   for (const char* word : {"hybrid", "--layout", "--placement", "--buckets", "--bucket", "--balance", "--gpu-memory",
                            "--leaf-cache", "host-alone", "double-buffered", "gamma"}) {
     EXPECT_NE(r.out.find(word), std::string::npos) << word;
   }
 }
 
-class every_hybrid_type : public hybrid_bench, public testing::WithParamInterface<const char*> {};
+class every_hybrid_type : public hybrid_bench, public testing::WithParamInterface<std::string> {};
 
 TEST_P(every_hybrid_type, does_every_operation_beside_every_peer) {
   const json j = hybrid(std::string("--keys 20000 --queries 3000 --bucket 500 --layout implicit,regular --key-type ") +
@@ -118,8 +118,8 @@ TEST_P(every_hybrid_type, works_as_a_set_and_on_every_distribution) {
   EXPECT_EQ(j["rows"].size(), 7u * 2u * 12u);
 }
 
-INSTANTIATE_TEST_SUITE_P(keys, every_hybrid_type, testing::Values("u32", "u64", "i64", "f32"),
-                         [](const auto& type) { return std::string(type.param); });
+INSTANTIATE_TEST_SUITE_P(keys, every_hybrid_type, testing::ValuesIn(built_types()),
+                         [](const auto& type) { return type.param; });
 
 TEST_F(hybrid_bench, ways_of_asking_are_axes) {
   const json j = hybrid(
@@ -225,9 +225,9 @@ TEST_F(hybrid_bench, erasing_more_than_there_is_erases_all_and_says_so) {
 }
 
 TEST_F(hybrid_bench, sizes_and_threads_are_axes_and_questions_after_writes_see_the_data_again) {
-  const json j = bench(
-      "--index hybrid --threads 1,2 --keys 100,3000 --queries 50,60 --bucket 10 --peers none --ops insert,find,erase,"
-      "find");
+  const json j = bench("hybrid",
+                       "--threads 1,2 --keys 100,3000 --queries 50,60 --bucket 10 --peers none --ops insert,find,erase,"
+                       "find");
   EXPECT_EQ(j["rows"].size(), 2u * 2u * 2u * 4u);
   EXPECT_EQ(j["rows"][0]["threads"], 1);
 }
@@ -241,7 +241,7 @@ TEST_F(hybrid_bench, ranges_are_as_long_as_asked) {
 
 TEST_F(hybrid_bench, table_and_csv_tell_the_way_of_asking) {
   const std::string common =
-      "bench --index hybrid --device cpu --threads 2 --repeat 1 --keys 20000 --queries 9000 --bucket 1000 --peers none "
+      "bench hybrid --device cpu --threads 2 --repeat 1 --keys 20000 --queries 9000 --bucket 1000 --peers none "
       "--placement host-alone,shared --ops find ";
   const outcome table = run(common), csv = run(common + "--format csv");
   ASSERT_EQ(table.code, 0) << table.err;
@@ -266,7 +266,7 @@ TEST_F(hybrid_bench, table_and_csv_tell_the_way_of_asking) {
 
 TEST_F(hybrid_bench, suite_writes_tables_and_plots_for_each_figure) {
   const auto folder = scratch_file("hb");
-  const outcome r = run("bench --suite hb-plus-tree --device cpu --max-keys 2^13 --repeat 1 --threads 2 --out '" +
+  const outcome r = run("bench papers hb-plus-tree --device cpu --max-keys 2^13 --repeat 1 --threads 2 --out '" +
                         folder.string() + "'");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.err.find("figure 16c on the CPU: "), std::string::npos) << "long work says where it is\n" << r.err;
@@ -307,11 +307,11 @@ TEST_F(hybrid_bench, suite_writes_tables_and_plots_for_each_figure) {
 }
 
 TEST_F(hybrid_bench, suite_refuses_what_it_does_not_take) {
-  expect_refused("bench --suite hb-plus-tree --keys 100", "--keys");
-  expect_refused("bench --suite hb-plus-tree --max-keys 100", "--max-keys");
-  expect_refused("bench --suite hb-plus-tree --max-keys 2^31", "--max-keys");
-  expect_refused("bench --suite hb-plus-tree --device cpu --threads 1,2", "--threads");
-  expect_refused("bench --suite hb-plus-tree --parts 8,19",
+  expect_refused("bench papers hb-plus-tree --keys 100", "--keys");
+  expect_refused("bench papers hb-plus-tree --max-keys 100", "--max-keys");
+  expect_refused("bench papers hb-plus-tree --max-keys 2^31", "--max-keys");
+  expect_refused("bench papers hb-plus-tree --device cpu --threads 1,2", "--threads");
+  expect_refused("bench papers hb-plus-tree --parts 8,19",
                  "'19': choose from 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20.");
 }
 

@@ -1,6 +1,6 @@
 // pointer_art_test.cpp - the radix tree of pointers that stands beside ours, against std::map: every size of node, long
 // paths, keys that share much. radix_bench_test.cpp asks it, and the packed one, for every data set.
-#include "bench/pointer_art.hpp"
+#include "bench/peers/pointer_art.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/pointer_art.cpp"  // NOLINT: this executable has nothing of bench/ but headers
+#include "bench/peers/pointer_art.cpp"  // NOLINT: this executable has nothing of bench/ but headers
 #include "espalier/core/error.hpp"
 
 namespace espalier::bench {

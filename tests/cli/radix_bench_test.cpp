@@ -1,4 +1,4 @@
-// radix_bench_test.cpp - `espalier bench --index radix` from outside: every operation on every data set, small, whose
+// radix_bench_test.cpp - `espalier bench radix` from outside: every operation on every data set, small, whose
 // answers are checked there.
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ bool has_peers(const json& row) { return row["op"] == "find" || row["op"] == "up
 
 class radix_bench : public cli {
  protected:
-  static json radix(const std::string& arguments) { return bench("--index radix " + arguments); }
+  static json radix(const std::string& arguments) { return bench("radix", arguments); }
 };
 
 void expect_radix_row(const json& row) {
@@ -40,7 +40,7 @@ void expect_radix_row(const json& row) {
 }
 
 TEST_F(radix_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
-  const std::string small = "bench --index radix --device cpu --keys 10 ";
+  const std::string small = "bench radix --device cpu --keys 10 ";
   expect_refused(small + "--key-length long", "--key-length");
   expect_refused(small + "--key-length 70000", "70000");
   expect_refused(small + "--key-length 0", "uniform");
@@ -56,55 +56,55 @@ TEST_F(radix_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
   expect_refused(small + "--long-share some", "--long-share");
   expect_refused(small + "--long-share 1.5", "--long-share");
   expect_refused(small + "--long-keys nowhere", "in-host-memory");
-  expect_refused("bench --index radix --device cpu --keys 257 --key-length 1", "256");
-  expect_refused("bench --index radix --keys 2^32", "--keys");
-  expect_refused("bench --index radix --device cpu --keys 256 --key-length 1 --hit-rate 0.5 --ops find", "--hit-rate");
+  expect_refused("bench radix --device cpu --keys 257 --key-length 1", "256");
+  expect_refused("bench radix --keys 2^32", "--keys");
+  expect_refused("bench radix --device cpu --keys 256 --key-length 1 --hit-rate 0.5 --ops find", "--hit-rate");
 }
 
 TEST_F(radix_bench, operations_of_other_indexes_are_refused_and_its_own_named) {
   for (const char* op : {"sum", "visit", "insert-bulk", "ycsb-a", "find-sorted"}) {
     expect_refused(
-        std::string("bench --index radix --ops ") + op,
+        std::string("bench radix --ops ") + op,
         "build, find, contains, lower-bound, range, count-prefix, prefix, successor, insert, update, erase.");
   }
   for (const char* op : {"prefix", "count-prefix"}) {
-    expect_refused(std::string("bench --ops ") + op, op);
-    expect_refused(std::string("bench --index blink --ops ") + op, op);
+    expect_refused(std::string("bench static --ops ") + op, op);
+    expect_refused(std::string("bench blink --ops ") + op, op);
   }
-  expect_refused("bench --ops successor", "successor");
+  expect_refused("bench static --ops successor", "successor");
 }
 
 TEST_F(radix_bench, options_of_other_indexes_are_refused_and_its_own_by_those) {
   for (const char* option : {"--plan small", "--node-search linear", "--aggregates sum"}) {
-    expect_refused(std::string("bench --index radix ") + option, "--index static.");
+    expect_refused(std::string("bench radix ") + option, "which is for static;");
   }
   for (const char* option : {"--policy link", "--upper classic", "--slots 8"}) {
-    expect_refused(std::string("bench --index radix ") + option, "--index blink.");
+    expect_refused(std::string("bench radix ") + option, "which is for blink;");
   }
   for (const char* option : {"--requests zipf", "--fill 0.5"}) {
-    expect_refused(std::string("bench --index radix ") + option, "--index blink or hybrid.");
+    expect_refused(std::string("bench radix ") + option, "which is for blink, hybrid;");
   }
   for (const char* option : {"--key-type u64", "--value-type u32"}) {
-    expect_refused(std::string("bench --index radix ") + option, "--index static, blink or hybrid.");
+    expect_refused(std::string("bench radix ") + option, "which is for static, blink, hybrid;");
   }
   for (const char* option : {"--path bulk", "--path per-key"}) {
-    expect_refused(std::string("bench --index radix --keys 10 ") + option, "automatic, in-place, rebuild");
+    expect_refused(std::string("bench radix --keys 10 ") + option, "automatic, in-place, rebuild");
   }
-  expect_refused("bench --index blink --keys 10 --path in-place", "automatic, per-key, bulk");
+  expect_refused("bench blink --keys 10 --path in-place", "automatic, per-key, bulk");
   for (const char* option : {"--path rebuild", "--batch 10"}) {
-    expect_refused(std::string("bench --keys 10 ") + option, "--index blink or radix.");
+    expect_refused(std::string("bench static --keys 10 ") + option, "which is for blink, radix;");
   }
   for (const char* option :
        {"--key-length 16", "--long-share 0.5", "--long-keys beside", "--location host", "--streams 2"}) {
-    expect_refused(std::string("bench --keys 10 ") + option, "--index radix.");
-    expect_refused(std::string("bench --index blink --keys 10 ") + option, "--index radix.");
+    expect_refused(std::string("bench static --keys 10 ") + option, "which is for radix;");
+    expect_refused(std::string("bench blink --keys 10 ") + option, "which is for radix;");
   }
 }
 
 TEST_F(radix_bench, help_tells_about_it) {
-  const outcome r = run("bench --help");
+  const outcome r = run("bench radix --help");
   for (const char* word : {"radix", "--key-length", "--long-share", "count-prefix", "uuids", "triples", "--location",
-                           "--streams", "in-place", "successor", "of find"}) {
+                           "--streams", "in-place", "successor"}) {
     EXPECT_NE(r.out.find(word), std::string::npos) << word;
   }
 }
@@ -268,7 +268,7 @@ TEST_F(radix_bench, lists_are_as_long_as_asked) {
 }
 
 TEST_F(radix_bench, table_shows_batches_and_paths_only_where_they_differ) {
-  const std::string common = "bench --index radix --device cpu --repeat 1 --keys 1000 --peers none ";
+  const std::string common = "bench radix --device cpu --repeat 1 --keys 1000 --peers none ";
   const outcome one = run(common + "--queries 100 --ops find");
   const outcome many = run(common + "--ops update,insert --batch 10,100 --path in-place,rebuild");
   EXPECT_EQ(one.out.find("batch"), std::string::npos) << one.out;
@@ -279,8 +279,7 @@ TEST_F(radix_bench, table_shows_batches_and_paths_only_where_they_differ) {
 
 TEST_F(radix_bench, its_peers_do_not_stand_beside_other_trees) {
   for (const char* index : {"static", "blink"}) {
-    const json j =
-        bench(std::string("--keys 100 --queries 10 --ops find --peers pointer-art,grt-like --index ") + index);
+    const json j = bench(index, "--keys 100 --queries 10 --ops find --peers pointer-art,grt-like");
     EXPECT_NE(j["rows"][0]["notes"].dump().find("pointer-art: skipped"), std::string::npos) << j["rows"][0].dump(1);
     EXPECT_EQ(j["rows"][0]["ratio"].size(), 0u);
   }
@@ -296,7 +295,7 @@ TEST_F(radix_bench, peers_that_do_not_apply_are_mentioned_if_named) {
 
 TEST_F(radix_bench, table_and_csv_have_lengths) {
   const std::string common =
-      "bench --index radix --device cpu --repeat 1 --threads 1 --keys 1000 --queries 100 --ops find --distribution "
+      "bench radix --device cpu --repeat 1 --threads 1 --keys 1000 --queries 100 --ops find --distribution "
       "urls,triples --peers std-map ";
   const outcome table = run(common), csv = run(common + "--format csv");
   ASSERT_EQ(table.code, 0) << table.err;
@@ -304,7 +303,7 @@ TEST_F(radix_bench, table_and_csv_have_lengths) {
   for (const char* word : {"bytes/u64", "length", "urls", "triples", "~", " 32 ", "vs std-map", "B/key"}) {
     EXPECT_NE(table.out.find(word), std::string::npos) << word << '\n' << table.out;
   }
-  const outcome other = run("bench --device cpu --repeat 1 --keys 1000 --queries 100 --ops find --peers none");
+  const outcome other = run("bench static --device cpu --repeat 1 --keys 1000 --queries 100 --ops find --peers none");
   EXPECT_EQ(other.out.find("length"), std::string::npos) << other.out;
   std::vector<std::string> lines;
   std::istringstream text(csv.out);
@@ -321,7 +320,7 @@ TEST_F(radix_bench, table_and_csv_have_lengths) {
 
 TEST_F(radix_bench, suite_writes_a_table_and_a_plot_for_each_figure) {
   const auto folder = scratch_file("cuart");
-  const outcome r = run("bench --suite cuart --device cpu --max-keys 2^11 --repeat 1 --out '" + folder.string() + "'");
+  const outcome r = run("bench papers cuart --device cpu --max-keys 2^11 --repeat 1 --out '" + folder.string() + "'");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.err.find("figure 17"), std::string::npos) << "long work says where it is";
   std::size_t beside_art = 0, beside_grt = 0;
@@ -356,12 +355,12 @@ TEST_F(radix_bench, suite_writes_a_table_and_a_plot_for_each_figure) {
 }
 
 TEST_F(radix_bench, suite_refuses_what_it_does_not_take) {
-  expect_refused("bench --suite cuart --keys 100", "--keys");
-  expect_refused("bench --suite cuart --max-keys 100", "--max-keys");
-  expect_refused("bench --suite cuart --max-keys 2^30", "--max-keys");
-  expect_refused("bench --suite cuart --device cpu --threads 1,2", "--threads");
-  expect_refused("bench --suite cuart --out /proc/nowhere", "/proc/nowhere");
-  expect_refused("bench --suite cuart --parts 7,13", "'13': choose from 7, 8, 9, 10, 11, 12, 15, 16, 17.");
+  expect_refused("bench papers cuart --keys 100", "--keys");
+  expect_refused("bench papers cuart --max-keys 100", "--max-keys");
+  expect_refused("bench papers cuart --max-keys 2^30", "--max-keys");
+  expect_refused("bench papers cuart --device cpu --threads 1,2", "--threads");
+  expect_refused("bench papers cuart --out /proc/nowhere", "/proc/nowhere");
+  expect_refused("bench papers cuart --parts 7,13", "'13': choose from 7, 8, 9, 10, 11, 12, 15, 16, 17.");
 }
 
 }  // namespace

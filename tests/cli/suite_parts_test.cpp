@@ -1,6 +1,7 @@
-// suite_parts_test.cpp - `espalier bench --suite ... --parts`: several runs fill one folder, and what is there stays.
+// suite_parts_test.cpp - `espalier bench papers ... --parts`: several runs fill one folder, and what is there stays.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -23,7 +24,8 @@ class suite_parts : public cli {
 
   /// Runs the suite, small, into a folder of this test.
   [[nodiscard]] outcome ask_for(const std::string& suite, const std::string& more, const std::string& into) const {
-    return run("bench --suite " + suite + " --device cpu --max-keys 2^11 --repeat 1 --threads 2 " + more + " --out '" +
+    return run("bench papers " + suite + " --device cpu --repeat 1 --threads 2 " +
+               (more.find("--max-keys") == std::string::npos ? "--max-keys 2^11 " : "") + more + " --out '" +
                (folder_ / into).string() + "'");
   }
   outcome measure(const std::string& suite, const std::string& more, const std::string& into = "a") const {
@@ -82,6 +84,26 @@ TEST_F(suite_parts, figures_come_in_the_order_of_the_paper) {
     EXPECT_TRUE(has(name)) << name;
   }
   EXPECT_FALSE(has("7-cpu.json"));
+}
+
+TEST_F(suite_parts, large_pages_have_a_curve_for_each_node_width_and_peer) {
+  measure("large-pages", "--max-keys 6000");
+  const std::string tables = file("tables.md");
+  for (const char* text :
+       {"## Figure 2", "5000 elements, by insertion, CPU", "5000 elements, bulk build, CPU", "| 4096 |", "## Figure 3",
+        "batches of 2^16", "## Figure 4", "nodes of 4096, CPU", "nodes of 128, CPU", "static tree, CPU",
+        "absl-btree, CPU", "lower-bound, CPU", "tbb-transform, CPU", "No GPU was measured", "Command:"}) {
+    EXPECT_NE(tables.find(text), std::string::npos) << text << '\n' << tables;
+  }
+  for (const char* name :
+       {"figure-2.svg", "figure-3a.svg", "figure-3b.svg", "figure-4a.svg", "figure-4b.svg", "figure-4c.svg"}) {
+    EXPECT_EQ(file(name).rfind("<svg ", 0), 0U) << name;
+    EXPECT_EQ(file(name).find("nan"), std::string::npos) << name;
+  }
+  const json visits = json::parse(file("4-cpu.json"))["rows"];
+  EXPECT_EQ(std::count_if(visits.begin(), visits.end(), [](const json& r) { return r["op"] == "transform"; }), 4);
+  for (const auto& r : visits) EXPECT_GT(r["seconds"].get<double>(), 0) << r.dump(1);
+  EXPECT_EQ(ask_for("large-pages", "--max-keys 100", "b").code, 2);
 }
 
 TEST_F(suite_parts, a_refused_run_leaves_the_folder_alone) {

@@ -1,5 +1,5 @@
 // visit_timing_test.cpp - a visit that misses an element, or sees one twice, is not measured.
-#include "bench/visit_timing.hpp"
+#include "bench/harness/visit_timing.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// query_bench_test.cpp - `espalier bench --suite query-engine`: every part at a small size, with its answers checked
-// inside, with and without DuckDB.
+// query_bench_test.cpp - `espalier bench query` and `espalier bench papers btree-query-engine`: every part at a small
+// size, with its answers checked inside, with and without DuckDB.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,15 +16,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const char* const figures = "papers btree-query-engine";
 const char* const no_duckdb = "--duckdb-python /nowhere/python3";
 
 class query_bench : public cli {
  protected:
   void TearDown() override { fs::remove_all(folder_); }
 
-  [[nodiscard]] outcome measure(const std::string& more) const {
-    outcome r = run("bench --suite query-engine --device cpu --repeat 1 --threads 2 " + more + " --out '" +
-                    folder_.string() + "'");
+  [[nodiscard]] outcome measure(const std::string& more, const std::string& suite = "query") const {
+    outcome r =
+        run("bench " + suite + " --device cpu --repeat 1 --threads 2 " + more + " --out '" + folder_.string() + "'");
     EXPECT_EQ(r.code, 0) << r.err;
     return r;
   }
@@ -45,7 +46,7 @@ class query_bench : public cli {
 };
 
 TEST_F(query_bench, figures_have_every_index_question_and_size) {
-  const outcome r = measure(std::string("--parts identical --max-keys 2^16 ") + no_duckdb);
+  const outcome r = measure(std::string("--parts identical --max-keys 2^16 ") + no_duckdb, figures);
   EXPECT_NE(r.err.find("identical pairs, 2^16 rows: "), std::string::npos) << "long work says where it is\n" << r.err;
   std::set<std::string> seen;
   for (const auto& row : rows("identical")) {
@@ -74,7 +75,7 @@ TEST_F(query_bench, figures_have_every_index_question_and_size) {
 }
 
 TEST_F(query_bench, rows_of_several_columns_are_fetched_beside_duckdb) {
-  static_cast<void>(measure("--parts non-identical --max-keys 2^10"));
+  static_cast<void>(measure("--parts non-identical --max-keys 2^10", figures));
   EXPECT_FALSE(rows("non-identical").empty());
   expect_in_tables({"## Figure 11", "## Figure 12", "## Figure 13", "| 2^10 |"});
   if (!has_duckdb()) GTEST_SKIP() << tables();
@@ -117,15 +118,16 @@ TEST_F(query_bench, a_python_without_duckdb_is_said_and_nothing_fails) {
 }
 
 TEST_F(query_bench, suite_refuses_what_it_does_not_take) {
-  expect_refused("bench --suite query-engine --keys 100", "--keys");
-  expect_refused("bench --suite query-engine --max-keys 100", "--max-keys");
-  expect_refused("bench --suite query-engine --max-keys 2^28", "--max-keys");
-  expect_refused("bench --suite query-engine --device cpu --threads 1,2", "--threads");
-  expect_refused("bench --suite query-engine --load-bytes many", "--load-bytes");
-  expect_refused("bench --suite query-engine --parts 8",
-                 "'8': choose from identical, non-identical, ranges, joins, loads, batches, as-of, tpch.");
-  expect_refused("bench --suite cuart --duckdb-python python3", "--suite query-engine");
-  expect_refused("bench --load-bytes 1000", "--suite query-engine");
+  expect_refused("bench query --keys 100", "--keys");
+  expect_refused("bench query --max-keys 100", "--max-keys");
+  expect_refused("bench query --max-keys 2^28", "--max-keys");
+  expect_refused("bench query --device cpu --threads 1,2", "--threads");
+  expect_refused("bench query --load-bytes many", "--load-bytes");
+  expect_refused("bench query --parts 8", "'8': choose from ranges, joins, loads, batches, as-of, tpch.");
+  expect_refused("bench papers btree-query-engine --parts joins", "'joins': choose from identical, non-identical.");
+  expect_refused("bench papers btree-query-engine --load-bytes 10", "which is for query;");
+  expect_refused("bench papers cuart --duckdb-python python3", "btree-query-engine");
+  expect_refused("bench static --load-bytes 1000", "which is for query;");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""DuckDB beside Espalier: the child process of `espalier bench --suite query-engine`.
+"""DuckDB beside Espalier: the child process of `espalier bench query`.
 
 Reads a request a line and answers a line, both JSON:
   {"threads": 2}                                  -> {"version": "1.2.3"}; opens a database in memory

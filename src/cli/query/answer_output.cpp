@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "bench/options.hpp"
+#include "bench/harness/errors.hpp"
 #include "cli/query/interrupt.hpp"
 #include "engine/table/write.hpp"
 #include "espalier/core/error.hpp"

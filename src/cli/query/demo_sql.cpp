@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/text_table.hpp"
+#include "bench/harness/text_table.hpp"
 #include "engine/table/write.hpp"
 #include "espalier/engine/database.hpp"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "bench/options.hpp"
+#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
 #include "cli/query/progress_line.hpp"
 #include "cli/query/query_options.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/options.hpp"
+#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
 #include "cli/query/answer_output.hpp"
 #include "cli/query/query_options.hpp"

@@ -11,7 +11,7 @@
 #include <iterator>
 #include <optional>
 
-#include "bench/options.hpp"
+#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/store/folder.hpp"

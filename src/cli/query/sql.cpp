@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/options.hpp"
+#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
 #include "cli/query/command_runner.hpp"
 #include "cli/query/query_options.hpp"

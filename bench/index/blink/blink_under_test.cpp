@@ -1,0 +1,105 @@
+// blink_under_test.cpp - calls of the untyped tree.
+#include "bench/index/blink/blink_under_test.hpp"
+
+#include "bench/harness/options.hpp"
+#include "bench/index/ordered_queries.hpp"
+
+namespace espalier::bench {
+
+device_step::device_step(const blink_step& step, const data_spec& spec, const device& where)
+    : step_(&step),
+      ops_(step.ops, where),
+      keys_(step.what == step_kind::range ? step.ranges.lo : step.keys, where),
+      hi_(step.ranges.hi, where),
+      values_(step.values, where),
+      out_(step.what == step_kind::range ? answers{} : make_answers(step, spec), where) {}
+
+blink_under_test::blink_under_test(const device& where, const data_spec& spec, const blink_shape& shape, double fill)
+    : where_(where), spec_(spec), asked_(shape), options_{fill} {
+  try {
+    build(nullptr, nullptr, 0);
+  } catch (const out_of_memory&) {
+    throw;
+  } catch (const error& e) {
+    throw bad_arguments(e.what());
+  }
+}
+
+void blink_under_test::build(const void* keys, const void* values, std::size_t n) {
+  tree_.reset();
+  tree_ = espalier::detail::build_blink_index(where_, {spec_.key, spec_.value, bytes_of(spec_.value)}, asked_, keys,
+                                              values, n, options_, where_.default_stream());
+}
+
+void blink_under_test::run(const device_step& on_device, const write_options& options) {
+  const blink_step& step = on_device.step();
+  if (step.what == step_kind::range) {
+    scanned_ = {};
+    scanned_ = tree_->range(on_device.keys(), on_device.hi(), step.size(), {}, {where_.default_stream(), true});
+    return;
+  }
+  const espalier::detail::execution now{where_.default_stream(), true};
+  const auto out = on_device.out().pointers();
+  auto* done = static_cast<std::uint8_t*>(out[1]);
+  if (step.what == step_kind::write) {
+    tree_->write(step.op, on_device.keys(), on_device.values(), step.size(), done, options, now);
+  } else if (step.what == step_kind::apply) {
+    tree_->apply(on_device.ops(), on_device.keys(), on_device.values(), step.size(), out[0], done, options, now);
+  } else {
+    tree_->find(on_device.keys(), step.size(), out[0], done, now);
+  }
+}
+
+void blink_under_test::ask(operation op, const request& r) const {
+  const espalier::detail::execution ex{where_.resolve(r.order), r.wait};
+  if (op == operation::contains) {
+    tree_->find(r.keys, r.queries, nullptr, static_cast<std::uint8_t*>(r.out[0]), ex);
+  } else if (asks_neighbours(op) || takes_ranges(op)) {
+    ask_in_order(*tree_, op, r, ex);
+  } else {
+    tree_->find(r.keys, r.queries, r.out[0], static_cast<std::uint8_t*>(r.out[1]), ex);
+  }
+}
+
+std::uint64_t blink_under_test::snapshot() const {
+  const stream order = where_.default_stream();
+  const range_buffers all = tree_->all(order);
+  build_options sorted;
+  sorted.sorted = true;
+  return espalier::detail::build_static_index(where_, tree_->elements(), all.keys.data(), all.values.data(), all.total,
+                                              sorted, {order, true})
+      ->stats()
+      .size;
+}
+
+range_buffers blink_under_test::range(const request& r) const {
+  return tree_->range(r.keys, r.hi, r.queries, {}, {where_.resolve(r.order), r.wait});
+}
+
+void blink_under_test::ask_rows(const request& r, std::uint64_t row) const {
+  tree_->rows(r.keys, r.hi, r.queries, {interval::closed, row}, r.out[1], r.out[2],
+              static_cast<std::uint64_t*>(r.out[0]), {where_.resolve(r.order), r.wait});
+}
+
+answers blink_under_test::fetch(const range_buffers& raw) const {
+  answers out;
+  const stream order = where_.default_stream();
+  const auto add = [&](scalar_kind kind, const void* from, std::size_t n) {
+    const column& to = out.emplace_back(kind, n);
+    if (to.byte_count() != 0) where_.copy(to.data(), from, to.byte_count(), order);
+  };
+  add(scalar_kind::u64, raw.offsets.data(), raw.offsets.size());
+  add(spec_.key, raw.keys.data(), raw.total);
+  add(spec_.value, raw.values.data(), raw.total);
+  order.synchronize();
+  return out;
+}
+
+write_path blink_under_test::path_of(write_op op, std::size_t n, const write_options& options) const {
+  return options.path != write_path::automatic ? options.path : tree_->explain(op, n, options).chosen;
+}
+write_path blink_under_test::path_of_mixed(std::size_t n, const write_options& options) const {
+  return tree_->explain_apply(n, options).chosen;
+}
+
+}  // namespace espalier::bench

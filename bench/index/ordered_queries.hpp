@@ -1,0 +1,34 @@
+// ordered_queries.hpp - questions that every untyped index in key order has calls for: neighbours, counts, sums.
+#pragma once
+
+#include <cstdint>
+
+#include "bench/harness/cli_names.hpp"
+#include "bench/index/request.hpp"
+#include "espalier/blink_tree/index.hpp"
+
+namespace espalier::bench {
+
+/// lower-bound, successor, predecessor, count, sum, min, max, avg; `how` is what the index wants to know besides.
+template <class Index, class... How>
+void ask_in_order(const Index& tree, operation op, const request& r, const How&... how) {
+  using espalier::detail::aggregate_op;
+  using espalier::detail::seek_kind;
+  const auto mask = [&](std::size_t i) { return static_cast<std::uint8_t*>(r.out[i]); };
+  if (asks_neighbours(op)) {
+    const seek_kind kind = op == operation::lower_bound ? seek_kind::lower_bound
+                           : op == operation::successor ? seek_kind::successor
+                                                        : seek_kind::predecessor;
+    tree.seek(kind, r.keys, r.queries, r.out[0], r.out[1], mask(2), how...);
+  } else if (op == operation::min || op == operation::max) {
+    tree.aggregate(op == operation::min ? aggregate_op::min : aggregate_op::max, r.keys, r.hi, r.queries,
+                   interval::closed, r.out[0], mask(1), how...);
+  } else if (op == operation::count) {
+    tree.count(r.keys, r.hi, r.queries, {}, static_cast<std::uint64_t*>(r.out[0]), how...);
+  } else {
+    tree.aggregate(op == operation::avg ? aggregate_op::avg : aggregate_op::sum, r.keys, r.hi, r.queries,
+                   interval::closed, r.out[0], nullptr, how...);
+  }
+}
+
+}  // namespace espalier::bench

@@ -1,0 +1,81 @@
+// radix_measurement.hpp - one radix tree on one device, measured operation by operation, as in static_measurement.hpp.
+//
+// Points are asked in batches, by one caller or by several at once. Inserts and erases get a tree built anew for each
+// run, outside the timed part; the first run is checked by finding every key. An update leaves the same tree however
+// often it is done, so it is repeated like a question, beside finds of the same batch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "bench/data/radix_data.hpp"
+#include "bench/data/string_batches.hpp"
+#include "bench/harness/device_array.hpp"
+#include "bench/harness/options.hpp"
+#include "bench/harness/row.hpp"
+#include "bench/index/radix/radix_under_test.hpp"
+#include "bench/index/radix/radix_writes.hpp"
+#include "bench/peers/radix_peers.hpp"
+
+namespace espalier::bench {
+
+/// How one row is measured: one point of the axes that the radix tree has for an operation.
+struct radix_variant {
+  location place = location::device;
+  std::uint64_t batch = 0;  ///< 0: all queries
+  unsigned streams = 1;
+  radix_path path = radix_path::automatic;
+};
+[[nodiscard]] std::vector<radix_variant> radix_variants(operation op, const options& what, device_kind where);
+
+class radix_measurement {
+ public:
+  radix_measurement(const options& what, const radix_data& data, const string_maps& maps, const device& where,
+                    long_key_way long_keys);
+
+  /// One row for each variant.
+  [[nodiscard]] std::vector<row> measure(operation op, std::uint64_t queries);
+
+ private:
+  struct point_questions {
+    operation op;
+    std::uint64_t queries;
+    radix_questions keys;
+    answers expected;
+  };
+
+  [[nodiscard]] row measure_one(operation op, std::uint64_t queries, const radix_variant& how);
+  [[nodiscard]] row empty_row(operation op, const radix_variant& how) const;
+  [[nodiscard]] bool is_gpu() const { return where_.kind() == device_kind::cuda; }
+  void load();
+  /// Of questions: those before may have changed the tree.
+  void load_if_changed();
+  /// Made anew only where they differ from those before: how they are asked does not matter.
+  [[nodiscard]] const point_questions& questions_for(operation op, std::uint64_t queries);
+  void measure_build(row& r);
+  void measure_points(operation op, std::uint64_t queries, const radix_variant& how, row& r);
+  void measure_ranks(operation op, std::uint64_t queries, const radix_variant& how, row& r);
+  void measure_lists(operation op, std::uint64_t queries, const radix_variant& how, row& r);
+  void measure_update(std::uint64_t queries, const radix_variant& how, row& r);
+  void measure_change(operation op, std::uint64_t queries, const radix_variant& how, row& r);
+  /// What the write answered, and what it left behind.
+  void require_done(operation op, const radix_batch& batch, const device_answers& done) const;
+  void require_contents(operation op, const radix_batch& batch, const answers& after,
+                        const keys_of_bytes& batch_keys) const;
+  void require_found(operation op, const byte_column& keys, const keys_of_bytes& on_device,
+                     const answers& expected) const;
+
+  const options& what_;
+  const radix_data& data_;
+  device where_;
+  long_key_way long_keys_;
+  string_batches keys_;  ///< all in one batch
+  device_column values_;
+  radix_under_test tree_;
+  bool changed_ = true;  ///< since it was built from the data
+  std::optional<point_questions> asked_;
+  radix_peers peers_;
+};
+
+}  // namespace espalier::bench

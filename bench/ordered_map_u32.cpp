@@ -1,9 +1,0 @@
-// ordered_map_u32.cpp - std::map and absl::btree_map with u32 keys.
-#include "bench/typed_ordered_map.hpp"
-
-namespace espalier::bench {
-
-template std::unique_ptr<ordered_map> make_typed_ordered_map<std::uint32_t>(std::string_view name,
-                                                                            const data_spec& spec, unsigned threads);
-
-}  // namespace espalier::bench

@@ -1,9 +1,0 @@
-// peer_maps_u32.cpp - std::multimap and absl::btree_multimap with u32 keys.
-#include "bench/peer_maps.hpp"
-
-namespace espalier::bench {
-
-template std::unique_ptr<peer> make_map_peer<std::uint32_t>(std::string_view name, const workload& data,
-                                                            unsigned threads);
-
-}  // namespace espalier::bench

@@ -1,9 +1,0 @@
-// peer_maps_u64.cpp - std::multimap and absl::btree_multimap with u64 keys.
-#include "bench/peer_maps.hpp"
-
-namespace espalier::bench {
-
-template std::unique_ptr<peer> make_map_peer<std::uint64_t>(std::string_view name, const workload& data,
-                                                            unsigned threads);
-
-}  // namespace espalier::bench

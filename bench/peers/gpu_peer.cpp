@@ -1,0 +1,16 @@
+// gpu_peer.cpp - picks a peer on the GPU; without CUDA there is none.
+#include "bench/peers/gpu_peer_kinds.hpp"
+
+namespace espalier::bench {
+
+#ifdef ESPALIER_HAS_CUDA
+std::unique_ptr<peer> make_gpu_peer(std::string_view name, const workload& data, const device& where) {
+  if (name == "thrust-lower-bound") return make_gpu_search_peer(data, where);
+  if (name == "cub-sort") return make_gpu_sort_peer(data, where);
+  return make_gpu_reduce_peer(data, where);
+}
+#else
+std::unique_ptr<peer> make_gpu_peer(std::string_view, const workload&, const device&) { return nullptr; }
+#endif
+
+}  // namespace espalier::bench

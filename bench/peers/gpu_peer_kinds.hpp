@@ -1,0 +1,14 @@
+// gpu_peer_kinds.hpp - makers of the peers on a GPU, one .cu file each; null where the types are not compiled in.
+#pragma once
+
+#include <memory>
+
+#include "bench/peers/peer.hpp"
+
+namespace espalier::bench {
+
+[[nodiscard]] std::unique_ptr<peer> make_gpu_search_peer(const workload& data, const device& where);
+[[nodiscard]] std::unique_ptr<peer> make_gpu_sort_peer(const workload& data, const device& where);
+[[nodiscard]] std::unique_ptr<peer> make_gpu_reduce_peer(const workload& data, const device& where);
+
+}  // namespace espalier::bench

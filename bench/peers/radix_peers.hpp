@@ -1,0 +1,64 @@
+// radix_peers.hpp - what stands beside the radix tree, for finds and updates, in the same batches and in as many
+// threads as the tree has.
+//
+//   CPU  std-map, absl-btree, pointer-art   (string_maps.hpp)
+//        grt-like             a radix tree packed into one buffer (grt_image.hpp)
+//        fixed-table          our tree with the CuART paper's rule of which update wins (fixed_table.hpp)
+//   GPU  grt-like             the same image, a thread per query
+//        fixed-table          likewise
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/data/radix_data.hpp"
+#include "bench/harness/options.hpp"
+#include "bench/harness/row.hpp"
+#include "bench/index/radix/radix_writes.hpp"
+#include "bench/peers/string_maps.hpp"
+#include "bench/peers/string_peer.hpp"
+#include "espalier/device/device.hpp"
+
+namespace espalier::bench {
+
+/// How points are asked: from where, how many at once, and how many such batches in flight.
+struct point_asking {
+  location place = location::device;
+  std::uint64_t batch = 0;
+  unsigned streams = 1;
+};
+
+class radix_peers {
+ public:
+  /// `maps`: filled with those of maps_wanted().
+  radix_peers(const options& what, const radix_data& data, const string_maps& maps, const device& where)
+      : what_(what), data_(data), maps_(maps), where_(where) {}
+  /// Names of the maps that stand beside a tree of so many keys.
+  [[nodiscard]] static std::vector<std::string> maps_wanted(const options& what, device_kind where, std::uint64_t keys);
+
+  /// `expected`: the right answers, checked before the timing.
+  void add_points(operation op, const radix_questions& questions, const answers& expected, const point_asking& how,
+                  row& r);
+  /// `after`: what finding every key of the data answers then.
+  void add_update(const radix_batch& batch, const answers& after, location place, row& r);
+  /// For operations that no peer does.
+  void add_none(row& r);
+
+ private:
+  /// Calls measure(name, peer) for each that is wanted, and keeps what it returns, if anything.
+  template <class Measure>
+  void for_each_peer(row& r, const Measure& measure);
+  /// Filled when first asked for.
+  [[nodiscard]] string_peer& peer_of(const std::string& name);
+
+  const options& what_;
+  const radix_data& data_;
+  const string_maps& maps_;
+  device where_;
+  std::map<std::string, std::unique_ptr<string_peer>> filled_;
+};
+
+}  // namespace espalier::bench

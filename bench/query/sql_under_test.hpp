@@ -1,0 +1,38 @@
+// sql_under_test.hpp - our engine as a program uses it: statements in, Arrow tables out.
+#pragma once
+
+#include <arrow/type_fwd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/harness/options.hpp"
+#include "espalier/engine/database.hpp"
+
+namespace espalier::bench {
+
+class sql_under_test {
+ public:
+  /// Indexes live on the device.
+  sql_under_test(device_choice where, unsigned threads);
+
+  void run(const std::string& statement) { static_cast<void>(db_.execute(statement)); }
+  [[nodiscard]] std::shared_ptr<arrow::Table> ask(const std::string& statement) { return db_.execute(statement).rows; }
+  /// Of one statement, from its text to an Arrow table. They were asked before, at least the first.
+  [[nodiscard]] double seconds(const std::vector<std::string>& statements, unsigned repeat);
+
+  [[nodiscard]] engine::prepared prepare(const std::string& statement) { return db_.prepare(statement); }
+  [[nodiscard]] const device& where() const { return db_.where(); }
+
+  /// A table from a Parquet file.
+  void load(const std::string& table, const std::string& file);
+
+ private:
+  engine::database db_;
+};
+
+[[nodiscard]] device device_of(device_choice where, unsigned threads);
+[[nodiscard]] const char* processor_name(device_choice where);
+
+}  // namespace espalier::bench

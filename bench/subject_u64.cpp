@@ -1,8 +1,0 @@
-// subject_u64.cpp - indexes with u64 keys and every value type.
-#include "bench/typed_subject.hpp"
-
-namespace espalier::bench {
-
-template std::unique_ptr<subject> make_typed_subject<std::uint64_t>(scalar_kind value);
-
-}  // namespace espalier::bench
