@@ -120,7 +120,8 @@ class hoisting {
     std::vector<bound_ptr> kept;
     for (const auto& condition : filter.conditions) {
       if (has_correlated_query(condition)) {
-        refuse(condition->position, "This subquery refers to a table two query levels up, which is not supported.");
+        refuse(codes::feature_not_supported, condition->position,
+               "This subquery refers to a table two query levels up, which is not supported.");
       }
       (uses_any(condition, outer_) ? hoisted_ : kept).push_back(condition);
     }

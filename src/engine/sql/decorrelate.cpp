@@ -194,7 +194,8 @@ void refuse_out_of_reach(const std::vector<bound_ptr>& expressions, const plan_n
   both.merge(output_ids(inner));
   for (const auto& e : expressions) {
     if (!contains_all(both, e)) {
-      refuse(position, "This subquery refers to a table two query levels up, which is not supported.");
+      refuse(codes::feature_not_supported, position,
+             "This subquery refers to a table two query levels up, which is not supported.");
     }
   }
 }
