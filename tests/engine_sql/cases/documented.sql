@@ -1,6 +1,8 @@
 -- The statements of docs/sql-language.md, "Where PostgreSQL and DuckDB differ".
 -- A condition guards those behind it, with and without an index on the key of the join.
+-- duckdb: SELECT count(*) FROM t JOIN u ON u.t_id = t.id WHERE u.w <> 0 AND 10 // u.w > 1
 SELECT count(*) FROM t JOIN u ON u.t_id = t.id WHERE u.w <> 0 AND 10 / u.w > 1;
+-- duckdb: SELECT count(*) FROM t JOIN u ON u.t_id = t.id WHERE u.w = 0 OR 10 // u.w > 1
 SELECT count(*) FROM t JOIN u ON u.t_id = t.id WHERE u.w = 0 OR 10 / u.w > 1;
 -- duckdb: SELECT 3, 1, 4
 SELECT 7 / 2, 90000000000000 / 86400000000000, 10000000000 % 7;
