@@ -138,6 +138,7 @@ class binder {
   int query_depth_ = 0;
 };
 
+[[noreturn]] void refuse_two_levels_up(int position);
 /// Takes the conditions with outer columns out of a plan, so that a join can have them. Outputs that the conditions
 /// need are added to the plan; GROUP BY, DISTINCT and LIMIT below which there are equalities with outer columns work
 /// for each value of the equalities' inner sides. Throws, naming `position`, where another operator is in the way.
