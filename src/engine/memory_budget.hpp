@@ -23,6 +23,7 @@ class memory_budget {
   /// Throws `engine_error` (53200) where the statement has more than its limit, or would have with `more` bytes.
   void check(std::int64_t more = 0) const;
   void add(std::int64_t bytes) noexcept { claimed_ += bytes; }
+  [[nodiscard]] std::int64_t limit() const noexcept { return limit_; }
 
   /// Of the statement that this thread began, or helps with (parallel.hpp); null: it is not limited.
   [[nodiscard]] static memory_budget* current() noexcept;

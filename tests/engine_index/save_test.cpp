@@ -94,6 +94,59 @@ TEST_F(saved_index, OfStringsAndNullsComesBack) {
   expect_order(*load(empty, *nothing), empty);
 }
 
+/// What a planner asks of an index that it may not use: exact, and without a tree.
+void expect_estimates_without_tree(const table_index& index, const column_type& type, const std::vector<cell>& values) {
+  using engine::key_condition;
+  std::vector<engine::key_ranges> shapes;
+  const auto add = [&](key_condition condition, const std::shared_ptr<arrow::Array>& lo,
+                       const std::shared_ptr<arrow::Array>& hi, bool lo_inclusive, bool hi_inclusive) {
+    shapes.push_back({{}, condition, lo, hi, lo_inclusive, hi_inclusive});
+  };
+  add(key_condition::anything, nullptr, nullptr, true, true);
+  add(key_condition::is_null, nullptr, nullptr, true, true);
+  add(key_condition::between, nullptr, nullptr, true, true);
+  for (const auto& lo : values) {
+    const auto from = array_of(type, {lo});
+    shapes.push_back({{from}, key_condition::anything, nullptr, nullptr, true, true});
+    if (type.id == type_id::varchar) add(key_condition::prefix, from, nullptr, true, true);
+    for (const bool inclusive : {true, false}) {
+      add(key_condition::between, from, nullptr, inclusive, true);
+      add(key_condition::between, nullptr, from, true, inclusive);
+      for (const auto& hi : values) add(key_condition::between, from, array_of(type, {hi}), inclusive, !inclusive);
+    }
+  }
+  std::vector<std::vector<std::uint64_t>> estimates;
+  for (const auto& shape : shapes) estimates.push_back(index.estimates(index.ranges(shape)));
+  EXPECT_TRUE(index.gives_keys({}));
+  EXPECT_NE(index.explain().find("not built yet"), std::string::npos) << index.explain();
+  EXPECT_GT(index.bytes(), 0U);
+  EXPECT_FALSE(index.is_built());
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    EXPECT_EQ(estimates[i], index.counts(index.ranges(shapes[i]))) << "shape " << i;
+  }
+  EXPECT_TRUE(index.is_built());
+  EXPECT_EQ(index.explain().find("not built yet"), std::string::npos) << index.explain();
+}
+
+TEST_F(saved_index, EstimatesWithoutATree) {
+  for (const index_kind kind : all_kinds) {
+    model_table t({{type_id::int32}, {type_id::int64}});
+    t.append(numbered_rows(500, 30, 1, 10));
+    const auto index = index_over(t, {0}, kind);
+    EXPECT_TRUE(index->is_built());
+    write(keep(*index));
+    expect_estimates_without_tree(*load(t, *index), {type_id::int32},
+                                  {integer(std::numeric_limits<std::int32_t>::min()), integer(-1), integer(0),
+                                   integer(3), integer(29), integer(std::numeric_limits<std::int32_t>::max())});
+  }
+  for (const std::vector<std::size_t>& columns : {std::vector<std::size_t>{0}, {0, 1}}) {
+    model_table t = composite_table();
+    const auto index = index_over(t, columns, index_kind::automatic);
+    write(keep(*index));
+    expect_estimates_without_tree(*load(t, *index), {type_id::varchar}, {text(""), text("a"), text("aa"), text("z")});
+  }
+}
+
 TEST_F(saved_index, OfAnotherTableIsRefused) {
   model_table t({{type_id::int32}, {type_id::int64}});
   t.append(numbered_rows(100, 30, 1, 10));

@@ -44,6 +44,35 @@ class EngineFolder : public testing::Test {
   const std::filesystem::path folder_ = scratch_.path() / "db";  // not there yet
 };
 
+// A statement that could use several indexes builds the tree of the one that it uses.
+TEST_F(EngineFolder, OnlyTheIndexThatIsUsedIsBuilt) {
+  {
+    auto db = open();
+    db.run_script(
+        "CREATE TABLE t AS SELECT i AS id, i % 2 AS a, 'text ' || (i % 3) AS s FROM generate_series(1, 9000) r(i);"
+        "CREATE INDEX by_id ON t (id); CREATE INDEX by_a ON t USING blink (a); CREATE INDEX by_s ON t (s)");
+  }
+  database_options options;
+  options.dir = folder_;
+  options.where = device::cpu();
+  for (const bool explains : {true, false}) {
+    database db(options);
+    const std::string sql = "SELECT s FROM t WHERE id = 17 AND a = 1 AND s = 'text 2'";
+    if (explains) {
+      const auto plan = db.execute("EXPLAIN " + sql).plan;
+      EXPECT_NE(plan.find("by_id"), std::string::npos) << plan;
+    } else {
+      EXPECT_EQ(value(db, sql), "text 2");
+    }
+    std::string built;
+    for (const auto& index : db.tables().all().at(0)->indexes) {
+      if (index->is_built()) built += index->spec().name + " ";
+    }
+    EXPECT_EQ(built, explains ? "" : "by_id ");
+    check_indexes(db, 3);
+  }
+}
+
 TEST_F(EngineFolder, TablesAndIndexesAreFoundAgain) {
   {
     auto db = open();

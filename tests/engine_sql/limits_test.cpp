@@ -121,6 +121,17 @@ TEST(EngineLimits, NestedText) {
   EXPECT_EQ(outcome("SELECT count(*) FROM (VALUES (1)) t(x) WHERE x = 1" + repeated(" AND x = 1", 20000)), "1");
 }
 
+TEST(EngineLimits, ManyColumns) {
+  EXPECT_EQ(outcome("SELECT 1" + repeated(", 2", 9999)), "1");
+  EXPECT_EQ(outcome("SELECT 1" + repeated(", 2", 10000)), "54001");
+  EXPECT_EQ(outcome("SELECT x" + repeated(", x + 1", 99999) + " FROM (VALUES (1)) t(x)"), "54001");
+  EXPECT_EQ(outcome("VALUES (1" + repeated(", 2", 10000) + ")"), "54001");
+  const auto wide = "(SELECT 1 AS x" + repeated(", 2", 5000) + ") ";
+  EXPECT_EQ(outcome("SELECT * FROM " + wide + "t"), "1");
+  EXPECT_EQ(outcome("SELECT * FROM " + wide + "t, " + wide + "u"), "54001");
+  EXPECT_EQ(outcome("SELECT t.x + u.x FROM " + wide + "t, " + wide + "u"), "2");
+}
+
 TEST(EngineLimits, ManyKeys) {
   const std::string from = " FROM (VALUES (1)) t(x) ";
   EXPECT_EQ(outcome("SELECT x" + from + "ORDER BY x" + repeated(", x", 99999)), "54001");
@@ -147,6 +158,8 @@ TEST(EngineLimits, ManyTermsAreRefusedBeforeParsing) {
   EXPECT_TRUE(
       is_refused_before_parsing("SELECT x FROM t group /**/ by x" + repeated(", f(x, 1)", 1664) + " HAVING true"));
   EXPECT_TRUE(is_refused_before_parsing("SELECT 1" + repeated("*a", 500)));
+  EXPECT_TRUE(is_refused_before_parsing("SELECT x" + repeated(", f(x, 1)", 10000) + " FROM t"));
+  EXPECT_TRUE(is_refused_before_parsing("SELECT 1 UNION ALL SELECT 1" + repeated(", 1", 10000)));
   EXPECT_TRUE(is_refused_before_parsing("SELECT 'a'" + repeated("||'a'", 500)));
   EXPECT_TRUE(is_refused_before_parsing("SELECT 'a'" + repeated("::text", 500)));
   EXPECT_TRUE(is_refused_before_parsing("SELECT 1" + repeated(" UNION ALL SELECT 1", 5001)));
@@ -155,7 +168,8 @@ TEST(EngineLimits, ManyTermsAreRefusedBeforeParsing) {
   // Each of these is taken by the parser, or is no one expression.
   for (const auto& sql : {"SELECT 1" + repeated("+1", 399),
                           "SELECT 1" + repeated(", -1", 5000),
-                          "SELECT 1" + repeated(", a + b", 5000),
+                          "SELECT 1" + repeated(", a + b", 9999),
+                          "SELECT x FROM t WHERE x IN (1" + repeated(", 1", 30000) + ")",
                           "VALUES (1)" + repeated(", (-1 - 1)", 5000),
                           "SELECT 1 WHERE a + 1 = b" + repeated(" AND a - 1 = b", 5000),
                           "SELECT '1" + repeated("+1", 5000) + "'",

@@ -56,6 +56,41 @@ TEST(EngineMemoryLimit, StatementsThatNeedMoreAreRefused) {
   EXPECT_EQ(value_in(db, "SELECT sum(x) FROM t"), "1999000");
 }
 
+// Texts that functions make are not in Arrow's pool while they are made.
+TEST(EngineMemoryLimit, LargeTextsAreRefused) {
+  auto db = limited_database(small_limit);
+  for (const std::string text :
+       {"repeat('x', 2000000000)", "length(repeat('ab', 1000000000))", "repeat(s, 20000000)", "lpad('x', 60000000)",
+        "rpad(s, 60000000, 'ab')", "lpad(s, 100000)", "repeat(s, 10000)",
+        "concat(repeat('x', 10000000), repeat('y', 9000000))", "concat_ws(repeat('x', 100000), s, s)",
+        "string_agg(s, repeat('x', 20000))", "string_agg(repeat(s, 2000), ',' ORDER BY x)"}) {
+    EXPECT_EQ(state_of(db, "SELECT " + text + " FROM t"), "53200") << text;
+  }
+  EXPECT_EQ(value_in(db, "SELECT length(repeat('x', 5000000)) FROM t"), "5000000");
+  EXPECT_EQ(value_in(db, "SELECT length(lpad(s, 200)) FROM t"), "200");
+  EXPECT_EQ(value_in(db, "SELECT length(string_agg(s, repeat('x', 100))) FROM t"), std::to_string(199900 + 12460));
+}
+
+// 4 million pairs. Groups hardly repeat within a block of rows, since a block has 2^14 of them; kept as a whole, the
+// pairs and their codes take more than 80 MB.
+TEST(EngineMemoryLimit, GroupsOfAJoinTakeMemoryByGroups) {
+  database_options options;
+  options.where = device::cpu();
+  database db(options);
+  db.run_script(
+      "CREATE TABLE x AS SELECT i AS id, i % 40000 AS k FROM generate_series(0, 79999) s(i);"
+      "CREATE TABLE y AS SELECT i % 40000 AS k, i / 40000 AS w FROM generate_series(0, 1999999) s(i);"
+      "SET memory_limit = '80MB'");
+  const std::string join = " FROM x JOIN y ON x.k = y.k";
+  const auto count = [&](const std::string& groups) { return value_in(db, "SELECT count(*) FROM (" + groups + ") q"); };
+  EXPECT_EQ(count("SELECT x.k" + join + " GROUP BY x.k"), "40000");
+  EXPECT_EQ(count("SELECT DISTINCT x.k % 30000" + join), "30000");
+  EXPECT_EQ(value_in(db, "SELECT sum(n) FROM (SELECT x.id, sum(w) AS s, avg(w) AS a, count(*) AS n" + join +
+                             " GROUP BY x.id) q WHERE s = 1225 AND a = 24.5"),
+            "4000000");
+  EXPECT_EQ(state_of(db, "SELECT x.id, w, count(*)" + join + " GROUP BY x.id, w"), "53200");  // as many groups as rows
+}
+
 TEST(EngineMemoryLimit, CanBeSet) {
   auto db = limited_database(std::nullopt);
   const std::string pairs = "SELECT a.x, b.x FROM t a JOIN t b ON a.k = b.k";

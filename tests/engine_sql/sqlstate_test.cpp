@@ -26,6 +26,9 @@ const std::vector<expected_sqlstate>& expected_sqlstates() {
       {"42601", "VALUES (1), (2, 3)"},
       {"0A000", "SELECT count(*) OVER () FROM t"},
       {"0A000", "CREATE VIEW v AS SELECT 1"},
+      {"0A000",
+       "SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.a = t.a AND EXISTS (SELECT 1 FROM t v WHERE v.a = u.a "
+       "AND v.b = t.b))"},
       {"42P01", "SELECT * FROM nosuch"},
       {"42P01", "SELECT nosuch.* FROM t"},
       {"42P01", "INSERT INTO nosuch VALUES (1)"},

@@ -1,13 +1,16 @@
 // transaction_test.cpp - BEGIN, COMMIT and ROLLBACK: several statements as one change.
+#include <arrow/array/util.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/catalog.hpp"
@@ -69,6 +72,29 @@ class Transactions : public testing::Test {
   const test::scratch_folder scratch_;
   const std::filesystem::path folder_ = scratch_.path() / "db";
 };
+
+TEST_F(Transactions, NowIsTheStartOfTheTransaction) {
+  auto db = in_memory();
+  run(db, {"CREATE TABLE seen (at timestamp)", "BEGIN"});
+  const auto start = answer(db, "SELECT now()");
+  const auto later = [&] { return answer(db, "SELECT now()") != start; };
+  auto prepared = db.prepare("SELECT now(), $1 + 0");
+  const auto one = arrow::Table::Make(arrow::schema({arrow::field("a", arrow::int64())}),
+                                      {arrow::MakeArrayFromScalar(arrow::Int64Scalar(1), 1).ValueOrDie()});
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_EQ(answer(db, "SELECT current_timestamp"), start);
+  EXPECT_EQ((*prepared.execute(*one).rows->column(1)->GetScalar(0))->ToString(), start);
+  run(db,
+      {"INSERT INTO seen VALUES (now())", "UPDATE seen SET at = localtimestamp", "DELETE FROM seen WHERE at <> now()"});
+  EXPECT_EQ(answer(db, "SELECT at FROM seen"), start);
+  EXPECT_EQ(answer(db, "SELECT count(*) FROM seen WHERE at = now()"), "1");
+  db.execute("COMMIT AND CHAIN");
+  EXPECT_TRUE(later());
+  db.execute("ROLLBACK");
+  const auto between = answer(db, "SELECT now()");
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_NE(answer(db, "SELECT now()"), between);
+}
 
 TEST_F(Transactions, StatementsBecomeDurableTogetherInOneCommit) {
   {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "engine/exec/relation.hpp"
 #include "engine/exec/text_order.hpp"
@@ -159,8 +160,10 @@ void number_texts(const arrow::Array& chunk, std::size_t row, text_table& table,
 // Texts that fit a word with their length: flags, codes of countries, most names of ways to ship.
 constexpr std::int32_t longest_short_text = 7;
 
-bool has_short_texts(const arrow::ChunkedArray& column) {
-  return std::all_of(column.chunks().begin(), column.chunks().end(), [](const auto& chunk) {
+// The length of the longest text; none where one is too long for a word.
+std::optional<std::int32_t> longest_text_of_a_word(const arrow::ChunkedArray& column) {
+  std::int32_t all = 0;
+  for (const auto& chunk : column.chunks()) {
     const auto& strings = static_cast<const arrow::StringArray&>(*chunk);
     const std::int32_t* const offsets = strings.raw_value_offsets();
     constexpr std::int64_t block = 4096;
@@ -168,13 +171,14 @@ bool has_short_texts(const arrow::ChunkedArray& column) {
       const auto end = std::min(begin + block, strings.length());
       std::int32_t longest = 0;
       for (auto i = begin; i < end; ++i) longest = std::max(longest, offsets[i + 1] - offsets[i]);
-      if (longest > longest_short_text) return false;
+      if (longest > longest_short_text) return std::nullopt;
+      all = std::max(all, longest);
     }
-    return true;
-  });
+  }
+  return all;
 }
 
-std::uint64_t short_text_word(const char* text, std::int32_t length, const char* end) {
+std::uint64_t short_text_word(const char* text, std::int32_t length, const char* end, std::int32_t length_at) {
   std::uint64_t word = 0;
   if (end - text >= 8) {
     std::memcpy(&word, text, 8);
@@ -182,10 +186,11 @@ std::uint64_t short_text_word(const char* text, std::int32_t length, const char*
   } else if (length > 0) {
     std::memcpy(&word, text, static_cast<std::size_t>(length));
   }
-  return word | static_cast<std::uint64_t>(length) << 56;
+  return word | static_cast<std::uint64_t>(length) << length_at;
 }
 
-code_column short_text_codes(const arrow::ChunkedArray& column) {
+// The length is right above the bytes of the longest text, so that words of several short columns pack into one.
+code_column short_text_codes(const arrow::ChunkedArray& column, std::int32_t longest) {
   code_column out = room_for(column);
   for_each_piece(column, [&](std::size_t, const arrow::Array& chunk, std::size_t row) {
     const auto& strings = static_cast<const arrow::StringArray&>(chunk);
@@ -195,7 +200,7 @@ code_column short_text_codes(const arrow::ChunkedArray& column) {
     const std::int32_t* const offsets = strings.raw_value_offsets();
     for (std::int64_t i = 0; i < strings.length(); ++i) {
       out.words[row + static_cast<std::size_t>(i)] =
-          short_text_word(text + offsets[i], offsets[i + 1] - offsets[i], end);
+          short_text_word(text + offsets[i], offsets[i + 1] - offsets[i], end, 8 * longest);
     }
     mark_nulls(chunk, row, out);
   });
@@ -292,7 +297,7 @@ bool coarse_words_are_exact(const arrow::DataType& type) {
 
 code_column group_codes(const arrow::ChunkedArray& column) {
   if (!is_string(column)) return fixed_codes(column);
-  if (has_short_texts(column)) return short_text_codes(column);
+  if (const auto longest = longest_text_of_a_word(column)) return short_text_codes(column, *longest);
   text_table table;
   return text_codes(column, table);
 }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "engine/exec/evaluate.hpp"
+#include "engine/exec/piecewise_aggregate.hpp"
 #include "engine/exec/pipeline.hpp"
 #include "engine/exec/relation.hpp"
 #include "engine/plan/node.hpp"
@@ -77,6 +78,13 @@ class executor {
   relation aggregate(aggregate_node& n, pipeline_stage* reducer = nullptr);
   [[nodiscard]] relation aggregated(const aggregate_node& n, const relation& input) const;
   relation aggregated_pieces(aggregate_node& n);
+  /// Combines the answers where it is time to.
+  void add_answer(answer_list& to, relation answer) const;
+  [[nodiscard]] relation combined(const answer_list& answers) const;
+  void aggregate_each_block(const scan_pipeline& pipeline, std::size_t block, const aggregate_node& piece_node,
+                            block_rows& out, std::vector<node_statistics>& told) const;
+  void collect_block(const scan_pipeline& pipeline, std::size_t block, const aggregate_node& piece_node,
+                     block_rows& out, std::vector<node_statistics>& told) const;
   /// Nothing where groups hardly repeat within a block and the pipeline has no join: then all rows at once are cheaper.
   std::optional<relation> aggregated_blocks(aggregate_node& n, const scan_pipeline& pipeline);
   relation distinct(distinct_node& n);

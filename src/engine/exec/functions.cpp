@@ -13,6 +13,7 @@
 #include "engine/exec/cast.hpp"
 #include "engine/exec/kernels.hpp"
 #include "engine/exec/text_pieces.hpp"
+#include "engine/memory_budget.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/table/text_limit.hpp"
 
@@ -76,9 +77,9 @@ arrow::Datum number_function(const bound& e, const std::vector<arrow::Datum>& ar
     return as_answer(e, value_of(compute::Round(roomy(e, args[0]), compute::RoundOptions(*digits, mode)), e.position));
   }
   return as_answer(e, call_kernel(e.name == "floor"   ? "floor"
-                                   : e.name == "trunc" ? "trunc"
-                                                       : "ceil",
-                                   {roomy(e, args[0])}, e.position));
+                                  : e.name == "trunc" ? "trunc"
+                                                      : "ceil",
+                                  {roomy(e, args[0])}, e.position));
 }
 
 std::optional<compute::CalendarUnit> calendar_unit(const std::string& field) {
@@ -167,6 +168,7 @@ arrow::Datum replaced(const bound& e, const arrow::Datum& texts, const std::stri
     std::int64_t more = 0;
     if (__builtin_mul_overflow(count, growth, &more) || more > most_text_bytes()) throw text_overflow(e.position);
     require_text_fits(text_bytes(texts, 1) + more, e.position);
+    require_memory(static_cast<std::size_t>(text_bytes(texts, 1) + more));
   }
   const compute::ReplaceSubstringOptions options(pattern, replacement);
   return call_kernel("replace_substring", {texts}, e.position, &options);

@@ -96,16 +96,22 @@ row_groups refined_with(code_table& table, const row_groups& before, const code_
 }
 
 // Groups as codes; rows of no group are NULL.
-code_column as_codes(const row_groups& groups) {
+code_column as_codes(const row_groups& groups, std::size_t rows) {
   code_column out;
-  out.words.resize(groups.of_row.size());
-  out.nulls.resize(groups.of_row.size(), 0);
-  for_each_row(out.words.size(), [&](std::size_t row) {
-    const bool none = groups.of_row[row] == no_group;
-    out.words[row] = none ? 0 : groups.of_row[row];
+  out.words.resize(rows);
+  out.nulls.resize(rows, 0);
+  for_each_row(rows, [&](std::size_t row) {
+    const bool none = groups.group(row) == no_group;
+    out.words[row] = none ? 0 : groups.group(row);
     out.nulls[row] = none ? 1 : 0;
   });
   return out;
+}
+
+// Would numbers of the column's values take about as many bits as its codes do?
+bool takes_few_bits(const code_column& codes, std::size_t rows) {
+  const auto packer = key_packer::plan({&codes}, rows, true);
+  return packer && packer->codes() != 0 && packer->codes() <= 2 * rows;
 }
 
 }  // namespace
@@ -125,7 +131,7 @@ row_groups refined(const row_groups& before, const code_column& codes, bool skip
   check_row_numbers(rows);
   // A NULL among the codes of `before` is no group, so either both columns skip NULLs or there is one column only.
   if (skip_nulls || before.of_row.empty()) {
-    const auto groups = as_codes(before);
+    const auto groups = as_codes(before, before.of_row.size());
     std::vector<const code_column*> columns{&codes};
     if (!before.of_row.empty()) columns.insert(columns.begin(), &groups);
     if (const auto packer = key_packer::plan(columns, rows, !skip_nulls)) {
@@ -143,8 +149,19 @@ row_groups grouped(const std::vector<code_column>& keys, std::size_t rows) {
   if (const auto packer = key_packer::plan(columns, rows, true)) {
     return word_groups(packer->pack(columns, rows), false).take();
   }
+  // Codes that are far apart are replaced by numbers of their values: those of two columns always fit one word.
+  std::vector<code_column> numbered(keys.size());
+  auto closer = columns;
+  for (std::size_t i = 0; i < keys.size() && keys.size() > 1; ++i) {
+    if (takes_few_bits(keys[i], rows)) continue;
+    numbered[i] = as_codes(refined(one_group(rows), keys[i], true), rows);
+    closer[i] = &numbered[i];
+  }
+  if (const auto packer = key_packer::plan(closer, rows, true)) {
+    return word_groups(packer->pack(closer, rows), false).take();
+  }
   auto out = one_group(rows);
-  for (const auto& key : keys) out = refined(out, key, false);
+  for (const auto* key : closer) out = refined(out, *key, false);
   return out;
 }
 

@@ -40,6 +40,8 @@ class key_packer {
   [[nodiscard]] static std::optional<key_packer> plan_order(const std::vector<const code_column*>& columns,
                                                             std::span<const key_direction> directions,
                                                             std::size_t rows);
+  /// Packed words are below this; 0: below 2^64.
+  [[nodiscard]] std::uint64_t codes() const noexcept { return codes_; }
   /// Keys of the columns that the plan is for, which have to outlive the answer. Also of others that are compared with
   /// them by whoever bears words beyond those of the plan.
   [[nodiscard]] packed_keys pack(const std::vector<const code_column*>& columns, std::size_t rows) const;

@@ -143,11 +143,17 @@ relation executor::aggregated(const aggregate_node& n, const relation& input) co
 }
 
 relation executor::distinct(distinct_node& n) {
+  // An aggregation without aggregates: rows of a join are not kept as a whole.
+  aggregate_node groups;
+  groups.inputs = n.inputs;
+  for (const auto& output : n.inputs[0]->outputs) {
+    if (output.for_conditions) continue;
+    groups.outputs.push_back(output);
+    groups.keys.push_back(make_column(output.id, output.type));
+  }
+  if (!groups.keys.empty()) return aggregate(groups);
   const auto input = node(*n.inputs[0]);
-  const memory_claim claim(static_cast<std::size_t>(input.rows) * 16 * input.columns.size());
-  std::vector<code_column> codes;
-  for (const auto& column : input.columns) codes.push_back(group_codes(*column));
-  return take_rows(input, grouped(codes, static_cast<std::size_t>(input.rows)).first_row);
+  return slice_rows(input, 0, std::min<std::int64_t>(input.rows, 1));
 }
 
 std::uint64_t executor::row_count(const bound_ptr& e, const char* clause) const {

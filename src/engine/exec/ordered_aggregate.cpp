@@ -14,6 +14,7 @@
 #include "engine/exec/relation.hpp"
 #include "engine/exec/sort.hpp"
 #include "engine/exec/text_pieces.hpp"
+#include "engine/memory_budget.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 
@@ -90,6 +91,8 @@ std::shared_ptr<arrow::ChunkedArray> joined_texts(const std::shared_ptr<arrow::C
   auto next_text = cursor(taken.columns[0]);
   auto next_separator = cursor(taken.columns[1]);
   chunk_builder builder(arrow::utf8());
+  const auto longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+  const memory_claim claim(static_cast<std::size_t>(longest));  // `text` is not in Arrow's pool
   std::string text;
   for (std::size_t g = 0; g + 1 < lists.offsets.size(); ++g) {
     if (lists.offsets[g] == lists.offsets[g + 1]) {
@@ -115,7 +118,8 @@ std::optional<double> fraction_of(const aggregate_call& call, const arrow::Chunk
   if (!scalar->is_valid) return std::nullopt;
   const double out = static_cast<const arrow::DoubleScalar&>(*scalar).value;
   if (!(out >= 0 && out <= 1)) {
-    refuse(codes::numeric_value_out_of_range, call.position, fmt::format("{} takes a fraction from 0 to 1.", call.function));
+    refuse(codes::numeric_value_out_of_range, call.position,
+           fmt::format("{} takes a fraction from 0 to 1.", call.function));
   }
   return out;
 }
@@ -176,6 +180,8 @@ std::shared_ptr<arrow::ChunkedArray> percentiles(const aggregate_call& call,
 std::shared_ptr<arrow::ChunkedArray> ordered_aggregate_values(
     const aggregate_call& call, const std::shared_ptr<arrow::ChunkedArray>& values,
     const std::vector<std::shared_ptr<arrow::ChunkedArray>>& more, const row_groups& rows, std::size_t groups) {
+  const auto words_of_a_row = 4 + 2 * more.size();  // keys, groups, the order and the lists
+  const memory_claim claim(static_cast<std::size_t>(values->length()) * 8 * words_of_a_row);
   std::vector<sort_column> keys;
   const auto add_key = [&](const arrow::ChunkedArray& column, std::uint8_t direction) {
     keys.push_back({ordered_codes(column), (direction & 1) != 0, (direction & 2) != 0});

@@ -9,6 +9,7 @@
 
 #include "engine/exec/aggregate.hpp"
 #include "engine/exec/executor.hpp"
+#include "engine/memory_budget.hpp"
 #include "engine/parallel.hpp"
 
 namespace espalier::engine {
@@ -78,6 +79,36 @@ relation with_averages(const aggregate_node& n, relation answers) {
 
 }  // namespace
 
+bool answer_list::add(relation answer) {
+  held_.rows += answer.rows;
+  held_.bytes += bytes_of(answer);
+  parts_.push_back(std::move(answer));
+  return parts_.size() > 1 && held_.exceeds(most_);
+}
+
+void answer_list::replace(relation combined) {
+  clear();
+  held_ = {combined.rows, bytes_of(combined)};
+  parts_.push_back(std::move(combined));
+  most_ = {std::max(most_.rows, 2 * held_.rows), std::max(most_.bytes, 2 * held_.bytes)};
+}
+
+void answer_list::clear() {
+  parts_.clear();
+  held_ = {};
+}
+
+row_volume folded_at_once() {
+  constexpr row_volume usual{std::int64_t{1} << 22, std::uint64_t{1} << 29};
+  const auto* const budget = memory_budget::current();
+  if (budget == nullptr) return usual;
+  // Rows, their codes and groups, and the answers are in memory at the same time.
+  constexpr std::int64_t parts_of_the_limit = 8, bytes_of_a_row = 64;
+  const auto bytes = std::max<std::int64_t>(budget->limit() / parts_of_the_limit, std::int64_t{1} << 20);
+  return {std::min(usual.rows, std::max<std::int64_t>(bytes / bytes_of_a_row, 1 << 14)),
+          std::min(usual.bytes, static_cast<std::uint64_t>(bytes))};
+}
+
 bool combines_pieces(const aggregate_node& n) { return comes_in_pieces(*n.inputs[0]) && combines_answers(n); }
 
 bool combines_answers(const aggregate_node& n) { return std::ranges::all_of(n.calls, can_be_combined); }
@@ -85,85 +116,130 @@ bool combines_answers(const aggregate_node& n) { return std::ranges::all_of(n.ca
 relation executor::aggregated_pieces(aggregate_node& n) {
   const auto piece_node = of_a_piece(n);
   const auto answer_node = of_answers(piece_node);
+  answer_list answers(answer_node);
   std::optional<relation> first;
-  std::vector<relation> parts;
-  std::int64_t rows = 0, most_rows = std::int64_t{1} << 20;
-  const auto add = [&](const relation& piece) {
-    parts.push_back(aggregated(piece_node, piece));
-    rows += parts.back().rows;
-    if (rows < most_rows) return;
-    parts = {aggregated(answer_node, stacked(parts))};
-    rows = parts[0].rows;
-    most_rows = std::max(most_rows, 2 * rows);
-  };
   stream(*n.inputs[0], [&](relation piece) {
-    if (!first && parts.empty()) {
+    if (!first && answers.empty()) {
       first = std::move(piece);
       return true;
     }
-    if (first) add(*first);
+    if (first) add_answer(answers, aggregated(piece_node, *first));
     first.reset();
-    add(piece);
+    add_answer(answers, aggregated(piece_node, piece));
     return true;
   });
   if (first) return aggregated(n, *first);
-  return with_averages(n, aggregated(answer_node, stacked(parts)));
+  return with_averages(n, combined(answers));
+}
+
+void executor::add_answer(answer_list& to, relation answer) const {
+  if (to.add(std::move(answer))) to.replace(combined(to));
+}
+
+relation executor::combined(const answer_list& answers) const {
+  return aggregated(answers.node(), stacked(answers.parts()));
+}
+
+// Groups repeat within a block: each block is aggregated by itself.
+void executor::aggregate_each_block(const scan_pipeline& pipeline, std::size_t block, const aggregate_node& piece_node,
+                                    block_rows& out, std::vector<node_statistics>& told) const {
+  run_block(pipeline, block, told, [&](const relation& piece) {
+    if (piece.rows == 0 && (block > 0 || !out.answers.empty())) return true;
+    out.passed += piece.rows;
+    add_answer(out.answers, aggregated(piece_node, piece));
+    return true;
+  });
+  // A block of a join may have many pieces.
+  if (out.answers.parts().size() > 1) out.answers.replace(combined(out.answers));
+}
+
+// Groups hardly repeat within a block: rows of a block are kept, to be aggregated together with those of other blocks,
+// unless the block alone has too many.
+void executor::collect_block(const scan_pipeline& pipeline, std::size_t block, const aggregate_node& piece_node,
+                             block_rows& out, std::vector<node_statistics>& told) const {
+  const auto most = folded_at_once();
+  run_block(pipeline, block, told, [&](relation piece) {
+    if (piece.rows == 0 && (block > 0 || !out.pieces.empty())) return true;
+    out.passed += piece.rows;
+    out.kept.rows += piece.rows;
+    out.kept.bytes += bytes_of(piece);
+    out.pieces.push_back(std::move(piece));
+    if (!out.kept.exceeds(most)) return true;
+    add_answer(out.answers, aggregated(piece_node, stacked(out.pieces)));
+    out.pieces.clear();
+    out.kept = {};
+    return true;
+  });
 }
 
 std::optional<relation> executor::aggregated_blocks(aggregate_node& n, const scan_pipeline& pipeline) {
   const auto piece_node = of_a_piece(n);
   const auto answer_node = of_answers(piece_node);
   const std::size_t blocks = pipeline.blocks();
-  std::vector<std::vector<relation>> answers(blocks);
-  std::vector<std::int64_t> rows(blocks, 0);
   auto told = pipeline.statistics_of_blocks();
-  const auto run = [&](std::size_t block) {
-    run_block(pipeline, block, told[block], [&](const relation& piece) {
-      if (piece.rows == 0 && (block > 0 || !answers[block].empty())) return true;
-      rows[block] += piece.rows;
-      answers[block].push_back(aggregated(piece_node, piece));
-      return true;
-    });
-    // A block of a join may have many pieces.
-    if (answers[block].size() > 1) answers[block] = {aggregated(answer_node, stacked(answers[block]))};
+  answer_list answers(answer_node);
+  std::vector<relation> pieces;  // rows that are not aggregated yet
+  row_volume kept;
+  const auto most = folded_at_once();
+  const auto aggregate_kept = [&] {
+    if (pieces.empty()) return;
+    add_answer(answers, aggregated(piece_node, stacked(pieces)));
+    pieces.clear();
+    kept = {};
   };
-  const std::size_t tried = std::min(blocks, parallel_width());
-  parallel_for(tried, run);
+  // Runs blocks at the same time, and takes what comes of them in their order.
   std::int64_t passed = 0, groups = 0;
-  for (std::size_t block = 0; block < tried; ++block) {
-    passed += rows[block];
-    for (const auto& answer : answers[block]) groups += answer.rows;
-  }
-  constexpr std::int64_t rows_of_a_group = 8, few_groups = 256;
-  if (groups > passed / rows_of_a_group + few_groups) {
-    if (!pipeline.has_join()) return std::nullopt;
-    return aggregated(n, collected_blocks(pipeline));
-  }
-  // Answers are combined in between, so that they take memory by groups, not by blocks.
-  std::vector<relation> parts;
-  std::int64_t part_rows = 0, most_rows = std::int64_t{1} << 20;
-  const auto take = [&](std::size_t from, std::size_t to) {
-    for (std::size_t block = from; block < to; ++block) {
-      for (auto& answer : answers[block]) {
-        part_rows += answer.rows;
-        parts.push_back(std::move(answer));
+  const auto run = [&](std::size_t from, std::size_t to, bool collects) {
+    std::vector<block_rows> done(to - from, block_rows(answer_node));
+    parallel_for(to - from, [&](std::size_t i) {
+      if (collects) {
+        collect_block(pipeline, from + i, piece_node, done[i], told[from + i]);
+      } else {
+        aggregate_each_block(pipeline, from + i, piece_node, done[i], told[from + i]);
       }
-      answers[block].clear();
+    });
+    for (auto& block : done) {
+      passed += block.passed;
+      for (const auto& answer : block.answers.parts()) {
+        groups += answer.rows;
+        add_answer(answers, answer);
+      }
+      block.answers.clear();
+      pieces.insert(pieces.end(), block.pieces.begin(), block.pieces.end());
+      block.pieces.clear();
+      kept.rows += block.kept.rows;
+      kept.bytes += block.kept.bytes;
+      if (kept.exceeds(most)) aggregate_kept();
     }
-    if (part_rows < most_rows) return;
-    parts = {aggregated(answer_node, stacked(parts))};
-    part_rows = parts[0].rows;
-    most_rows = std::max(most_rows, 2 * part_rows);
   };
-  take(0, tried);
-  const std::size_t at_once = 64 * parallel_width();
-  for (std::size_t from = tried; from < blocks; from += at_once) {
-    const std::size_t to = std::min(blocks, from + at_once);
-    parallel_for(to - from, [&](std::size_t block) { run(from + block); });
-    take(from, to);
+  const std::size_t width = parallel_width();
+  const std::size_t tried = std::min(blocks, width);
+  run(0, tried, false);
+  constexpr std::int64_t rows_of_a_group = 8, few_groups = 256;
+  const bool collects = groups > passed / rows_of_a_group + few_groups;
+  if (collects && !pipeline.has_join()) return std::nullopt;
+  const auto rows_of_a_block =
+      std::max<std::int64_t>(1, passed / static_cast<std::int64_t>(std::max<std::size_t>(tried, 1)));
+  // Combining answers reads all groups once more: where all rows fit, the first blocks are run again instead.
+  std::size_t next = tried;
+  if (collects && rows_of_a_block * static_cast<std::int64_t>(blocks) <= most.rows) {
+    for (std::size_t block = 0; block < tried; ++block) {
+      std::ranges::fill(told[block], node_statistics{});
+    }
+    answers.clear();
+    next = 0;
+  }
+  const auto fitting = static_cast<std::size_t>(most.rows / rows_of_a_block);
+  const std::size_t at_once = collects ? std::clamp(fitting, width, std::max(blocks, width)) : 64 * width;
+  while (next < blocks) {
+    const std::size_t to = std::min(blocks, next + at_once);
+    run(next, to, collects);
+    next = to;
   }
   pipeline.add_statistics(told);
-  return with_averages(n, aggregated(answer_node, stacked(parts)));
+  if (answers.empty() && !pieces.empty()) return aggregated(n, stacked(pieces));
+  aggregate_kept();
+  return with_averages(n, combined(answers));
 }
 
 }  // namespace espalier::engine

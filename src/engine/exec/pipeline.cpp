@@ -9,6 +9,7 @@
 #include "engine/catalog.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/join_output.hpp"
+#include "engine/exec/pairs.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/parallel.hpp"
 #include "engine/stop.hpp"
@@ -77,6 +78,18 @@ std::vector<std::shared_ptr<arrow::ChunkedArray>> keys_of(const join_node& join,
   return out;
 }
 
+// Columns that the join reads: its keys, further conditions and outputs.
+std::set<column_id> read_by(const join_node& join) {
+  std::set<column_id> out;
+  for (const auto& [left, right] : join.equal) {
+    collect_columns(left, out);
+    collect_columns(right, out);
+  }
+  for (const auto& condition : join.residual) collect_columns(condition, out);
+  for (const auto& output : join.outputs) out.insert(output.id);
+  return out;
+}
+
 // Columns of one chunk each: every block takes rows of them.
 void join_chunks(relation& rows) {
   if (bytes_of(rows) > most_joined_bytes) return;
@@ -140,7 +153,8 @@ void scan_pipeline::add_statistics(const std::vector<std::vector<node_statistics
 
 void executor::build_table(pipeline_stage& stage, relation built) const {
   const auto& join = static_cast<const join_node&>(*stage.node);
-  stage.built = std::move(built);
+  stage.built = only(built, read_by(join));
+  built = {};
   join_chunks(stage.built);
   stage.claim =
       std::make_unique<memory_claim>(static_cast<std::size_t>(stage.built.rows) * (32 + 16 * join.equal.size()));

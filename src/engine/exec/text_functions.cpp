@@ -1,5 +1,6 @@
 // Functions of texts that Arrow has in part or not at all. Patterns, separators and counts are constants.
 #include <arrow/array.h>
+#include <arrow/buffer.h>
 #include <arrow/builder.h>
 #include <arrow/compute/api_scalar.h>
 #include <arrow/datum.h>
@@ -15,6 +16,7 @@
 #include "engine/exec/cast.hpp"
 #include "engine/exec/kernels.hpp"
 #include "engine/exec/text_pieces.hpp"
+#include "engine/memory_budget.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/table/text_limit.hpp"
 
@@ -37,17 +39,38 @@ std::optional<std::int64_t> constant_number(const bound& e, const std::vector<ar
 
 arrow::Datum null_of(const bound& e) { return arrow::MakeNullScalar(arrow_type(e.type)); }
 
+// Texts are made outside of Arrow's pool, so a large one is asked for before it is made.
+void require_text_memory(std::size_t bytes) {
+  constexpr std::size_t large = std::size_t{1} << 16;
+  if (bytes >= large) require_memory(bytes);
+}
+
+// In Arrow's pool, which counts it as long as it lives.
+arrow::Datum text_scalar(const std::string& text) {
+  const memory_claim claim(text.size());
+  std::shared_ptr<arrow::Buffer> bytes = value_of(arrow::AllocateBuffer(std::ssize(text)));
+  std::copy(text.begin(), text.end(), bytes->mutable_data());
+  return arrow::Datum(std::make_shared<arrow::StringScalar>(std::move(bytes)));
+}
+
+// A builder's memory is Arrow's, and a batch of texts that grow may be much larger than what it is made of.
+void check_memory_of_rows(std::int64_t row) {
+  constexpr std::int64_t rows_between_checks = 256;
+  if (row % rows_between_checks == 0) require_memory(0);
+}
+
 // A text for each text, by `change`, which gives nothing for NULL.
 template <class Change>
 arrow::Datum each_text(const bound& e, const arrow::Datum& texts, const Change& change) {
   if (texts.is_scalar()) {
     if (!texts.scalar()->is_valid) return null_of(e);
-    return arrow::Datum(std::make_shared<arrow::StringScalar>(change(texts.scalar_as<arrow::StringScalar>().view())));
+    return text_scalar(std::string(change(texts.scalar_as<arrow::StringScalar>().view())));
   }
   const auto array = texts.make_array();
   const auto& strings = static_cast<const arrow::StringArray&>(*array);
   arrow::StringBuilder builder;
   for (std::int64_t i = 0; i < strings.length(); ++i) {
+    check_memory_of_rows(i);
     check(strings.IsNull(i) ? builder.AppendNull() : builder.Append(change(strings.GetView(i))), e.position);
     require_text_fits(builder.value_data_length(), e.position);
   }
@@ -118,8 +141,11 @@ arrow::Datum padded(const bound& e, const std::vector<arrow::Datum>& args) {
     if (have >= wanted || fill->empty()) return std::string(text.substr(0, character_start(text, wanted)));
     const auto missing = wanted - have;
     const auto of_fill = character_count(*fill);
+    const auto whole = static_cast<std::size_t>(missing / of_fill);
     std::string out;
-    for (std::int64_t i = 0; i < missing / of_fill; ++i) out += *fill;
+    require_text_memory(2 * (whole * fill->size() + text.size()));
+    out.reserve((whole + 1) * fill->size());
+    for (std::size_t i = 0; i < whole; ++i) out += *fill;
     out += fill->substr(0, character_start(*fill, missing % of_fill));
     return e.name == "lpad" ? out + std::string(text) : std::string(text) + out;
   });
@@ -132,6 +158,7 @@ arrow::Datum repeated(const bound& e, const std::vector<arrow::Datum>& args) {
   if (times > 0 && text_bytes(args[0], 1) > most_text_bytes() / times) throw text_overflow(e.position);
   return each_text(e, args[0], [&](std::string_view text) {
     std::string out;
+    require_text_memory(text.size() * static_cast<std::size_t>(times));
     out.reserve(text.size() * static_cast<std::size_t>(times));
     for (std::int64_t i = 0; i < times && !text.empty(); ++i) out += text;
     return out;
@@ -193,6 +220,7 @@ std::optional<std::string> concatenated_row(const std::vector<text_argument>& pa
   for (std::size_t i = separated ? 1 : 0; i < parts.size(); ++i) {
     const auto text = parts[i].at(row);
     if (!text) continue;
+    require_text_memory(2 * (out.size() + text->size()));
     require_text_fits(
         std::ssize(out) + std::ssize(*separator) + std::ssize(*text) - (first ? std::ssize(*separator) : 0), position);
     if (!first) out += *separator;
@@ -212,10 +240,11 @@ arrow::Datum concatenated(const bound& e, const std::vector<arrow::Datum>& args)
   }
   if (!rows) {
     const auto text = concatenated_row(parts, separated, 0, e.position);
-    return text ? arrow::Datum(std::make_shared<arrow::StringScalar>(*text)) : null_of(e);
+    return text ? text_scalar(*text) : null_of(e);
   }
   arrow::StringBuilder builder;
   for (std::int64_t row = 0; row < *rows; ++row) {
+    check_memory_of_rows(row);
     const auto text = concatenated_row(parts, separated, row, e.position);
     check(text ? builder.Append(*text) : builder.AppendNull(), e.position);
     require_text_fits(builder.value_data_length(), e.position);
@@ -275,6 +304,9 @@ arrow::Datum regex_replaced(const bound& e, const std::vector<arrow::Datum>& arg
   if (bytes > most / (references + 1) ||
       matches > (most - bytes * (references + 1)) / std::max<std::int64_t>(std::ssize(*replacement), 1)) {
     throw text_overflow(e.position);
+  }
+  if (references == 0 && most_replaced < 0) {
+    require_memory(static_cast<std::size_t>(matches) * replacement->size());
   }
   const compute::ReplaceSubstringOptions options(*pattern, re2_rewrite(*replacement), most_replaced);
   return call_kernel("replace_substring_regex", {args[0]}, e.position, &options);

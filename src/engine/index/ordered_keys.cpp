@@ -150,4 +150,62 @@ ordered_keys order_rows(std::shared_ptr<const key_encoder> encoder, const encode
   return out;
 }
 
+namespace {
+
+// The first of the byte keys that is not below `end`.
+std::size_t first_not_below(const byte_strings& strings, std::string_view end) {
+  std::size_t from = 0, to = strings.size();
+  while (from < to) {
+    const std::size_t middle = from + (to - from) / 2;
+    if (strings[middle] < end) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  return from;
+}
+
+std::uint64_t word_count(const ordered_keys& keys, std::uint64_t lo, std::uint64_t hi) {
+  if (lo > hi) return 0;
+  const std::size_t n = keys.words.size();
+  const auto from = keys.words.lower_bound(0, n, lo);
+  const auto to = hi == ~std::uint64_t{0} ? n : keys.words.lower_bound(from, n, hi + 1);
+  return to - from;
+}
+
+std::uint64_t byte_count(const ordered_keys& keys, const range_batch& ranges, std::size_t i) {
+  const auto start = [&](std::size_t number) { return keys.starts.empty() ? number : keys.starts[number]; };
+  const auto from = start(first_not_below(keys.strings, ranges.lo_bytes[i]));
+  const bool open = ranges.mark_of(i) == range_batch::mark::from_lo;
+  const auto to = open ? keys.keyed_rows() : start(first_not_below(keys.strings, ranges.hi_bytes[i]));
+  return to > from ? to - from : 0;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> counts_in(const ordered_keys& keys, const range_batch& ranges) {
+  const bool words = keys.encoder->form() != key_form::bytes;
+  std::vector<std::uint64_t> out(ranges.size(), 0);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    switch (ranges.mark_of(i)) {
+      case range_batch::mark::ends:
+        out[i] = words ? word_count(keys, ranges.lo_words[i], ranges.hi_words[i]) : byte_count(keys, ranges, i);
+        break;
+      case range_batch::mark::from_lo:
+        out[i] = byte_count(keys, ranges, i);
+        break;
+      case range_batch::mark::empty:
+        break;
+      case range_batch::mark::null_rows:
+        out[i] = keys.null_rows;
+        break;
+      case range_batch::mark::every_row:
+        out[i] = keys.rows.size();
+        break;
+    }
+  }
+  return out;
+}
+
 }  // namespace espalier::engine

@@ -48,6 +48,9 @@ struct ordered_keys {
 /// Is a key there twice? Of composite keys nothing is said: with a NULL in them they may be.
 [[nodiscard]] bool has_duplicates(const ordered_keys& keys);
 
+/// How many rows each range has, by binary search.
+[[nodiscard]] std::vector<std::uint64_t> counts_in(const ordered_keys& keys, const range_batch& ranges);
+
 void save_keys(const ordered_keys& keys, section_writer& to);
 /// Keys that were saved when the table had the rows of `covers`. Checks sizes, order, and that each row that the table
 /// had then and has now is there once; rows that were deleted since may be there. Throws `damaged_file`.

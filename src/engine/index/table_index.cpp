@@ -59,13 +59,25 @@ struct table_index::parts {
     check_stop();  // the statement's memory limit counts it from now on
   }
 
-  [[nodiscard]] const index_core& asked(const range_batch& ranges) {
+  void require_own(const range_batch& ranges) const {
     if (ranges.size() != 0 && ranges.encoder != built.encoder)
       throw error(
           fmt::format("index \"{}\": the ranges were made for another index, or before it changed; make them "
-                      "anew.",
+                      "again.",
                       spec.name));
+  }
+
+  [[nodiscard]] const index_core& asked(const range_batch& ranges) {
+    require_own(ranges);
     return core();
+  }
+
+  // The planner asks all indexes that could be used and uses one: the others answer from their keys, without a tree.
+  [[nodiscard]] std::optional<std::vector<std::uint64_t>> counts_without_tree(const range_batch& ranges) {
+    if (is_made.load(std::memory_order_acquire)) return std::nullopt;
+    const std::scoped_lock lock(making);
+    if (is_made.load(std::memory_order_relaxed)) return std::nullopt;
+    return counts_in(keys, ranges);
   }
 };
 
@@ -157,14 +169,20 @@ std::vector<std::uint64_t> table_index::counts(const range_batch& ranges) const 
 }
 
 std::vector<std::uint64_t> table_index::estimates(const range_batch& ranges) const {
-  return parts_->asked(ranges).estimates(ranges);
+  parts_->require_own(ranges);
+  if (auto counts = parts_->counts_without_tree(ranges)) return std::move(*counts);
+  return parts_->core().estimates(ranges);
 }
 
 row_lists table_index::rows(const range_batch& ranges, const row_options& options) const {
   return parts_->asked(ranges).rows(ranges, options);
 }
 
-bool table_index::gives_keys(const row_options& options) const { return parts_->core().gives_keys(options); }
+bool table_index::gives_keys(const row_options& options) const {
+  if (is_built()) return parts_->core().gives_keys(options);
+  // As the trees do while no changes are pending.
+  return kind() == index_kind::static_tree || options.order == key_order::ascending || options.limit == no_limit;
+}
 
 std::vector<std::shared_ptr<arrow::Array>> table_index::keys(const range_batch& ranges,
                                                              const row_options& options) const {
@@ -275,7 +293,14 @@ std::uint64_t table_index::rows_indexed() const {
 std::uint64_t table_index::null_rows() const {
   return parts_->is_made ? parts_->built.core->null_rows() : parts_->saved.null_rows;
 }
-std::size_t table_index::bytes() const { return parts_->core().bytes(); }
+bool table_index::is_built() const noexcept { return parts_->is_made.load(std::memory_order_acquire); }
+std::size_t table_index::bytes() const {
+  const std::scoped_lock lock(parts_->making);
+  if (is_built()) return parts_->built.core->bytes();
+  const auto& keys = parts_->keys;
+  return keys.words.bytes() + keys.strings.bytes.size() + 8 * keys.strings.offsets.size() + keys.starts.bytes() +
+         keys.rows.bytes();
+}
 
 bool table_index::can_aggregate(aggregate_function f, std::size_t column) const {
   const auto& columns = parts_->table->columns();
@@ -283,6 +308,10 @@ bool table_index::can_aggregate(aggregate_function f, std::size_t column) const 
 }
 
 std::string table_index::explain() const {
+  if (!is_built()) {
+    return fmt::format("{} index \"{}\" over {}: {} rows, not built yet, on {}", to_string(kind()), spec().name,
+                       column_names(*parts_->table, spec()), rows_indexed(), where().name());
+  }
   return fmt::format("{} index \"{}\" over {}: {} rows, {}, {:.1f} MB, on {}", to_string(kind()), spec().name,
                      column_names(*parts_->table, spec()), rows_indexed(), parts_->core().explain(),
                      static_cast<double>(bytes()) / 1e6, where().name());

@@ -143,7 +143,7 @@ class table_index {
 
   /// Exact. Two searches where has_ranks(); else the range is walked.
   [[nodiscard]] std::vector<std::uint64_t> counts(const range_batch& ranges) const;
-  /// About so many, and cheap in any case: exact where has_ranks().
+  /// About so many, and cheap in any case: exact where has_ranks(), and before is_built(). Builds no tree.
   [[nodiscard]] std::vector<std::uint64_t> estimates(const range_batch& ranges) const;
   [[nodiscard]] row_lists rows(const range_batch& ranges, const row_options& options = {}) const;
   /// Can keys() answer this? Not while changes are pending (static, radix), or where it would read the whole range for
@@ -191,7 +191,8 @@ class table_index {
   [[nodiscard]] const device& where() const noexcept;
   [[nodiscard]] std::uint64_t rows_indexed() const;  ///< those with NULL keys as well
   [[nodiscard]] std::uint64_t null_rows() const;     ///< of indexes over one column; in composite keys NULL is a value
-  [[nodiscard]] std::size_t bytes() const;           ///< in host and device memory together
+  [[nodiscard]] bool is_built() const noexcept;      ///< false: loaded, and not used yet
+  [[nodiscard]] std::size_t bytes() const;           ///< in host and device memory together; before is_built() of the keys
   [[nodiscard]] bool can_aggregate(aggregate_function f, std::size_t column) const;
   [[nodiscard]] std::string explain() const;  ///< one line: kind, keys, rows, pending changes, memory, device
   /// Compares everything with the table. Empty if all is right, else the first thing that is not.

@@ -309,11 +309,8 @@ bound_ptr binder::subquery(const ast::expression& e, const scope& names) {
   return out;
 }
 
-binder::binder(const catalog& tables, progress tell)
-    : tables_(tables),
-      tell_(std::move(tell)),
-      now_(std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()).time_since_epoch().count()) {
-}
+binder::binder(const catalog& tables, progress tell, std::int64_t now)
+    : tables_(tables), tell_(std::move(tell)), now_(now) {}
 
 bound_ptr binder::moment(const ast::expression& e, const column_type& type) const {
   if (!e.args.empty()) refuse(e.position, fmt::format("{} takes no arguments.", e.text));

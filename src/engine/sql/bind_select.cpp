@@ -115,6 +115,7 @@ std::vector<bound_ptr> binder::targets(const ast::select& select, const scope& n
     output_names.push_back(target.name.empty() ? default_name(*target.value) : target.name);
   }
   if (out.empty()) refuse(select.position, "SELECT needs at least one column.");
+  if (out.size() > limits::select_columns) refuse(codes::too_complex, select.position, too_many_columns());
   return out;
 }
 
@@ -280,6 +281,7 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
 plan_ptr binder::values(const ast::select& select, std::span<const declared_type> wanted) {
   auto out = std::make_shared<values_node>();
   const std::size_t width = select.values[0].size();
+  if (width > limits::select_columns) refuse(codes::too_complex, select.position, too_many_columns());
   std::vector<std::vector<bound_ptr>> columns(width);
   for (const auto& row : select.values) {
     if (row.size() != width)

@@ -35,7 +35,8 @@ struct scope {
 
 class binder {
  public:
-  binder(const catalog& tables, progress tell);
+  /// `now`: what now() means, in microseconds since 1970, UTC. It is one moment for the whole statement.
+  binder(const catalog& tables, progress tell, std::int64_t now);
 
   /// The outputs are the columns of the answer, in order.
   [[nodiscard]] plan_ptr query(const ast::select& select, const scope* outer = nullptr);
@@ -128,7 +129,7 @@ class binder {
   progress tell_;  ///< a copy: a prepared statement binds later than it was handed over
   column_id next_column_ = 1;
   int parameters_ = 0;
-  std::int64_t now_;  ///< microseconds since 1970, UTC: one moment for the whole statement
+  std::int64_t now_;
   std::vector<const ast::common_table*> common_tables_;  ///< visible ones, the innermost last
   std::set<const ast::common_table*> used_common_tables_;
   /// What subqueries became. Expressions may share one, such as both parts of BETWEEN, and it can be taken apart once.
@@ -137,6 +138,7 @@ class binder {
   int query_depth_ = 0;
 };
 
+[[noreturn]] void refuse_two_levels_up(int position);
 /// Takes the conditions with outer columns out of a plan, so that a join can have them. Outputs that the conditions
 /// need are added to the plan; GROUP BY, DISTINCT and LIMIT below which there are equalities with outer columns work
 /// for each value of the equalities' inner sides. Throws, naming `position`, where another operator is in the way.

@@ -75,11 +75,16 @@ std::vector<bound_ptr> correlation_keys(binder& binds, plan_ptr& rows, const std
   return keys;
 }
 
+void refuse_two_levels_up(int position) {
+  refuse(codes::feature_not_supported, position,
+         "This subquery refers to a table two query levels up, which is not supported.");
+}
+
 namespace {
 
 [[noreturn]] void refuse_correlation(int position) {
   refuse(
-      position,
+      codes::feature_not_supported, position,
       "Unsupported correlated subquery: columns of the outer query are allowed in its WHERE, in equalities only where "
       "it has GROUP BY, DISTINCT or LIMIT. Rewrite it as a join.");
 }
@@ -120,7 +125,7 @@ class hoisting {
     std::vector<bound_ptr> kept;
     for (const auto& condition : filter.conditions) {
       if (has_correlated_query(condition)) {
-        refuse(condition->position, "This subquery refers to a table two query levels up, which is not supported.");
+        refuse_two_levels_up(condition->position);
       }
       (uses_any(condition, outer_) ? hoisted_ : kept).push_back(condition);
     }
@@ -366,7 +371,7 @@ plan_ptr binder::exists_join(plan_ptr input, const bound_ptr& e, bool negated) {
   std::set<column_id> both = have;
   both.insert(of_inner.begin(), of_inner.end());
   for (const auto& condition : conditions) {
-    if (!contains_all(both, condition)) refuse(e->position, "This subquery names columns that are out of its reach.");
+    if (!contains_all(both, condition)) refuse_two_levels_up(e->position);
   }
   return joined(std::move(input), std::move(inner), negated ? join_type::anti : join_type::semi, std::move(conditions));
 }

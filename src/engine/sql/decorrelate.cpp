@@ -193,9 +193,7 @@ void refuse_out_of_reach(const std::vector<bound_ptr>& expressions, const plan_n
   auto both = output_ids(outer);
   both.merge(output_ids(inner));
   for (const auto& e : expressions) {
-    if (!contains_all(both, e)) {
-      refuse(position, "This subquery refers to a table two query levels up, which is not supported.");
-    }
+    if (!contains_all(both, e)) refuse_two_levels_up(position);
   }
 }
 

@@ -101,6 +101,7 @@ class term_counter {
     }
     const bool order = equal_word(here().last_word, "ORDER"), group = equal_word(here().last_word, "GROUP");
     if (equal_word(text, "BY") && (order || group)) start_clause(order ? "ORDER BY" : "GROUP BY");
+    if (equal_word(text, "SELECT")) start_clause("SELECT");
     if (equal_word(text, "FROM") && !equal_word(here().last_word, "DISTINCT")) start_clause("FROM");
     if (equal_word(text, "JOIN") && here().clause == "FROM")
       add_term(text, 2);  // as the reader of the tree counts them
@@ -157,9 +158,10 @@ class term_counter {
   }
 
   void add_term(std::string_view token, std::size_t count = 1) {
-    const bool joins = here().clause == "FROM";
+    const bool joins = here().clause == "FROM", selects = here().clause == "SELECT";
     here().terms += count;
-    if (here().terms < (joins ? 2 * limits::joined_tables : limits::keys)) return;
+    if (here().terms < (joins ? 2 * limits::joined_tables : selects ? limits::select_columns : limits::keys)) return;
+    if (selects) refuse_here(token, too_many_columns());
     refuse_here(token,
                 joins ? fmt::format("FROM joins at most {} tables; write several statements.", limits::joined_tables)
                       : fmt::format("{} takes at most {} terms.", here().clause, limits::keys));

@@ -14,6 +14,7 @@ namespace espalier::engine {
 struct open_transaction {
   catalog tables;      ///< at BEGIN; entries are immutable, but their indexes are changed in place
   kept_indexes files;  ///< at BEGIN
+  std::int64_t started = 0;  ///< microseconds since 1970, UTC
   bool read_only = false;
   bool has_failed = false;
   bool has_changes = false;

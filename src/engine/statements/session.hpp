@@ -51,6 +51,9 @@ class session {
   [[nodiscard]] transaction_status transaction() const noexcept;
   /// Of the open transaction; another one for each, 0 for none.
   [[nodiscard]] std::uint64_t transaction_number() const noexcept;
+  /// What now() means in a statement that begins at this moment: the start of its transaction, in microseconds since
+  /// 1970, UTC.
+  [[nodiscard]] std::int64_t now() const;
   /// After an error of a statement: the transaction, where one is open, can only be rolled back from now on.
   void fail_transaction() noexcept;
   /// The database is as it was at BEGIN. Nothing where no transaction is open.

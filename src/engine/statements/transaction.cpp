@@ -1,4 +1,5 @@
 // transaction.cpp - BEGIN, COMMIT and ROLLBACK.
+#include <chrono>
 #include <utility>
 
 #include "engine/statements/open_transaction.hpp"
@@ -6,6 +7,13 @@
 #include "engine/store/store.hpp"
 
 namespace espalier::engine {
+namespace {
+
+std::int64_t microseconds_since_1970() {
+  return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()).time_since_epoch().count();
+}
+
+}  // namespace
 
 transaction_status session::transaction() const noexcept {
   if (!transaction_) return transaction_status::none;
@@ -13,6 +21,8 @@ transaction_status session::transaction() const noexcept {
 }
 
 std::uint64_t session::transaction_number() const noexcept { return transaction_ ? transactions_ : 0; }
+
+std::int64_t session::now() const { return transaction_ ? transaction_->started : microseconds_since_1970(); }
 
 void session::fail_transaction() noexcept {
   if (transaction_) transaction_->has_failed = true;
@@ -22,6 +32,7 @@ void session::begin(bool read_only) {
   auto next = std::make_unique<open_transaction>();
   next->tables = tables_;
   next->files = kept_indexes_;
+  next->started = microseconds_since_1970();
   next->read_only = read_only;
   transaction_ = std::move(next);
   ++transactions_;
