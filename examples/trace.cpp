@@ -11,11 +11,11 @@
 
 int main(int argc, char** argv) {
   using namespace espalier;
-  using policy = blink_policy<protocol::link, upper::classic>;  // inner nodes that learn of every leaf
+  using policy = blink_policy<protocol::blink, inner_index::inner_nodes>;  // inner nodes that learn of every leaf
   blink_tree<std::uint64_t, std::uint64_t, policy> tree(device::cpu());
 
   recorded_trace trace = begin_trace(tree);
-  trace_recorder recorder(tree.where(), 100'000);
+  trace_recorder recorder(tree.get_device(), 100'000);
   const auto ref = tree.ref(1000);
   const auto work = [&](std::uint32_t number) {
     const traced_team team(scalar_team{}, recorder.ring(), number);  // an ordinary team would leave no trace

@@ -47,7 +47,7 @@ void accumulate_typed(operation op, std::span<const T> values, running_aggregate
     }
   } else {
     const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    part.best = codec<T>::encode(op == operation::min ? *low : *high);
+    part.best = key_codec<T>::encode(op == operation::min ? *low : *high);
   }
   merge(op, part, into);
 }

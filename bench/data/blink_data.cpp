@@ -110,7 +110,7 @@ column values_of(const column& keys, const data_spec& spec, unsigned generation)
       const auto from = keys.as<const Key>();
       const auto to = values.as<Value>();
       parallel_indices(from.size(), [&](std::uint64_t i) {
-        to[i] = value_from<Value>(mix(random_bits(spec.seed, codec<Key>::encode(from[i])) + generation));
+        to[i] = value_from<Value>(mix(random_bits(spec.seed, key_codec<Key>::encode(from[i])) + generation));
       });
     });
   });

@@ -41,7 +41,7 @@ template <class Key>
     return value < Key{1} ? value : std::nextafter(Key{1}, Key{0});
   } else {
     using word = word_of<Key>;
-    return codec<Key>::decode(static_cast<word>(fraction >> (64 - 8 * sizeof(word))));
+    return key_codec<Key>::decode(static_cast<word>(fraction >> (64 - 8 * sizeof(word))));
   }
 }
 
@@ -110,8 +110,8 @@ template <class Key>
   if (i == 0) return std::numeric_limits<Key>::lowest();
   if (i == 1) return std::numeric_limits<Key>::max();
   using word = word_of<Key>;
-  const auto base = std::is_floating_point_v<Key> ? codec<Key>::encode(Key{1}) : word{1} << (8 * sizeof(word) - 1);
-  return codec<Key>::decode(static_cast<word>(base + order(i - 2)));
+  const auto base = std::is_floating_point_v<Key> ? key_codec<Key>::encode(Key{1}) : word{1} << (8 * sizeof(word) - 1);
+  return key_codec<Key>::decode(static_cast<word>(base + order(i - 2)));
 }
 
 /// Bits of one vertex number, so that two of them fit into a key exactly.
@@ -127,7 +127,7 @@ template <class Key>
   if constexpr (std::is_floating_point_v<Key>) {
     return static_cast<Key>(both);
   } else {
-    return codec<Key>::decode(static_cast<word_of<Key>>(both));
+    return key_codec<Key>::decode(static_cast<word_of<Key>>(both));
   }
 }
 

@@ -37,7 +37,7 @@ class sorted_positions {
  public:
   explicit sorted_positions(std::span<const Key> keys)
       : size_(keys.size()), entries_(std::make_unique_for_overwrite<entry[]>(keys.size())) {
-    parallel_indices(size_, [&](std::uint64_t i) { entries_[i] = {codec<Key>::encode(keys[i]), i}; });
+    parallel_indices(size_, [&](std::uint64_t i) { entries_[i] = {key_codec<Key>::encode(keys[i]), i}; });
     tbb::parallel_sort(entries_.get(), entries_.get() + size_);
   }
   [[nodiscard]] std::uint64_t size() const { return size_; }

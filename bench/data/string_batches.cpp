@@ -23,12 +23,12 @@ std::vector<std::uint64_t> cut_offsets(const byte_column& keys, std::size_t batc
 
 }  // namespace
 
-string_batches::string_batches(const byte_column& keys, std::size_t one_length, std::size_t batch, const device& where,
+string_batches::string_batches(const byte_column& keys, std::size_t one_length, std::size_t batch, const device& dev,
                                location place)
     : batch_(std::max<std::size_t>(batch, 1)),
       own_offsets_(one_length == 0 ? cut_offsets(keys, batch_) : std::vector<std::uint64_t>{}),
-      bytes_(keys.bytes.data(), keys.bytes.size(), where, place),
-      offsets_(own_offsets_.data(), own_offsets_.size() * sizeof(std::uint64_t), where, place) {
+      bytes_(keys.bytes.data(), keys.bytes.size(), dev, place),
+      offsets_(own_offsets_.data(), own_offsets_.size() * sizeof(std::uint64_t), dev, place) {
   const char* const bytes = static_cast<const char*>(bytes_.data());
   const std::uint64_t* const offsets = static_cast<const std::uint64_t*>(offsets_.data());
   const std::size_t count = batches_of(keys.size(), batch_);
@@ -45,12 +45,12 @@ string_batches::string_batches(const byte_column& keys, std::size_t one_length, 
   }
 }
 
-askers::askers(const device& where, unsigned streams) {
+askers::askers(const device& dev, unsigned streams) {
   if (streams <= 1) {
-    streams_.push_back(where.default_stream());
+    streams_.push_back(dev.default_stream());
     return;
   }
-  for (unsigned s = 0; s < streams; ++s) streams_.push_back(where.make_stream());
+  for (unsigned s = 0; s < streams; ++s) streams_.push_back(dev.make_stream());
 }
 
 void askers::run(std::size_t times, std::size_t batches,

@@ -16,29 +16,28 @@ namespace espalier::bench {
 class string_batches {
  public:
   /// `one_length`: of every key, or 0. Then no offsets are given to the tree. The last batch may be smaller.
-  string_batches(const byte_column& keys, std::size_t one_length, std::size_t batch, const device& where,
-                 location place);
+  string_batches(const byte_column& keys, std::size_t one_length, std::size_t batch, const device& dev, location place);
 
   [[nodiscard]] std::size_t size() const { return batches_.size(); }
   /// The first key of batch `b`, as a number among all.
   [[nodiscard]] std::size_t first(std::size_t b) const { return b * batch_; }
-  [[nodiscard]] const keys_of_bytes& operator[](std::size_t b) const { return batches_[b]; }
+  [[nodiscard]] const byte_string_batch& operator[](std::size_t b) const { return batches_[b]; }
   /// The only batch, or no keys at all.
-  [[nodiscard]] keys_of_bytes all() const {
-    return batches_.empty() ? keys_of_bytes(std::span<const char>(), 1) : batches_.front();
+  [[nodiscard]] byte_string_batch all() const {
+    return batches_.empty() ? byte_string_batch(std::span<const char>(), 1) : batches_.front();
   }
 
  private:
   std::size_t batch_;
   std::vector<std::uint64_t> own_offsets_;  ///< each batch's begin with 0, so that it brings its own bytes only
   device_column bytes_, offsets_;
-  std::vector<keys_of_bytes> batches_;
+  std::vector<byte_string_batch> batches_;
 };
 
 /// Threads that ask, with a stream each.
 class askers {
  public:
-  askers(const device& where, unsigned streams);
+  askers(const device& dev, unsigned streams);
 
   /// ask(b, stream) for each batch b in [0, batches), `times` times over; returns when all work is done. Each thread
   /// takes every n-th batch. Rethrows what any of them threw.

@@ -28,7 +28,7 @@ class skewed_ranks {
 };
 
 // Letters only: where an id begins with a decimal digit, no word can be taken for it.
-constexpr std::string_view plain_words[] = {
+constexpr std::string_view unsupported_syntax[] = {
     "about",   "account", "action",   "air",      "album",   "animal",   "annual",  "archive",  "arena",   "art",
     "atlas",   "author",  "autumn",   "bank",     "basic",   "battle",   "bay",     "beach",    "berlin",  "bird",
     "black",   "blog",    "blue",     "board",    "book",    "border",   "bridge",  "brown",    "bureau",  "camera",
@@ -54,9 +54,9 @@ constexpr std::string_view plain_words[] = {
     "robert",  "rock",    "roman",    "royal",    "saint",   "school",   "science", "season",   "senate",  "series",
     "service", "shop",    "silver",   "single",   "social",  "society",  "song",    "south",    "space",   "sport",
     "spring",  "square",  "stadium",  "star",     "state",   "station",  "story",   "street",   "studio",  "summer"};
-constexpr std::size_t plain_word_count = std::size(plain_words);
+constexpr std::size_t plain_word_count = std::size(unsupported_syntax);
 
-std::string_view any_word(key_draws& draw) { return plain_words[draw.next_below(plain_word_count)]; }
+std::string_view any_word(key_draws& draw) { return unsupported_syntax[draw.next_below(plain_word_count)]; }
 
 /// Ids of text keys: a number that is a permutation of i, and its digits in base 36, the last one first, so that all
 /// places take all values. Ids of natural keys begin with a decimal digit; those of keys of one length are at a fixed
@@ -141,7 +141,7 @@ class url_shape final : public byte_shape {
     const std::uint64_t bits = draw.next();
     const std::uint64_t choice = std::min(bits & 15, bits >> 4 & 15);
     to += '/';
-    to += plain_words[(host * 7 + std::size_t{depth} * 61 + choice) % plain_word_count];
+    to += unsupported_syntax[(host * 7 + std::size_t{depth} * 61 + choice) % plain_word_count];
   }
   static void append_natural_path(key_draws& draw, std::size_t host, std::string& to) {
     const std::uint64_t bits = draw.next();

@@ -111,9 +111,9 @@ inline constexpr std::array index_names{
     named<index_kind>{"hybrid", index_kind::hybrid},
 };
 inline constexpr std::array long_key_names{
-    named<long_key_way>{"on-device", long_key_way::on_device},
-    named<long_key_way>{"in-host-memory", long_key_way::in_host_memory},
-    named<long_key_way>{"beside", long_key_way::beside},
+    named<long_key_mode>{"on-device", long_key_mode::on_device},
+    named<long_key_mode>{"in-host-memory", long_key_mode::in_host_memory},
+    named<long_key_mode>{"beside", long_key_mode::beside},
 };
 inline constexpr std::array operation_names{
     named<operation>{"build", operation::build},
@@ -185,9 +185,9 @@ inline constexpr std::array value_type_names{
     named<scalar_kind>{"i64", scalar_kind::i64},
 };
 inline constexpr std::array plan_names{
-    named<plan>{"automatic", plan::automatic},   named<plan>{"small", plan::small},
-    named<plan>{"scattered", plan::scattered},   named<plan>{"ordered", plan::ordered},
-    named<plan>{"sort_first", plan::sort_first},
+    named<plan>{"automatic", query_plan::automatic},   named<plan>{"small", query_plan::small},
+    named<plan>{"scattered", query_plan::scattered},   named<plan>{"ordered", query_plan::ordered},
+    named<plan>{"sort_first", query_plan::sort_first},
 };
 inline constexpr std::array aggregates_names{
     named<aggregates>{"none", aggregates::none},
@@ -201,13 +201,13 @@ inline constexpr std::array node_search_names{
     named<node_search>{"sequential", node_search::sequential},
 };
 inline constexpr std::array protocol_names{
-    named<protocol>{"link", protocol::link},
-    named<protocol>{"couple", protocol::couple},
-    named<protocol>{"none", protocol::none},
+    named<protocol>{"link", protocol::blink},
+    named<protocol>{"couple", protocol::latch_coupling},
+    named<protocol>{"none", protocol::single_writer},
 };
 inline constexpr std::array upper_names{
-    named<upper>{"express", upper::express},
-    named<upper>{"classic", upper::classic},
+    named<upper>{"express", inner_index::express_lane},
+    named<upper>{"classic", inner_index::inner_nodes},
 };
 inline constexpr std::array path_names{
     named<write_path>{"automatic", write_path::automatic},
@@ -235,9 +235,9 @@ inline constexpr std::array host_memory_names{
     named<host_memory_kind>{"ordinary", host_memory_kind::ordinary},
 };
 inline constexpr std::array handling_names{
-    named<bucket_handling>{"sequential", bucket_handling::sequential},
-    named<bucket_handling>{"pipelined", bucket_handling::pipelined},
-    named<bucket_handling>{"double-buffered", bucket_handling::double_buffered},
+    named<queue_depth>{"sequential", queue_depth::sequential},
+    named<queue_depth>{"pipelined", queue_depth::pipelined},
+    named<queue_depth>{"double-buffered", queue_depth::double_buffered},
 };
 inline constexpr std::array pages_names{
     named<page_configuration>{"huge", page_configuration::huge},
@@ -245,9 +245,9 @@ inline constexpr std::array pages_names{
     named<page_configuration>{"small", page_configuration::small},
 };
 inline constexpr std::array update_way_names{
-    named<update_way>{"automatic", update_way::automatic},
-    named<update_way>{"asynchronous", update_way::asynchronous},
-    named<update_way>{"synchronised", update_way::synchronised},
+    named<update_mode>{"automatic", update_mode::automatic},
+    named<update_mode>{"asynchronous", update_mode::asynchronous},
+    named<update_mode>{"synchronised", update_mode::synchronised},
 };
 inline constexpr std::array balancing_names{
     named<balancing>{"tuned", balancing::tuned},

@@ -36,24 +36,24 @@ struct question {
 
 class demo {
  public:
-  demo(std::uint64_t keys, std::ostream& out) : out_(out), where_(device::best()) {
+  demo(std::uint64_t keys, std::ostream& out) : out_(out), device_(device::default_device()) {
     spec_.keys = keys;
-    threads_ = where_.kind() == device_kind::cpu ? where_.threads() : device::cpu().threads();
+    threads_ = device_.kind() == device_kind::cpu ? device_.threads() : device::cpu().threads();
   }
 
   void run() {
     fmt::print(out_, "An ordered index of {} u32 keys with u32 values on {}.\n\n", grouped(spec_.keys), place());
     step("generating random pairs and sorting a copy", [&] { data_ = make_workload(spec_); });
     index_ = make_system_under_test(spec_.key, spec_.value);
-    const device_column keys(data_.keys, where_), values(data_.values, where_);
+    const device_column keys(data_.keys, device_), values(data_.values, device_);
     const build_request build{
         keys.data(), values.data(), data_.keys.size(), {.sorted = false, .keep = aggregates::all}};
-    const double ours = step("building the index from the unsorted pairs", [&] { index_->build(build, where_); });
+    const double ours = step("building the index from the unsorted pairs", [&] { index_->build(build, device_); });
     map_ = make_cpu_peer("std-map", data_, threads_);
     array_ = make_cpu_peer("lower-bound", data_, threads_);
     const double theirs = step("filling a std::multimap with them (one thread)", [&] { map_->prepare(); });
 
-    text_table table({"", "espalier", "std::map", "binary search", "vs std::map", "vs binary search"});
+    string_dictionary table({"", "espalier", "std::map", "binary search", "vs std::map", "vs binary search"});
     const double n = static_cast<double>(spec_.keys);
     table.add_row({"build, keys", rate_text(n / ours), rate_text(n / theirs), "", ratio_text(theirs / ours), ""});
     for (const auto& q : questions()) {
@@ -64,8 +64,8 @@ class demo {
 
  private:
   [[nodiscard]] std::string place() const {
-    return where_.kind() == device_kind::cpu ? fmt::format("{} ({} threads)", where_.name(), where_.threads())
-                                             : where_.name();
+    return device_.kind() == device_kind::cpu ? fmt::format("{} ({} threads)", device_.name(), device_.threads())
+                                              : device_.name();
   }
   [[nodiscard]] std::vector<question> questions() const {
     const std::uint64_t million = std::min<std::uint64_t>(1'000'000, std::max<std::uint64_t>(spec_.keys / 10, 1));
@@ -109,9 +109,9 @@ class demo {
       view.points = &points;
     }
     const column& lo = takes_ranges(q.op) ? ranges.lo : points.keys;
-    const device_column keys(lo, where_), hi(ranges.hi, where_);
+    const device_column keys(lo, device_), hi(ranges.hi, device_);
     const std::uint64_t elements = q.op == operation::range ? view.elements() : 0;
-    const device_answers out(make_answers(q.op, spec_, q.queries, elements), where_);
+    const device_answers out(make_answers(q.op, spec_, q.queries, elements), device_);
     const request ask_index{keys.data(), hi.data(), q.queries, out.pointers(), elements, {}, true, {}};
     out.poison();
     index_->run(q.op, ask_index);
@@ -155,12 +155,12 @@ class demo {
     if (auto wrong = difference(op, spec_, view, ours, theirs, name, n)) throw wrong_answer(*wrong);
   }
 
-  void finish(const text_table& table) {
+  void finish(const string_dictionary& table) {
     const tree_stats s = index_->stats();
     fmt::print(
         out_,
         "\nQueries per second (build: keys per second); all with {} threads{}, but std::map is filled by one:\n\n{}\n",
-        threads_, where_.kind() == device_kind::cpu ? "" : " but the GPU", table.text());
+        threads_, device_.kind() == device_kind::cpu ? "" : " but the GPU", table.text());
     const double per_key = spec_.keys == 0 ? 0 : 1 / static_cast<double>(spec_.keys);
     fmt::print(out_,
                "All answers agree. The index takes {:.2f} bytes per pair of 8 bytes, {:.2f} of them for aggregates.\n",
@@ -175,7 +175,7 @@ class demo {
   }
 
   std::ostream& out_;
-  device where_;
+  device device_;
   data_spec spec_;
   workload data_;
   unsigned threads_ = 1;

@@ -20,19 +20,19 @@ namespace espalier::bench {
 class device_column {
  public:
   device_column() = default;
-  device_column(const column& host, const device& where, location place = location::device)
-      : device_column(host.data(), host.byte_count(), where, place) {}
-  device_column(const void* host, std::size_t bytes, const device& where, location place = location::device)
+  device_column(const column& host, const device& dev, location place = location::device)
+      : device_column(host.data(), host.byte_count(), dev, place) {}
+  device_column(const void* host, std::size_t bytes, const device& dev, location place = location::device)
       : data_(host) {
-    if (where.kind() == device_kind::cpu || bytes == 0) return;
+    if (dev.kind() == device_kind::cpu || bytes == 0) return;
     if (place == location::host) {
-      host_copy_ = host_memory(bytes, where);
+      host_copy_ = host_memory(bytes, dev);
       std::memcpy(host_copy_.data(), host, bytes);
       data_ = host_copy_.data();
       return;
     }
-    copy_ = raw_buffer(where, bytes, {});
-    where.copy(copy_.data(), host, bytes, copy_.order());
+    copy_ = raw_buffer(dev, bytes, {});
+    dev.copy(copy_.data(), host, bytes, copy_.order());
     copy_.order().synchronize();
     data_ = copy_.data();
   }
@@ -47,14 +47,14 @@ class device_column {
 /// Columns the device can write.
 class device_answers {
  public:
-  device_answers(answers host, const device& where, location place = location::device)
-      : host_(std::move(host)), where_(where) {
-    if (where.kind() == device_kind::cpu) return;
+  device_answers(answers host, const device& dev, location place = location::device)
+      : host_(std::move(host)), device_(dev) {
+    if (dev.kind() == device_kind::cpu) return;
     for (const auto& c : host_) {
       if (place == location::host) {
-        on_host_.emplace_back(c.byte_count(), where);
+        on_host_.emplace_back(c.byte_count(), dev);
       } else {
-        on_device_.emplace_back(where, c.byte_count(), stream{});
+        on_device_.emplace_back(dev, c.byte_count(), stream{});
       }
     }
   }
@@ -73,23 +73,23 @@ class device_answers {
       if (b.bytes() != 0) std::memset(b.data(), 0xa5, b.bytes());
     }
     for (const auto& b : on_device_) {
-      if (b.bytes() != 0) where_.fill(b.data(), 0xa5, b.bytes(), b.order());
+      if (b.bytes() != 0) device_.fill(b.data(), 0xa5, b.bytes(), b.order());
     }
-    where_.default_stream().synchronize();
+    device_.default_stream().synchronize();
   }
   /// Replaces column `i`, for inputs that travel with the outputs.
   void put(std::size_t i, const column& from) const {
     std::memcpy(host_[i].data(), from.data(), host_[i].byte_count());
-    if (!on_device_.empty()) where_.copy(on_device_[i].data(), host_[i].data(), host_[i].byte_count(), {});
-    where_.default_stream().synchronize();
+    if (!on_device_.empty()) device_.copy(on_device_[i].data(), host_[i].data(), host_[i].byte_count(), {});
+    device_.default_stream().synchronize();
   }
   /// The answers in host memory.
   [[nodiscard]] const answers& fetch() const {
     for (std::size_t i = 0; i < on_device_.size(); ++i) {
       const auto& b = on_device_[i];
-      if (b.bytes() != 0) where_.copy(host_[i].data(), b.data(), b.bytes(), b.order());
+      if (b.bytes() != 0) device_.copy(host_[i].data(), b.data(), b.bytes(), b.order());
     }
-    where_.default_stream().synchronize();
+    device_.default_stream().synchronize();
     for (std::size_t i = 0; i < on_host_.size(); ++i) {
       if (on_host_[i].bytes() != 0) std::memcpy(host_[i].data(), on_host_[i].data(), on_host_[i].bytes());
     }
@@ -98,7 +98,7 @@ class device_answers {
 
  private:
   answers host_;
-  device where_;
+  device device_;
   std::vector<raw_buffer> on_device_;
   std::vector<host_memory> on_host_;
 };

@@ -7,11 +7,11 @@
 
 namespace espalier::bench {
 
-void* allocate_page_locked(std::size_t bytes, const device& where);
+void* allocate_page_locked(std::size_t bytes, const device& dev);
 void free_page_locked(void* p);
 
-void* allocate_page_locked(std::size_t bytes, const device& where) {
-  const espalier::detail::device_guard guard(where.ordinal());
+void* allocate_page_locked(std::size_t bytes, const device& dev) {
+  const espalier::detail::device_guard guard(dev.ordinal());
   void* p = nullptr;
   espalier::detail::check_cuda(cudaHostAlloc(&p, bytes, cudaHostAllocPortable), "cudaHostAlloc", bytes);
   return p;

@@ -7,19 +7,19 @@
 namespace espalier::bench {
 
 #ifdef ESPALIER_HAS_CUDA
-void* allocate_page_locked(std::size_t bytes, const device& where);  // gpu_host_memory.cu
+void* allocate_page_locked(std::size_t bytes, const device& dev);  // gpu_host_memory.cu
 void free_page_locked(void* p);
 #endif
 
-host_memory::host_memory(std::size_t bytes, const device& where) : bytes_(bytes) {
+host_memory::host_memory(std::size_t bytes, const device& dev) : bytes_(bytes) {
   if (bytes == 0) return;
 #ifdef ESPALIER_HAS_CUDA
-  if (where.kind() == device_kind::cuda) {
-    data_ = {allocate_page_locked(bytes, where), free_page_locked};
+  if (dev.kind() == device_kind::cuda) {
+    data_ = {allocate_page_locked(bytes, dev), free_page_locked};
     return;
   }
 #else
-  (void)where;  // without CUDA code there are only CPUs
+  (void)dev;  // without CUDA code there are only CPUs
 #endif
   void* const p = std::malloc(bytes);
   if (p == nullptr) throw std::bad_alloc();

@@ -12,7 +12,7 @@ namespace espalier::bench {
 class host_memory {
  public:
   host_memory() = default;
-  host_memory(std::size_t bytes, const device& where);
+  host_memory(std::size_t bytes, const device& dev);
 
   [[nodiscard]] void* data() const { return data_.get(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }

@@ -59,8 +59,8 @@ class trace_run {
         into_empty_(what.operations.front() == operation::insert_empty),
         work_(make_traced_work(what)),
         tree_(make_tree()),
-        recorder_(work_.where, std::uint64_t{1} << 18),
-        workers_(workers_on(work_.where)) {
+        recorder_(work_.dev, std::uint64_t{1} << 18),
+        workers_(workers_on(work_.dev)) {
     for (const operation op : what.operations)
       (leaves_events(op, tree_->changes()) ? recorded_ : skipped_).push_back(op);
     if (recorded_.empty()) {
@@ -88,14 +88,14 @@ class trace_run {
     explorer::live_request request = work_.tree;
     if (!into_empty_) request.keys = work_.keys;
     try {
-      return explorer::make_live_tree(work_.where, std::move(request));
+      return explorer::make_live_tree(work_.dev, std::move(request));
     } catch (const error&) {
       if (work_.no_hooks.empty()) throw;
       throw bad_arguments(work_.no_hooks);
     }
   }
-  unsigned workers_on(const device& where) const {
-    if (where.kind() == device_kind::cuda) return 64;
+  unsigned workers_on(const device& dev) const {
+    if (dev.kind() == device_kind::cuda) return 64;
     const std::uint64_t asked =
         what_.threads.front() == 0 ? std::thread::hardware_concurrency() : what_.threads.front();
     return static_cast<unsigned>(std::clamp<std::uint64_t>(asked, 1, 8));

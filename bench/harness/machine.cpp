@@ -130,11 +130,11 @@ machine describe_machine() {
   return m;
 }
 
-double measure_copy_bandwidth(const device& where, unsigned repeat) {
+double measure_copy_bandwidth(const device& dev, unsigned repeat) {
 #ifdef ESPALIER_HAS_CUDA
-  if (where.kind() == device_kind::cuda) return gpu_copy_bandwidth(where.ordinal());
+  if (dev.kind() == device_kind::cuda) return gpu_copy_bandwidth(dev.ordinal());
 #endif
-  (void)where;  // without CUDA code there are only CPUs
+  (void)dev;  // without CUDA code there are only CPUs
   return host_copy_bandwidth(repeat);
 }
 

@@ -36,7 +36,7 @@ struct machine {
 
 [[nodiscard]] machine describe_machine();
 /// Bytes read and written per second by a large copy within the device's memory.
-[[nodiscard]] double measure_copy_bandwidth(const device& where, unsigned repeat);
+[[nodiscard]] double measure_copy_bandwidth(const device& dev, unsigned repeat);
 /// 2026-01-31T12:00:00Z
 [[nodiscard]] std::string utc_now();
 

@@ -102,7 +102,7 @@ std::vector<blink_shape> parse_shapes(const raw_options& raw) {
   std::vector<blink_shape> shapes;
   const auto slots = parse_numbers("slots", raw.slots.empty() ? "0" : raw.slots);
   for (const auto how : parse_names("policy", protocol_names, raw.policy.empty() ? "link" : raw.policy)) {
-    std::vector<upper> above{how == protocol::couple ? upper::classic : upper::express};
+    std::vector<upper> above{how == protocol::latch_coupling ? inner_index::inner_nodes : inner_index::express_lane};
     if (!raw.upper.empty()) above = parse_names("upper", upper_names, raw.upper);
     for (const auto u : above) {
       for (const auto s : slots) {
@@ -357,7 +357,7 @@ options parse_options(const raw_options& raw) {
   o.long_keys_named = !raw.long_keys.empty();
   if (o.long_keys_named) o.long_keys = parse_names("long-keys", long_key_names, raw.long_keys);
   if (o.index == index_kind::radix) o.radix = parse_radix(raw);
-  o.where = parse_device(raw.device);
+  o.dev = parse_device(raw.device);
   o.keys = parse_numbers("keys", raw.keys);
   o.queries = raw.queries.empty() ? std::vector{as_suits_the_keys} : parse_queries(raw.queries);
   if (!raw.value_type.empty()) {

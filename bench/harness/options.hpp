@@ -52,11 +52,11 @@ struct radix_choices {
 struct hybrid_choices {
   std::vector<hybrid_layout> layouts;
   std::vector<hybrid_placement> placements;
-  std::vector<bucket_handling> handlings;
+  std::vector<queue_depth> handlings;
   std::vector<std::uint64_t> buckets;  ///< queries that travel together
   std::vector<balancing> balances;
   std::vector<page_configuration> pages;
-  std::vector<update_way> ways;  ///< of writes to the regular layout
+  std::vector<update_mode> ways;  ///< of writes to the regular layout
   std::vector<request_order> requests;
   std::optional<std::uint64_t> gpu_memory;
   std::optional<std::uint64_t> leaf_cache;
@@ -71,9 +71,9 @@ struct options {
   radix_choices radix;
   hybrid_choices hybrid;
   std::vector<byte_spec> byte_data_sets;  ///< of the radix tree, which has neither key types nor distributions
-  std::vector<long_key_way> long_keys{long_key_way::on_device};  ///< likewise
-  bool long_keys_named = false;                                  ///< by the user: then rows tell theirs
-  device_choice where = device_choice::automatic;
+  std::vector<long_key_mode> long_keys{long_key_mode::on_device};  ///< likewise
+  bool long_keys_named = false;                                    ///< by the user: then rows tell theirs
+  device_choice dev = device_choice::automatic;
   std::vector<std::uint64_t> keys;
   std::vector<std::uint64_t> queries;
   std::vector<scalar_kind> key_types;
@@ -85,7 +85,7 @@ struct options {
   std::vector<std::uint64_t> threads;  ///< 0: all cores
   std::optional<std::uint64_t> range_length;
   std::optional<aggregates> keep;
-  plan how = plan::automatic;
+  query_plan how = query_plan::automatic;
   std::optional<node_search> search;  ///< nothing: the library's own choice
   double hit_rate = 1.0;
   unsigned repeat = 5;

@@ -152,7 +152,7 @@ std::vector<row_axis> row_axes() {
 std::vector<row_axis> differing_axes(const report& result) {
   std::vector<row_axis> axes = row_axes();
   std::erase_if(axes, [&](const row_axis& axis) {
-    if (axis.always) return false;  // text_table leaves out what is empty in all rows
+    if (axis.always) return false;  // string_dictionary leaves out what is empty in all rows
     std::set<std::string> values;
     for (const auto& r : result.rows) {
       if (!axis.text(r).empty()) values.insert(axis.text(r));
@@ -207,7 +207,7 @@ void write_table(const report& result, std::ostream& out) {
   if (is_matrix(result)) return write_matrix(result, out);
   const auto names = peer_names(result);
   const auto axes = differing_axes(result);
-  text_table table({"op", "device", "keys", "queries", "types", "length", "distribution", "plan"});
+  string_dictionary table({"op", "device", "keys", "queries", "types", "length", "distribution", "plan"});
   for (const auto& axis : axes) table.add_column(axis.name);
   table.add_column("time");
   table.add_column("rate");
@@ -249,9 +249,9 @@ void write_table(const report& result, std::ostream& out) {
 }
 
 void write_json(const report& result, std::ostream& out) {
-  json j{{"machine", machine_json(result.where)},
-         {"compiler", result.where.compiler},
-         {"commit", result.where.commit},
+  json j{{"machine", machine_json(result.dev)},
+         {"compiler", result.dev.compiler},
+         {"commit", result.dev.commit},
          {"command", result.command},
          {"date", result.date},
          {"seed", result.seed},

@@ -97,7 +97,7 @@ struct row {
 };
 
 struct report {
-  machine where;
+  machine dev;
   std::string command;
   std::string date;
   double copy_bandwidth = 0;  ///< bytes per second, read + written, on the device measured

@@ -23,8 +23,8 @@
 
 namespace espalier::bench {
 device choose_device(const options& what) {
-  if (what.where == device_choice::cpu) return device::cpu();
-  if (what.where == device_choice::automatic) return device::best();
+  if (what.dev == device_choice::cpu) return device::cpu();
+  if (what.dev == device_choice::automatic) return device::default_device();
   try {
     return device::cuda();
   } catch (const error& e) {
@@ -44,8 +44,8 @@ std::vector<std::uint64_t> sizes_of(operation op, const options& what) {
   return once ? std::vector<std::uint64_t>{0} : what.queries;
 }
 
-std::size_t rows_per_size(operation op, const options& what, device_kind where) {
-  if (what.index == index_kind::radix) return radix_variants(op, what, where).size();
+std::size_t rows_per_size(operation op, const options& what, device_kind dev) {
+  if (what.index == index_kind::radix) return radix_variants(op, what, dev).size();
   if (what.index == index_kind::hybrid) return hybrid_rows(op, what);
   if (what.index != index_kind::blink) return 1;
   return what.blink.shapes.size() * (chooses_path(op) ? what.blink.paths.size() : 1);
@@ -125,9 +125,9 @@ class bench_run {
 
   void run_static(const data_spec& spec) {
     const workload data = make_workload(spec);
-    for (const auto& where : devices_) {
+    for (const auto& dev : devices_) {
       bar_->say("preparing " + about_);
-      static_measurement m(what_, data, where, result_.copy_bandwidth);
+      static_measurement m(what_, data, dev, result_.copy_bandwidth);
       for_each_batch(spec.keys,
                      [&](operation op, std::uint64_t queries) { result_.rows.push_back(m.measure(op, queries)); });
     }
@@ -135,9 +135,9 @@ class bench_run {
 
   void run_blink(const data_spec& spec) {
     const blink_data data = make_blink_data(spec, fresh_for(spec.keys));
-    for (const auto& where : devices_) {
+    for (const auto& dev : devices_) {
       bar_->say("preparing " + about_);
-      blink_measurement m(what_, data, where, result_.copy_bandwidth);
+      blink_measurement m(what_, data, dev, result_.copy_bandwidth);
       for_each_batch(spec.keys, [&](operation op, std::uint64_t queries) {
         for (auto& r : m.measure(op, queries)) result_.rows.push_back(std::move(r));
       });
@@ -145,8 +145,8 @@ class bench_run {
   }
 
   void run_distributions(const data_spec& spec) {
-    for (const auto& where : devices_) {
-      for (auto& r : measure_distributions(what_, spec, where, [&](const std::string& next) {
+    for (const auto& dev : devices_) {
+      for (auto& r : measure_distributions(what_, spec, dev, [&](const std::string& next) {
              bar_->say(next);
              bar_->step();
            })) {
@@ -160,8 +160,8 @@ class bench_run {
     for (std::size_t t = 0; t < what_.threads.size(); ++t) {
       bar_->say("preparing " + about_);
       // A GPU stands beside hosts of every number of threads.
-      const device& where = devices_[std::min(t, devices_.size() - 1)];
-      hybrid_measurement m(what_, data, where, static_cast<unsigned>(what_.threads[t]));
+      const device& dev = devices_[std::min(t, devices_.size() - 1)];
+      hybrid_measurement m(what_, data, dev, static_cast<unsigned>(what_.threads[t]));
       for_each_batch(spec.keys, [&](operation op, std::uint64_t queries) {
         for (auto& r : m.measure(op, queries)) result_.rows.push_back(std::move(r));
       });
@@ -190,7 +190,7 @@ class bench_run {
       }
     }
     // As many at a time as fit into a part of memory; one where there is nothing to fill.
-    const double room = static_cast<double>(result_.where.memory) / 4;
+    const double room = static_cast<double>(result_.dev.memory) / 4;
     for (auto first = sets.begin(); first != sets.end();) {
       auto last = first;
       double bytes = 0;
@@ -230,10 +230,10 @@ class bench_run {
 
   void run_radix(const string_set& set) {
     about_ = text_of(set);
-    for (const auto& where : devices_) {
+    for (const auto& dev : devices_) {
       for (const auto way : what_.long_keys) {
         bar_->say("preparing " + about_);
-        radix_measurement m(what_, *set.data, *set.maps, where, way);
+        radix_measurement m(what_, *set.data, *set.maps, dev, way);
         for_each_batch(set.keys, [&](operation op, std::uint64_t queries) {
           for (auto& r : m.measure(op, queries)) result_.rows.push_back(std::move(r));
         });
@@ -276,7 +276,7 @@ report run_benchmarks(const options& what) { return bench_run(what).run(); }
 
 report begin_report(const options& what) {
   report r;
-  r.where = describe_machine();
+  r.dev = describe_machine();
   r.command = what.command;
   r.date = utc_now();
   r.seed = what.seed;

@@ -82,9 +82,9 @@ void suite_folder::write_and_name(const std::string& name, const std::string& te
   fmt::print(out_, "{}\n", (std::filesystem::path(folder_) / name).string());
 }
 
-void suite_folder::save_results(const std::string& name, device_choice where, const suite_part& part) const {
-  const std::string file = fmt::format("{}-{}.json", name, where == device_choice::gpu ? "gpu" : "cpu");
-  const auto measured = part.reports.find(where);
+void suite_folder::save_results(const std::string& name, device_choice dev, const suite_part& part) const {
+  const std::string file = fmt::format("{}-{}.json", name, dev == device_choice::gpu ? "gpu" : "cpu");
+  const auto measured = part.reports.find(dev);
   if (measured == part.reports.end()) {
     // Those of an earlier run would not be what the tables show.
     std::filesystem::remove(std::filesystem::path(folder_) / file);
@@ -96,7 +96,7 @@ void suite_folder::save_results(const std::string& name, device_choice where, co
 }
 
 void suite_folder::save(const std::string& name, const suite_part& part) const {
-  for (const auto where : {device_choice::cpu, device_choice::gpu}) save_results(name, where, part);
+  for (const auto dev : {device_choice::cpu, device_choice::gpu}) save_results(name, dev, part);
   for (const auto& [file, text] : part.plots) write_and_name(file, text);
   write_and_name(part_file(name), part.tables);
   write_and_name("tables.md", tables());

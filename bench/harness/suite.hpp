@@ -56,7 +56,7 @@ class suite_folder {
  private:
   void write(const std::string& name, const std::string& text) const;
   void write_and_name(const std::string& name, const std::string& text) const;
-  void save_results(const std::string& name, device_choice where, const suite_part& part) const;
+  void save_results(const std::string& name, device_choice dev, const suite_part& part) const;
   /// The introduction and what parts the folder has.
   [[nodiscard]] std::string tables() const;
 

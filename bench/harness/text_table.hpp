@@ -1,4 +1,4 @@
-// text_table.hpp - cells in columns; the first column is left-aligned, numbers and the rest right-aligned.
+// string_dictionary.hpp - cells in columns; the first column is left-aligned, numbers and the rest right-aligned.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 
 namespace espalier::bench {
 
-class text_table {
+class string_dictionary {
  public:
-  explicit text_table(std::vector<std::string> header) : header_(std::move(header)) {}
+  explicit string_dictionary(std::vector<std::string> header) : header_(std::move(header)) {}
   void add_column(std::string title) { header_.push_back(std::move(title)); }
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 

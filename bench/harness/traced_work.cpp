@@ -33,25 +33,25 @@ void take_written_data(const options& what, traced_work& work) {
 
 void describe_blink(const options& what, traced_work& work) {
   const blink_shape& shape = what.blink.shapes.front();
-  work.tree.protocol = to_string(shape.how);
-  work.tree.upper = to_string(shape.above);
+  work.tree.protocol = to_string(shape.protocol);
+  work.tree.upper = to_string(shape.inner);
   work.tree.slots = shape.slots == 0 ? 12 : shape.slots;
   work.no_hooks = fmt::format(
       "--trace: there are no hooks in a tree with --policy {} --upper {} --slots {}; they are in link and couple with "
       "12 slots, on a CPU with 8, too.",
-      to_string(shape.how), to_string(shape.above), shape.slots);
+      to_string(shape.protocol), to_string(shape.inner), shape.slots);
 }
 
 /// Its part in host memory, which is walked by threads of the CPU.
 void describe_hybrid(const options& what, traced_work& work) {
   if (what.hybrid.layouts.front() == hybrid_layout::regular) work.tree.protocol = "link";
-  work.where = device::cpu();
+  work.dev = device::cpu();
   work.about += fmt::format(", of the {} layout the part in host memory by CPU threads",
                             name_in(layout_names, what.hybrid.layouts.front()));
 }
 
 void describe_static(traced_work& work) {
-  if (work.where.kind() != device_kind::cpu)
+  if (work.dev.kind() != device_kind::cpu)
     throw bad_arguments("--trace: static trees are recorded on a CPU: give --device cpu.");
 }
 

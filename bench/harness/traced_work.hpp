@@ -15,7 +15,7 @@ inline constexpr std::uint64_t most_traced_keys = 4096;
 inline constexpr std::uint64_t most_traced_operations = 512;
 
 struct traced_work {
-  device where;
+  device dev;
   explorer::live_request tree;
   std::vector<std::uint64_t> keys;      ///< of the data, whether or not the tree begins with them
   std::vector<std::uint64_t> incoming;  ///< keys that are there, in the order in which they are asked for

@@ -21,7 +21,7 @@ std::uint64_t visit_on_gpu(const blink_tree<Key, Value, Policy>& tree) {
 }
 
 template <unsigned Slots>
-using nodes_of = blink_policy<protocol::link, upper::express, Slots>;
+using nodes_of = blink_policy<protocol::blink, inner_index::express_lane, Slots>;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 

@@ -25,7 +25,8 @@ template <class Key, class Value, class Policy>
 /// Whether that is compiled; values are held by size, not by type.
 template <class Key, class Value, class Policy>
 [[nodiscard]] constexpr bool visits_on_gpu() {
-  if (!std::is_same_v<Value, word_of<Key>> || Policy::how != protocol::link || Policy::above != upper::express) {
+  if (!std::is_same_v<Value, word_of<Key>> || Policy::protocol != protocol::blink ||
+      Policy::inner != inner_index::express_lane) {
     return false;
   }
   return std::is_same_v<Key, Value> || (std::is_floating_point_v<Key> && Policy::slots == 0);

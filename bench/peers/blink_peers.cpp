@@ -45,7 +45,7 @@ request request_for(const column& keys, const column& hi, std::size_t queries, c
 }  // namespace
 
 bool blink_peers::applies(operation op, const std::string& name, std::vector<row>& rows) const {
-  const peer_choice choice = choose_peer(what_, name, what_.index, where_.kind(), data_.tree.keys.size());
+  const peer_choice choice = choose_peer(what_, name, what_.index, device_.kind(), data_.tree.keys.size());
   if (!choice.note.empty()) note(rows, choice.note);
   const bool answers_it = name != "reduce" || op == operation::visit;
   if (choice.measured && !answers_it && what_.peers_named) {
@@ -58,7 +58,7 @@ void blink_peers::add_each(operation op, std::uint64_t work, bool one_thread, st
                            const measure& f) const {
   for (const auto& name : what_.peers) {
     if (rows.empty() || !applies(op, name, rows)) continue;
-    const auto map = make_ordered_map(name, data_.tree.spec, one_thread ? 1 : where_.threads());
+    const auto map = make_ordered_map(name, data_.tree.spec, one_thread ? 1 : device_.threads());
     const timing t = f(*map, name);
     const double per_unit = t.work == 0 ? 0 : t.seconds / static_cast<double>(t.work);
     for (auto& r : rows) {
@@ -110,21 +110,21 @@ void blink_peers::add_questions(operation op, const workload& elements, const qu
 }
 
 void blink_peers::add_visit(std::vector<row>& rows) const {
-  const bool gpu = where_.kind() == device_kind::cuda;
+  const bool gpu = device_.kind() == device_kind::cuda;
   const workload& elements = data_.tree;
   const std::uint64_t right = checksum_of(elements);
   if (std::none_of(rows.begin(), rows.end(), [](const row& r) { return r.seconds > 0; })) return;
   for (const auto& name : what_.peers) {
     if (!applies(operation::visit, name, rows)) continue;
     // Keys are all different, so that the static tree's multimaps hold what maps do.
-    const auto by = gpu ? make_gpu_peer(name, elements, where_) : make_cpu_peer(name, elements, where_.threads());
+    const auto by = gpu ? make_gpu_peer(name, elements, device_) : make_cpu_peer(name, elements, device_.threads());
     if (by == nullptr) {
       note(rows, fmt::format("{}: skipped, not compiled for {}/{}", name, rows[0].key_type, rows[0].value_type));
       continue;
     }
     by->prepare();
-    const double seconds = seconds_of_visit(*by, name, right, what_.repeat, where_.default_stream());
-    if (const std::string text = note_of_one_thread(operation::visit, name, where_.threads()); !text.empty()) {
+    const double seconds = seconds_of_visit(*by, name, right, what_.repeat, device_.default_stream());
+    if (const std::string text = note_of_one_thread(operation::visit, name, device_.threads()); !text.empty()) {
       note(rows, text);
     }
     for (auto& r : rows) {

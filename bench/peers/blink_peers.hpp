@@ -18,8 +18,8 @@ namespace espalier::bench {
 
 class blink_peers {
  public:
-  blink_peers(const options& what, const blink_data& data, device where)
-      : what_(what), data_(data), where_(std::move(where)) {}
+  blink_peers(const options& what, const blink_data& data, device dev)
+      : what_(what), data_(data), device_(std::move(dev)) {}
 
   /// Each adds one result per peer to every row.
   void add_build(std::vector<row>& rows) const;
@@ -43,7 +43,7 @@ class blink_peers {
 
   const options& what_;
   const blink_data& data_;
-  device where_;
+  device device_;
 };
 
 }  // namespace espalier::bench

@@ -13,11 +13,11 @@ namespace espalier::bench {
 
 namespace fixed_table {
 
-std::unique_ptr<espalier::detail::radix_index> make_tree(const radix_data& data, const device& where) {
-  const string_batches keys(data.keys(), data.one_length(), data.keys().size(), where, location::device);
-  const device_column values(data.values(), where);
-  return espalier::detail::build_radix_index(where, {scalar_kind::opaque, scalar_kind::u64, sizeof(std::uint64_t)},
-                                             keys.all().raw(), values.data(), {}, where.default_stream());
+std::unique_ptr<espalier::detail::radix_index> make_tree(const radix_data& data, const device& dev) {
+  const string_batches keys(data.keys(), data.one_length(), data.keys().size(), dev, location::device);
+  const device_column values(data.values(), dev);
+  return espalier::detail::build_radix_index(dev, {scalar_kind::opaque, scalar_kind::u64, sizeof(std::uint64_t)},
+                                             keys.all().raw(), values.data(), {}, dev.default_stream());
 }
 
 }  // namespace fixed_table
@@ -26,10 +26,10 @@ namespace {
 
 class cpu_fixed_table_peer final : public string_peer {
  public:
-  cpu_fixed_table_peer(const radix_data& data, const device& where)
-      : tree_(fixed_table::make_tree(data, where)),
+  cpu_fixed_table_peer(const radix_data& data, const device& dev)
+      : tree_(fixed_table::make_tree(data, dev)),
         view_(fixed_table::view_of(*tree_)),
-        threads_(where.threads()),
+        threads_(dev.threads()),
         table_(fixed_table::entries, fixed_table::empty) {}
 
   void find(const espalier::detail::byte_keys& keys, std::uint64_t* values, std::uint8_t* found,
@@ -55,7 +55,7 @@ class cpu_fixed_table_peer final : public string_peer {
     for_each(fixed_table::write_if_highest{view_, links_.data(), table_.data(), slots_.data(), values, done});
     // Only what was used: clearing all 8 MB would be most of the time of a small batch.
     for_each([&](std::size_t i) {
-      if (!links_[i].is_nothing()) shared_word{table_.data() + slots_[i]}.store_relaxed(fixed_table::empty);
+      if (!links_[i].is_nothing()) atomic_word_ref{table_.data() + slots_[i]}.store_relaxed(fixed_table::empty);
     });
   }
 
@@ -70,8 +70,8 @@ class cpu_fixed_table_peer final : public string_peer {
 
 }  // namespace
 
-std::unique_ptr<string_peer> make_cpu_fixed_table_peer(const radix_data& data, const device& where) {
-  return std::make_unique<cpu_fixed_table_peer>(data, where);
+std::unique_ptr<string_peer> make_cpu_fixed_table_peer(const radix_data& data, const device& dev) {
+  return std::make_unique<cpu_fixed_table_peer>(data, dev);
 }
 
 }  // namespace espalier::bench

@@ -15,7 +15,7 @@
 #include "bench/data/radix_data.hpp"
 #include "bench/peers/string_peer.hpp"
 #include "espalier/radix_tree/view.hpp"
-#include "espalier/sync/shared_memory.hpp"
+#include "espalier/sync/concurrent_access.hpp"
 
 namespace espalier::bench {
 
@@ -39,7 +39,7 @@ struct raise_entry {
     std::uint32_t hash = l.word * 0x9e3779b1u;
     hash ^= hash >> 15;
     for (std::uint32_t slot = hash % entries;; slot = (slot + 1) % entries) {
-      const shared_word<std::uint64_t> entry{table + slot};
+      const atomic_word_ref<std::uint64_t> entry{table + slot};
       std::uint64_t seen = entry.load_relaxed();
       const bool taken = seen == empty && entry.exchange(seen, own);
       if (!taken && seen >> 32 != l.word) continue;
@@ -65,7 +65,7 @@ struct write_if_highest {
 };
 
 /// A tree of the data, in the memory of its device.
-[[nodiscard]] std::unique_ptr<espalier::detail::radix_index> make_tree(const radix_data& data, const device& where);
+[[nodiscard]] std::unique_ptr<espalier::detail::radix_index> make_tree(const radix_data& data, const device& dev);
 [[nodiscard]] inline radix_view<8> view_of(const espalier::detail::radix_index& tree) {
   radix_view<8> view;
   tree.view(&view);
@@ -78,6 +78,6 @@ struct write_if_highest {
 
 }  // namespace fixed_table
 
-[[nodiscard]] std::unique_ptr<string_peer> make_cpu_fixed_table_peer(const radix_data& data, const device& where);
+[[nodiscard]] std::unique_ptr<string_peer> make_cpu_fixed_table_peer(const radix_data& data, const device& dev);
 
 }  // namespace espalier::bench

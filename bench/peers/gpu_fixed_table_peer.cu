@@ -9,7 +9,7 @@
 
 namespace espalier::bench {
 
-std::unique_ptr<string_peer> make_gpu_fixed_table_peer(const radix_data& data, const device& where);
+std::unique_ptr<string_peer> make_gpu_fixed_table_peer(const radix_data& data, const device& dev);
 
 namespace {
 
@@ -27,11 +27,11 @@ struct locate_and_raise {
 
 class gpu_fixed_table_peer final : public string_peer {
  public:
-  gpu_fixed_table_peer(const radix_data& data, const device& where)
-      : where_(where),
-        tree_(fixed_table::make_tree(data, where)),
+  gpu_fixed_table_peer(const radix_data& data, const device& dev)
+      : device_(dev),
+        tree_(fixed_table::make_tree(data, dev)),
         view_(fixed_table::view_of(*tree_)),
-        table_(where, fixed_table::entries) {}
+        table_(dev, fixed_table::entries) {}
 
   void find(const espalier::detail::byte_keys& keys, std::uint64_t* values, std::uint8_t* found,
             const stream& order) override {
@@ -42,24 +42,24 @@ class gpu_fixed_table_peer final : public string_peer {
   /// One table: batches of different streams must not meet.
   void update(const espalier::detail::byte_keys& keys, const std::uint64_t* values, std::uint8_t* done,
               const stream& order) override {
-    const staged_strings in(where_, order, keys);
-    const staged given(where_, order, values, keys.n * 8), mask(where_, order, done, keys.n);
+    const staged_strings in(device_, order, keys);
+    const staged given(device_, order, values, keys.n * 8), mask(device_, order, done, keys.n);
     given.bring();
-    const buffer<radix_link> links(where_, keys.n, order);
-    const buffer<std::uint32_t> slots(where_, keys.n, order);
-    where_.fill(table_.data(), fixed_table::empty_byte, table_.bytes(), order);
+    const buffer<radix_link> links(device_, keys.n, order);
+    const buffer<std::uint32_t> slots(device_, keys.n, order);
+    device_.fill(table_.data(), fixed_table::empty_byte, table_.bytes(), order);
     const fixed_table::raise_entry raise{links.data(), table_.data(), slots.data()};
-    cuda_backend(where_).for_each_team<tile<1>>(order, keys.n,
-                                                locate_and_raise{view_, in.batch(), links.data(), raise});
-    cuda_backend(where_).for_each(order, keys.n,
-                                  fixed_table::write_if_highest{view_, links.data(), table_.data(), slots.data(),
-                                                                static_cast<const std::uint64_t*>(given.data()),
-                                                                static_cast<std::uint8_t*>(mask.data())});
-    mask.deliver();
+    cuda_backend(device_).for_each_team<tile<1>>(order, keys.n,
+                                                 locate_and_raise{view_, in.batch(), links.data(), raise});
+    cuda_backend(device_).for_each(order, keys.n,
+                                   fixed_table::write_if_highest{view_, links.data(), table_.data(), slots.data(),
+                                                                 static_cast<const std::uint64_t*>(given.data()),
+                                                                 static_cast<std::uint8_t*>(mask.data())});
+    mask.copy_back();
   }
 
  private:
-  device where_;
+  device device_;
   std::unique_ptr<espalier::detail::radix_index> tree_;
   radix_view<8> view_;
   buffer<std::uint64_t> table_;
@@ -67,8 +67,8 @@ class gpu_fixed_table_peer final : public string_peer {
 
 }  // namespace
 
-std::unique_ptr<string_peer> make_gpu_fixed_table_peer(const radix_data& data, const device& where) {
-  return std::make_unique<gpu_fixed_table_peer>(data, where);
+std::unique_ptr<string_peer> make_gpu_fixed_table_peer(const radix_data& data, const device& dev) {
+  return std::make_unique<gpu_fixed_table_peer>(data, dev);
 }
 
 }  // namespace espalier::bench

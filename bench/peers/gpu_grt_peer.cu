@@ -9,7 +9,7 @@
 
 namespace espalier::bench {
 
-std::unique_ptr<string_peer> make_gpu_grt_peer(const radix_data& data, const device& where);
+std::unique_ptr<string_peer> make_gpu_grt_peer(const radix_data& data, const device& dev);
 
 namespace {
 
@@ -41,44 +41,44 @@ struct update_one {
 
 class gpu_grt_peer final : public string_peer {
  public:
-  gpu_grt_peer(const radix_data& data, const device& where) : where_(where) {
+  gpu_grt_peer(const radix_data& data, const device& dev) : device_(dev) {
     const grt_image image(data);
-    image_ = to_device(where, image.words());
-    where.default_stream().synchronize();
+    image_ = to_device(dev, image.words());
+    dev.default_stream().synchronize();
   }
 
   void find(const espalier::detail::byte_keys& keys, std::uint64_t* values, std::uint8_t* found,
             const stream& order) override {
-    const staged_strings in(where_, order, keys);
-    const staged out(where_, order, values, keys.n * 8), mask(where_, order, found, keys.n);
-    cuda_backend(where_).for_each(order, keys.n,
-                                  find_one{image(), in.batch(), static_cast<std::uint64_t*>(out.data()),
-                                           static_cast<std::uint8_t*>(mask.data())});
-    out.deliver();
-    mask.deliver();
+    const staged_strings in(device_, order, keys);
+    const staged out(device_, order, values, keys.n * 8), mask(device_, order, found, keys.n);
+    cuda_backend(device_).for_each(order, keys.n,
+                                   find_one{image(), in.batch(), static_cast<std::uint64_t*>(out.data()),
+                                            static_cast<std::uint8_t*>(mask.data())});
+    out.copy_back();
+    mask.copy_back();
   }
   void update(const espalier::detail::byte_keys& keys, const std::uint64_t* values, std::uint8_t* done,
               const stream& order) override {
-    const staged_strings in(where_, order, keys);
-    const staged given(where_, order, values, keys.n * 8), mask(where_, order, done, keys.n);
+    const staged_strings in(device_, order, keys);
+    const staged given(device_, order, values, keys.n * 8), mask(device_, order, done, keys.n);
     given.bring();
-    cuda_backend(where_).for_each(order, keys.n,
-                                  update_one{image(), in.batch(), static_cast<const std::uint64_t*>(given.data()),
-                                             static_cast<std::uint8_t*>(mask.data())});
-    mask.deliver();
+    cuda_backend(device_).for_each(order, keys.n,
+                                   update_one{image(), in.batch(), static_cast<const std::uint64_t*>(given.data()),
+                                              static_cast<std::uint8_t*>(mask.data())});
+    mask.copy_back();
   }
 
  private:
   [[nodiscard]] std::uint8_t* image() const { return reinterpret_cast<std::uint8_t*>(image_.data()); }
 
-  device where_;
+  device device_;
   buffer<std::uint64_t> image_;
 };
 
 }  // namespace
 
-std::unique_ptr<string_peer> make_gpu_grt_peer(const radix_data& data, const device& where) {
-  return std::make_unique<gpu_grt_peer>(data, where);
+std::unique_ptr<string_peer> make_gpu_grt_peer(const radix_data& data, const device& dev) {
+  return std::make_unique<gpu_grt_peer>(data, dev);
 }
 
 }  // namespace espalier::bench

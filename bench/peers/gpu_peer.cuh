@@ -18,12 +18,12 @@ inline void check_cuda(cudaError_t status, const char* what) {
   }
 }
 
-[[nodiscard]] inline cudaStream_t stream_of(const device& where, const request& r) {
-  return static_cast<cudaStream_t>(where.resolve(r.order).native());
+[[nodiscard]] inline cudaStream_t stream_of(const device& dev, const request& r) {
+  return static_cast<cudaStream_t>(dev.resolve(r.order).native());
 }
 
-inline void finish(const device& where, const request& r) {
-  if (r.wait) where.resolve(r.order).synchronize();
+inline void finish(const device& dev, const request& r) {
+  if (r.wait) dev.resolve(r.order).synchronize();
 }
 
 [[nodiscard]] inline unsigned blocks_for(std::size_t n) { return static_cast<unsigned>((n + 255) / 256); }

@@ -7,8 +7,8 @@
 
 namespace espalier::bench {
 
-[[nodiscard]] std::unique_ptr<peer> make_gpu_search_peer(const workload& data, const device& where);
-[[nodiscard]] std::unique_ptr<peer> make_gpu_sort_peer(const workload& data, const device& where);
-[[nodiscard]] std::unique_ptr<peer> make_gpu_reduce_peer(const workload& data, const device& where);
+[[nodiscard]] std::unique_ptr<peer> make_gpu_search_peer(const workload& data, const device& dev);
+[[nodiscard]] std::unique_ptr<peer> make_gpu_sort_peer(const workload& data, const device& dev);
+[[nodiscard]] std::unique_ptr<peer> make_gpu_reduce_peer(const workload& data, const device& dev);
 
 }  // namespace espalier::bench

@@ -32,7 +32,7 @@ class reduce_peer final : public peer {
   using element = word_pair<Word>;
 
  public:
-  reduce_peer(const workload& data, const device& where) : data_(data), where_(where) {}
+  reduce_peer(const workload& data, const device& dev) : data_(data), device_(dev) {}
 
   [[nodiscard]] bool answers(operation op) const override { return op == operation::visit; }
   [[nodiscard]] std::size_t sample(operation, std::size_t queries, double) const override { return queries; }
@@ -42,18 +42,18 @@ class reduce_peer final : public peer {
     const auto keys = data_.keys.template as<const Word>();
     const auto values = data_.values.template as<const Word>();
     parallel_indices(n, [&](std::uint64_t i) { pairs[i] = {keys[i], values[i]}; });
-    pairs_ = to_device(where_, std::span<const element>(pairs.get(), n));
-    result_ = buffer<std::uint64_t>(where_, 1);
+    pairs_ = to_device(device_, std::span<const element>(pairs.get(), n));
+    result_ = buffer<std::uint64_t>(device_, 1);
     std::size_t bytes = 0;
     reduce(nullptr, bytes, nullptr);
-    scratch_ = buffer<unsigned char>(where_, bytes);
-    where_.default_stream().synchronize();
+    scratch_ = buffer<unsigned char>(device_, bytes);
+    device_.default_stream().synchronize();
   }
   void run(operation, const request& r) override {
     std::size_t bytes = scratch_.size();
-    reduce(scratch_.data(), bytes, stream_of(where_, r));
-    const stream order = where_.resolve(r.order);
-    where_.copy(r.out[0], result_.data(), sizeof(std::uint64_t), order);
+    reduce(scratch_.data(), bytes, stream_of(device_, r));
+    const stream order = device_.resolve(r.order);
+    device_.copy(r.out[0], result_.data(), sizeof(std::uint64_t), order);
     order.synchronize();
   }
 
@@ -65,7 +65,7 @@ class reduce_peer final : public peer {
   }
 
   const workload& data_;
-  device where_;
+  device device_;
   buffer<element> pairs_;
   buffer<std::uint64_t> result_;
   buffer<unsigned char> scratch_;
@@ -73,10 +73,10 @@ class reduce_peer final : public peer {
 
 }  // namespace
 
-std::unique_ptr<peer> make_gpu_reduce_peer(const workload& data, const device& where) {
+std::unique_ptr<peer> make_gpu_reduce_peer(const workload& data, const device& dev) {
   if (bytes_of(data.spec.key) != bytes_of(data.spec.value)) return nullptr;
-  if (bytes_of(data.spec.key) == 4) return std::make_unique<reduce_peer<std::uint32_t>>(data, where);
-  return std::make_unique<reduce_peer<std::uint64_t>>(data, where);
+  if (bytes_of(data.spec.key) == 4) return std::make_unique<reduce_peer<std::uint32_t>>(data, dev);
+  return std::make_unique<reduce_peer<std::uint64_t>>(data, dev);
 }
 
 }  // namespace espalier::bench

@@ -33,7 +33,7 @@ __global__ void subtract(const std::uint32_t* first, const std::uint32_t* last, 
 template <class Key>
 class search_peer final : public peer {
  public:
-  search_peer(const workload& data, const device& where) : data_(data), where_(where) {}
+  search_peer(const workload& data, const device& dev) : data_(data), device_(dev) {}
 
   [[nodiscard]] bool answers(operation op) const override {
     return op == operation::find || op == operation::find_sorted || op == operation::contains ||
@@ -41,15 +41,16 @@ class search_peer final : public peer {
   }
   [[nodiscard]] std::size_t sample(operation, std::size_t queries, double) const override { return queries; }
   void prepare() override {
-    sorted_ = to_device(where_, data_.sorted_keys.template as<const Key>());
-    values_ = raw_buffer(where_, data_.sorted_values.byte_count(), {});
-    if (values_.bytes() != 0) where_.copy(values_.data(), data_.sorted_values.data(), values_.bytes(), values_.order());
-    where_.default_stream().synchronize();
+    sorted_ = to_device(device_, data_.sorted_keys.template as<const Key>());
+    values_ = raw_buffer(device_, data_.sorted_values.byte_count(), {});
+    if (values_.bytes() != 0)
+      device_.copy(values_.data(), data_.sorted_values.data(), values_.bytes(), values_.order());
+    device_.default_stream().synchronize();
   }
 
   void run(operation op, const request& r) override {
     if (r.queries == 0) return;
-    const cudaStream_t s = stream_of(where_, r);
+    const cudaStream_t s = stream_of(device_, r);
     if (op == operation::lower_bound) {
       search<false>(r.keys, r.queries, static_cast<std::uint64_t*>(r.out[0]), s);
     } else if (op == operation::count) {
@@ -66,7 +67,7 @@ class search_peer final : public peer {
       }
     }
     check_cuda(cudaGetLastError(), "search");
-    finish(where_, r);
+    finish(device_, r);
   }
 
  private:
@@ -91,12 +92,12 @@ class search_peer final : public peer {
         static_cast<std::uint8_t*>(r.out[mask_only ? 0 : 1]), r.queries);
   }
   std::uint32_t* scratch(buffer<std::uint32_t>& ranks, std::size_t n) const {
-    if (ranks.size() < n) ranks = buffer<std::uint32_t>(where_, n);
+    if (ranks.size() < n) ranks = buffer<std::uint32_t>(device_, n);
     return ranks.data();
   }
 
   const workload& data_;
-  device where_;
+  device device_;
   buffer<Key> sorted_;
   raw_buffer values_;
   buffer<std::uint32_t> first_, last_;
@@ -104,10 +105,10 @@ class search_peer final : public peer {
 
 }  // namespace
 
-std::unique_ptr<peer> make_gpu_search_peer(const workload& data, const device& where) {
+std::unique_ptr<peer> make_gpu_search_peer(const workload& data, const device& dev) {
   if (data.keys.size() >= (std::uint64_t{1} << 32)) return nullptr;
   return with_built_type(data.spec.key, [&]<class Key>() -> std::unique_ptr<peer> {
-    return std::make_unique<search_peer<Key>>(data, where);
+    return std::make_unique<search_peer<Key>>(data, dev);
   });
 }
 

@@ -18,23 +18,23 @@ namespace {
 template <class Word>
 class sort_peer final : public peer {
  public:
-  sort_peer(const workload& data, const device& where) : where_(where), size_(data.keys.size()) {}
+  sort_peer(const workload& data, const device& dev) : device_(dev), size_(data.keys.size()) {}
 
   [[nodiscard]] bool answers(operation op) const override { return op == operation::build; }
   [[nodiscard]] std::size_t sample(operation, std::size_t queries, double) const override { return queries; }
   void prepare() override {
-    keys_ = buffer<Word>(where_, size_);
-    values_ = buffer<Word>(where_, size_);
+    keys_ = buffer<Word>(device_, size_);
+    values_ = buffer<Word>(device_, size_);
     std::size_t bytes = 0;
     sort(nullptr, bytes, nullptr, nullptr, nullptr);
-    scratch_ = buffer<unsigned char>(where_, bytes);
-    where_.default_stream().synchronize();
+    scratch_ = buffer<unsigned char>(device_, bytes);
+    device_.default_stream().synchronize();
   }
   void run(operation, const request& r) override {
     std::size_t bytes = scratch_.size();
     sort(scratch_.data(), bytes, static_cast<const Word*>(r.keys), static_cast<const Word*>(r.hi),
-         stream_of(where_, r));
-    finish(where_, r);
+         stream_of(device_, r));
+    finish(device_, r);
   }
 
  private:
@@ -44,7 +44,7 @@ class sort_peer final : public peer {
                "sort");
   }
 
-  device where_;
+  device device_;
   std::size_t size_;
   buffer<Word> keys_, values_;
   buffer<unsigned char> scratch_;
@@ -52,10 +52,10 @@ class sort_peer final : public peer {
 
 }  // namespace
 
-std::unique_ptr<peer> make_gpu_sort_peer(const workload& data, const device& where) {
+std::unique_ptr<peer> make_gpu_sort_peer(const workload& data, const device& dev) {
   if (bytes_of(data.spec.key) != bytes_of(data.spec.value)) return nullptr;
-  if (bytes_of(data.spec.key) == 4) return std::make_unique<sort_peer<std::uint32_t>>(data, where);
-  return std::make_unique<sort_peer<std::uint64_t>>(data, where);
+  if (bytes_of(data.spec.key) == 4) return std::make_unique<sort_peer<std::uint32_t>>(data, dev);
+  return std::make_unique<sort_peer<std::uint64_t>>(data, dev);
 }
 
 }  // namespace espalier::bench

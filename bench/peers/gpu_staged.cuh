@@ -13,21 +13,21 @@ namespace espalier::bench {
 /// Used where it is if the GPU can read it.
 class staged {
  public:
-  staged(const device& where, const stream& order, const void* p, std::size_t bytes)
-      : where_(where), order_(order), own_(const_cast<void*>(p)), bytes_(bytes) {
-    if (p != nullptr && bytes != 0 && !where.is_local(p)) copy_ = raw_buffer(where, bytes, order);
+  staged(const device& dev, const stream& order, const void* p, std::size_t bytes)
+      : device_(dev), order_(order), own_(const_cast<void*>(p)), bytes_(bytes) {
+    if (p != nullptr && bytes != 0 && !dev.is_local(p)) copy_ = raw_buffer(dev, bytes, order);
   }
   [[nodiscard]] bool is_copy() const { return copy_.data() != nullptr; }
   [[nodiscard]] void* data() const { return is_copy() ? copy_.data() : own_; }
   void bring() const {
-    if (is_copy()) where_.copy(copy_.data(), own_, bytes_, order_);
+    if (is_copy()) device_.copy(copy_.data(), own_, bytes_, order_);
   }
   void deliver() const {
-    if (is_copy()) where_.copy(own_, copy_.data(), bytes_, order_);
+    if (is_copy()) device_.copy(own_, copy_.data(), bytes_, order_);
   }
 
  private:
-  const device& where_;
+  const device& device_;
   const stream& order_;
   void* own_;
   std::size_t bytes_;
@@ -36,9 +36,9 @@ class staged {
 
 class staged_strings {
  public:
-  staged_strings(const device& where, const stream& order, const espalier::detail::byte_keys& keys)
-      : bytes_(where, order, keys.batch.bytes, keys.bytes),
-        offsets_(where, order, keys.batch.offsets, keys.batch.offsets == nullptr ? 0 : (keys.n + 1) * 8),
+  staged_strings(const device& dev, const stream& order, const espalier::detail::byte_keys& keys)
+      : bytes_(dev, order, keys.batch.bytes, keys.bytes),
+        offsets_(dev, order, keys.batch.offsets, keys.batch.offsets == nullptr ? 0 : (keys.n + 1) * 8),
         stride_(keys.batch.stride) {
     bytes_.bring();
     offsets_.bring();

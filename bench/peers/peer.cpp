@@ -39,22 +39,22 @@ const std::vector<peer_entry>& known_peers() {
   return list;
 }
 
-const peer_entry* known_peer(std::string_view name, index_kind index, device_kind where) {
+const peer_entry* known_peer(std::string_view name, index_kind index, device_kind dev) {
   const auto& list = known_peers();
   const auto entry = std::find_if(list.begin(), list.end(), [&](const auto& p) {
-    return p.name == name && p.where == where && p.indexes[static_cast<std::size_t>(index)];
+    return p.name == name && p.dev == dev && p.indexes[static_cast<std::size_t>(index)];
   });
   return entry == list.end() ? nullptr : &*entry;
 }
 
-peer_choice choose_peer(const options& what, std::string_view name, index_kind index, device_kind where,
+peer_choice choose_peer(const options& what, std::string_view name, index_kind index, device_kind dev,
                         std::uint64_t keys) {
-  const peer_entry* const entry = known_peer(name, index, where);
+  const peer_entry* const entry = known_peer(name, index, dev);
   if (entry == nullptr) {
     if (!what.peers_named) return {false, ""};
     return {false, fmt::format("{}: skipped, not a peer of the {} tree on a {}", name,
                                index == index_kind::blink ? "B-link" : name_in(index_names, index),
-                               where == device_kind::cuda ? "gpu" : "cpu")};
+                               dev == device_kind::cuda ? "gpu" : "cpu")};
   }
   if (keys > entry->most_keys && !what.force_peers) {
     return {false,

@@ -49,25 +49,25 @@ class peer {
 
 struct peer_entry {
   std::string_view name;
-  device_kind where;
+  device_kind dev;
   /// Larger indexes are left out unless forced, for time or memory.
   std::uint64_t most_keys;
   std::array<bool, index_names.size()> indexes;  ///< that it is compared with: static, blink, radix, hybrid
 };
 [[nodiscard]] const std::vector<peer_entry>& known_peers();
 /// Null if it does not stand beside this index on such a device.
-[[nodiscard]] const peer_entry* known_peer(std::string_view name, index_kind index, device_kind where);
+[[nodiscard]] const peer_entry* known_peer(std::string_view name, index_kind index, device_kind dev);
 
 /// Whether a peer stands beside an index other than the static one, and what is to be said if not.
 struct peer_choice {
   bool measured = true;
   std::string note;
 };
-[[nodiscard]] peer_choice choose_peer(const options& what, std::string_view name, index_kind index, device_kind where,
+[[nodiscard]] peer_choice choose_peer(const options& what, std::string_view name, index_kind index, device_kind dev,
                                       std::uint64_t keys);
 
 /// Null if these types are not compiled in.
 [[nodiscard]] std::unique_ptr<peer> make_cpu_peer(std::string_view name, const workload& data, unsigned threads);
-[[nodiscard]] std::unique_ptr<peer> make_gpu_peer(std::string_view name, const workload& data, const device& where);
+[[nodiscard]] std::unique_ptr<peer> make_gpu_peer(std::string_view name, const workload& data, const device& dev);
 
 }  // namespace espalier::bench

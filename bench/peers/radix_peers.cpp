@@ -17,29 +17,29 @@
 namespace espalier::bench {
 
 #ifdef ESPALIER_HAS_CUDA
-std::unique_ptr<string_peer> make_gpu_grt_peer(const radix_data& data, const device& where);          // gpu_grt_peer.cu
-std::unique_ptr<string_peer> make_gpu_fixed_table_peer(const radix_data& data, const device& where);  // likewise
+std::unique_ptr<string_peer> make_gpu_grt_peer(const radix_data& data, const device& dev);          // gpu_grt_peer.cu
+std::unique_ptr<string_peer> make_gpu_fixed_table_peer(const radix_data& data, const device& dev);  // likewise
 #endif
 
 namespace {
 
 std::unique_ptr<string_peer> make_string_peer(const std::string& name, const radix_data& data, const string_maps& maps,
-                                              const device& where) {
+                                              const device& dev) {
 #ifdef ESPALIER_HAS_CUDA
-  if (where.kind() == device_kind::cuda) {
-    return name == "grt-like" ? make_gpu_grt_peer(data, where) : make_gpu_fixed_table_peer(data, where);
+  if (dev.kind() == device_kind::cuda) {
+    return name == "grt-like" ? make_gpu_grt_peer(data, dev) : make_gpu_fixed_table_peer(data, dev);
   }
 #endif
-  if (string_maps::knows(name)) return maps.peer(name, where.threads());
-  if (name == "fixed-table") return make_cpu_fixed_table_peer(data, where);
-  return std::make_unique<cpu_string_peer<grt_image>>(std::make_shared<grt_image>(data), where.threads());
+  if (string_maps::knows(name)) return maps.peer(name, dev.threads());
+  if (name == "fixed-table") return make_cpu_fixed_table_peer(data, dev);
+  return std::make_unique<cpu_string_peer<grt_image>>(std::make_shared<grt_image>(data), dev.threads());
 }
 
 bool has_peers(operation op) { return op == operation::find || op == operation::update; }
 
 /// A GPU's peers answer all; those on a CPU, which may be slow, as many as tell their rate.
-std::size_t asked_of(const device& where, std::size_t queries) {
-  return where.kind() == device_kind::cuda ? queries : std::min(queries, most_peer_queries);
+std::size_t asked_of(const device& dev, std::size_t queries) {
+  return dev.kind() == device_kind::cuda ? queries : std::min(queries, most_peer_queries);
 }
 
 /// What finding the elements of a batch must answer after it has updated them.
@@ -61,27 +61,27 @@ T* from(void* p, std::size_t first) {
 
 }  // namespace
 
-std::vector<std::string> radix_peers::maps_wanted(const options& what, device_kind where, std::uint64_t keys) {
+std::vector<std::string> radix_peers::maps_wanted(const options& what, device_kind dev, std::uint64_t keys) {
   std::vector<std::string> names;
   const auto& ops = what.operations;
   if (std::none_of(ops.begin(), ops.end(), [](operation op) { return has_peers(op); })) return names;
   for (const auto& name : what.peers) {
-    const bool measured = choose_peer(what, name, index_kind::radix, where, keys).measured;
-    if (measured && where == device_kind::cpu && string_maps::knows(name)) names.push_back(name);
+    const bool measured = choose_peer(what, name, index_kind::radix, dev, keys).measured;
+    if (measured && dev == device_kind::cpu && string_maps::knows(name)) names.push_back(name);
   }
   return names;
 }
 
 string_peer& radix_peers::peer_of(const std::string& name) {
   auto& at = filled_[name];
-  if (!at) at = make_string_peer(name, data_, maps_, where_);
+  if (!at) at = make_string_peer(name, data_, maps_, device_);
   return *at;
 }
 
 template <class Measure>
 void radix_peers::for_each_peer(row& r, const Measure& measure) {
   for (const auto& name : what_.peers) {
-    const peer_choice choice = choose_peer(what_, name, index_kind::radix, where_.kind(), r.keys);
+    const peer_choice choice = choose_peer(what_, name, index_kind::radix, device_.kind(), r.keys);
     if (!choice.note.empty()) r.notes.push_back(choice.note);
     if (!choice.measured) continue;
     std::optional<peer_result> result = measure(name, peer_of(name));
@@ -98,11 +98,11 @@ void radix_peers::add_points(operation op, const radix_questions& questions, con
                              const point_asking& how, row& r) {
   if (!has_peers(op)) return add_none(r);
   for_each_peer(r, [&](const std::string& name, string_peer& peer) -> std::optional<peer_result> {
-    const std::size_t n = asked_of(where_, questions.size());
+    const std::size_t n = asked_of(device_, questions.size());
     const std::size_t batch = std::min<std::size_t>(how.batch, std::max<std::size_t>(n, 1));
-    const string_batches batches(questions.keys, questions.one_length, batch, where_, how.place);
-    const device_answers out(make_radix_answers(op, questions.size()), where_, how.place);
-    const askers who(where_, how.streams);
+    const string_batches batches(questions.keys, questions.one_length, batch, device_, how.place);
+    const device_answers out(make_radix_answers(op, questions.size()), device_, how.place);
+    const askers who(device_, how.streams);
     const std::size_t asked = std::min((n + batch - 1) / std::max<std::size_t>(batch, 1), batches.size());
     const std::size_t answered = asked == batches.size() ? questions.size() : batches.first(asked);
     const auto ask = [&](std::size_t b, const stream& order) {
@@ -127,13 +127,13 @@ void radix_peers::add_update(const radix_batch& batch, const answers& after, loc
       r.notes.push_back(fmt::format("{}: skipped, it has no room for {} updates", name, size_text(elements.size())));
       return {};
     }
-    const string_batches on_device(elements.keys, elements.one_length, elements.size(), where_, place);
-    const keys_of_bytes keys = on_device.all();
-    const device_column values(batch.values, where_, place), values_before(batch.before, where_, place);
+    const string_batches on_device(elements.keys, elements.one_length, elements.size(), device_, place);
+    const byte_string_batch keys = on_device.all();
+    const device_column values(batch.values, device_, place), values_before(batch.before, device_, place);
     answers mask;
     mask.emplace_back(scalar_kind::u8, elements.size());
-    const device_answers done(std::move(mask), where_, place);
-    const stream order = where_.default_stream();
+    const device_answers done(std::move(mask), device_, place);
+    const stream order = device_.default_stream();
     const auto update = [&](const device_column& to) {
       peer.update(keys.raw(), static_cast<const std::uint64_t*>(to.data()),
                   static_cast<std::uint8_t*>(done.pointers()[0]), order);
@@ -148,7 +148,7 @@ void radix_peers::add_update(const radix_batch& batch, const answers& after, loc
     update(values);
     require(operation::contains, batch.done, done.fetch());
     if (peer.last_wins()) {
-      const device_answers found(make_radix_answers(operation::find, elements.size()), where_, place);
+      const device_answers found(make_radix_answers(operation::find, elements.size()), device_, place);
       found.poison();
       peer.find(keys.raw(), static_cast<std::uint64_t*>(found.pointers()[0]),
                 static_cast<std::uint8_t*>(found.pointers()[1]), order);
@@ -165,7 +165,7 @@ void radix_peers::add_update(const radix_batch& batch, const answers& after, loc
 
 void radix_peers::add_none(row& r) {
   for (const auto& name : what_.peers) {
-    const peer_choice choice = choose_peer(what_, name, index_kind::radix, where_.kind(), r.keys);
+    const peer_choice choice = choose_peer(what_, name, index_kind::radix, device_.kind(), r.keys);
     if (!choice.note.empty()) r.notes.push_back(choice.note);
     if (choice.measured && what_.peers_named) r.inapplicable_peers.push_back(name);
   }

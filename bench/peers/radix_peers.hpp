@@ -34,10 +34,10 @@ struct point_asking {
 class radix_peers {
  public:
   /// `maps`: filled with those of maps_wanted().
-  radix_peers(const options& what, const radix_data& data, const string_maps& maps, const device& where)
-      : what_(what), data_(data), maps_(maps), where_(where) {}
+  radix_peers(const options& what, const radix_data& data, const string_maps& maps, const device& dev)
+      : what_(what), data_(data), maps_(maps), device_(dev) {}
   /// Names of the maps that stand beside a tree of so many keys.
-  [[nodiscard]] static std::vector<std::string> maps_wanted(const options& what, device_kind where, std::uint64_t keys);
+  [[nodiscard]] static std::vector<std::string> maps_wanted(const options& what, device_kind dev, std::uint64_t keys);
 
   /// `expected`: the right answers, checked before the timing.
   void add_points(operation op, const radix_questions& questions, const answers& expected, const point_asking& how,
@@ -57,7 +57,7 @@ class radix_peers {
   const options& what_;
   const radix_data& data_;
   const string_maps& maps_;
-  device where_;
+  device device_;
   std::map<std::string, std::unique_ptr<string_peer>> filled_;
 };
 

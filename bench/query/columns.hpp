@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 
 namespace espalier::bench {
 

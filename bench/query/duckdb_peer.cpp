@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/query/assets.hpp"
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 
 namespace espalier::bench {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/harness/options.hpp"
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 
 namespace espalier::bench {
 namespace {

@@ -1,38 +1,38 @@
 // access.hpp - a B-link tree on one kind of device, and the calls that run at it one after the other or at the same
-// time: what blink_index_on (index_on.hpp) stands on. turns.hpp says which ones exclude each other.
+// time: what blink_index_impl (index_impl.hpp) stands on. turns.hpp says which ones exclude each other.
 #pragma once
 
 #include <cstddef>
 
 #include "blink_tree/storage.hpp"
+#include "device/access_gate.hpp"
 #include "device/staging.hpp"
-#include "device/turns.hpp"
 
 namespace espalier::detail {
 
 template <class Context, class Storage>
 class blink_access;
 
-template <class Context, class Word, unsigned V, unsigned N, upper U>
+template <class Context, class Word, unsigned V, unsigned N, inner_index U>
 class blink_access<Context, blink_storage<Context, Word, V, N, U>> {
   using storage = blink_storage<Context, Word, V, N, U>;
 
  protected:
-  blink_access(const device& where, element_type elements, const blink_options& options)
-      : tree_(where, elements, options) {}
-  ~blink_access() { tree_.tie(beside_.last(tree_.where)); }
+  blink_access(const device& dev, element_type elements, const blink_options& options)
+      : tree_(dev, elements, options) {}
+  ~blink_access() { tree_.set_stream(gate_.last(tree_.dev)); }
 
   [[nodiscard]] std::size_t leaves_now() const {
-    const auto lock = beside_.together();
-    return tree_.known_leaves + tree_.stale;
+    const auto lock = gate_.lock_shared();
+    return tree_.leaves_at_rebuild + tree_.leaves_since_rebuild;
   }
   [[nodiscard]] bool is_stale_for(std::size_t n) const {
-    const auto lock = beside_.together();
+    const auto lock = gate_.lock_shared();
     return tree_.is_stale_for(n);
   }
 
   [[nodiscard]] bool wants_ranks() const {
-    return Context::on_gpu && U == upper::express && !tree_.ranks_are_known && !tree_.lent;
+    return Context::on_gpu && U == inner_index::express_lane && !tree_.ranks_are_known && !tree_.has_live_refs;
   }
 
   /// Reads that somebody has walked the lane for: work(context), unless there is another lane since.
@@ -41,28 +41,28 @@ class blink_access<Context, blink_storage<Context, Word, V, N, U>> {
     if constexpr (Context::on_gpu) {
       throw error("blink_tree: searches that start at given lines are for a CPU.");
     } else {
-      const auto lock = beside_.together();
+      const auto lock = gate_.lock_shared();
       if (builds != tree_.lane_builds || tree_.view.lane.size == 0) return false;
-      Context context(tree_.where, tree_.where.default_stream());
+      Context context(tree_.dev, tree_.dev.default_stream());
       work(context);
       return true;
     }
   }
   template <class Work>
   void run(const execution& ex, const Work& work) const {
-    execute<Context>(tree_.where, ex, work);
+    execute<Context>(tree_.dev, ex, work);
   }
   /// Work that has the tree to itself.
   template <class Work>
-  void alone(const execution& ex, const Work& work) {
+  void lock_exclusive(const execution& ex, const Work& work) {
     run(ex, [&, this, order = ex.order] { alone_now(order, work); });
   }
   template <class Work>
   void alone_now(const stream& order, const Work& work) {
-    const auto lock = beside_.alone();
-    const auto turn = beside_.begin(order, true);
-    tree_.tie(order);
-    Context context(tree_.where, order);
+    const auto lock = gate_.lock_exclusive();
+    const auto turn = gate_.begin(order, true);
+    tree_.set_stream(order);
+    Context context(tree_.dev, order);
     work(context);
   }
   /// Reads of n queries. If that pays, the upper levels are rebuilt first. `by_ranks`: it asks for differences of
@@ -80,18 +80,18 @@ class blink_access<Context, blink_storage<Context, Word, V, N, U>> {
       }
       if (by_ranks && self->wants_ranks()) {
         self->alone_now(order, [&](Context& context) {
-          if (self->wants_ranks()) self->tree_.know_ranks(context);
+          if (self->wants_ranks()) self->tree_.build_leaf_ranks(context);
         });
       }
-      const auto lock = self->beside_.together();
-      const auto turn = self->beside_.begin(order, false);
-      Context context(self->tree_.where, order);
+      const auto lock = self->gate_.lock_shared();
+      const auto turn = self->gate_.begin(order, false);
+      Context context(self->tree_.dev, order);
       work(context);
     });
   }
 
   storage tree_;
-  mutable turns<Context> beside_;
+  mutable access_gate<Context> gate_;
 };
 
 }  // namespace espalier::detail

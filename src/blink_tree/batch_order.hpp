@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <utility>
 
-#include "blink_tree/parts.hpp"
+#include "blink_tree/build_kernels.hpp"
 #include "espalier/device/buffer.hpp"
-#include "espalier/sync/shared_memory.hpp"
-#include "static_tree/parts.hpp"
+#include "espalier/sync/concurrent_access.hpp"
+#include "static_tree/build_kernels.hpp"
 
 namespace espalier::detail {
 
@@ -50,20 +50,20 @@ struct look_at_order {
       repeats |= i != 0 && x == before;
     }
     // Looked at before: most threads have nothing to add, and would queue for the word.
-    const shared_word bits{&shape->differing};
-    if (const Word seen = bits.load_relaxed(); (seen | differing) != seen) bits.fetch_or_first(differing);
+    const atomic_word_ref bits{&shape->differing};
+    if (const Word seen = bits.load_relaxed(); (seen | differing) != seen) bits.fetch_or_acquire_no_fence(differing);
     if (descends) raise(&shape->descends);
     if (repeats) raise(&shape->repeats);
   }
   static ESPALIER_INLINE void raise(std::uint32_t* flag) {
-    if (shared_word{flag}.load_relaxed() == 0) shared_word{flag}.store_relaxed(1);
+    if (atomic_word_ref{flag}.load_relaxed() == 0) atomic_word_ref{flag}.store_relaxed(1);
   }
 };
 
 /// n > 0.
 template <class Context, class Word>
 [[nodiscard]] batch_shape<Word> shape_of_batch(Context& context, const Word* words, std::size_t n) {
-  const buffer<batch_shape<Word>> shape(context.where(), 1, context.order());
+  const buffer<batch_shape<Word>> shape(context.get_device(), 1, context.order());
   context.zero(shape.data(), sizeof(batch_shape<Word>));
   // Enough threads to keep the memory busy; few enough that what they saw is not a queue at one word.
   const std::uint64_t threads = std::clamp<std::uint64_t>(n / 16, 1, std::uint64_t{1} << 20);
@@ -75,14 +75,14 @@ template <class Context, class Word>
 template <class Word>
 class ordered_batch {
  public:
-  /// Elements numbered list[0], ..., list[n - 1] of `keys`; list null: all n of them. n > 0. `always_places`: places() is
-  /// wanted even if the batch is sorted.
+  /// Elements numbered list[0], ..., list[n - 1] of `keys`; list null: all n of them. n > 0. `always_places`: places()
+  /// is wanted even if the batch is sorted.
   template <class Context>
   ordered_batch(Context& context, scalar_kind kind, const void* keys, const std::uint32_t* list, std::size_t n,
                 bool always_places = false) {
     // Unsigned keys are words already.
     const bool plain = list == nullptr && kind == (sizeof(Word) == 4 ? scalar_kind::u32 : scalar_kind::u64);
-    buffer<Word> encoded(context.where(), plain ? 0 : n, context.order());
+    buffer<Word> encoded(context.get_device(), plain ? 0 : n, context.order());
     if (!plain) context.for_each(n, encode_listed<Word>{kind, keys, list, encoded.data()});
     words_ = plain ? static_cast<const Word*>(keys) : encoded.data();
     // A GPU has to tell the host what it saw, which takes as long as to sort some thousand keys.
@@ -92,15 +92,15 @@ class ordered_batch {
     if (shape.descends == 0) {
       sorted_ = std::move(encoded);
       if (list == nullptr) return;
-      places_ = buffer<std::uint32_t>(context.where(), n, context.order());
+      places_ = buffer<std::uint32_t>(context.get_device(), n, context.order());
       context.copy(places_.data(), list, n * sizeof(std::uint32_t));
       sorted_here_ = true;
       return;
     }
-    buffer<std::uint32_t> numbers(context.where(), list == nullptr ? n : 0, context.order());
+    buffer<std::uint32_t> numbers(context.get_device(), list == nullptr ? n : 0, context.order());
     if (list == nullptr) context.for_each(n, number_places{numbers.data()});
-    sorted_ = buffer<Word>(context.where(), n, context.order());
-    places_ = buffer<std::uint32_t>(context.where(), n, context.order());
+    sorted_ = buffer<Word>(context.get_device(), n, context.order());
+    places_ = buffer<std::uint32_t>(context.get_device(), n, context.order());
     context.sort_from(words_, sorted_, list == nullptr ? numbers.data() : list, places_, n, shape.begin_bit(),
                       shape.end_bit());
     words_ = sorted_.data();

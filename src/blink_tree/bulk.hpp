@@ -11,19 +11,20 @@
 //     judge_elements  a thread for each few elements: which keys are new?
 //     count_run       after a scan of that: how many nodes the leaf needs
 //     gather_elements new elements, packed in key order
-//     write_node      one team per output node, which finds its part of the old leaf and of the new elements (merge path)
+//     write_node      one team per output node, which finds its part of the old leaf and of the new elements (merge
+//     path)
 //
 // So a leaf that gets a million elements costs what a million leaves that get one do.
 #pragma once
 
 #include <cstdint>
 
-#include "blink_tree/parts.hpp"
+#include "blink_tree/build_kernels.hpp"
 #include "blink_tree/pool.hpp"
 #include "espalier/blink_tree/descend.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/static_tree/run.hpp"
-#include "static_tree/memory_ahead.hpp"
+#include "static_tree/prefetch_hint.hpp"
 
 namespace espalier::detail {
 
@@ -37,11 +38,11 @@ struct heavy_list {
   total* size = nullptr;
 
   ESPALIER_INLINE void add(std::uint64_t leaf, std::uint32_t n) const {
-    const std::uint32_t at = shared_word{&size->leaves}.fetch_add(1);
+    const std::uint32_t at = atomic_word_ref{&size->leaves}.fetch_add(1);
     if (leaves == nullptr) return;  // only asked whether there are any
     leaves[at] = static_cast<std::uint32_t>(leaf);
     elements[at] = n;
-    shared_word{&size->elements}.fetch_add(n);
+    atomic_word_ref{&size->elements}.fetch_add(n);
   }
 };
 
@@ -59,14 +60,14 @@ struct bulk_batch {
   const void* values;          ///< the caller's; null for erase and for sets
   std::uint8_t* done;          ///< in the caller's order, zeroed beforehand; may be null
   std::uint64_t leaves;
-  const word* highs;         ///< of the leaves, in key order
-  const node_id* ids;        ///< null: numbered in key order, from `first_id` on
+  const word* highs;   ///< of the leaves, in key order
+  const node_id* ids;  ///< null: numbered in key order, from `first_id` on
   node_id first_id;
   std::uint32_t* cuts;       ///< leaves + 1: elements [cuts[j], cuts[j + 1]) fall into leaf j
   std::uint64_t* new_nodes;  ///< leaves + 1: of leaf j; scanned: before leaf j. In nodes_before()'s encoding
-  new_numbers numbers;     ///< of the new nodes
-  std::uint32_t per_node;  ///< elements of a node that had to be split
-  word* after_highs;       ///< the leaves afterwards; null: as before
+  new_numbers numbers;       ///< of the new nodes
+  std::uint32_t per_node;    ///< elements of a node that had to be split
+  word* after_highs;         ///< the leaves afterwards; null: as before
   node_id* after_ids;
   // Light leaves:
   const value* sorted;      ///< values in the order of `words`
@@ -75,10 +76,11 @@ struct bulk_batch {
   std::uint32_t* splits;    ///< for each new node its leaf
   heavy_list heavy;
 
-  /// A slice of a light leaf has at most this many elements: positions fit into seven bits. Wide nodes are always heavy.
+  /// A slice of a light leaf has at most this many elements: positions fit into seven bits. Wide nodes are always
+  /// heavy.
   static constexpr unsigned few = shape::slots == shape::chunk ? 32 : 0;
-  /// An element's position in its leaf after the merge, if it is new or gives a present key another value; of one that is
-  /// erased, how many elements that stay are in front of it.
+  /// An element's position in its leaf after the merge, if it is new or gives a present key another value; of one that
+  /// is erased, how many elements that stay are in front of it.
   static constexpr std::uint8_t assigned = 0x80, nothing = 0xff;
   /// In `splits`: the new node belongs to a heavy leaf.
   static constexpr std::uint32_t no_split = ~std::uint32_t{0};
@@ -124,7 +126,7 @@ struct bulk_batch {
     return shape::value_bytes != 0 && (op == write_op::insert_or_assign || op == write_op::update);
   }
   /// Of a leaf into which elements fall, that many bytes.
-  [[nodiscard]] memory_ahead leaf_ahead(std::uint64_t j, unsigned bytes) const {
+  [[nodiscard]] prefetch_hint leaf_ahead(std::uint64_t j, unsigned bytes) const {
     if (cuts[j] == cuts[j + 1]) return {};
     return {tree.leaf(id_of(j)).p, bytes};
   }
@@ -174,8 +176,8 @@ struct cut_batch {
   using word = typename bulk_batch<View>::word;
   bulk_batch<View> b;
   ESPALIER_HD void operator()(std::size_t j) const { b.cuts[j] = static_cast<std::uint32_t>(cut(j, 0)); }
-  /// One leaf after the other, on a CPU: cuts of neighbours are near each other, and a search of the whole batch for each
-  /// leaf was most of what a small batch cost a large tree.
+  /// One leaf after the other, on a CPU: cuts of neighbours are near each other, and a search of the whole batch for
+  /// each leaf was most of what a small batch cost a large tree.
   void operator()(std::size_t first, std::size_t last) const {
     std::uint64_t at = cut(first, 0);
     b.cuts[first] = static_cast<std::uint32_t>(at);

@@ -35,7 +35,7 @@ struct appended_batch {
     return tree.leaf(leaf).keys()[h.count - 1];
   }
   /// Behind the last leaf, with this header? Of a leaf without elements the lowest key is not known here.
-  [[nodiscard]] bool is_behind(node_id leaf, const node_head<word>& h) const {
+  [[nodiscard]] bool needs_rebuild(node_id leaf, const node_head<word>& h) const {
     return h.count != 0 && last_key(leaf) < word_at(0);
   }
 

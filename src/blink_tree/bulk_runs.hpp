@@ -1,8 +1,8 @@
 // bulk_runs.hpp - merging the slices of heavy leaves (bulk.hpp): the parallelism follows the elements and the output
 // nodes, so that one leaf may get any share of the batch.
 //
-// A *run* is a heavy leaf with its slice. Runs are numbered h, their elements e (all runs together), the output nodes of
-// a run k. Output node 0 is the old leaf itself; it is written last, because the other nodes of the run read the old
+// A *run* is a heavy leaf with its slice. Runs are numbered h, their elements e (all runs together), the output nodes
+// of a run k. Output node 0 is the old leaf itself; it is written last, because the other nodes of the run read the old
 // elements from it. Old elements only move towards the end, so node 0 is written from its last chunk to its first one.
 #pragma once
 
@@ -73,8 +73,8 @@ struct list_untouched {
   }
 };
 
-/// Bodies over elements of runs do neighbours together, because they share the search for their run: on a CPU thousands,
-/// in a thread of a GPU these many.
+/// Bodies over elements of runs do neighbours together, because they share the search for their run: on a CPU
+/// thousands, in a thread of a GPU these many.
 inline constexpr std::size_t run_elements = 4;
 /// Piece i of [0, n).
 template <class Body>
@@ -195,19 +195,21 @@ struct erase_run {
     node_head<word> head;
     head.set_info(team.once([&] { return *node.info(); }));
     for (unsigned base = 0; base < head.count; base += shape::chunk) {
-      const auto keys = team.template load_shared<shape::chunk>(node.keys() + base);
-      const auto values = team.template load_shared<shape::chunk>(node.values() + base);
+      const auto keys = team.template load_relaxed<shape::chunk>(node.keys() + base);
+      const auto values = team.template load_relaxed<shape::chunk>(node.values() + base);
       team.sync();  // all of the chunk is in registers before any of it is overwritten
-      team.for_slots(keys, 0, head.count - base < shape::chunk ? head.count - base : shape::chunk, [&](unsigned i, word key) {
-        unsigned to;
-        if (!target(h, j, base + i, key, to)) return;
-        node.keys()[to] = key;
-        if constexpr (shape::value_bytes != 0) node.values()[to] = team.own(values, i);
-      });
+      team.for_slots(keys, 0, head.count - base < shape::chunk ? head.count - base : shape::chunk,
+                     [&](unsigned i, word key) {
+                       unsigned to;
+                       if (!target(h, j, base + i, key, to)) return;
+                       node.keys()[to] = key;
+                       if constexpr (shape::value_bytes != 0) node.values()[to] = team.own(values, i);
+                     });
       team.sync();
     }
     const unsigned kept = head.count - r.added(h);
-    for (unsigned s = kept + team.lane(); s < head.count; s += Team::lanes()) node.keys()[s] = static_cast<word>(~word{0});
+    for (unsigned s = kept + team.lane(); s < head.count; s += Team::lanes())
+      node.keys()[s] = static_cast<word>(~word{0});
     head.count = kept;
     team.once([&] { *node.info() = head.info(); });
   }
@@ -237,7 +239,8 @@ struct node_maker {
   template <class Team>
   ESPALIER_INLINE void write(Team team, std::uint64_t h, std::uint32_t k, const node_head<word>& old) const {
     const std::uint64_t j = r.leaf_of(h);
-    const merge_path from{r.b.tree.leaf(r.b.id_of(j)).keys(), old.count, r.new_words + r.moved[r.elements[h]], r.added(h)};
+    const merge_path from{r.b.tree.leaf(r.b.id_of(j)).keys(), old.count, r.new_words + r.moved[r.elements[h]],
+                          r.added(h)};
     const auto p = r.b.plan_of(j, old.count, from.added);
     const std::uint32_t first = k * p.per;
     const std::uint32_t count = p.total - first < p.per ? p.total - first : p.per;
@@ -280,16 +283,15 @@ struct node_maker {
  private:
   /// Most nodes of a long run: nothing but new elements, which lie in a row.
   template <class Team>
-  static ESPALIER_INLINE void copy_new(Team team, node_at<shape> to, const word* keys, [[maybe_unused]] const value* values,
-                                       unsigned count) {
+  static ESPALIER_INLINE void copy_new(Team team, node_at<shape> to, const word* keys,
+                                       [[maybe_unused]] const value* values, unsigned count) {
     for (unsigned base = 0; base < shape::slots; base += shape::chunk) {
       team.store(to.keys() + base, team.template make<shape::chunk>([&](unsigned s) {
         return base + s < count ? keys[base + s] : static_cast<word>(~word{0});
       }));
       if constexpr (shape::value_bytes != 0) {
-        team.store(to.values() + base, team.template make<shape::chunk>([&](unsigned s) {
-          return base + s < count ? values[base + s] : value{};
-        }));
+        team.store(to.values() + base, team.template make<shape::chunk>(
+                                           [&](unsigned s) { return base + s < count ? values[base + s] : value{}; }));
       }
     }
   }

@@ -1,7 +1,7 @@
 // device_append.hpp - a batch of ascending keys behind the last one of the tree, on a GPU: a copy to new leaves.
 //
-// Two steps and one wait, whatever the batch: the GPU itself sees whether the batch is one, and how many leaves it takes.
-// If it is not, nothing is changed. Twin: bulk_append.hpp.
+// Two steps and one wait, whatever the batch: the GPU itself sees whether the batch is one, and how many leaves it
+// takes. If it is not, nothing is changed. Twin: bulk_append.hpp.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "blink_tree/pool.hpp"
 #include "espalier/blink_tree/node.hpp"
 #include "espalier/static_tree/run.hpp"
-#include "espalier/sync/shared_memory.hpp"
+#include "espalier/sync/concurrent_access.hpp"
 
 namespace espalier::detail {
 
@@ -69,7 +69,8 @@ struct check_append {
       a.plan->last = last;
       a.plan->key = key;
     }
-    if (!behind && shared_word{&a.plan->refused}.load_relaxed() == 0) shared_word{&a.plan->refused}.store_relaxed(1);
+    if (!behind && atomic_word_ref{&a.plan->refused}.load_relaxed() == 0)
+      atomic_word_ref{&a.plan->refused}.store_relaxed(1);
   }
 };
 

@@ -7,11 +7,11 @@
 
 namespace espalier::detail {
 
-class blink_cpu_context;
-class blink_cuda_context;
+class blink_cpu_executor;
+class blink_cuda_executor;
 
 struct blink_request {
-  const device& where;
+  const device& dev;
   element_type elements;
   blink_shape shape;
   const void* keys;

@@ -10,11 +10,11 @@
 namespace espalier::detail {
 
 template <class Word>
-void fold_on_cpu(const device& where, const batch_runs<Word>& batch, folded* out) {
+void fold_on_cpu(const device& dev, const batch_runs<Word>& batch, folded* out) {
   constexpr std::size_t least_part = std::size_t{1} << 14;
-  constexpr folded identity{stored::nothing, stored::as_before, folded::elsewhere};
-  const cpu_backend backend(where);
-  const std::size_t threads = std::max(where.threads(), 1u);
+  constexpr folded identity{stored::nothing, stored::keep_previous, folded::elsewhere};
+  const cpu_backend backend(dev);
+  const std::size_t threads = std::max(dev.threads(), 1u);
   const std::size_t parts = threads == 1 ? 1 : std::clamp<std::size_t>(batch.n / least_part, 1, 4 * threads);
   const std::size_t length = (batch.n + parts - 1) / parts;
   const auto begin = [&](std::size_t part) { return std::min(batch.n, part * length); };

@@ -16,8 +16,8 @@ namespace espalier::detail {
 
 /// What is stored under a key, as a number: of the element of the batch whose value it is, or one of these.
 struct stored {
-  static constexpr std::uint32_t nothing = 0xffffffffu, as_before = 0xfffffffeu;
-  static constexpr std::size_t most = as_before;  ///< elements of a batch that can be told apart
+  static constexpr std::uint32_t nothing = 0xffffffffu, keep_previous = 0xfffffffeu;
+  static constexpr std::size_t most = keep_previous;  ///< elements of a batch that can be told apart
 };
 
 /// What is stored afterwards, by what was stored before. The elements of one key are a run of the sorted batch.
@@ -28,7 +28,7 @@ struct folded {
 
   [[nodiscard]] ESPALIER_INLINE std::uint32_t of(std::uint32_t before) const {
     if (before == stored::nothing) return if_absent;
-    return if_present == stored::as_before ? before : if_present;
+    return if_present == stored::keep_previous ? before : if_present;
   }
 };
 
@@ -57,7 +57,7 @@ struct batch_runs {
   /// The one element at position i.
   [[nodiscard]] ESPALIER_HD folded operator()(std::size_t i) const {
     const std::uint32_t e = places[i];
-    folded f{stored::nothing, stored::as_before, is_first(i) ? static_cast<std::uint32_t>(i) : folded::elsewhere};
+    folded f{stored::nothing, stored::keep_previous, is_first(i) ? static_cast<std::uint32_t>(i) : folded::elsewhere};
     const blink_op what = op_of(e);
     if (what == blink_op::insert || what == blink_op::insert_or_assign) f.if_absent = e;
     if (what == blink_op::insert_or_assign || what == blink_op::update) f.if_present = e;
@@ -68,8 +68,8 @@ struct batch_runs {
 
 /// out[i]: the elements of the run of position i up to and with i.
 template <class Word>
-void fold_on_cpu(const device& where, const batch_runs<Word>& batch, folded* out);
+void fold_on_cpu(const device& dev, const batch_runs<Word>& batch, folded* out);
 template <class Word>
-void fold_on_gpu(const device& where, const stream& order, const batch_runs<Word>& batch, folded* out);
+void fold_on_gpu(const device& dev, const stream& order, const batch_runs<Word>& batch, folded* out);
 
 }  // namespace espalier::detail

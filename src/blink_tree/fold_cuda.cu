@@ -13,15 +13,15 @@
 namespace espalier::detail {
 
 template <class Word>
-void fold_on_gpu(const device& where, const stream& order, const batch_runs<Word>& batch, folded* out) {
+void fold_on_gpu(const device& dev, const stream& order, const batch_runs<Word>& batch, folded* out) {
   if (batch.n == 0) return;
-  const device_guard guard(where.ordinal());
+  const device_guard guard(dev.ordinal());
   const auto elements = thrust::make_transform_iterator(thrust::counting_iterator<std::size_t>(0), batch);
   const char* const call = "cub::DeviceScan::InclusiveScan";
   const auto native = cuda_backend::native(order);
   std::size_t bytes = 0;
   check_cuda(cub::DeviceScan::InclusiveScan(nullptr, bytes, elements, out, fold_both{}, batch.n, native), call);
-  const raw_buffer scratch(where, std::max<std::size_t>(bytes, 1), order);
+  const raw_buffer scratch(dev, std::max<std::size_t>(bytes, 1), order);
   check_cuda(cub::DeviceScan::InclusiveScan(scratch.data(), bytes, elements, out, fold_both{}, batch.n, native), call);
 }
 

@@ -7,29 +7,32 @@
 
 namespace espalier::detail {
 
-std::unique_ptr<blink_index> build_blink_index(const device& where, element_type elements, const blink_shape& shape,
+std::unique_ptr<blink_index> build_blink_index(const device& dev, element_type elements, const blink_shape& shape,
                                                const void* keys, const void* values, std::size_t n,
                                                const blink_options& options, const stream& order) {
-  if (elements.value_bytes > 16) throw error("blink_tree: values have at most 16 bytes; store an index to larger ones.");
-  const blink_request request{where, elements, shape, keys, values, n, options, order};
+  if (elements.value_bytes > 16)
+    throw error("blink_tree: values have at most 16 bytes; store an index to larger ones.");
+  const blink_request request{dev, elements, shape, keys, values, n, options, order};
   const bool small = bytes_of(elements.key) <= 4;
   std::unique_ptr<blink_index> made;
 #ifdef ESPALIER_HAS_CUDA
-  if (where.kind() == device_kind::cuda) {
-    made = small ? make_blink_on<blink_cuda_context, std::uint32_t>(request)
-                 : make_blink_on<blink_cuda_context, std::uint64_t>(request);
+  if (dev.kind() == device_kind::cuda) {
+    made = small ? make_blink_on<blink_cuda_executor, std::uint32_t>(request)
+                 : make_blink_on<blink_cuda_executor, std::uint64_t>(request);
   } else
 #endif
   {
-    made = small ? make_blink_on<blink_cpu_context, std::uint32_t>(request)
-                 : make_blink_on<blink_cpu_context, std::uint64_t>(request);
+    made = small ? make_blink_on<blink_cpu_executor, std::uint32_t>(request)
+                 : make_blink_on<blink_cpu_executor, std::uint64_t>(request);
   }
   if (made == nullptr) {
-    throw error("blink_tree: this library has no tree with protocol " + to_string(shape.how) + ", upper levels " +
-                to_string(shape.above) + " and " + std::to_string(shape.slots) +
-                " slots for these types; policies other than the default exist for keys of 4 and 8 bytes with values of the "
-                "same size, and widths of 8, 32, 128 and 4096 slots with protocol link and upper levels express (on a CPU, for 8 bytes, "
-                "8 slots with link and couple and upper levels classic, too).");
+    throw error(
+        "blink_tree: this library has no tree with protocol " + to_string(shape.protocol) + ", upper levels " +
+        to_string(shape.inner) + " and " + std::to_string(shape.slots) +
+        " slots for these types; policies other than the default exist for keys of 4 and 8 bytes with values of the "
+        "same size, and widths of 8, 32, 128 and 4096 slots with protocol link and upper levels express (on a CPU, for "
+        "8 bytes, "
+        "8 slots with link and couple and upper levels classic, too).");
   }
   return made;
 }

@@ -8,10 +8,10 @@
 
 #include "blink_tree/batch_order.hpp"
 #include "blink_tree/bulk_append.hpp"
-#include "blink_tree/bulk_few.hpp"
 #include "blink_tree/bulk_runs.hpp"
-#include "blink_tree/bulk_touched.hpp"
 #include "blink_tree/device_append.hpp"
+#include "blink_tree/merge_by_leaf.hpp"
+#include "blink_tree/merge_touched_leaves.hpp"
 #include "blink_tree/storage.hpp"
 
 namespace espalier::detail {
@@ -52,14 +52,14 @@ struct find_span {
 template <class Context, class Storage>
 struct batch_merger;
 
-template <class Context, class Word, unsigned V, unsigned N, upper U>
+template <class Context, class Word, unsigned V, unsigned N, inner_index U>
 struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   using storage = blink_storage<Context, Word, V, N, U>;
   using view_type = typename storage::view_type;
   using value = typename storage::value;
   using leaf_list = typename storage::leaf_list;
   using batch = bulk_batch<view_type>;
-  using lone_team = typename Context::lone_team;
+  using single_thread_team = typename Context::single_thread_team;
   /// Does a step of its own take care of light leaves here? A CPU has merge_touched() for batches of nothing else.
   static constexpr bool light_steps = Context::on_gpu && batch::few != 0;
 
@@ -80,7 +80,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       tree.gather_pending(context);
       leaves = &tree.pending.list;
       live = tree.pending.size;
-    } else if (!tree.list_is_whole) {
+    } else if (!tree.leaf_list_is_current) {
       fresh = tree.list_leaves(context);
       leaves = &fresh;
       live = fresh.highs.size();
@@ -101,14 +101,14 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     if (done != nullptr && list == nullptr) context.zero(done, n);
     const known_list before{*leaves, live};
     if (!merge_touched(b, before)) merge_span(b, before);
-    tree.order_now(context);
+    tree.sync_if_gpu(context);
   }
 
   /// A batch of ascending keys behind the last one of the tree: a copy to new leaves. False, and nothing is changed: it
   /// is not such a batch.
   bool append(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
     const bool inserts = op == write_op::insert || op == write_op::insert_or_assign;
-    const bool known = tree.pending.size != 0 ? tree.pending_is_whole : tree.list_is_whole;
+    const bool known = tree.pending.size != 0 ? tree.pending_is_whole : tree.leaf_list_is_current;
     if (!inserts || !known) return false;
     tree.refresh_pools(context);
     if constexpr (Context::on_gpu) {
@@ -117,7 +117,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       const node_id last = last_listed();
       appended_batch<view_type> b{tree.view, keys, values, n};
       node_head<Word> head = head_of(last);
-      if (!b.is_behind(last, head) || !context.may_ascend(tree.elements.key, keys, n)) return false;
+      if (!b.needs_rebuild(last, head) || !context.may_ascend(tree.elements.key, keys, n)) return false;
       const auto room = static_cast<unsigned>(std::min<std::uint64_t>(N - head.count, n));
       const std::uint64_t wanted = (n - room + N - 1) / N;
       if (!b.ascends(0, room)) return false;
@@ -125,7 +125,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       tree.ranks_are_known = false;
       b.fill_up(last, head, room, wanted == 0 ? no_node : tree.leaf_nodes.next(1)[0]);
       if (done != nullptr) context.fill(done, 1, n);
-      tree.lent = false;
+      tree.has_live_refs = false;
       tree.count_changed(static_cast<std::int64_t>(n));
       if (wanted != 0) end_append(wanted);
       return true;
@@ -135,7 +135,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   /// On a GPU: could a batch of n elements be an append? Beyond some size a merge costs hardly more.
   [[nodiscard]] static bool may_append(const storage& tree, std::size_t n) {
     constexpr std::size_t most = std::size_t{1} << 20;
-    return (tree.pending.size != 0 ? tree.pending_is_whole : tree.list_is_whole) && !tree.lent && n <= most;
+    return (tree.pending.size != 0 ? tree.pending_is_whole : tree.leaf_list_is_current) && !tree.has_live_refs &&
+           n <= most;
   }
   /// Enqueues the question whether it is one; `plan`, which is zero, tells. After may_append().
   void look_for_append(const void* keys, std::size_t n, append_plan<Word>* plan) {
@@ -162,14 +163,14 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   };
   [[nodiscard]] append_room room_behind(std::uint64_t most) {
     tree.leaf_nodes.ensure(context, most, true);
-    tree.adopt_pools();  // nodes may have moved, and what follows may fail
+    tree.install_pools();  // nodes may have moved, and what follows may fail
     const auto& to = tree.pending;
     append_room room;
     room.before = to.size != 0 ? to.size - to.shared : 1;  // entries that are not in `listed`
     if (to.size == 0 || room.before + most > to.list.highs.size()) {
       const std::uint64_t entries = room.before + most + (room.before + most) / 4;
-      room.more = {buffer<Word>(tree.where, entries, context.order()),
-                   buffer<node_id>(tree.where, entries, context.order())};
+      room.more = {buffer<Word>(tree.dev, entries, context.order()),
+                   buffer<node_id>(tree.dev, entries, context.order())};
       if (to.size != 0) tree.copy_entries(context, to.list, 0, room.before, room.more, 0);
     }
     room.numbers = tree.leaf_nodes.next(static_cast<std::uint32_t>(most));
@@ -188,7 +189,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   [[nodiscard]] bool append_on_device(const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
     append_room room = room_behind((n + N - 1) / N);
     const leaf_list& list = list_of(room);
-    const buffer<append_plan<Word>> plan(tree.where, 1, context.order());
+    const buffer<append_plan<Word>> plan(tree.dev, 1, context.order());
     context.zero(plan.data(), sizeof(append_plan<Word>));
     look_for_append(keys, n, plan.data());
     device_append<view_type> a{};
@@ -220,8 +221,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     return list.ids.size() == 0 ? static_cast<node_id>(at) : list.ids.data()[at];
   }
   [[nodiscard]] node_head<Word> head_of(node_id leaf) const {
-    using reader = node_reader<lone_team, own_reads, typename view_type::leaf_shape>;
-    return reader::head_alone(lone_team{}, tree.view.leaf(leaf));
+    using reader = node_reader<single_thread_team, own_reads, typename view_type::leaf_shape>;
+    return reader::head_alone(single_thread_team{}, tree.view.leaf(leaf));
   }
   /// Writes the leaves of an appended batch, to which no link leads yet, and their entries in the list. False: keys do
   /// not ascend.
@@ -243,10 +244,10 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   }
   void end_append(std::uint64_t wanted) {
     static_cast<void>(tree.leaf_nodes.take(context, static_cast<std::uint32_t>(wanted)));
-    tree.adopt_pools();
+    tree.install_pools();
     const std::uint64_t before = tree.pending.size != 0 ? tree.pending.size : tree.listed.highs.size();
     tree.lists_end();
-    tree.pending.size = tree.known_leaves = before + wanted;
+    tree.pending.size = tree.leaves_at_rebuild = before + wanted;
     tree.pending_is_whole = true;
     if (!waits(before, before + wanted)) tree.settle(context);
   }
@@ -265,7 +266,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   /// which of equal keys were inserted.
   bool fill_empty(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
     constexpr std::size_t least = 4 * N;  // below it a merge into the one leaf is as good
-    if (op == write_op::update || op == write_op::erase || tree.lent || n < least || !tree.is_empty(context))
+    if (op == write_op::update || op == write_op::erase || tree.has_live_refs || n < least || !tree.is_empty(context))
       return false;
     const auto which = op == write_op::insert ? equal_keys::keep_first : equal_keys::keep_last;
     const auto sorted = tree.sort_pairs(context, keys, values, n, which);
@@ -285,8 +286,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       const leaf_span span = span_of(b);
       if (b.n > batch::few * (span.last - span.first + 1)) return false;  // without a look
       const bool brings_values = V != 0 && b.op != write_op::erase;
-      const buffer<value> sorted(tree.where, brings_values ? b.n : 0, context.order());
-      const buffer<std::uint8_t> positions(tree.where, b.n, context.order());
+      const buffer<value> sorted(tree.dev, brings_values ? b.n : 0, context.order());
+      const buffer<std::uint8_t> positions(tree.dev, b.n, context.order());
       b.sorted = sorted.data();
       b.positions = positions.data();
       touched_leaves<Context, view_type> touched(context, b);
@@ -301,7 +302,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   }
 
   [[nodiscard]] leaf_span span_of(const batch& b) {
-    const buffer<leaf_span> found(tree.where, 1, context.order());
+    const buffer<leaf_span> found(tree.dev, 1, context.order());
     context.for_each(1, find_span<Word>{b.highs, b.leaves, b.words, b.n, found.data()});
     return context.read(found.data());
   }
@@ -312,8 +313,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     b.highs += span.first;
     b.first_id = static_cast<node_id>(span.first);
     if (b.ids != nullptr) b.ids += span.first;
-    const buffer<std::uint64_t> new_nodes(tree.where, b.leaves + 1, context.order());
-    const buffer<std::uint32_t> cuts(tree.where, b.leaves + 1, context.order());
+    const buffer<std::uint64_t> new_nodes(tree.dev, b.leaves + 1, context.order());
+    const buffer<std::uint32_t> cuts(tree.dev, b.leaves + 1, context.order());
     b.cuts = cuts.data();
     b.new_nodes = new_nodes.data();
     context.for_each(b.leaves + 1, cut_batch<view_type>{b});
@@ -323,29 +324,29 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   void merge_cut(batch b, const known_list& list, leaf_span span) {
     constexpr unsigned least = light_steps ? batch::few + 1 : 1;  // elements of a heavy leaf
     const std::uint64_t most_heavy = std::min<std::uint64_t>(b.n / least, b.leaves);
-    const buffer<std::uint32_t> heavy_leaves(tree.where, most_heavy, context.order());
-    const buffer<std::uint64_t> heavy_elements(tree.where, most_heavy + 1, context.order());
-    const buffer<heavy_list::total> heavy_size(tree.where, 1, context.order());
-    const buffer<std::uint8_t> positions(tree.where, light_steps ? b.n : 0, context.order());
-    const buffer<std::uint8_t> changes(tree.where, light_steps ? b.leaves : 0, context.order());
+    const buffer<std::uint32_t> heavy_leaves(tree.dev, most_heavy, context.order());
+    const buffer<std::uint64_t> heavy_elements(tree.dev, most_heavy + 1, context.order());
+    const buffer<heavy_list::total> heavy_size(tree.dev, 1, context.order());
+    const buffer<std::uint8_t> positions(tree.dev, light_steps ? b.n : 0, context.order());
+    const buffer<std::uint8_t> changes(tree.dev, light_steps ? b.leaves : 0, context.order());
     b.heavy = {heavy_leaves.data(), heavy_elements.data(), heavy_size.data()};
     b.positions = positions.data();
     b.changes = changes.data();
     context.zero(heavy_size.data(), sizeof(heavy_list::total));
     if constexpr (light_steps) {
-      context.for_each(b.leaves, judge_leaf<lone_team, view_type>{b});
+      context.for_each(b.leaves, judge_leaf<single_thread_team, view_type>{b});
     } else {
       context.for_each(b.leaves, list_run<view_type>{b});
     }
     const heavy_list::total heavy = context.read(heavy_size.data());
-    const buffer<std::uint64_t> moved(tree.where, heavy.leaves == 0 ? 0 : std::uint64_t{heavy.elements} + 1,
+    const buffer<std::uint64_t> moved(tree.dev, heavy.leaves == 0 ? 0 : std::uint64_t{heavy.elements} + 1,
                                       context.order());
-    const buffer<std::uint64_t> more(tree.where, heavy.leaves == 0 ? 0 : std::uint64_t{heavy.leaves} + 1,
+    const buffer<std::uint64_t> more(tree.dev, heavy.leaves == 0 ? 0 : std::uint64_t{heavy.leaves} + 1,
                                      context.order());
     leaf_runs<view_type> r{b, heavy.leaves, heavy_elements.data(), moved.data(), more.data(), nullptr, nullptr};
     if (heavy.leaves != 0) judge_runs(r, heavy);
     context.exclusive_scan(b.new_nodes, b.new_nodes, b.leaves + 1);
-    const buffer<merge_totals> noted(tree.where, 1, context.order());
+    const buffer<merge_totals> noted(tree.dev, 1, context.order());
     context.for_each(1, note_totals{b.new_nodes + b.leaves, heavy.leaves == 0 ? nullptr : more.data() + heavy.leaves,
                                     heavy.leaves == 0 ? nullptr : moved.data() + heavy.elements, noted.data()});
     auto letter = context.send(noted.data());
@@ -353,7 +354,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     const bool brings_values = V != 0 && b.op != write_op::erase;
     const bool any_light = light_steps && heavy.elements != b.n;
     const bool as_they_are = b.op == write_op::insert && values_are_sorted(b);
-    const buffer<value> sorted(tree.where, brings_values && any_light && !as_they_are ? b.n : 0, context.order());
+    const buffer<value> sorted(tree.dev, brings_values && any_light && !as_they_are ? b.n : 0, context.order());
     b.sorted = as_they_are ? static_cast<const value*>(b.values) : sorted.data();
     if (sorted.size() != 0) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});
     const merge_totals totals = letter.get();
@@ -363,14 +364,14 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     // One run whose elements are all new is what the batch is.
     const bool direct = heavy.leaves == 1 && totals.moved == b.n && values_are_sorted(b);
     const std::uint64_t gathered = inserts && heavy.leaves != 0 && !direct ? totals.moved : 0;
-    const buffer<Word> new_words(tree.where, gathered, context.order());
-    const buffer<value> new_values(tree.where, V == 0 ? 0 : gathered, context.order());
+    const buffer<Word> new_words(tree.dev, gathered, context.order());
+    const buffer<value> new_values(tree.dev, V == 0 ? 0 : gathered, context.order());
     r.new_words = direct ? b.words : new_words.data();
     r.new_values = direct ? static_cast<const value*>(b.values) : new_values.data();
     if (gathered != 0)
       for_each_element_of_runs(context, heavy.elements,
                                gather_elements<view_type>{r, new_words.data(), new_values.data()});
-    const buffer<std::uint32_t> splits(tree.where, any_light ? new_nodes : 0, context.order());
+    const buffer<std::uint32_t> splits(tree.dev, any_light ? new_nodes : 0, context.order());
     b.splits = splits.data();
     if (splits.size() != 0 && totals.heavy != 0) context.fill(splits.data(), 0xff, splits.bytes());
     next_list after = make_new_leaves(b, new_nodes, list, span);
@@ -379,7 +380,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       if (any_light || after.size != 0) context.for_each_whole_leaf(b.leaves, change_leaf<view_type>{b});
       if (totals.heavy != new_nodes) context.for_each_leaf(new_nodes, split_leaf<view_type>{b});
     } else if (after.size != 0) {
-      context.for_each(b.leaves, list_untouched<lone_team, view_type>{b});
+      context.for_each(b.leaves, list_untouched<single_thread_team, view_type>{b});
     }
     if (heavy.leaves != 0) change_runs(r, totals.heavy);
     after_merge(b, list, std::move(after), emptied, totals.all >> 32);
@@ -389,7 +390,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     context.zero(r.b.heavy.elements + heavy.leaves, 8);
     context.exclusive_scan(r.b.heavy.elements, r.b.heavy.elements, heavy.leaves + 1);
     context.zero(r.moved + heavy.elements, 8);
-    for_each_element_of_runs(context, heavy.elements, judge_elements<lone_team, view_type>{r});
+    for_each_element_of_runs(context, heavy.elements, judge_elements<single_thread_team, view_type>{r});
     context.exclusive_scan(r.moved, r.moved, std::uint64_t{heavy.elements} + 1);
     context.zero(r.more + heavy.leaves, 8);
     context.for_each(heavy.leaves, count_run<view_type>{r});
@@ -416,7 +417,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     next_list after;
     if (wanted != 0) {
       tree.leaf_nodes.ensure(context, wanted, true);
-      tree.adopt_pools();  // nodes may have moved, and what follows may fail
+      tree.install_pools();  // nodes may have moved, and what follows may fail
       after.size = list.size + wanted;
       const bool at_end = span.last + 1 == list.size;
       tree.appends = at_end && span.first == span.last;
@@ -427,8 +428,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
                             after.size <= list.entries.highs.size();
       if (!in_place) {
         const std::uint64_t room = after.size + (waits(list.size, after.size) && at_end ? after.size / 16 : 0);
-        after.entries = {buffer<Word>(tree.where, room, context.order()),
-                         buffer<node_id>(tree.where, room, context.order())};
+        after.entries = {buffer<Word>(tree.dev, room, context.order()),
+                         buffer<node_id>(tree.dev, room, context.order())};
         tree.copy_entries(context, list.entries, 0, span.first, after.entries, 0);
         tree.copy_entries(context, list.entries, span.last + 1, list.size - span.last - 1, after.entries,
                           span.last + 1 + wanted);
@@ -438,7 +439,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       b.after_highs = to.highs.data() + span.first;
       b.after_ids = to.ids.data() + span.first;
     }
-    tree.adopt_pools();
+    tree.install_pools();
     b.tree = tree.view;
     if (b.op != write_op::update) tree.ranks_are_known = false;
     if (wanted != 0) tree.lists_end();  // until after_merge()
@@ -447,16 +448,16 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   /// `emptied`: leaves that an erase left without elements; `changed`: elements that came or went.
   void after_merge(const batch& b, const known_list& list, next_list&& after, std::uint64_t emptied,
                    std::uint64_t changed) {
-    tree.lent = false;
+    tree.has_live_refs = false;
     const auto n = static_cast<std::int64_t>(changed);
     tree.count_changed(b.op == write_op::erase ? -n : n);
     const std::uint64_t before = list.size, leaves = after.size == 0 ? before : after.size;
-    tree.known_leaves = leaves;
+    tree.leaves_at_rebuild = leaves;
     if (b.op == write_op::erase) {
       // A look at all leaves finds nothing to do while none is empty and all of them together are full enough.
       const bool full_enough = tree.count_is_known() && !tree.is_too_empty(leaves, tree.count());
       if (emptied != 0 || !full_enough) tree.erased += b.n;
-      if (tree.looks_now()) tree.tidy_if_there_is_memory(context);
+      if (tree.looks_now()) tree.rebuild_inner_if_memory_allows(context);
       return;
     }
     if (after.size == 0) return;

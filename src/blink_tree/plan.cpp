@@ -10,15 +10,15 @@ namespace espalier {
 
 std::string to_string(protocol p) {
   switch (p) {
-    case protocol::link:
+    case protocol::blink:
       return "link";
-    case protocol::couple:
+    case protocol::latch_coupling:
       return "couple";
     default:
       return "none";
   }
 }
-std::string to_string(upper u) { return u == upper::express ? "express" : "classic"; }
+std::string to_string(inner_index u) { return u == inner_index::express_lane ? "express" : "classic"; }
 std::string to_string(write_path p) {
   switch (p) {
     case write_path::per_key:
@@ -66,12 +66,12 @@ write_explanation plan_write(const write_question& q, const write_options& optio
 
 // On a GPU thousands of teams that ask for one key wait for each other, which costs more than to sort the batch;
 // threads of a CPU are few. Below some thousand elements the launches cost more than either.
-write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& options, bool on_gpu, bool lent) {
+write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& options, bool on_gpu, bool has_live_refs) {
   const bool ordered = options.semantics == batch_semantics::ordered;
   const bool asked = options.path != write_path::automatic;
   const bool wish = asked ? options.path == write_path::bulk : ordered || (on_gpu && mixed && n >= 4096);
   write_explanation e;
-  e.chosen = wish && !lent ? write_path::bulk : write_path::per_key;
+  e.chosen = wish && !has_live_refs ? write_path::bulk : write_path::per_key;
   e.text = e.chosen == write_path::bulk ? "bulk: sorted, equal keys taken together"
            : wish                       ? "per_key: element by element, since a ref is in use"
                                         : "per_key: element by element";

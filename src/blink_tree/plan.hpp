@@ -23,7 +23,7 @@ struct write_question {
 /// A batch that is not merged as a whole: are its equal keys taken together (combine.hpp; `bulk`), or is each element a
 /// write of its own? `mixed`: it has an operation for each. `lent`: refs may be writing.
 [[nodiscard]] write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& options, bool on_gpu,
-                                           bool lent);
+                                           bool has_live_refs);
 
 // ---- decisions on a GPU that are taken while a batch is written ----------------------------------------------------
 

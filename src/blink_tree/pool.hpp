@@ -17,7 +17,7 @@ struct raise_limit {
   std::uint64_t* tickets;
   std::uint32_t limit;
   ESPALIER_HD void operator()(std::size_t) const {
-    const shared_word word{tickets};
+    const atomic_word_ref word{tickets};
     std::uint64_t seen = word.load_relaxed();
     while (!word.exchange(seen, std::uint64_t{limit} << 32 | pool_state::taken(seen))) {
     }
@@ -57,12 +57,12 @@ class node_pool {
   /// Room for `nodes`, of which the first `used` are taken.
   template <class Context>
   node_pool(Context& context, std::size_t node_bytes, std::uint64_t nodes, std::uint32_t used,
-            memory_use use = memory_use::any)
+            allocation_hint use = allocation_hint::any)
       : node_bytes_(node_bytes), use_(use) {
     check(nodes);
     first_ = room_for(context, nodes);
-    table_ = buffer<std::uint64_t>(context.where(), pool_view::most_segments, context.order());
-    counters_ = buffer<pool_state>(context.where(), 1, context.order());
+    table_ = buffer<std::uint64_t>(context.get_device(), pool_view::most_segments, context.order());
+    counters_ = buffer<pool_state>(context.get_device(), 1, context.order());
     view_.first = static_cast<std::byte*>(first_.data());
     view_.first_nodes = static_cast<std::uint32_t>(nodes);
     view_.segments = table_.data();
@@ -75,12 +75,12 @@ class node_pool {
 
   [[nodiscard]] const pool_view& view() const { return view_; }
   /// From now on its memory is freed in the order of this stream, which comes after all other use of it.
-  void tie(const stream& s) {
-    first_.tie(s);
-    for (raw_buffer& segment : segments_) segment.tie(s);
-    table_.tie(s);
-    counters_.tie(s);
-    reusable_.tie(s);
+  void set_stream(const stream& s) {
+    first_.set_stream(s);
+    for (raw_buffer& segment : segments_) segment.set_stream(s);
+    table_.set_stream(s);
+    counters_.set_stream(s);
+    reusable_.set_stream(s);
   }
   [[nodiscard]] std::size_t bytes() const {
     std::size_t total = first_.bytes() + table_.bytes() + counters_.bytes() + reusable_.bytes();
@@ -190,7 +190,7 @@ class node_pool {
   }
   template <class Context>
   [[nodiscard]] raw_buffer room_for(Context& context, std::uint64_t nodes) const {
-    return raw_buffer(context.where(), nodes * node_bytes_, context.order(), use_);
+    return raw_buffer(context.get_device(), nodes * node_bytes_, context.order(), use_);
   }
   /// A sixteenth of the first block at a time; small pools grow in steps of 256 nodes.
   void set_segment_size(std::uint64_t nodes) {
@@ -233,7 +233,7 @@ class node_pool {
   }
 
   std::size_t node_bytes_ = 0;
-  memory_use use_ = memory_use::any;
+  allocation_hint use_ = allocation_hint::any;
   raw_buffer first_;
   std::vector<raw_buffer> segments_;  ///< each one or more entries of the table long
   std::uint32_t entries_ = 0;

@@ -21,7 +21,7 @@ struct note_total {
 template <class Context, protocol P, class Storage>
 struct range_reader;
 
-template <class Context, protocol P, class Word, unsigned V, unsigned N, upper U>
+template <class Context, protocol P, class Word, unsigned V, unsigned N, inner_index U>
 struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
   using storage = blink_storage<Context, Word, V, N, U>;
   using view_type = typename storage::view_type;
@@ -42,11 +42,11 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.hi = hi;
     job.ends = options.ends;
     job.limit = options.limit;
-    job.ranks = tree.known_ranks();
+    job.ranks = tree.leaf_ranks_if_valid();
     return job;
   }
   void count_ranges(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
-                    leaf_place* starts = nullptr, std::uint32_t* lines = nullptr,
+                    leaf_position* starts = nullptr, std::uint32_t* lines = nullptr,
                     std::uint32_t* long_ones = nullptr) const {
     auto job = job_over<blink_count_job>(lo, hi, options);
     job.counts = counts;
@@ -70,12 +70,12 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
                                          const range_options& options) const {
     range_buffers result;
     const stream& order = context.order();
-    result.offsets = buffer<std::uint64_t>(tree.where, n + 1, order);
+    result.offsets = buffer<std::uint64_t>(tree.dev, n + 1, order);
     std::uint64_t* offsets = result.offsets.data();
     context.zero(offsets + n, 8);
-    const buffer<leaf_place> starts(tree.where, Context::on_gpu ? n : 0, order);
-    const buffer<std::uint32_t> lines(tree.where, !Context::on_gpu && tree.view.lane.size != 0 ? n : 0, order);
-    const buffer<range_totals> totals(tree.where, 1, order);
+    const buffer<leaf_position> starts(tree.dev, Context::on_gpu ? n : 0, order);
+    const buffer<std::uint32_t> lines(tree.dev, !Context::on_gpu && tree.view.lane.size != 0 ? n : 0, order);
+    const buffer<range_totals> totals(tree.dev, 1, order);
     range_totals* const noted = totals.data();
     context.zero(noted, sizeof(range_totals));
     count_ranges(lo, hi, n, options, offsets, starts.data(), lines.data(), &noted->long_ones);
@@ -83,8 +83,8 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     context.for_each(1, note_total{offsets + n, noted});
     const range_totals counted = context.read(noted);
     result.total = counted.elements;
-    result.keys = raw_buffer(tree.where, result.total * tree.key_bytes(), order);
-    result.values = raw_buffer(tree.where, result.total * tree.elements.value_bytes, order);
+    result.keys = raw_buffer(tree.dev, result.total * tree.key_bytes(), order);
+    result.values = raw_buffer(tree.dev, result.total * tree.elements.value_bytes, order);
     auto job = job_over<blink_fill_job>(lo, hi, options);
     job.offsets = offsets;
     job.starts = starts.data();
@@ -95,7 +95,7 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     std::size_t pieces = n;
     buffer<std::uint64_t> parts;
     if (job.ranks && counted.long_ones != 0) {
-      parts = buffer<std::uint64_t>(tree.where, n + 1, order);
+      parts = buffer<std::uint64_t>(tree.dev, n + 1, order);
       context.zero(parts.data() + n, 8);
       context.for_each(n, parts_of_range{offsets, parts.data()});
       context.exclusive_scan(parts.data(), parts.data(), n + 1);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "blink_tree/batch_order.hpp"
-#include "blink_tree/parts.hpp"
+#include "blink_tree/build_kernels.hpp"
 #include "blink_tree/pool.hpp"
 #include "blink_tree/tally.hpp"
 #include "device/staging.hpp"
@@ -19,13 +19,13 @@
 
 namespace espalier::detail {
 
-template <class Context, class Word, unsigned V, unsigned N, upper U>
+template <class Context, class Word, unsigned V, unsigned N, inner_index U>
 struct blink_storage {
   using view_type = blink_view<Word, V, N>;
   using shape_type = typename view_type::leaf_shape;
   using inner_shape = typename view_type::inner_shape;
   using value = typename shape_type::value;
-  using lane_storage = tree_storage<Word, lines_elsewhere>;
+  using lane_storage = tree_storage<Word, external_keys>;
   using input = staged_input<Context>;
 
   struct pairs {
@@ -38,26 +38,26 @@ struct blink_storage {
   };
 
   blink_storage(const device& on, element_type type, const blink_options& wishes)
-      : where(on), elements(type), options(wishes) {
+      : dev(on), elements(type), options(wishes) {
     view.key = type.key;
     view.value = type.value;
     view.value_bytes = type.value_bytes;
   }
 
-  device where;
+  device dev;
   element_type elements;
   blink_options options;
   node_pool leaf_nodes, inner_nodes;
   leaf_list listed;  ///< what the lane was made from
   lane_storage lane;
   view_type view;
-  std::uint64_t known_leaves = 0;  ///< when the upper levels were made
-  std::uint64_t stale = 0;         ///< leaves made since
-  std::uint64_t erased = 0;        ///< elements asked to be erased since
+  std::uint64_t leaves_at_rebuild = 0;     ///< when the upper levels were made
+  std::uint64_t leaves_since_rebuild = 0;  ///< leaves made since
+  std::uint64_t erased = 0;                ///< elements asked to be erased since
   std::size_t lane_builds = 0;
-  std::atomic<bool> list_is_whole = false;  ///< `listed` names all live leaves and no others
-  /// Live leaves after merges that left the lane as it was: a stream of appended batches does not pay for a lane that no
-  /// read asks for. settle() makes it.
+  std::atomic<bool> leaf_list_is_current = false;  ///< `listed` names all live leaves and no others
+  /// Live leaves after merges that left the lane as it was: a stream of appended batches does not pay for a lane that
+  /// no read asks for. settle() makes it.
   struct pending_leaves {
     leaf_list list;  ///< has room for more
     std::uint64_t size = 0;
@@ -65,38 +65,39 @@ struct blink_storage {
   };
   pending_leaves pending;
   std::atomic<bool> pending_is_whole = false;  ///< no leaf came or went since
-  buffer<std::uint64_t> rank_bases;         ///< of `listed`, on a GPU (node.hpp, leaf_ranks)
+  buffer<std::uint64_t> rank_bases;            ///< of `listed`, on a GPU (node.hpp, leaf_ranks)
   buffer<std::uint32_t> ranks_beyond;
   std::atomic<bool> ranks_are_known = false;
-  bool appends = false;         ///< the last batch that was merged lay behind all keys
-  unsigned append_misses = 0;   ///< batches in a row that were looked at in vain for that
-  std::atomic<bool> lent = false;  ///< a ref may be in use: nothing is tidied, moved or given out again unasked
+  bool appends = false;        ///< the last batch that was merged lay behind all keys
+  unsigned append_misses = 0;  ///< batches in a row that were looked at in vain for that
+  std::atomic<bool> has_live_refs =
+      false;  ///< a ref may be in use: nothing is tidied, moved or given out again unasked
 
   /// Before a write on a GPU: what it replaces is freed behind its own steps, and not behind those of the stream that
   /// made it. All other use of the memory comes before (turns.hpp).
-  void tie([[maybe_unused]] const stream& s) {
+  void set_stream([[maybe_unused]] const stream& s) {
     if constexpr (Context::on_gpu) {
       if (tied_ == s.state()) return;
-      leaf_nodes.tie(s);
-      inner_nodes.tie(s);
-      listed.highs.tie(s);
-      listed.ids.tie(s);
-      pending.list.highs.tie(s);
-      pending.list.ids.tie(s);
-      lane.tie(s);
-      rank_bases.tie(s);
-      ranks_beyond.tie(s);
+      leaf_nodes.set_stream(s);
+      inner_nodes.set_stream(s);
+      listed.highs.set_stream(s);
+      listed.ids.set_stream(s);
+      pending.list.highs.set_stream(s);
+      pending.list.ids.set_stream(s);
+      lane.set_stream(s);
+      rank_bases.set_stream(s);
+      ranks_beyond.set_stream(s);
       tied_ = s.state();
     }
   }
 
   // ---- how many elements there are -----------------------------------------------------------------------
   // The count is known while every write tells what it changed. Refs do not, so it is not while the tree is lent. What
-  // a write has changed is told inside the lock under which it was changed: the next exclusive operation counts each element
-  // once.
+  // a write has changed is told inside the lock under which it was changed: the next exclusive operation counts each
+  // element once.
   void count_is(std::uint64_t elements_now) {
     count_ = static_cast<std::int64_t>(elements_now);
-    count_is_known_ = !lent;
+    count_is_known_ = !has_live_refs;
   }
   void count_changed(std::int64_t delta) { count_ += delta; }
   void count_unknown() { count_is_known_ = false; }
@@ -127,17 +128,17 @@ struct blink_storage {
   [[nodiscard]] static std::uint64_t likely_new_leaves(std::uint64_t n) { return n / (N / 2) + 64; }
   /// At worst every insert splits a leaf that was full, and from then on it takes half a leaf of them.
   [[nodiscard]] std::uint64_t most_new_leaves(std::uint64_t n) const {
-    return std::min<std::uint64_t>(n, known_leaves + stale + 1) + n / (N / 2) + 2;
+    return std::min<std::uint64_t>(n, leaves_at_rebuild + leaves_since_rebuild + 1) + n / (N / 2) + 2;
   }
   [[nodiscard]] static std::uint64_t most_new_inners(std::uint64_t n) { return n / (N / 4) + 64; }
-  static void order_now(Context& context) {
+  static void sync_if_gpu(Context& context) {
     if constexpr (Context::on_gpu) context.order().synchronize();
   }
 
   // ---- elements in and out -------------------------------------------------------------------------------
   [[nodiscard]] buffer<Word> load_words(Context& context, const void* keys, std::size_t n) const {
     const input in(context, keys, n * key_bytes());
-    buffer<Word> words(where, n, context.order());
+    buffer<Word> words(dev, n, context.order());
     context.for_each(n, encode_key<Word>{elements.key, in.data(), words.data()});
     return words;
   }
@@ -146,7 +147,7 @@ struct blink_storage {
       return {};
     } else {
       const input in(context, values, n * elements.value_bytes);
-      buffer<value> slots(where, n, context.order());
+      buffer<value> slots(dev, n, context.order());
       if (elements.value_bytes == V) {
         context.copy(slots.data(), in.data(), n * V);
       } else {
@@ -165,11 +166,11 @@ struct blink_storage {
   };
   /// Can values be read where the caller has them?
   [[nodiscard]] bool are_slots(const void* values) const {
-    return elements.value_bytes == V && where.is_local(values) &&
+    return elements.value_bytes == V && dev.is_local(values) &&
            reinterpret_cast<std::uintptr_t>(values) % alignof(value) == 0;
   }
   [[nodiscard]] bool are_words(const void* keys) const {
-    return elements.key == (sizeof(Word) == 4 ? scalar_kind::u32 : scalar_kind::u64) && where.is_local(keys);
+    return elements.key == (sizeof(Word) == 4 ? scalar_kind::u32 : scalar_kind::u64) && dev.is_local(keys);
   }
   [[nodiscard]] sorted_pairs sort_pairs(Context& context, const void* keys, const void* values, std::size_t n,
                                         equal_keys which) const {
@@ -183,7 +184,7 @@ struct blink_storage {
     if constexpr (V != 0) sorted.values = are_slots(values) ? static_cast<const value*>(values) : loaded.values.data();
     auto shape = shape_of_batch(context, sorted.words, n);
     if (shape.descends != 0) {
-      pairs moved{buffer<Word>(where, n, context.order()), buffer<value>(where, V == 0 ? 0 : n, context.order())};
+      pairs moved{buffer<Word>(dev, n, context.order()), buffer<value>(dev, V == 0 ? 0 : n, context.order())};
       context.sort_from(sorted.words, moved.words, sorted.values, moved.values, n, shape.begin_bit(), shape.end_bit());
       loaded = std::move(moved);
       sorted.words = loaded.words.data();
@@ -196,13 +197,13 @@ struct blink_storage {
   }
   void keep_one_of_each(Context& context, sorted_pairs& sorted, equal_keys which) const {
     const std::size_t n = sorted.n;
-    buffer<std::uint64_t> ranks(where, n + 1, context.order());
+    buffer<std::uint64_t> ranks(dev, n + 1, context.order());
     context.zero(ranks.data() + n, 8);
     context.for_each(n, mark_one_of_run<Word>{sorted.words, n, which, ranks.data()});
     context.exclusive_scan(ranks.data(), ranks.data(), n + 1);
     const std::uint64_t distinct = context.read(ranks.data() + n);
-    pairs kept{buffer<Word>(where, distinct, context.order()),
-               buffer<value>(where, V == 0 ? 0 : distinct, context.order())};
+    pairs kept{buffer<Word>(dev, distinct, context.order()),
+               buffer<value>(dev, V == 0 ? 0 : distinct, context.order())};
     context.for_each(n, keep_marked<Word, value>{sorted.words, V == 0 ? nullptr : sorted.values, ranks.data(),
                                                  kept.words.data(), kept.values.data()});
     sorted.memory = std::move(kept);
@@ -212,7 +213,7 @@ struct blink_storage {
   }
   /// After refresh_pools().
   [[nodiscard]] bool is_empty(Context& context) {
-    if (known_leaves != 1 || leaf_nodes.high_water() != 1) return false;
+    if (leaves_at_rebuild != 1 || leaf_nodes.high_water() != 1) return false;
     node_head<Word> h;
     h.set_info(context.read(view.leaf(view_type::first_leaf).info()));
     return h.count == 0;
@@ -227,21 +228,22 @@ struct blink_storage {
   void make_tree(Context& context, const Word* words, const value* values, std::size_t n) {
     const std::uint64_t count = std::max<std::uint64_t>(1, (n + per_leaf() - 1) / per_leaf());
     node_pool leaves(context, shape_type::bytes, std::max<std::uint64_t>(count + count / 16, 64),
-                     static_cast<std::uint32_t>(count), memory_use::leaves);
+                     static_cast<std::uint32_t>(count), allocation_hint::leaves);
     view_type t = view;
     t.leaves = leaves.view();
     leaf_list list;
-    list.highs = buffer<Word>(where, count, context.order());
+    list.highs = buffer<Word>(dev, count, context.order());
     using leaf_writer = write_leaves<view_type>;
-    context.for_each(Context::on_gpu ? count * leaf_writer::units : count,
-                     leaf_writer{t, words, values, n, static_cast<std::uint32_t>(count), per_leaf(), list.highs.data()});
+    context.for_each(
+        Context::on_gpu ? count * leaf_writer::units : count,
+        leaf_writer{t, words, values, n, static_cast<std::uint32_t>(count), per_leaf(), list.highs.data()});
     upper_levels made = make_upper(context, t, std::move(list));
     leaf_nodes = std::move(leaves);
-    adopt(std::move(made), count);
+    install(std::move(made), count);
     appends = false;
     append_misses = 0;
     count_is(n);
-    order_now(context);  // callers' buffers may go now
+    sync_if_gpu(context);  // callers' buffers may go now
   }
 
   /// All that lies above the leaves.
@@ -255,9 +257,9 @@ struct blink_storage {
     upper_levels made;
     made.list = std::move(list);
     const std::uint64_t count = made.list.highs.size();
-    if (U == upper::express && count >= least_lane_leaves) {
+    if (U == inner_index::express_lane && count >= least_lane_leaves) {
       build_options none;
-      made.lane = builder<Context, Word, lines_elsewhere>(context, elements, none).over(made.list.highs.data(), count);
+      made.lane = builder<Context, Word, external_keys>(context, elements, none).over(made.list.highs.data(), count);
       make_inner(context, t, made, 1);
     } else {
       make_inner(context, t, made, count);
@@ -275,14 +277,14 @@ struct blink_storage {
                             static_cast<std::uint32_t>(total));
     t.inners = made.inners.view();
     made.height = static_cast<unsigned>(sizes.size()) + 1;
-    buffer<Word> lows(where, count, context.order());
+    buffer<Word> lows(dev, count, context.order());
     context.for_each(count, low_from_highs<Word>{made.list.highs.data(), lows.data()});
     std::uint64_t below = count;
     node_id first = static_cast<node_id>(total), first_below = 0;
     for (std::uint32_t level = 1; level <= sizes.size(); ++level) {
       const std::uint64_t nodes = sizes[level - 1];
       first -= static_cast<node_id>(nodes);  // the root is number 0
-      buffer<Word> node_lows(where, nodes, context.order());
+      buffer<Word> node_lows(dev, nodes, context.order());
       const node_id* ids = level == 1 && made.list.ids.size() != 0 ? made.list.ids.data() : nullptr;
       context.for_each(nodes, write_inner_node<view_type>{t, lows.data(), ids, first_below, below, per_node, level,
                                                           first, static_cast<std::uint32_t>(nodes), node_lows.data()});
@@ -291,7 +293,7 @@ struct blink_storage {
       first_below = first;
     }
   }
-  void adopt(upper_levels&& made, std::uint64_t leaves) {
+  void install(upper_levels&& made, std::uint64_t leaves) {
     listed = std::move(made.list);
     lane = std::move(made.lane);
     inner_nodes = std::move(made.inners);
@@ -301,12 +303,12 @@ struct blink_storage {
       ++lane_builds;
     }
     pending = {};
-    known_leaves = leaves;
+    leaves_at_rebuild = leaves;
     erased = 0;
-    stale = 0;
-    list_is_whole = listed.highs.size() != 0;
+    leaves_since_rebuild = 0;
+    leaf_list_is_current = listed.highs.size() != 0;
     ranks_are_known = false;
-    adopt_pools();
+    install_pools();
     view.lane = lane.view;
     view.lane_leaves = listed.ids.size() == 0 ? nullptr : listed.ids.data();
   }
@@ -314,11 +316,11 @@ struct blink_storage {
   void pools_in_use() {
     if constexpr (Context::on_gpu) pools_are_known_ = false;
   }
-  /// Learns how many nodes have been taken. A GPU is not asked for what is known already: each look at its memory is a wait.
-  /// No other operation of the owner is in progress.
+  /// Learns how many nodes have been taken. A GPU is not asked for what is known already: each look at its memory is a
+  /// wait. No other operation of the owner is in progress.
   void refresh_pools(Context& context) {
     if constexpr (Context::on_gpu) {
-      if (pools_are_known_ && !lent) return;
+      if (pools_are_known_ && !has_live_refs) return;
       auto leaves = context.send(leaf_nodes.tickets()), inners = context.send(inner_nodes.tickets());
       learn_pools(leaves.get(), inners.get());
     } else {
@@ -329,23 +331,23 @@ struct blink_storage {
   void learn_pools(std::uint64_t leaves, std::uint64_t inners) {
     leaf_nodes.learn(leaves);
     inner_nodes.learn(inners);
-    if constexpr (Context::on_gpu) pools_are_known_ = !lent;  // refs take nodes at any time
+    if constexpr (Context::on_gpu) pools_are_known_ = !has_live_refs;  // refs take nodes at any time
   }
-  void adopt_pools() {
+  void install_pools() {
     view.leaves = leaf_nodes.view();
     view.inners = inner_nodes.view();
   }
 
   /// Before leaves may come or go other than by a merge.
   void lists_end() {
-    list_is_whole = false;
+    leaf_list_is_current = false;
     pending_is_whole = false;
   }
   /// All entries of `pending` in its own list.
   void gather_pending(Context& context) {
     if (pending.shared == 0) return;
-    leaf_list whole{buffer<Word>(where, pending.size, context.order()),
-                    buffer<node_id>(where, pending.size, context.order())};
+    leaf_list whole{buffer<Word>(dev, pending.size, context.order()),
+                    buffer<node_id>(dev, pending.size, context.order())};
     copy_entries(context, listed, 0, pending.shared, whole, 0);
     copy_entries(context, pending.list, 0, pending.size - pending.shared, whole, pending.shared);
     pending.list = std::move(whole);
@@ -368,14 +370,14 @@ struct blink_storage {
     if (pending.size == 0) return;
     const auto make = [&] {
       if (pending_is_whole) gather_pending(context);
-      leaf_list list = !pending_is_whole                              ? list_leaves(context)
+      leaf_list list = !pending_is_whole                           ? list_leaves(context)
                        : pending.list.highs.size() == pending.size ? std::move(pending.list)
                                                                    : copy_of(context, pending.list, pending.size);
       const std::uint64_t leaves = list.highs.size(), erases = erased;
-      adopt(make_upper(context, view, std::move(list)), leaves);
+      install(make_upper(context, view, std::move(list)), leaves);
       erased = erases;  // dead leaves wait for a tidy() still
     };
-    if constexpr (U == upper::classic) {
+    if constexpr (U == inner_index::inner_nodes) {
       try {
         make();
       } catch (...) {
@@ -385,15 +387,15 @@ struct blink_storage {
         if (required || !is_lack_of_memory()) throw;
       }
     } else if (!with_memory(make)) {
-      stale += known_leaves - std::min<std::uint64_t>(known_leaves, lane.view.size);
+      leaves_since_rebuild += leaves_at_rebuild - std::min<std::uint64_t>(leaves_at_rebuild, lane.view.size);
       pending = {};
     }
-    order_now(context);
+    sync_if_gpu(context);
   }
   /// Rebuilds the upper levels if n reads pay for it.
   void refresh_upper(Context& context, std::size_t n) {
     settle(context);
-    if (is_stale_for(n)) tidy_if_there_is_memory(context);
+    if (is_stale_for(n)) rebuild_inner_if_memory_allows(context);
   }
 
   // ---- keeping it tidy -----------------------------------------------------------------------------------
@@ -401,12 +403,12 @@ struct blink_storage {
   [[nodiscard]] leaf_list list_leaves(Context& context) {
     refresh_pools(context);
     const std::uint32_t nodes = leaf_nodes.high_water();
-    buffer<std::uint64_t> ranks(where, nodes + 1, context.order());
+    buffer<std::uint64_t> ranks(dev, nodes + 1, context.order());
     const std::uint64_t live = mark(context, ranks, nodes, false);
-    buffer<Word> highs(where, live, context.order());
-    buffer<node_id> ids(where, live, context.order());
+    buffer<Word> highs(dev, live, context.order());
+    buffer<node_id> ids(dev, live, context.order());
     context.for_each(nodes, list_leaf<view_type>{view, ranks.data(), highs.data(), ids.data()});
-    leaf_list sorted{buffer<Word>(where, live, context.order()), buffer<node_id>(where, live, context.order())};
+    leaf_list sorted{buffer<Word>(dev, live, context.order()), buffer<node_id>(dev, live, context.order())};
     context.sort_from(highs.data(), sorted.highs, ids.data(), sorted.ids, live);
     return sorted;
   }
@@ -420,12 +422,12 @@ struct blink_storage {
   /// Makes the upper levels anew, after which no node names a dead leaf, and gives those out again. After erases leaves
   /// without elements go, and if more than one and a half times as many are left as a build would make, all are made
   /// anew.
-  void tidy(Context& context, bool thorough) {
+  void rebuild_inner(Context& context, bool thorough) {
     settle(context);
     refresh_pools(context);
     leaf_list fresh;
-    if (!list_is_whole) fresh = list_leaves(context);
-    const leaf_list& list = list_is_whole ? listed : fresh;
+    if (!leaf_list_is_current) fresh = list_leaves(context);
+    const leaf_list& list = leaf_list_is_current ? listed : fresh;
     leaf_links kept;
     if (thorough || erased != 0) {
       const buffer<std::uint64_t> offsets = leaf_offsets(context, list);
@@ -441,37 +443,37 @@ struct blink_storage {
     const bool drops = kept.after.highs.size() != 0;
     const std::uint64_t live = drops ? kept.after.highs.size() : list.highs.size();
     const std::uint32_t nodes = leaf_nodes.high_water();
-    buffer<std::uint64_t> ranks(where, nodes + 1, context.order());
+    buffer<std::uint64_t> ranks(dev, nodes + 1, context.order());
     const std::uint64_t dead_already = mark(context, ranks, nodes, true);
     const std::uint64_t dead = dead_already + (drops ? list.highs.size() - live : 0);
-    if (list_is_whole && dead == leaf_nodes.reusable()) {
+    if (leaf_list_is_current && dead == leaf_nodes.reusable()) {
       erased = 0;
       return;
     }
     // What is needed to change links outlives the list that they come from.
-    leaf_list named = drops || list_is_whole ? copy_of(context, drops ? kept.after : list, live) : std::move(fresh);
+    leaf_list named =
+        drops || leaf_list_is_current ? copy_of(context, drops ? kept.after : list, live) : std::move(fresh);
     upper_levels made = make_upper(context, view, std::move(named));
-    buffer<node_id> ids(where, dead, context.order());
+    buffer<node_id> ids(dev, dead, context.order());
     leaf_nodes.gather(context);
-    adopt_pools();
+    install_pools();
     // From here on nothing fails: without the new upper levels nobody may find that leaves are dead.
     context.for_each(nodes, list_leaf<view_type>{view, ranks.data(), nullptr, ids.data()});
     if (drops) {
-      list_is_whole = false;
-      context.for_each(list.highs.size(),
-                       drop_empty_leaf<view_type>{view, ids_of(list), kept.ranks.data(), live, kept.after.ids.data(),
-                                                  ids.data() + dead_already});
+      leaf_list_is_current = false;
+      context.for_each(list.highs.size(), drop_empty_leaf<view_type>{view, ids_of(list), kept.ranks.data(), live,
+                                                                     kept.after.ids.data(), ids.data() + dead_already});
     }
     leaf_nodes.recycle(context, std::move(ids), static_cast<std::uint32_t>(dead));
-    adopt(std::move(made), live);
-    order_now(context);
+    install(std::move(made), live);
+    sync_if_gpu(context);
   }
   /// Twice the leaves that a build makes of so many elements, less what may be erased until the next look (looks_now).
   [[nodiscard]] bool is_too_empty(std::uint64_t leaves, std::uint64_t size) const {
     return size * 3 < leaves * per_leaf() * 2;
   }
   /// Have so many elements been erased that leaves may have become too empty?
-  [[nodiscard]] bool looks_now() const { return erased > known_leaves * per_leaf() / 6 + 1024; }
+  [[nodiscard]] bool looks_now() const { return erased > leaves_at_rebuild * per_leaf() / 6 + 1024; }
 
   [[nodiscard]] static const node_id* ids_of(const leaf_list& list) {
     return list.ids.size() == 0 ? nullptr : list.ids.data();
@@ -479,7 +481,7 @@ struct blink_storage {
   /// The first `leaves` of a list.
   [[nodiscard]] leaf_list copy_of(Context& context, const leaf_list& list, std::uint64_t leaves) const {
     const std::uint64_t ids = list.ids.size() == 0 ? 0 : leaves;
-    leaf_list copy{buffer<Word>(where, leaves, context.order()), buffer<node_id>(where, ids, context.order())};
+    leaf_list copy{buffer<Word>(dev, leaves, context.order()), buffer<node_id>(dev, ids, context.order())};
     context.copy(copy.highs.data(), list.highs.data(), leaves * sizeof(Word));
     context.copy(copy.ids.data(), list.ids.data(), ids * sizeof(node_id));
     return copy;
@@ -492,46 +494,48 @@ struct blink_storage {
   [[nodiscard]] leaf_links links_without_empty(Context& context, const leaf_list& list,
                                                const buffer<std::uint64_t>& offsets) {
     const std::uint64_t leaves = list.highs.size();
-    leaf_links links{buffer<std::uint64_t>(where, leaves + 1, context.order()), {}};
+    leaf_links links{buffer<std::uint64_t>(dev, leaves + 1, context.order()), {}};
     context.zero(links.ranks.data() + leaves, 8);
     context.for_each(leaves, mark_not_empty{offsets.data(), leaves, links.ranks.data()});
     context.exclusive_scan(links.ranks.data(), links.ranks.data(), leaves + 1);
     const std::uint64_t stay = context.read(links.ranks.data() + leaves);
     if (stay == leaves) return links;
-    links.after = {buffer<Word>(where, stay, context.order()), buffer<node_id>(where, stay, context.order())};
+    links.after = {buffer<Word>(dev, stay, context.order()), buffer<node_id>(dev, stay, context.order())};
     context.for_each(leaves, keep_leaf<Word>{list.highs.data(), ids_of(list), links.ranks.data(),
                                              links.after.highs.data(), links.after.ids.data()});
     return links;
   }
   /// Counts the elements before each leaf, so that ranges of any length are found by their ends. Without a lane, or
   /// without memory, they are walked along.
-  void know_ranks(Context& context) {
-    if (known_leaves + stale < least_lane_leaves) return;
+  void build_leaf_ranks(Context& context) {
+    if (leaves_at_rebuild + leaves_since_rebuild < least_lane_leaves) return;
     settle(context);
-    if (!list_is_whole) tidy_if_there_is_memory(context);
-    if (!list_is_whole) return;
+    if (!leaf_list_is_current) rebuild_inner_if_memory_allows(context);
+    if (!leaf_list_is_current) return;
     ranks_are_known = with_memory([&] {
       const buffer<std::uint64_t> offsets = leaf_offsets(context, listed);
       rank_bases = {};
       ranks_beyond = {};
-      rank_bases = buffer<std::uint64_t>(where, ((offsets.size() - 1) >> leaf_ranks::shift) + 1, context.order());
-      ranks_beyond = buffer<std::uint32_t>(where, offsets.size(), context.order());
+      rank_bases = buffer<std::uint64_t>(dev, ((offsets.size() - 1) >> leaf_ranks::shift) + 1, context.order());
+      ranks_beyond = buffer<std::uint32_t>(dev, offsets.size(), context.order());
       context.for_each(offsets.size(), split_rank{offsets.data(), rank_bases.data(), ranks_beyond.data()});
     });
   }
-  [[nodiscard]] leaf_ranks known_ranks() const {
-    return ranks_are_known && !lent ? leaf_ranks{rank_bases.data(), ranks_beyond.data()} : leaf_ranks{};
+  [[nodiscard]] leaf_ranks leaf_ranks_if_valid() const {
+    return ranks_are_known && !has_live_refs ? leaf_ranks{rank_bases.data(), ranks_beyond.data()} : leaf_ranks{};
   }
   /// Does the lane not know a good part of the leaves?
-  [[nodiscard]] bool is_behind() const { return U == upper::express && stale * 8 > known_leaves && stale > 64; }
+  [[nodiscard]] bool needs_rebuild() const {
+    return U == inner_index::express_lane && leaves_since_rebuild * 8 > leaves_at_rebuild && leaves_since_rebuild > 64;
+  }
   /// Do n reads pay for new upper levels?
   [[nodiscard]] bool is_stale_for(std::size_t n) const {
-    return !lent && (pending.size != 0 || (n * 4 >= known_leaves && is_behind()));
+    return !has_live_refs && (pending.size != 0 || (n * 4 >= leaves_at_rebuild && needs_rebuild()));
   }
 
   [[nodiscard]] buffer<std::uint64_t> leaf_offsets(Context& context, const leaf_list& list) {
     const std::uint64_t live = list.highs.size();
-    buffer<std::uint64_t> offsets(where, live + 1, context.order());
+    buffer<std::uint64_t> offsets(dev, live + 1, context.order());
     context.zero(offsets.data() + live, 8);
     context.for_each(live, leaf_count<view_type>{view, ids_of(list), offsets.data()});
     context.exclusive_scan(offsets.data(), offsets.data(), live + 1);
@@ -543,22 +547,22 @@ struct blink_storage {
   [[nodiscard]] pairs elements_of(Context& context, const leaf_list& list, const buffer<std::uint64_t>& offsets) {
     const std::uint64_t live = list.highs.size();
     const std::uint64_t size = context.read(offsets.data() + live);
-    pairs sorted{buffer<Word>(where, size, context.order()), buffer<value>(where, V == 0 ? 0 : size, context.order())};
+    pairs sorted{buffer<Word>(dev, size, context.order()), buffer<value>(dev, V == 0 ? 0 : size, context.order())};
     context.for_each(live * N, copy_leaf_slot<view_type>{view, ids_of(list), offsets.data(), sorted.words.data(),
                                                          sorted.values.data()});
     return sorted;
   }
 
   /// What was asked for is done, or can be: that upper levels could not be made anew is no reason to report a failure.
-  void tidy_if_there_is_memory(Context& context) {
-    static_cast<void>(with_memory([&] { tidy(context, false); }));
+  void rebuild_inner_if_memory_allows(Context& context) {
+    static_cast<void>(with_memory([&] { rebuild_inner(context, false); }));
   }
 
  private:
   std::atomic<std::int64_t> count_ = 0;
   std::atomic<bool> count_is_known_ = false;
-  bool pools_are_known_ = false;  ///< on a GPU: what was last learned of the pools is still so
-  std::shared_ptr<stream_state> tied_;  ///< whose order the memory is freed in
+  bool pools_are_known_ = false;       ///< on a GPU: what was last learned of the pools is still so
+  std::shared_ptr<stream_impl> tied_;  ///< whose order the memory is freed in
 };
 
 }  // namespace espalier::detail

@@ -8,7 +8,7 @@
 #include "espalier/blink_tree/node.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/device/buffer.hpp"
-#include "espalier/sync/shared_memory.hpp"
+#include "espalier/sync/concurrent_access.hpp"
 
 namespace espalier::detail {
 
@@ -40,7 +40,7 @@ struct add_up_part {
       if (i % 32 != 0) return;
     }
 #endif
-    if (sum != 0) (void)shared_word{total}.fetch_add(sum);
+    if (sum != 0) (void)atomic_word_ref{total}.fetch_add(sum);
   }
   template <class Context>
   [[nodiscard]] static std::size_t parts_of(std::size_t n) {
@@ -114,7 +114,7 @@ struct live_counts {
 /// No other operation of the owner is in progress; refs may be in use. The nodes below `nodes` have been in use.
 template <class Context, class View>
 [[nodiscard]] live_counts count_live(Context& context, const View& tree, std::uint32_t nodes) {
-  const buffer<live_counts> counts(context.where(), 1, context.order());
+  const buffer<live_counts> counts(context.get_device(), 1, context.order());
   context.zero(counts.data(), sizeof(live_counts));
   add_up(context, nodes, live_leaf<View>{tree, false}, &counts.data()->leaves);
   add_up(context, nodes, live_leaf<View>{tree, true}, &counts.data()->elements);

@@ -19,7 +19,7 @@ std::string say(const Parts&... parts) {
 /// Collects the first broken invariant.
 class checker {
  public:
-  explicit checker(const node_image& image) : image_(image) {}
+  explicit checker(const host_snapshot& image) : image_(image) {}
 
   validation operator()() {
     chain();
@@ -53,7 +53,8 @@ class checker {
     return true;
   }
 
-  /// Leaves from the first one by right links: each begins where the one before ends, the last one ends at the largest word.
+  /// Leaves from the first one by right links: each begins where the one before ends, the last one ends at the largest
+  /// word.
   void chain() {
     const auto& level = image_.leaves;
     seen_.assign(level.nodes.size(), false);
@@ -111,7 +112,8 @@ class checker {
   void lane() {
     if (!result_.ok || !image_.has_lane) return;
     const auto& highs = image_.lane_highs;
-    if (highs.empty() || highs.back() != image_.leaves.largest) return void(fail("the lane does not cover the largest keys."));
+    if (highs.empty() || highs.back() != image_.leaves.largest)
+      return void(fail("the lane does not cover the largest keys."));
     for (std::size_t i = 0; i < highs.size(); ++i) {
       if (i != 0 && highs[i] <= highs[i - 1]) return void(fail("the keys of the lane do not ascend."));
       const node_id id = image_.lane_ids.empty() ? static_cast<node_id>(i) : image_.lane_ids[i];
@@ -142,7 +144,8 @@ class checker {
             return void(fail(say(name("inner node", id), " leads past keys.")));
         }
         if (n.head.right == no_node) {
-          if (n.head.high != level.largest) return void(fail("the last inner node of a level does not cover the largest keys."));
+          if (n.head.high != level.largest)
+            return void(fail("the last inner node of a level does not cover the largest keys."));
           break;
         }
         low = n.head.high + 1;
@@ -153,7 +156,7 @@ class checker {
     }
   }
 
-  const node_image& image_;
+  const host_snapshot& image_;
   validation result_;
   std::vector<bool> seen_;
   std::vector<std::uint64_t> low_;
@@ -197,7 +200,7 @@ std::string json_key(scalar_kind kind, std::uint64_t word) {
   return text.find_first_of("ni") == std::string::npos ? text : say('"', text, '"');
 }
 
-void write_node(std::ostream& out, const node_image& image, const node_level_image& level, node_id id, bool leaf) {
+void write_node(std::ostream& out, const host_snapshot& image, const node_level_image& level, node_id id, bool leaf) {
   const auto& n = level.nodes[id];
   out << "{\"id\":" << id << ",\"level\":" << n.head.level << ",\"version\":" << n.version
       << ",\"dead\":" << (n.head.dead ? "true" : "false") << ",\"right\":";
@@ -217,7 +220,7 @@ void write_node(std::ostream& out, const node_image& image, const node_level_ima
   out << "}";
 }
 /// Leaves that will be given out again are no part of the picture.
-std::vector<bool> waiting(const node_image& image) {
+std::vector<bool> waiting(const host_snapshot& image) {
   std::vector<bool> waits(image.leaves.nodes.size(), false);
   for (const node_id id : image.unused) waits[id] = true;
   return waits;
@@ -225,9 +228,9 @@ std::vector<bool> waiting(const node_image& image) {
 
 }  // namespace
 
-validation node_image::validate() const { return checker(*this)(); }
+validation host_snapshot::validate() const { return checker(*this)(); }
 
-std::string node_image::json() const {
+std::string host_snapshot::json() const {
   const std::vector<bool> waits = waiting(*this);
   std::ostringstream out;
   out << "{\"slots\":" << leaves.slots << ",\"leaves\":[";
@@ -252,7 +255,7 @@ std::string node_image::json() const {
   return out.str();
 }
 
-trace_state node_image::state() const {
+trace_state host_snapshot::state() const {
   trace_state state;
   const auto add = [&](const node_level_image& level, node_id id, bool inner) {
     const auto& n = level.nodes[id];
@@ -263,7 +266,8 @@ trace_state node_image::state() const {
     to.right = n.head.right;
     to.high = n.head.high == level.largest ? trace_node_state::no_limit : n.head.high;
     to.keys.assign(level.keys_of(id), level.keys_of(id) + n.head.count);
-    for (unsigned i = 0; inner && i < n.head.count; ++i) to.children.push_back({level.children_of(id)[i], n.head.level > 1});
+    for (unsigned i = 0; inner && i < n.head.count; ++i)
+      to.children.push_back({level.children_of(id)[i], n.head.level > 1});
   };
   const std::vector<bool> waits = waiting(*this);
   for (node_id id = 0; id < leaves.nodes.size(); ++id) {
@@ -277,7 +281,7 @@ trace_state node_image::state() const {
   return state;
 }
 
-std::string node_image::graphviz() const {
+std::string host_snapshot::graphviz() const {
   const std::vector<bool> waits = waiting(*this);
   std::ostringstream out;
   out << "digraph blink_tree {\n  node [shape=record];\n";
@@ -292,13 +296,16 @@ std::string node_image::graphviz() const {
     out << "  i" << id << " [label=\"" << keys_of(inners, id) << "\"];\n";
     for (unsigned i = 0; i < n.head.count; ++i)
       out << "  i" << id << " -> " << (n.head.level == 1 ? "l" : "i") << inners.children_of(id)[i] << ";\n";
-    if (n.head.right != no_node) out << "  i" << id << " -> i" << n.head.right << " [style=dashed, constraint=false];\n";
+    if (n.head.right != no_node)
+      out << "  i" << id << " -> i" << n.head.right << " [style=dashed, constraint=false];\n";
   }
   for (node_id id = 0; id < leaves.nodes.size(); ++id) {
     if (waits[id]) continue;
     const auto& n = leaves.nodes[id];
-    out << "  l" << id << " [label=\"" << keys_of(leaves, id) << "\"" << (n.head.dead ? ", style=dotted" : "") << "];\n";
-    if (n.head.right != no_node) out << "  l" << id << " -> l" << n.head.right << " [style=dashed, constraint=false];\n";
+    out << "  l" << id << " [label=\"" << keys_of(leaves, id) << "\"" << (n.head.dead ? ", style=dotted" : "")
+        << "];\n";
+    if (n.head.right != no_node)
+      out << "  l" << id << " -> l" << n.head.right << " [style=dashed, constraint=false];\n";
   }
   out << "}\n";
   return out.str();

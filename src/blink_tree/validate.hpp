@@ -50,7 +50,7 @@ struct node_level_image {
   [[nodiscard]] const std::uint32_t* children_of(node_id id) const { return children.data() + std::size_t{id} * slots; }
 };
 
-struct node_image {
+struct host_snapshot {
   scalar_kind key = scalar_kind::u32;
   node_level_image leaves;
   node_level_image inners;

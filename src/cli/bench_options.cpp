@@ -128,10 +128,10 @@ void add(CLI::App& command, raw_options& o, const option_entry& entry) {
 }
 
 /// The peers that an index has on a device.
-std::string peers_of(index_kind index, device_kind where) {
+std::string peers_of(index_kind index, device_kind dev) {
   std::string text;
   for (const auto& peer : bench::known_peers()) {
-    if (peer.where != where || !peer.indexes[static_cast<std::size_t>(index)]) continue;
+    if (peer.dev != dev || !peer.indexes[static_cast<std::size_t>(index)]) continue;
     text += (text.empty() ? "" : ", ") + std::string(peer.name);
   }
   return text.empty() ? "none" : text;

@@ -29,7 +29,7 @@ void print_text(const bench::machine& m) {
   fmt::print("system        {}\n", m.system);
   fmt::print("build         espalier {}, commit {}, {}{}\n", m.version, m.commit, m.compiler,
              m.cuda_runtime.empty() ? ", without CUDA" : ", CUDA " + m.cuda_runtime);
-  fmt::print("best device   {}\n", device::best().name());
+  fmt::print("best device   {}\n", device::default_device().name());
 }
 
 void print_json(const bench::machine& m) {
@@ -37,7 +37,7 @@ void print_json(const bench::machine& m) {
   j["version"] = m.version;
   j["commit"] = m.commit;
   j["compiler"] = m.compiler;
-  j["best_device"] = device::best().name();
+  j["best_device"] = device::default_device().name();
   std::cout << j.dump(2) << '\n';
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <new>
 
-#include "device/state.hpp"
+#include "device/device_impl.hpp"
 
 namespace espalier::detail {
 

@@ -1,8 +1,8 @@
 // build_event.hpp - orders streams behind the build of an index, or of a copy, that is only read afterwards.
 //
-// A caller that waited for the build is not enough: that the host saw the build end does not order another stream behind
-// the build's allocations (compute-sanitizer --track-stream-ordered-races). So every stream waits once for an event of
-// the build; a stream that has waited is remembered by its id, and later calls on it cost one comparison.
+// A caller that waited for the build is not enough: that the host saw the build end does not order another stream
+// behind the build's allocations (compute-sanitizer --track-stream-ordered-races). So every stream waits once for an
+// event of the build; a stream that has waited is remembered by its id, and later calls on it cost one comparison.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ namespace espalier::detail {
 
 class build_event {
  public:
-  /// Records the event behind what the stream has enqueued so far, in place of an earlier one. Without memory for it the
-  /// host waits for the stream. No other call of this object may be in progress.
+  /// Records the event behind what the stream has enqueued so far, in place of an earlier one. Without memory for it
+  /// the host waits for the stream. No other call of this object may be in progress.
   void record(const stream& order);
   /// What `order` enqueues from now on begins after the build.
   void make_wait(const stream& order) const;
@@ -27,7 +27,7 @@ class build_event {
   static constexpr std::size_t most_remembered = 16;
 
   std::uint64_t built_on_ = 0;
-  stream_mark built_;
+  stream_event built_;
   mutable std::mutex mutex_;
   mutable std::array<std::uint64_t, most_remembered> ordered_{};  ///< ids of streams that have waited
   mutable std::size_t count_ = 0;

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "device/cpu_device.hpp"
 #include "device/cpu_pool.hpp"
-#include "device/cpu_state.hpp"
 #include "device/system.hpp"
 
 namespace espalier::detail {
@@ -28,7 +28,7 @@ default_streams::~default_streams() { default_streams_ended = true; }
 
 }  // namespace
 
-std::shared_ptr<stream_state> cpu_device::default_stream() const {
+std::shared_ptr<stream_impl> cpu_device::default_stream() const {
   if (default_streams_ended) return std::make_shared<cpu_stream>();
   thread_local default_streams streams;
   for (const auto& [threads, order] : streams.own) {
@@ -38,11 +38,11 @@ std::shared_ptr<stream_state> cpu_device::default_stream() const {
   return streams.own.back().second;
 }
 
-std::shared_ptr<device_state> cpu_device::with_pool(std::shared_ptr<memory_pool> pool) const {
+std::shared_ptr<device_impl> cpu_device::with_pool(std::shared_ptr<memory_resource> pool) const {
   return std::make_shared<cpu_device>(processor_, std::move(pool));
 }
 
-std::shared_ptr<stream_state> cpu_device::wrap_stream(void*) const {
+std::shared_ptr<stream_impl> cpu_device::wrap_stream(void*) const {
   throw error("wrap_stream() takes a cudaStream_t and needs a GPU device; use make_stream() on a CPU.");
 }
 
@@ -60,9 +60,9 @@ struct fill_job {
   unsigned char byte;
 };
 
-cpu_stream& as_cpu(stream_state& s) { return static_cast<cpu_stream&>(s); }
+cpu_stream& as_cpu(stream_impl& s) { return static_cast<cpu_stream&>(s); }
 
-void run_bytes(cpu_processor& processor, std::size_t n, piece_function piece, void* context) {
+void run_bytes(cpu_processor& processor, std::size_t n, range_function piece, void* context) {
   if (n <= copy_grain || processor.threads() == 1) {
     piece(context, 0, n);
   } else {
@@ -72,34 +72,36 @@ void run_bytes(cpu_processor& processor, std::size_t n, piece_function piece, vo
 
 }  // namespace
 
-void cpu_device::copy(void* to, const void* from, std::size_t bytes, stream_state& s) const {
+void cpu_device::copy(void* to, const void* from, std::size_t bytes, stream_impl& s) const {
   copy_job job{static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from)};
   constexpr auto piece = [](void* context, std::size_t first, std::size_t last) {
     const auto& j = *static_cast<copy_job*>(context);
     std::memcpy(j.to + first, j.from + first, last - first);
   };
-  as_cpu(s).run_now([&] { run_bytes(*processor_, bytes, piece, &job); });
+  as_cpu(s).invoke_in_order([&] { run_bytes(*processor_, bytes, piece, &job); });
 }
 
-void cpu_device::fill(void* to, unsigned char byte, std::size_t bytes, stream_state& s) const {
+void cpu_device::fill(void* to, unsigned char byte, std::size_t bytes, stream_impl& s) const {
   fill_job job{static_cast<unsigned char*>(to), byte};
   constexpr auto piece = [](void* context, std::size_t first, std::size_t last) {
     const auto& j = *static_cast<fill_job*>(context);
     std::memset(j.to + first, j.byte, last - first);
   };
-  as_cpu(s).run_now([&] { run_bytes(*processor_, bytes, piece, &job); });
+  as_cpu(s).invoke_in_order([&] { run_bytes(*processor_, bytes, piece, &job); });
 }
 
-void cpu_device::enqueue(stream_state& s, std::function<void()> work) const { as_cpu(s).enqueue(std::move(work)); }
-void cpu_device::run_now(stream_state& s, const std::function<void()>& work) const { as_cpu(s).run_now(work); }
+void cpu_device::enqueue(stream_impl& s, std::function<void()> work) const { as_cpu(s).enqueue(std::move(work)); }
+void cpu_device::invoke_in_order(stream_impl& s, const std::function<void()>& work) const {
+  as_cpu(s).invoke_in_order(work);
+}
 
-std::shared_ptr<device_state> make_cpu_device(unsigned threads) {
+std::shared_ptr<device_impl> make_cpu_device(unsigned threads) {
   constexpr unsigned most = 4096;  // more is a mistake in the argument, not a machine
   if (threads == 0) threads = usable_processors();
   if (threads > most) throw error("A CPU device has at most 4096 threads; pass 0 for all cores.");
   static std::mutex mutex;
   static std::map<unsigned, std::weak_ptr<cpu_processor>> processors;
-  static std::weak_ptr<memory_pool> shared_pool;
+  static std::weak_ptr<memory_resource> shared_pool;
 
   const std::lock_guard lock(mutex);
   std::shared_ptr<cpu_processor> processor = processors[threads].lock();
@@ -107,7 +109,7 @@ std::shared_ptr<device_state> make_cpu_device(unsigned threads) {
     processor = std::make_shared<cpu_processor>(threads);
     processors[threads] = processor;
   }
-  std::shared_ptr<memory_pool> pool = shared_pool.lock();
+  std::shared_ptr<memory_resource> pool = shared_pool.lock();
   if (pool == nullptr) {
     pool = std::make_shared<cpu_pool>(processor->name());
     shared_pool = pool;
@@ -119,13 +121,13 @@ std::shared_ptr<device_state> make_cpu_device(unsigned threads) {
 
 namespace espalier {
 
-cpu_backend::cpu_backend(const device& where) : where_(where), threads_(where.threads()) {
-  if (where.kind() != device_kind::cpu) throw error("cpu_backend needs a CPU device; use cuda_backend on a GPU.");
+cpu_backend::cpu_backend(const device& dev) : device_(dev), threads_(dev.threads()) {
+  if (dev.kind() != device_kind::cpu) throw error("cpu_backend needs a CPU device; use cuda_backend on a GPU.");
 }
 
 void cpu_backend::run(std::size_t n, std::size_t grain, void (*piece)(void*, std::size_t, std::size_t),
                       void* context) const {
-  static_cast<detail::cpu_device&>(*where_.state()).processor().loop().run(n, grain, piece, context);
+  static_cast<detail::cpu_device&>(*device_.state()).processor().loop().run(n, grain, piece, context);
 }
 
 }  // namespace espalier

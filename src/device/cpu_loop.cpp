@@ -1,10 +1,10 @@
-// cpu_loop.cpp - see cpu_loop.hpp. Tells TSan what the TBB library, which it cannot look into, orders: everything
-// before the loop is seen by all pieces, and everything in the pieces is seen after the loop.
+// parallel_for_pieces.cpp - see parallel_for_pieces.hpp. Tells TSan what the TBB library, which it cannot look into,
+// orders: everything before the loop is seen by all pieces, and everything in the pieces is seen after the loop.
 #include "device/cpu_loop.hpp"
 
 #include <algorithm>
 
-#include "device/work_scope.hpp"
+#include "device/stream_reentrancy.hpp"
 
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
@@ -18,9 +18,9 @@ namespace espalier::detail {
 namespace {
 
 struct ordered_piece {
-  piece_function piece;
+  range_function piece;
   void* context;
-  const work_scope* scope;
+  const stream_reentrancy* scope;
 };
 
 void run_ordered(void* context, std::size_t first, std::size_t last) {
@@ -35,7 +35,7 @@ void run_ordered(void* context, std::size_t first, std::size_t last) {
 
 }  // namespace
 
-void cpu_loop::run(std::size_t n, std::size_t grain, piece_function piece, void* context) {
+void parallel_for_pieces::run(std::size_t n, std::size_t grain, range_function piece, void* context) {
   ordered_piece ordered{piece, context, current_scope()};
   __tsan_release(&ordered);
   run_arena(n, std::max<std::size_t>(grain, 1), run_ordered, &ordered);

@@ -1,4 +1,4 @@
-// cpu_loop.hpp - a parallel loop over a fixed number of threads. The only door to oneTBB.
+// parallel_for_pieces.hpp - a parallel loop over a fixed number of threads. The only door to oneTBB.
 #pragma once
 
 #include <cstddef>
@@ -6,21 +6,21 @@
 
 namespace espalier::detail {
 
-using piece_function = void (*)(void* context, std::size_t first, std::size_t last);
+using range_function = void (*)(void* context, std::size_t first, std::size_t last);
 
-class cpu_loop {
+class parallel_for_pieces {
  public:
-  explicit cpu_loop(unsigned threads);
-  ~cpu_loop();
-  cpu_loop(const cpu_loop&) = delete;
-  cpu_loop& operator=(const cpu_loop&) = delete;
+  explicit parallel_for_pieces(unsigned threads);
+  ~parallel_for_pieces();
+  parallel_for_pieces(const parallel_for_pieces&) = delete;
+  parallel_for_pieces& operator=(const parallel_for_pieces&) = delete;
 
   /// piece(context, first, last) for pieces of [0, n) whose lengths are multiples of `grain`, but for the last, in the
   /// calling thread and the others; returns when all are done. Throws what a piece threw.
-  void run(std::size_t n, std::size_t grain, piece_function piece, void* context);
+  void run(std::size_t n, std::size_t grain, range_function piece, void* context);
 
  private:
-  void run_arena(std::size_t n, std::size_t grain, piece_function piece, void* context);
+  void run_arena(std::size_t n, std::size_t grain, range_function piece, void* context);
 
   struct arena;
   std::unique_ptr<arena> arena_;

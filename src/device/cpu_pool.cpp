@@ -123,7 +123,7 @@ void cpu_pool::deallocate(void* p, std::size_t bytes, const stream& s) noexcept 
     } catch (...) {  // no memory or thread for the queue: wait instead
     }
     try {
-      order->run_now([] {});
+      order->invoke_in_order([] {});
     } catch (...) {  // cannot wait either: losing the block is the only safe way left
       return;
     }

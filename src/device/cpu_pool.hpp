@@ -19,14 +19,14 @@
 #include <string>
 #include <unordered_map>
 
-#include "espalier/device/memory_pool.hpp"
+#include "espalier/device/memory_resource.hpp"
 
 namespace espalier::detail {
 
 /// Pages of large blocks, as far as the system follows advice.
 enum class page_kind : unsigned char { huge, small };
 
-class cpu_pool final : public memory_pool, public std::enable_shared_from_this<cpu_pool> {
+class cpu_pool final : public memory_resource, public std::enable_shared_from_this<cpu_pool> {
  public:
   explicit cpu_pool(std::string name, page_kind pages = page_kind::huge);
   ~cpu_pool() override;

@@ -293,7 +293,7 @@ class sorter {
   sorter(const cpu_backend& backend, std::size_t n)
       : backend_(backend),
         chunks_(std::clamp<std::size_t>(n / least_chunk, 1, backend.threads() == 1 ? 1 : 2 * backend.threads())),
-        memory_(backend.where(), chunks_ * sizeof(workspace<Word, Value>), {}),
+        memory_(backend.get_device(), chunks_ * sizeof(workspace<Word, Value>), {}),
         work_(static_cast<workspace<Word, Value>*>(memory_.data())) {
     std::uninitialized_default_construct_n(work_, chunks_);
   }

@@ -5,24 +5,24 @@
 #include <system_error>
 #include <utility>
 
-#include "device/work_scope.hpp"
+#include "device/stream_reentrancy.hpp"
 
 namespace espalier::detail {
 
-const work_scope*& current_scope() noexcept {
-  thread_local const work_scope* innermost = nullptr;
+const stream_reentrancy*& current_scope() noexcept {
+  thread_local const stream_reentrancy* innermost = nullptr;
   return innermost;
 }
 
 bool cpu_queue::is_running_this() const {
-  for (const work_scope* s = current_scope(); s != nullptr; s = s->outer) {
+  for (const stream_reentrancy* s = current_scope(); s != nullptr; s = s->outer) {
     if (s->queue == this) return true;
   }
   return false;
 }
 
 void cpu_queue::run_in_scope(const std::function<void()>& work) const {
-  const work_scope scope{this, current_scope()};
+  const stream_reentrancy scope{this, current_scope()};
   const scope_guard guard(&scope);
   work();
 }
@@ -45,7 +45,7 @@ void cpu_queue::finish(std::unique_lock<std::mutex>& lock, std::exception_ptr fa
   changed_.notify_all();
 }
 
-void cpu_queue::run_now(const std::function<void()>& work) {
+void cpu_queue::invoke_in_order(const std::function<void()>& work) {
   if (is_running_this()) {
     work();
     return;
@@ -110,7 +110,7 @@ std::uint64_t cpu_stream::next_id() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::shared_ptr<const mark_state> cpu_stream::mark() {
+std::shared_ptr<const event_impl> cpu_stream::mark() {
   auto passed = std::make_shared<std::promise<void>>();
   auto mark = std::make_shared<cpu_mark>(passed->get_future().share());
   enqueue([passed] { passed->set_value(); });
@@ -118,7 +118,7 @@ std::shared_ptr<const mark_state> cpu_stream::mark() {
 }
 
 // Marks are of the past, so streams never wait for each other in a circle.
-void cpu_stream::wait_for(const mark_state& mark) {
+void cpu_stream::wait_for(const event_impl& mark) {
   enqueue([reached = static_cast<const cpu_mark&>(mark).reached()] { reached.wait(); });
 }
 

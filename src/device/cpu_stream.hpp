@@ -2,11 +2,11 @@
 //
 // Invariants:
 //   - Every piece of work takes a ticket when it is handed in. It runs when all earlier tickets are done, so
-//     there is one order whatever the mix of enqueue() (runs on the worker) and run_now() (runs in the caller).
+//     there is one order whatever the mix of enqueue() (runs on the worker) and invoke_in_order() (runs in the caller).
 //   - At most one piece of work of a stream runs at a time. Calls that would wait for the stream and come from that
 //   very
-//     work, on its thread or on one that helps with its loops (work_scope.hpp), do not wait: what they would wait for
-//     is either done or themselves.
+//     work, on its thread or on one that helps with its loops (stream_reentrancy.hpp), do not wait: what they would
+//     wait for is either done or themselves.
 //   - The worker keeps the queue alive, not the stream. So the last handle of a stream may be dropped inside a
 //     piece of work of that stream.
 //   - The destructor finishes all queued work first, except on the worker itself, which finishes it afterwards.
@@ -23,14 +23,14 @@
 #include <mutex>
 #include <thread>
 
-#include "device/state.hpp"
+#include "device/device_impl.hpp"
 
 namespace espalier::detail {
 
 class cpu_queue {
  public:
   void push(std::function<void()> work);
-  void run_now(const std::function<void()>& work);
+  void invoke_in_order(const std::function<void()>& work);
   /// Waits for everything handed in so far; throws the first error of enqueued work, once.
   void synchronize();
   /// Nothing is queued or running, apart from the work this very call comes from.
@@ -58,7 +58,7 @@ class cpu_queue {
   bool stopping_ = false;
 };
 
-class cpu_mark final : public mark_state {
+class cpu_mark final : public event_impl {
  public:
   explicit cpu_mark(std::shared_future<void> reached) : reached_(std::move(reached)) {}
   [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cpu; }
@@ -71,7 +71,7 @@ class cpu_mark final : public mark_state {
   std::shared_future<void> reached_;
 };
 
-class cpu_stream final : public stream_state {
+class cpu_stream final : public stream_impl {
  public:
   cpu_stream() : queue_(std::make_shared<cpu_queue>()), id_(next_id()) {}
   ~cpu_stream() override;
@@ -80,12 +80,12 @@ class cpu_stream final : public stream_state {
   [[nodiscard]] std::uint64_t id() const override { return id_; }
   void synchronize() override { queue_->synchronize(); }
   [[nodiscard]] bool is_done() const override { return idle(); }
-  [[nodiscard]] std::shared_ptr<const mark_state> mark() override;
-  void wait_for(const mark_state& mark) override;
+  [[nodiscard]] std::shared_ptr<const event_impl> mark() override;
+  void wait_for(const event_impl& mark) override;
   [[nodiscard]] void* native() const noexcept override { return nullptr; }
 
   void enqueue(std::function<void()> work);
-  void run_now(const std::function<void()>& work) { queue_->run_now(work); }
+  void invoke_in_order(const std::function<void()>& work) { queue_->invoke_in_order(work); }
   [[nodiscard]] bool idle() const { return queue_->idle(); }
 
  private:

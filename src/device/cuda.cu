@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "device/async_readback.cuh"
+#include "device/cuda_device.cuh"
 #include "device/cuda_factory.hpp"
 #include "device/cuda_host_pool.cuh"
-#include "device/cuda_letter.cuh"
-#include "device/cuda_state.cuh"
 
 namespace espalier::detail {
 
@@ -79,8 +79,8 @@ drawer<cudaEvent_t>& events() {
   static auto* const all = new drawer<cudaEvent_t>;
   return *all;
 }
-drawer<cuda_envelope>& envelopes() {
-  static auto* const all = new drawer<cuda_envelope>;
+drawer<readback_buffer>& envelopes() {
+  static auto* const all = new drawer<readback_buffer>;
   return *all;
 }
 
@@ -134,7 +134,7 @@ void cuda_stream::synchronize() {
   check_cuda(cudaStreamSynchronize(native_), "cudaStreamSynchronize");
 }
 
-void cuda_stream::synchronize_asleep() {
+void cuda_stream::synchronize_blocking() {
   // cudaStreamSynchronize asks again and again, and keeps a processor busy; to be woken takes longer, which short
   // work is spared.
   constexpr std::chrono::microseconds awake(50);
@@ -153,30 +153,31 @@ bool cuda_stream::is_done() const {
   return status != cudaErrorNotReady;
 }
 
-std::shared_ptr<const mark_state> cuda_stream::mark() { return std::make_shared<cuda_mark>(ordinal_, native_); }
+std::shared_ptr<const event_impl> cuda_stream::mark() { return std::make_shared<cuda_mark>(ordinal_, native_); }
 
-void cuda_stream::wait_for(const mark_state& mark) {
+void cuda_stream::wait_for(const event_impl& mark) {
   const device_guard guard(ordinal_);
   check_cuda(cudaStreamWaitEvent(native_, static_cast<const cuda_mark&>(mark).native(), 0), "cudaStreamWaitEvent");
 }
 
 namespace {
 
-[[nodiscard]] cuda_envelope take_envelope(int ordinal) {
+[[nodiscard]] readback_buffer take_envelope(int ordinal) {
   if (const auto spare = envelopes().take(ordinal)) return *spare;
-  cuda_envelope e;
-  check_cuda(cudaHostAlloc(&e.memory, cuda_envelope::bytes, cudaHostAllocPortable), "cudaHostAlloc");
+  readback_buffer e;
+  check_cuda(cudaHostAlloc(&e.memory, readback_buffer::bytes, cudaHostAllocPortable), "cudaHostAlloc");
   const cudaError_t status = cudaEventCreateWithFlags(&e.arrived, cudaEventDisableTiming);
   if (status != cudaSuccess) (void)cudaFreeHost(e.memory);
   check_cuda(status, "cudaEventCreateWithFlags");
   return e;
 }
 // Without memory to remember it by, 64 bytes and an event are lost.
-void give_back(const cuda_envelope& e, int ordinal) noexcept { (void)envelopes().give_back(e, ordinal); }
+void give_back(const readback_buffer& e, int ordinal) noexcept { (void)envelopes().give_back(e, ordinal); }
 
 }  // namespace
 
-cuda_letter::cuda_letter(int ordinal, const void* from, std::size_t size, cudaStream_t order) : ordinal_(ordinal) {
+async_readback::async_readback(int ordinal, const void* from, std::size_t size, cudaStream_t order)
+    : ordinal_(ordinal) {
   const device_guard guard(ordinal_);
   envelope_ = take_envelope(ordinal_);
   try {
@@ -188,12 +189,12 @@ cuda_letter::cuda_letter(int ordinal, const void* from, std::size_t size, cudaSt
   }
 }
 
-cuda_letter::~cuda_letter() {
+async_readback::~async_readback() {
   (void)cudaEventSynchronize(envelope_.arrived);  // nobody may write into it when the next one uses it
   give_back(envelope_, ordinal_);
 }
 
-const void* cuda_letter::open() {
+const void* async_readback::open() {
   check_cuda(cudaEventSynchronize(envelope_.arrived), "cudaEventSynchronize");
   return envelope_.memory;
 }
@@ -263,11 +264,11 @@ memory_info cuda_pool::info() const {
   return found;
 }
 
-std::shared_ptr<device_state> cuda_device::with_pool(std::shared_ptr<memory_pool> pool) const {
+std::shared_ptr<device_impl> cuda_device::with_pool(std::shared_ptr<memory_resource> pool) const {
   return std::make_shared<cuda_device>(processor_, std::move(pool));
 }
 
-std::shared_ptr<stream_state> cuda_device::make_stream() const {
+std::shared_ptr<stream_impl> cuda_device::make_stream() const {
   const device_guard guard(ordinal());
   cudaStream_t native = nullptr;
   check_cuda(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
@@ -279,11 +280,11 @@ std::shared_ptr<stream_state> cuda_device::make_stream() const {
   }
 }
 
-std::shared_ptr<stream_state> cuda_device::wrap_stream(void* native) const {
+std::shared_ptr<stream_impl> cuda_device::wrap_stream(void* native) const {
   return std::make_shared<cuda_stream>(ordinal(), static_cast<cudaStream_t>(native), false);
 }
 
-std::shared_ptr<const void> cuda_device::map_host(const void* p, std::size_t bytes) const {
+std::shared_ptr<const void> cuda_device::register_host(const void* p, std::size_t bytes) const {
   const int gpu = ordinal();
   const device_guard guard(gpu);
   int same_address = 0;
@@ -315,23 +316,23 @@ bool cuda_device::is_pinned(const void* p) const {
   return attributes.type == cudaMemoryTypeHost;
 }
 
-void cuda_device::copy(void* to, const void* from, std::size_t bytes, stream_state& s) const {
+void cuda_device::copy(void* to, const void* from, std::size_t bytes, stream_impl& s) const {
   const device_guard guard(ordinal());
   const auto native = static_cast<cudaStream_t>(s.native());
   check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native), "cudaMemcpyAsync");
 }
 
-void cuda_device::fill(void* to, unsigned char byte, std::size_t bytes, stream_state& s) const {
+void cuda_device::fill(void* to, unsigned char byte, std::size_t bytes, stream_impl& s) const {
   const device_guard guard(ordinal());
   check_cuda(cudaMemsetAsync(to, byte, bytes, static_cast<cudaStream_t>(s.native())), "cudaMemsetAsync");
 }
 
-void cuda_device::enqueue(stream_state&, std::function<void()> work) const {
+void cuda_device::enqueue(stream_impl&, std::function<void()> work) const {
   const device_guard guard(ordinal());
   work();
 }
 
-void cuda_device::run_now(stream_state&, const std::function<void()>& work) const {
+void cuda_device::invoke_in_order(stream_impl&, const std::function<void()>& work) const {
   const device_guard guard(ordinal());
   work();
 }
@@ -362,7 +363,7 @@ std::shared_ptr<cuda_device::processor> make_processor(int ordinal) {
 
 }  // namespace
 
-cuda_census count_cuda_devices() {
+cuda_device_count count_cuda_devices() {
   int devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&devices);
   if (status != cudaSuccess) {
@@ -372,12 +373,12 @@ cuda_census count_cuda_devices() {
   return {devices, devices == 0 ? "the driver shows no GPU" : ""};
 }
 
-std::shared_ptr<device_state> make_cuda_device(int ordinal) {
-  const cuda_census census = count_cuda_devices();
-  if (census.devices == 0) throw error("No GPU can be used: " + census.reason + "; use device::cpu().");
-  if (ordinal < 0 || ordinal >= census.devices) {
+std::shared_ptr<device_impl> make_cuda_device(int ordinal) {
+  const cuda_device_count page_usage = count_cuda_devices();
+  if (page_usage.devices == 0) throw error("No GPU can be used: " + page_usage.reason + "; use device::cpu().");
+  if (ordinal < 0 || ordinal >= page_usage.devices) {
     throw error("There is no GPU " + std::to_string(ordinal) + "; the first is 0 and there are " +
-                std::to_string(census.devices) + ".");
+                std::to_string(page_usage.devices) + ".");
   }
   static std::mutex mutex;
   static std::map<int, std::weak_ptr<cuda_device::processor>> processors;
@@ -404,8 +405,8 @@ int attribute(cudaDeviceAttr which, int ordinal) {
 
 }  // namespace
 
-cuda_backend::cuda_backend(const device& where) : where_(where), ordinal_(where.ordinal()) {
-  if (where.kind() != device_kind::cuda) throw error("cuda_backend needs a GPU device; use cpu_backend on a CPU.");
+cuda_backend::cuda_backend(const device& dev) : device_(dev), ordinal_(dev.ordinal()) {
+  if (dev.kind() != device_kind::cuda) throw error("cuda_backend needs a GPU device; use cpu_backend on a CPU.");
   sm_count_ = attribute(cudaDevAttrMultiProcessorCount, ordinal_);
   l2_bytes_ = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, ordinal_));
   shared_bytes_ = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal_));

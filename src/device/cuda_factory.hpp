@@ -5,27 +5,27 @@
 #include <memory>
 #include <string>
 
-#include "device/state.hpp"
+#include "device/device_impl.hpp"
 
 namespace espalier::detail {
 
 /// Usable or not, how many GPUs the driver shows; 0 and the reason if there is no driver, it is too old for
 /// this build, or there is no GPU.
-struct cuda_census {
+struct cuda_device_count {
   int devices = 0;
   std::string reason;
 };
 
 #if defined(ESPALIER_HAS_CUDA) && ESPALIER_HAS_CUDA
 
-[[nodiscard]] cuda_census count_cuda_devices();
+[[nodiscard]] cuda_device_count count_cuda_devices();
 /// Throws `error` with the reason if the GPU cannot be used.
-[[nodiscard]] std::shared_ptr<device_state> make_cuda_device(int ordinal);
+[[nodiscard]] std::shared_ptr<device_impl> make_cuda_device(int ordinal);
 
 #else
 
-[[nodiscard]] inline cuda_census count_cuda_devices() { return {0, "this build has no CUDA code"}; }
-[[nodiscard]] inline std::shared_ptr<device_state> make_cuda_device(int) {
+[[nodiscard]] inline cuda_device_count count_cuda_devices() { return {0, "this build has no CUDA code"}; }
+[[nodiscard]] inline std::shared_ptr<device_impl> make_cuda_device(int) {
   throw error("No GPU can be used: this build has no CUDA code; build again where nvcc is found.");
 }
 

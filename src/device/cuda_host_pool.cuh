@@ -11,11 +11,11 @@
 #include <map>
 #include <mutex>
 
-#include "espalier/device/memory_pool.hpp"
+#include "espalier/device/memory_resource.hpp"
 
 namespace espalier::detail {
 
-class cuda_host_pool final : public memory_pool {
+class cuda_host_pool final : public memory_resource {
  public:
   explicit cuda_host_pool(int ordinal) : ordinal_(ordinal) {}
   ~cuda_host_pool() override;

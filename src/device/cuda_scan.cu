@@ -27,13 +27,13 @@ void cuda_backend::exclusive_scan(const stream& s, const T* in, T* out, std::siz
   if (n == 0) return;
   using word = typename unsigned_of<T>::type;
   const detail::device_guard guard(ordinal_);
-  const stream order = where_.resolve(s);
+  const stream order = device_.resolve(s);
   const auto* const from = reinterpret_cast<const word*>(in);
   auto* const to = reinterpret_cast<word*>(out);
   const char* const call = "cub::DeviceScan::ExclusiveSum";
   std::size_t bytes = 0;
   detail::check_cuda(cub::DeviceScan::ExclusiveSum(nullptr, bytes, from, to, n, native(order)), call);
-  const raw_buffer scratch(where_, std::max<std::size_t>(bytes, 1), order);
+  const raw_buffer scratch(device_, std::max<std::size_t>(bytes, 1), order);
   detail::check_cuda(cub::DeviceScan::ExclusiveSum(scratch.data(), bytes, from, to, n, native(order)), call);
 }
 

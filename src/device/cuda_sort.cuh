@@ -18,37 +18,36 @@ struct alignas(16) value_16 {
 
 // Calls `step(scratch, bytes)` twice, as CUB wants: to ask for the size, and to enqueue the work.
 template <class Step>
-void with_scratch(const device& where, const stream& s, const char* what, Step step) {
+void with_scratch(const device& dev, const stream& s, const char* what, Step step) {
   std::size_t bytes = 0;
   check_cuda(step(nullptr, bytes), what);
-  const raw_buffer scratch(where, std::max<std::size_t>(bytes, 1), s);
+  const raw_buffer scratch(dev, std::max<std::size_t>(bytes, 1), s);
   check_cuda(step(scratch.data(), bytes), what);
 }
 
 // The number of elements is 64 bits wide, so 2^32 and more elements sort in one go.
 template <class Word>
-bool sort_keys(const device& where, const stream& s, cub::DoubleBuffer<Word> keys, std::uint64_t n, int begin,
-               int end) {
-  with_scratch(where, s, "cub::DeviceRadixSort::SortKeys", [&](void* scratch, std::size_t& bytes) {
+bool sort_keys(const device& dev, const stream& s, cub::DoubleBuffer<Word> keys, std::uint64_t n, int begin, int end) {
+  with_scratch(dev, s, "cub::DeviceRadixSort::SortKeys", [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortKeys(scratch, bytes, keys, n, begin, end, cuda_backend::native(s));
   });
   return keys.selector != 0;
 }
 
 template <class Word, class Value>
-bool sort_with(const device& where, const stream& s, cub::DoubleBuffer<Word> keys, void* values, void* values_alt,
+bool sort_with(const device& dev, const stream& s, cub::DoubleBuffer<Word> keys, void* values, void* values_alt,
                std::uint64_t n, int begin, int end) {
   cub::DoubleBuffer<Value> moved(static_cast<Value*>(values), static_cast<Value*>(values_alt));
-  with_scratch(where, s, "cub::DeviceRadixSort::SortPairs", [&](void* scratch, std::size_t& bytes) {
+  with_scratch(dev, s, "cub::DeviceRadixSort::SortPairs", [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, moved, n, begin, end, cuda_backend::native(s));
   });
   return keys.selector != 0;
 }
 
 template <class Word, class Value>
-void sort_with_from(const device& where, const stream& s, const Word* keys, Word* sorted_keys, const void* values,
+void sort_with_from(const device& dev, const stream& s, const Word* keys, Word* sorted_keys, const void* values,
                     void* sorted_values, std::uint64_t n, int begin, int end) {
-  with_scratch(where, s, "cub::DeviceRadixSort::SortPairs", [&](void* scratch, std::size_t& bytes) {
+  with_scratch(dev, s, "cub::DeviceRadixSort::SortPairs", [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, sorted_keys, static_cast<const Value*>(values),
                                            static_cast<Value*>(sorted_values), n, begin, end, cuda_backend::native(s));
   });
@@ -71,22 +70,22 @@ void cuda_backend::sort_pairs_from(const stream& s, const Word* keys, Word* sort
   const int end = static_cast<int>(std::min<unsigned>(end_bit, 8 * sizeof(Word)));
   const int begin = static_cast<int>(std::min<unsigned>(begin_bit, end));
   const detail::device_guard guard(ordinal_);
-  const stream order = where_.resolve(s);
+  const stream order = device_.resolve(s);
   switch (value_bytes) {
     case 0:
-      detail::with_scratch(where_, order, "cub::DeviceRadixSort::SortKeys", [&](void* scratch, std::size_t& bytes) {
+      detail::with_scratch(device_, order, "cub::DeviceRadixSort::SortKeys", [&](void* scratch, std::size_t& bytes) {
         return cub::DeviceRadixSort::SortKeys(scratch, bytes, keys, sorted_keys, std::uint64_t{n}, begin, end,
                                               native(order));
       });
       return;
     case 4:
-      return detail::sort_with_from<Word, std::uint32_t>(where_, order, keys, sorted_keys, values, sorted_values, n,
+      return detail::sort_with_from<Word, std::uint32_t>(device_, order, keys, sorted_keys, values, sorted_values, n,
                                                          begin, end);
     case 8:
-      return detail::sort_with_from<Word, std::uint64_t>(where_, order, keys, sorted_keys, values, sorted_values, n,
+      return detail::sort_with_from<Word, std::uint64_t>(device_, order, keys, sorted_keys, values, sorted_values, n,
                                                          begin, end);
     default:
-      return detail::sort_with_from<Word, detail::value_16>(where_, order, keys, sorted_keys, values, sorted_values, n,
+      return detail::sort_with_from<Word, detail::value_16>(device_, order, keys, sorted_keys, values, sorted_values, n,
                                                             begin, end);
   }
 }
@@ -99,17 +98,17 @@ bool cuda_backend::sort_pairs(const stream& s, Word* keys, Word* keys_alt, void*
   detail::require_value_bytes(value_bytes);
   if (n < 2 || begin >= end) return false;
   const detail::device_guard guard(ordinal_);
-  const stream order = where_.resolve(s);
+  const stream order = device_.resolve(s);
   const cub::DoubleBuffer<Word> both(keys, keys_alt);
   switch (value_bytes) {
     case 0:
-      return detail::sort_keys(where_, order, both, n, begin, end);
+      return detail::sort_keys(device_, order, both, n, begin, end);
     case 4:
-      return detail::sort_with<Word, std::uint32_t>(where_, order, both, values, values_alt, n, begin, end);
+      return detail::sort_with<Word, std::uint32_t>(device_, order, both, values, values_alt, n, begin, end);
     case 8:
-      return detail::sort_with<Word, std::uint64_t>(where_, order, both, values, values_alt, n, begin, end);
+      return detail::sort_with<Word, std::uint64_t>(device_, order, both, values, values_alt, n, begin, end);
     default:
-      return detail::sort_with<Word, detail::value_16>(where_, order, both, values, values_alt, n, begin, end);
+      return detail::sort_with<Word, detail::value_16>(device_, order, both, values, values_alt, n, begin, end);
   }
 }
 

@@ -1,9 +1,9 @@
 // device.cpp - the handles `device` and `stream`: checks of arguments, then the state does the work.
 #include "espalier/device/device.hpp"
 
-#include "device/cpu_state.hpp"
+#include "device/cpu_device.hpp"
 #include "device/cuda_factory.hpp"
-#include "device/state.hpp"
+#include "device/device_impl.hpp"
 
 namespace espalier {
 
@@ -12,10 +12,10 @@ namespace {
 const char* kind_name(device_kind kind) { return kind == device_kind::cpu ? "CPU" : "GPU"; }
 
 // A state to call with: the default stream for an empty handle, never a stream of the other kind.
-std::shared_ptr<detail::stream_state> stream_for(const detail::device_state& where, const stream& s) {
-  if (!s) return where.default_stream();
-  if (s.state()->kind() != where.kind()) {
-    throw error(std::string("A ") + kind_name(s.state()->kind()) + " stream was given to a " + kind_name(where.kind()) +
+std::shared_ptr<detail::stream_impl> stream_for(const detail::device_impl& dev, const stream& s) {
+  if (!s) return dev.default_stream();
+  if (s.state()->kind() != dev.kind()) {
+    throw error(std::string("A ") + kind_name(s.state()->kind()) + " stream was given to a " + kind_name(dev.kind()) +
                 " device; make the stream with that device's make_stream().");
   }
   return s.state();
@@ -32,9 +32,9 @@ void stream::synchronize() const {
 
 bool stream::is_done() const { return state_ == nullptr || state_->is_done(); }
 
-stream_mark stream::mark() const { return state_ == nullptr ? stream_mark() : stream_mark(state_->mark()); }
+stream_event stream::mark() const { return state_ == nullptr ? stream_event() : stream_event(state_->mark()); }
 
-void stream::wait_for(const stream_mark& mark) const {
+void stream::wait_for(const stream_event& mark) const {
   if (mark.state() == nullptr) return;
   if (state_ == nullptr) throw error("wait_for: say which stream is to wait; this one is empty.");
   if (mark.state()->kind() != state_->kind())
@@ -48,7 +48,7 @@ device device::cpu(unsigned threads) { return device(detail::make_cpu_device(thr
 
 device device::cuda(int ordinal) { return device(detail::make_cuda_device(ordinal)); }
 
-device device::best() {
+device device::default_device() {
   for (int ordinal = 0; ordinal < detail::count_cuda_devices().devices; ++ordinal) {
     try {
       return cuda(ordinal);
@@ -75,13 +75,13 @@ unsigned device::threads() const noexcept { return state_->threads(); }
 int device::ordinal() const noexcept { return state_->ordinal(); }
 memory_info device::memory() const { return state_->pool()->info(); }
 
-device device::with_pool(std::shared_ptr<memory_pool> pool) const {
+device device::with_pool(std::shared_ptr<memory_resource> pool) const {
   if (pool == nullptr) throw error("with_pool() was given no pool; pass device.pool() to keep the present one.");
   return device(state_->with_pool(std::move(pool)));
 }
 
-const std::shared_ptr<memory_pool>& device::pool() const noexcept { return state_->pool(); }
-const std::shared_ptr<memory_pool>& device::host_pool() const noexcept { return state_->host_pool(); }
+const std::shared_ptr<memory_resource>& device::pool() const noexcept { return state_->pool(); }
+const std::shared_ptr<memory_resource>& device::host_pool() const noexcept { return state_->host_pool(); }
 
 stream device::default_stream() const { return stream(state_->default_stream()); }
 stream device::make_stream() const { return stream(state_->make_stream()); }
@@ -90,8 +90,8 @@ stream device::wrap_stream(void* native) const { return stream(state_->wrap_stre
 
 bool device::is_local(const void* p) const { return state_->is_local(p); }
 bool device::is_pinned(const void* p) const { return state_->is_pinned(p); }
-std::shared_ptr<const void> device::map_host(const void* p, std::size_t bytes) const {
-  return state_->map_host(p, bytes);
+std::shared_ptr<const void> device::register_host(const void* p, std::size_t bytes) const {
+  return state_->register_host(p, bytes);
 }
 
 void device::copy(void* to, const void* from, std::size_t bytes, const stream& s) const {
@@ -108,8 +108,8 @@ void device::enqueue(const stream& s, std::function<void()> work) const {
   state_->enqueue(*stream_for(*state_, s), std::move(work));
 }
 
-void device::run_now(const stream& s, const std::function<void()>& work) const {
-  state_->run_now(*stream_for(*state_, s), work);
+void device::invoke_in_order(const stream& s, const std::function<void()>& work) const {
+  state_->invoke_in_order(*stream_for(*state_, s), work);
 }
 
 }  // namespace espalier

@@ -128,9 +128,9 @@ std::size_t resident_anonymous_bytes() {
   return (resident - std::min(resident, shared)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-std::vector<mapped_stretch> mapped_stretches() {
+std::vector<memory_mapping> memory_mappings() {
   constexpr std::size_t kib = 1024;
-  std::vector<mapped_stretch> found;
+  std::vector<memory_mapping> found;
   std::ifstream file("/proc/self/smaps");
   for (std::string line; std::getline(file, line);) {
     std::uintptr_t first = 0, last = 0;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "espalier/device/memory_pool.hpp"
+#include "espalier/device/memory_resource.hpp"
 
 namespace espalier::detail {
 
@@ -18,12 +18,13 @@ namespace espalier::detail {
 [[nodiscard]] std::size_t resident_anonymous_bytes();
 
 /// A stretch of this process's addresses, and how much of it is on huge pages now.
-struct mapped_stretch {
+struct memory_mapping {
   std::uintptr_t first = 0, last = 0;
   std::size_t huge = 0;
 };
-/// In order of addresses and disjoint, also while other threads map memory; empty where the system does not tell. Takes milliseconds where there are thousands.
-[[nodiscard]] std::vector<mapped_stretch> mapped_stretches();
+/// In order of addresses and disjoint, also while other threads map memory; empty where the system does not tell. Takes
+/// milliseconds where there are thousands.
+[[nodiscard]] std::vector<memory_mapping> memory_mappings();
 
 /// To whom the system gives huge pages unasked, on advice or not at all: "always", "madvise", "never", or "" if it does
 /// not tell.

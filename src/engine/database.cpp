@@ -13,8 +13,8 @@
 #include "engine/sql/binder.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/parse.hpp"
-#include "engine/statements/batch.hpp"
 #include "engine/statements/coded_refusal.hpp"
+#include "engine/statements/parameter_batch.hpp"
 #include "engine/statements/session.hpp"
 #include "engine/statements/statement_scope.hpp"
 
@@ -79,7 +79,7 @@ progress guarded(const progress& tell) {
     throw;
   } catch (const caller_has_thrown& e) {
     std::rethrow_exception(e.what);
-  } catch (const statement_stopped&) {
+  } catch (const query_cancelled&) {
     throw;
   } catch (const sql_error&) {
     throw;
@@ -131,7 +131,8 @@ std::vector<ast::statement> parsed(std::string_view sql, double& milliseconds) {
   return with_text(
       sql,
       [&] {
-        if (!arrow::util::ValidateUTF8(sql)) refuse(codes::invalid_text, -1, "The statement is not valid UTF-8.");
+        if (!arrow::util::ValidateUTF8(sql))
+          throw_sql_error(codes::invalid_text, -1, "The statement is not valid UTF-8.");
         return parse(sql);
       },
       codes::feature_not_supported);
@@ -193,7 +194,7 @@ database::database(database&&) noexcept = default;
 database& database::operator=(database&&) noexcept = default;
 database::~database() = default;
 
-query_result database::execute(std::string_view sql, const progress& tell, const stop_question& stop) {
+query_result database::execute(std::string_view sql, const progress& tell, const cancellation_token& stop) {
   const failure_guard in_transaction(state_->open);
   query_result out;
   on_deep_stack(sql, [&] {
@@ -205,7 +206,8 @@ query_result database::execute(std::string_view sql, const progress& tell, const
   return out;
 }
 
-std::vector<query_result> database::run_script(std::string_view sql, const progress& tell, const stop_question& stop) {
+std::vector<query_result> database::run_script(std::string_view sql, const progress& tell,
+                                               const cancellation_token& stop) {
   const failure_guard in_transaction(state_->open);
   const script_scope own_transactions(state_->open);
   std::vector<query_result> out;
@@ -250,7 +252,7 @@ prepared database::prepare(std::string_view sql) {
 }
 
 const catalog& database::tables() const { return state_->open.tables(); }
-const espalier::device& database::where() const { return state_->open.where(); }
+const espalier::device& database::get_device() const { return state_->open.get_device(); }
 transaction_status database::transaction() const { return state_->open.transaction(); }
 const std::vector<std::string>& database::warnings() const { return state_->open.warnings(); }
 
@@ -261,7 +263,7 @@ prepared::~prepared() = default;
 
 std::size_t prepared::parameters() const { return state_->parameters; }
 
-query_result prepared::execute(const arrow::Table& parameters, const stop_question& stop) {
+query_result prepared::execute(const arrow::Table& parameters, const cancellation_token& stop) {
   const failure_guard in_transaction(*state_->open);
   query_result out;
   on_deep_stack(state_->text, [&] {

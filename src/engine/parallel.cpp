@@ -12,12 +12,12 @@
 namespace espalier::engine {
 
 void parallel_for(std::size_t n, const std::function<void(std::size_t)>& body) {
-  const stop_question* const question = stop_scope::current();
+  const cancellation_token* const question = cancellation_scope::current();
   memory_budget* const budget = memory_budget::current();
   const auto checked = [&](std::size_t i) {
-    const stop_scope scope(question);
+    const cancellation_scope scope(question);
     const memory_scope memory(budget);
-    check_stop();
+    check_cancelled();
     body(i);
   };
   if (n == 1) return checked(0);
@@ -26,14 +26,14 @@ void parallel_for(std::size_t n, const std::function<void(std::size_t)>& body) {
 
 void parallel_pieces(std::size_t n, const std::function<void(std::size_t begin, std::size_t end)>& body,
                      std::size_t least_piece) {
-  const stop_question* const question = stop_scope::current();
+  const cancellation_token* const question = cancellation_scope::current();
   memory_budget* const budget = memory_budget::current();
   const std::size_t most = std::max(rows_between_checks, least_piece);
   const auto checked = [&](std::size_t begin, std::size_t end) {
-    const stop_scope scope(question);
+    const cancellation_scope scope(question);
     const memory_scope memory(budget);
     for (std::size_t from = begin; from < end; from += most) {
-      check_stop();
+      check_cancelled();
       body(from, std::min(end, from + most));
     }
   };

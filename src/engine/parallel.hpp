@@ -1,5 +1,5 @@
-// parallel.hpp - loops over all cores inside the engine. Each piece begins with a check_stop (stop.hpp), and claims
-// memory for the statement of the thread that began the loop (memory_budget.hpp).
+// parallel.hpp - loops over all cores inside the engine. Each piece begins with a check_cancelled (stop.hpp), and
+// claims memory for the statement of the thread that began the loop (memory_budget.hpp).
 #pragma once
 
 #include <cstddef>

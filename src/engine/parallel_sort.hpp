@@ -22,10 +22,10 @@ It median(It a, It b, It c, const Less& less) {
 /// Quicksort. Only what begins before `wanted` comes into order; `splits` left before a std::sort does the rest, which
 /// has no bad cases.
 template <class It, class Less>
-void sort_pieces(It first, It last, It wanted, const Less& less, unsigned splits, const stop_question* question) {
+void sort_pieces(It first, It last, It wanted, const Less& less, unsigned splits, const cancellation_token* question) {
   constexpr std::ptrdiff_t few = 1 << 13;
-  const stop_scope scope(question);
-  check_stop();
+  const cancellation_scope scope(question);
+  check_cancelled();
   const std::ptrdiff_t n = last - first;
   if (n <= few || splits == 0) return std::sort(first, last, less);
   const std::ptrdiff_t step = n / 9;
@@ -37,7 +37,7 @@ void sort_pieces(It first, It last, It wanted, const Less& less, unsigned splits
   const It middle = std::prev(bound);
   std::iter_swap(first, middle);  // everything before it is less, nothing behind it
   const auto left = [&] { sort_pieces(first, middle, wanted, less, splits - 1, question); };
-  if (bound >= wanted) return left();
+  if (expr >= wanted) return left();
   tbb::parallel_invoke(left, [&] { sort_pieces(bound, last, wanted, less, splits - 1, question); });
 }
 
@@ -49,7 +49,7 @@ template <class It, class Less>
 void parallel_sort(It first, It last, std::ptrdiff_t wanted, const Less& less) {
   if (std::is_sorted(first, last, less)) return;
   const auto splits = 2 * static_cast<unsigned>(std::bit_width(static_cast<std::size_t>(last - first)));
-  detail::sort_pieces(first, last, first + wanted, less, splits, stop_scope::current());
+  detail::sort_pieces(first, last, first + wanted, less, splits, cancellation_scope::current());
 }
 
 }  // namespace espalier::engine

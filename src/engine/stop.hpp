@@ -1,8 +1,8 @@
 // stop.hpp - how a running statement learns that it is to stop.
 //
 // The question whether to stop belongs to the thread that runs the statement and, inside the loops of parallel.hpp, to
-// every thread that helps it. Whatever works on many rows calls check_stop once for each block of them; what puts a
-// change in place is put under a scope without a question, so that it is done as a whole.
+// every thread that helps it. Whatever works on many rows calls check_cancelled once for each block of them; what puts
+// a change in place is put under a scope without a question, so that it is done as a whole.
 #pragma once
 
 #include <algorithm>
@@ -13,31 +13,31 @@
 namespace espalier::engine {
 
 /// While it lives, this thread works for a statement with this question; null: for one that cannot be stopped.
-class stop_scope {
+class cancellation_scope {
  public:
-  explicit stop_scope(const stop_question* question) noexcept;
-  stop_scope(const stop_scope&) = delete;
-  stop_scope& operator=(const stop_scope&) = delete;
-  ~stop_scope();
+  explicit cancellation_scope(const cancellation_token* question) noexcept;
+  cancellation_scope(const cancellation_scope&) = delete;
+  cancellation_scope& operator=(const cancellation_scope&) = delete;
+  ~cancellation_scope();
 
   /// This thread's question.
-  [[nodiscard]] static const stop_question* current() noexcept;
+  [[nodiscard]] static const cancellation_token* current() noexcept;
 
  private:
-  const stop_question* before_;
+  const cancellation_token* before_;
 };
 
-/// Throws `statement_stopped` if this thread's statement is to stop.
-void check_stop();
+/// Throws `query_cancelled` if this thread's statement is to stop.
+void check_cancelled();
 
-/// Rows that a loop may pass without a check_stop: some milliseconds.
+/// Rows that a loop may pass without a check_cancelled: some milliseconds.
 inline constexpr std::size_t rows_between_checks = std::size_t{1} << 16;
 
 /// Calls body(from, to) for blocks of [begin, end), one after the other, with a check before each.
 template <class Body>
 void in_blocks(std::size_t begin, std::size_t end, const Body& body) {
   for (std::size_t from = begin; from < end; from += rows_between_checks) {
-    check_stop();
+    check_cancelled();
     body(from, std::min(end, from + rows_between_checks));
   }
 }

@@ -66,7 +66,7 @@ json result_of(const live_step& step, const live_outcome& outcome) {
   }
   result["done"] = outcome.done;
   result["unchanged"] = outcome.unchanged;
-  result["no_room"] = outcome.no_room;
+  result["no_room"] = outcome.out_of_nodes;
   return result;
 }
 
@@ -75,7 +75,7 @@ json result_of(const live_step& step, const live_outcome& outcome) {
 std::string info_answer(registry& all, const std::string& index) {
   const live_limits& l = all.limits();
   json info{{"name", "espalier"}, {"version", ESPALIER_VERSION}, {"index", index}, {"format", trace_header::format}};
-  info["device"] = all.where().kind() == device_kind::cpu ? "cpu" : "gpu";
+  info["device"] = all.get_device().kind() == device_kind::cpu ? "cpu" : "gpu";
   info["limits"] = {{"sessions", l.sessions},
                     {"keys_per_call", l.keys_per_call},
                     {"threads", l.threads},
@@ -85,7 +85,7 @@ std::string info_answer(registry& all, const std::string& index) {
                     {"events_per_page", l.events_per_page},
                     {"calls_per_second", l.calls_per_second}};
   info["live"] = json::array();
-  for (const live_choice& c : live_choices(all.where().kind())) {
+  for (const live_choice& c : live_choices(all.get_device().kind())) {
     json line{{"index", c.index}, {"protocol", c.protocol}, {"slots", c.slots}};
     if (!c.upper.empty()) line["upper"] = c.upper;
     info["live"].push_back(std::move(line));

@@ -7,10 +7,10 @@
 namespace espalier::explorer {
 
 /// Worker w does the keys at w, w + workers, ... one after the other. A key is its own value.
-template <protocol P, upper U, class View>
+template <protocol P, inner_index U, class View>
 struct blink_work {
   View tree;
-  trace_ring ring;
+  event_log ring;
   trace_op op;
   const std::uint64_t* keys;
   std::uint64_t n;
@@ -62,7 +62,7 @@ struct blink_work {
   static ESPALIER_HD trace_result result_of(blink_outcome outcome) {
     return outcome == blink_outcome::done        ? trace_result::done
            : outcome == blink_outcome::unchanged ? trace_result::unchanged
-                                                 : trace_result::no_room;
+                                                 : trace_result::out_of_nodes;
   }
 };
 

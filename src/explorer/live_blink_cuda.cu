@@ -15,16 +15,16 @@ struct tile_launcher {
   static std::string team_name() { return "tile of " + std::to_string(lanes) + " lanes"; }
 
   template <class Work>
-  static void run(const device& where, const stream& order, unsigned workers, const Work& work) {
-    cuda_backend(where).for_each_team<tile<lanes>>(order, workers, work);
+  static void run(const device& dev, const stream& order, unsigned workers, const Work& work) {
+    cuda_backend(dev).for_each_team<tile<lanes>>(order, workers, work);
     order.synchronize();
   }
 };
 
 }  // namespace
 
-std::unique_ptr<live_tree> make_live_blink_cuda(const device& where, const live_request& request) {
-  return make_live_blink_on<tile_launcher>(where, request);
+std::unique_ptr<live_tree> make_live_blink_cuda(const device& dev, const live_request& request) {
+  return make_live_blink_on<tile_launcher>(dev, request);
 }
 
 }  // namespace espalier::explorer

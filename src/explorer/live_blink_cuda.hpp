@@ -8,6 +8,6 @@
 namespace espalier::explorer {
 
 /// Null: not compiled with hooks.
-[[nodiscard]] std::unique_ptr<live_tree> make_live_blink_cuda(const device& where, const live_request& request);
+[[nodiscard]] std::unique_ptr<live_tree> make_live_blink_cuda(const device& dev, const live_request& request);
 
 }  // namespace espalier::explorer

@@ -12,27 +12,27 @@ namespace {
 
 using numbers_span = std::span<const std::uint64_t>;
 
-keys_of_bytes number_keys(numbers_span numbers) {
-  keys_of_bytes::memory keys;
+byte_string_batch number_keys(numbers_span numbers) {
+  byte_string_batch::memory keys;
   keys.length = 8;
   keys.bytes.reserve(8 * numbers.size());
   for (const std::uint64_t k : numbers) keys.bytes += byte_key(k);
-  return keys_of_bytes(std::move(keys));
+  return byte_string_batch(std::move(keys));
 }
 
 class live_radix final : public live_tree {
  public:
-  live_radix(const device& where, numbers_span keys)
-      : tree_(radix_tree<std::uint64_t>::build(number_keys(keys), keys, {}, where)) {}
+  live_radix(const device& dev, numbers_span keys)
+      : tree_(radix_tree<std::uint64_t>::build(number_keys(keys), keys, {}, dev)) {}
 
   [[nodiscard]] trace_header header() const override { return detail::radix_trace_header(tree_.untyped()); }
   [[nodiscard]] trace_state state() const override { return tree_.state(); }
   [[nodiscard]] std::string dump() const override { return tree_.dump_json(); }
   [[nodiscard]] bool changes() const override { return true; }
-  [[nodiscard]] const device& where() const override { return tree_.where(); }
+  [[nodiscard]] const device& get_device() const override { return tree_.get_device(); }
   bool maintain() override { return false; }
 
-  live_outcome run(const live_call& call, const trace_ring& ring) override {
+  live_outcome run(const live_call& call, const event_log& ring) override {
     const detail::radix_traced_outcome told =
         tree_.untyped().run_traced({call.op, number_keys(call.keys).raw(), call.keys.data(), call.to, call.workers,
                                     ring, live_outcome::most_found});
@@ -50,8 +50,8 @@ class live_radix final : public live_tree {
 
 }  // namespace
 
-std::unique_ptr<live_tree> make_live_radix(const device& where, const live_request& request) {
-  return std::make_unique<live_radix>(where, request.keys);
+std::unique_ptr<live_tree> make_live_radix(const device& dev, const live_request& request) {
+  return std::make_unique<live_radix>(dev, request.keys);
 }
 
 }  // namespace espalier::explorer

@@ -11,7 +11,7 @@
 #include "espalier/team/scalar_team.hpp"
 #include "espalier/trace/note.hpp"
 #include "explorer/live_tree.hpp"
-#include "hybrid_tree/host_side.hpp"
+#include "hybrid_tree/host_tree.hpp"
 
 namespace espalier::explorer {
 
@@ -83,16 +83,16 @@ trace_state state_of(const static_view& t) {
 
 class live_static final : public live_tree {
  public:
-  live_static(const device& where, const live_request& request) : where_(where), index_(request.index) {
+  live_static(const device& dev, const live_request& request) : device_(dev), index_(request.index) {
     std::vector<std::uint64_t> keys = request.keys;
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     const detail::element_type elements{scalar_kind::u64, scalar_kind::u64, 8};
     if (index_ == "hybrid") {
-      side_ = detail::make_implicit_side(where, elements, aggregates::all, keys.data(), keys.data(), keys.size());
+      side_ = detail::make_static_host_tree(dev, elements, aggregates::all, keys.data(), keys.data(), keys.size());
     } else {
-      alone_ = detail::build_static_index(where, elements, keys.data(), keys.data(), keys.size(), {},
-                                          {where.default_stream(), true});
+      alone_ = detail::build_static_index(dev, elements, keys.data(), keys.data(), keys.size(), {},
+                                          {dev.default_stream(), true});
     }
   }
   [[nodiscard]] trace_header header() const override {
@@ -105,10 +105,10 @@ class live_static final : public live_tree {
   [[nodiscard]] trace_state state() const override { return state_of(tree()); }
   [[nodiscard]] std::string dump() const override { return {}; }
   [[nodiscard]] bool changes() const override { return false; }
-  [[nodiscard]] const device& where() const override { return where_; }
+  [[nodiscard]] const device& get_device() const override { return device_; }
   bool maintain() override { return false; }
 
-  live_outcome run(const live_call& call, const trace_ring& ring) override {
+  live_outcome run(const live_call& call, const event_log& ring) override {
     const traced_team<scalar_team> notes(scalar_team{}, ring, 0);
     live_outcome outcome;
     for (const std::uint64_t key : call.keys) {
@@ -148,16 +148,16 @@ class live_static final : public live_tree {
     }
   }
 
-  device where_;
+  device device_;
   std::string index_;
   std::unique_ptr<detail::static_index> alone_;
-  std::unique_ptr<detail::host_side> side_;
+  std::unique_ptr<detail::host_tree> side_;
 };
 
 }  // namespace
 
-std::unique_ptr<live_tree> make_live_static(const device& where, const live_request& request) {
-  return std::make_unique<live_static>(where, request);
+std::unique_ptr<live_tree> make_live_static(const device& dev, const live_request& request) {
+  return std::make_unique<live_static>(dev, request);
 }
 
 }  // namespace espalier::explorer

@@ -76,7 +76,7 @@ std::shared_ptr<source> registry::create(live_request request) {
     }
   };
   const made done{*this, keys};
-  std::unique_ptr<live_tree> tree = make_live_tree(where_, std::move(request));
+  std::unique_ptr<live_tree> tree = make_live_tree(device_, std::move(request));
   const std::string title = title_of(tree->header());
   std::string id;
   {

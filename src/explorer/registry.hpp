@@ -20,10 +20,10 @@ namespace espalier::explorer {
 /// Thread-safe.
 class registry {
  public:
-  registry(device where, const live_limits& limits) : where_(std::move(where)), limits_(limits) {}
+  registry(device dev, const live_limits& limits) : device_(std::move(dev)), limits_(limits) {}
 
   [[nodiscard]] const live_limits& limits() const { return limits_; }
-  [[nodiscard]] const device& where() const { return where_; }
+  [[nodiscard]] const device& get_device() const { return device_; }
   void add_trace(const std::string& title, recorded_trace trace);
   /// Builds the tree; drops a session that nobody asked for half an hour if there are too many.
   [[nodiscard]] std::shared_ptr<source> create(live_request request);
@@ -37,7 +37,7 @@ class registry {
  private:
   void make_place(std::uint64_t keys);
 
-  device where_;
+  device device_;
   const live_limits limits_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<source>> sources_;

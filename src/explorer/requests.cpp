@@ -15,10 +15,10 @@ json parse_object(const std::string& body) {
   if (object.is_discarded() || !object.is_object()) throw bad_request("The body is no JSON object.");
   return object;
 }
-void require_known(const json& object, const std::vector<std::string>& members, const std::string& where) {
+void require_known(const json& object, const std::vector<std::string>& members, const std::string& dev) {
   for (const auto& [name, value] : object.items()) {
     if (std::find(members.begin(), members.end(), name) == members.end())
-      throw bad_request(where + " has a member '" + name.substr(0, 40) + "', which is not known.");
+      throw bad_request(dev + " has a member '" + name.substr(0, 40) + "', which is not known.");
   }
 }
 std::string text_or(const json& object, const char* member, const std::string& otherwise) {

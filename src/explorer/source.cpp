@@ -49,7 +49,7 @@ live_outcome source::run(const live_call& call, const live_limits& limits) {
   const std::uint64_t left =
       limits.events_per_session - std::min<std::uint64_t>(limits.events_per_session, trace_.events.size());
   const std::uint64_t room = std::min(wanted, left);
-  trace_recorder recorder(tree_->where(), std::max<std::uint64_t>(room, 1));
+  trace_recorder recorder(tree_->get_device(), std::max<std::uint64_t>(room, 1));
   const live_outcome outcome = tree_->run(call, recorder.ring());
   append(trace_, recorder.take());
   trace_.lost += recorder.lost();

@@ -2,23 +2,23 @@
 #include <algorithm>
 #include <limits>
 
-#include "hybrid_tree/device_leaves_on.hpp"
-#include "static_tree/cpu_context.hpp"
+#include "hybrid_tree/device_leaves_impl.hpp"
+#include "static_tree/cpu_executor.hpp"
 
 namespace espalier::detail {
 
 #ifdef ESPALIER_HAS_CUDA
-[[nodiscard]] std::unique_ptr<device_leaves> make_device_leaves_on_gpu(const device& where, const device& host,
+[[nodiscard]] std::unique_ptr<device_leaves> make_device_leaves_on_gpu(const device& dev, const device& host,
                                                                        const static_index& tree, std::size_t part,
                                                                        std::size_t cache);
 #endif
 
-std::unique_ptr<device_leaves> make_device_leaves(const device& where, const device& host, const static_index& tree,
+std::unique_ptr<device_leaves> make_device_leaves(const device& dev, const device& host, const static_index& tree,
                                                   std::size_t part, std::size_t cache) {
 #ifdef ESPALIER_HAS_CUDA
-  if (where.kind() == device_kind::cuda) return make_device_leaves_on_gpu(where, host, tree, part, cache);
+  if (dev.kind() == device_kind::cuda) return make_device_leaves_on_gpu(dev, host, tree, part, cache);
 #endif
-  return make_leaves<cpu_context>(where, host, tree, part, cache);
+  return make_leaves<cpu_executor>(dev, host, tree, part, cache);
 }
 
 std::size_t window_bytes_per_query(element_type elements) {

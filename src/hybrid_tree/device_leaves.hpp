@@ -23,7 +23,7 @@ class device_leaves {
  public:
   /// One window that reads leaves, one whose answers come down, and one that waits for its turn while the host is busy.
   static constexpr unsigned slots = 3;
-  static_assert(slots <= leaf_cache::patience);
+  static_assert(slots <= leaf_cache::min_idle_buckets);
   /// For copies of lines: one that is filled, and two that are used or wait for it.
   static constexpr unsigned areas = 3;
 
@@ -45,7 +45,7 @@ class device_leaves {
   /// Returns at once where that memory is pinned. The slot is free again, and the answers are there, after finish().
   virtual void start(unsigned slot, const inner_levels& levels, const window& w) = 0;
   /// The same for n ranges, row by row.
-  virtual void start_rows(unsigned slot, const inner_levels& levels, const row_question& rows, std::size_t n,
+  virtual void start_rows(unsigned slot, const inner_levels& levels, const range_head_request& rows, std::size_t n,
                           host_copies copies) = 0;
   /// Would a window of n rows want most lines? Then it has them copied, and larger windows share them.
   [[nodiscard]] virtual bool wants_all_lines(std::size_t n, std::uint64_t limit) const = 0;
@@ -77,7 +77,7 @@ inline constexpr std::size_t largest_part = std::size_t{1} << 20;
 
 /// `tree`: a static tree in host memory, which must outlive this. `part`: elements of a window whose lines are fetched
 /// together. `cache`: bytes for copies of lines that are kept.
-[[nodiscard]] std::unique_ptr<device_leaves> make_device_leaves(const device& where, const device& host,
+[[nodiscard]] std::unique_ptr<device_leaves> make_device_leaves(const device& dev, const device& host,
                                                                 const static_index& tree, std::size_t part,
                                                                 std::size_t cache);
 

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "device/fair_gate.hpp"
+#include "device/fair_shared_mutex.hpp"
 #include "device/with_memory.hpp"
-#include "hybrid_tree/device_side.hpp"
-#include "hybrid_tree/host_side.hpp"
-#include "hybrid_tree/pages.hpp"
+#include "hybrid_tree/device_part.hpp"
+#include "hybrid_tree/host_memory.hpp"
+#include "hybrid_tree/host_tree.hpp"
 
 namespace espalier {
 
@@ -34,9 +34,9 @@ constexpr unsigned samples_of_balance = 3;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// What is known of rows of about the same length; a row of a thousand elements costs more than one of eight.
-struct row_habits {
-  placement_choice choice;
-  lane_share share{rows_by_device};
+struct row_length_class {
+  placement_selector choice;
+  device_share share{rows_by_device};
 };
 /// Each of four times as many elements as the one before; the last one of all that are longer.
 constexpr std::size_t length_classes = 6;
@@ -52,9 +52,9 @@ constexpr std::size_t length_classes = 6;
 
 class hybrid_tree_index final : public hybrid_index {
  public:
-  hybrid_tree_index(const device& where, element_type elements, const hybrid_options& options, const void* keys,
+  hybrid_tree_index(const device& dev, element_type elements, const hybrid_options& options, const void* keys,
                     const void* values, std::size_t n)
-      : where_(where),
+      : device_(dev),
         host_(device::cpu(options.threads)),
         host_order_(host_.make_stream()),
         elements_(elements),
@@ -64,32 +64,32 @@ class hybrid_tree_index final : public hybrid_index {
     if (options.window == 0) throw error("hybrid_tree: a window has at least one query.");
     if (!(options.fill >= 0.25 && options.fill <= 1))
       throw error("hybrid_tree: fill is the used share of a leaf of the regular layout, from 0.25 to 1.");
-    side_ = options.layout == hybrid_layout::implicit
-                ? make_implicit_side(memory_.host(), elements, options.keep, keys, values, n)
-                : make_regular_side(memory_.host(), elements, options.fill, keys, values, n);
+    host_tree_ = options.layout == hybrid_layout::implicit
+                     ? make_static_host_tree(memory_.host(), elements, options.keep, keys, values, n)
+                     : make_blink_host_tree(memory_.host(), elements, options.fill, keys, values, n);
     renew();
   }
 
-  [[nodiscard]] const device& where() const override { return where_; }
+  [[nodiscard]] const device& get_device() const override { return device_; }
   [[nodiscard]] const device& host() const override { return host_; }
   [[nodiscard]] element_type elements() const override { return elements_; }
   [[nodiscard]] std::size_t size() const override {
-    const auto lock = gate_.together();
-    return side_->size();
+    const auto lock = gate_.lock_shared();
+    return host_tree_->size();
   }
   [[nodiscard]] hybrid_stats stats() const override {
-    const auto lock = gate_.together();
-    const std::lock_guard device_lock(device_);
+    const auto lock = gate_.lock_shared();
+    const std::lock_guard device_lock(device_mutex_);
     hybrid_stats s;
-    s.size = side_->size();
-    s.host_bytes = side_->bytes();
-    s.inner_bytes = bytes_of_upper(side_->upper());
-    s.device_bytes = there_.levels == nullptr ? 0 : there_.levels->bytes();
-    if (there_.walker != nullptr) s.device_bytes += bucket_walker::bytes(key_bytes(), options_.bucket);
-    if (there_.leaves != nullptr) {
-      s.device_bytes += there_.leaves->bytes();
+    s.size = host_tree_->size();
+    s.host_bytes = host_tree_->bytes();
+    s.inner_bytes = bytes_of_upper(host_tree_->upper());
+    s.device_bytes = device_part_.levels == nullptr ? 0 : device_part_.levels->bytes();
+    if (device_part_.walker != nullptr) s.device_bytes += inner_walk_pipeline::bytes(key_bytes(), options_.bucket);
+    if (device_part_.leaves != nullptr) {
+      s.device_bytes += device_part_.leaves->bytes();
       s.reads_leaves = true;
-      s.leaf_cache_bytes = there_.leaves->cache_bytes();
+      s.leaf_cache_bytes = device_part_.leaves->cache_bytes();
     }
     s.placement = chosen();
     s.last = last_;
@@ -100,13 +100,13 @@ class hybrid_tree_index final : public hybrid_index {
     return s;
   }
   [[nodiscard]] validation validate() const override {
-    const auto lock = gate_.together();
-    validation v = side_->validate();
+    const auto lock = gate_.lock_shared();
+    validation v = host_tree_->validate();
     if (!v.ok) return v;
-    const std::lock_guard device_lock(device_);
-    if (there_.levels == nullptr) return v;
+    const std::lock_guard device_lock(device_mutex_);
+    if (device_part_.levels == nullptr) return v;
     try {
-      if (!there_.levels->is_copy_of(side_->upper()))
+      if (!device_part_.levels->is_copy_of(host_tree_->upper()))
         v = {false, "the device's inner levels are not a copy of the host's."};
     } catch (const error& e) {
       give_up(e);
@@ -115,67 +115,67 @@ class hybrid_tree_index final : public hybrid_index {
   }
 
   void find(const void* keys, std::size_t n, void* values, std::uint8_t* found,
-            const hybrid_query& how) const override {
-    const auto lock = gate_.together();
+            const hybrid_query_options& how) const override {
+    const auto lock = gate_.lock_shared();
     ask(finding(keys, n, values, found, how.copies), how);
   }
   void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
-            void* out_values, std::uint64_t* counts, const hybrid_query& how) const override {
-    const auto lock = gate_.together();
-    const row_question rows{lo, hi, options, out_keys, elements_.value_bytes == 0 ? nullptr : out_values, counts};
+            void* out_values, std::uint64_t* counts, const hybrid_query_options& how) const override {
+    const auto lock = gate_.lock_shared();
+    const range_head_request rows{lo, hi, options, out_keys, elements_.value_bytes == 0 ? nullptr : out_values, counts};
     ask(listing(rows, n, how.copies), how);
   }
   void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
             std::uint8_t* found) const override {
-    const auto lock = gate_.together();
-    if (n != 0) side_->seek(kind, keys, n, out_keys, out_values, found);
+    const auto lock = gate_.lock_shared();
+    if (n != 0) host_tree_->seek(kind, keys, n, out_keys, out_values, found);
   }
   void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
              std::uint64_t* counts) const override {
-    const auto lock = gate_.together();
-    if (n != 0) side_->count(lo, hi, n, options, counts);
+    const auto lock = gate_.lock_shared();
+    if (n != 0) host_tree_->count(lo, hi, n, options, counts);
   }
   [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
-    const auto lock = gate_.together();
-    return side_->estimate(lo, hi);
+    const auto lock = gate_.lock_shared();
+    return host_tree_->estimate(lo, hi);
   }
   [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n,
                                     const range_options& options) const override {
-    const auto lock = gate_.together();
-    return side_->range(lo, hi, n, options);
+    const auto lock = gate_.lock_shared();
+    return host_tree_->range(lo, hi, n, options);
   }
   void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                  std::uint8_t* found) const override {
-    const auto lock = gate_.together();
-    if (n != 0) side_->aggregate(op, lo, hi, n, ends, out, found);
+    const auto lock = gate_.lock_shared();
+    if (n != 0) host_tree_->aggregate(op, lo, hi, n, ends, out, found);
   }
   void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
-             update_way way) override {
+             update_mode way) override {
     if (n == 0) return;
-    const auto lock = gate_.alone();
-    there_.leaves.reset();  // lines that it reads may go
-    inner_update update = side_->write(op, keys, values, n, done, way);
+    const auto lock = gate_.lock_exclusive();
+    device_part_.leaves.reset();  // lines that it reads may go
+    inner_update update = host_tree_->write(op, keys, values, n, done, way);
     update_ = {update.way, 0, 0, std::move(update.reason)};
     // The batch is in the tree. Without memory for the device's copy of it the host works alone.
     if (!with_memory([&] { follow(update); })) {
-      there_.host_levels.reset();
+      device_part_.host_levels.reset();
       give_up("memory of the host ran out.");
     }
   }
   void tune(const void* keys, std::size_t n) override {
-    const auto lock = gate_.together();
-    const std::lock_guard device_lock(device_);
-    if (there_.levels == nullptr) {  // a device that failed may work again; that is not the last write's
+    const auto lock = gate_.lock_shared();
+    const std::lock_guard device_lock(device_mutex_);
+    if (device_part_.levels == nullptr) {  // a device that failed may work again; that is not the last write's
       const hybrid_update last_write = update_;
       renew();
       update_ = last_write;
     }
-    if (there_.levels == nullptr || n == 0) return;
+    if (device_part_.levels == nullptr || n == 0) return;
     try_leaves_again();
     const std::size_t bucket = std::min(n, options_.bucket), buckets = std::min<std::size_t>(n / bucket, 64);
     const std::size_t all = buckets * bucket;
     // Answers go where a caller who cares has memory like that of the keys.
-    const device answers = where_.is_pinned(keys) ? where_.with_pool(where_.host_pool()) : host_;
+    const device answers = device_.is_pinned(keys) ? device_.with_pool(device_.host_pool()) : host_;
     const raw_buffer values(answers, all * elements_.value_bytes, answers.default_stream());
     const buffer<std::uint8_t> found(answers, all);
     const call question = finding(keys, all, values.data(), found.data(), host_copies::automatic);
@@ -187,28 +187,29 @@ class hybrid_tree_index final : public hybrid_index {
         for (unsigned turn = 0; turn < samples_of_balance; ++turn) {
           const std::size_t first = next++ % buckets * bucket;
           const query_span sample{first, first + bucket};
-          best.device = std::min(best.device, timed([&] {
-                                   there_.begin_bucket(b, question, sample, 0, host_copies::automatic, host_order_);
-                                   (void)there_.walker->wait(0);
-                                 }));
-          best.host = std::min(best.host, timed([&] { there_.finish_bucket(b, question, sample, 0); }));
+          best.device =
+              std::min(best.device, timed([&] {
+                         device_part_.begin_bucket(b, question, sample, 0, host_copies::automatic, host_order_);
+                         (void)device_part_.walker->wait(0);
+                       }));
+          best.host = std::min(best.host, timed([&] { device_part_.finish_bucket(b, question, sample, 0); }));
         }
         return best;
       });
     };
     if (!is_done(discover, [&](const error& e) { give_up(e); })) return;
     // Three times each: memory is touched for the first time, and the two that work side by side find their shares.
-    choice_ = placement_choice(placements());
+    choice_ = placement_selector(placements());
     for (const hybrid_placement p : placements()) {
       double seconds = 0;
       hybrid_placement ran = p;
       for (unsigned turn = 0; turn < 3 && ran == p; ++turn) seconds = seconds_of(p, question, {}, ran);
-      if (there_.levels == nullptr) return;  // the device failed, and reason_ says so
+      if (device_part_.levels == nullptr) return;  // the device failed, and reason_ says so
       if (ran == p) choice_.set(p, all, seconds);
     }
     is_tuned_ = true;
-    measured_bytes_ = bytes_of_upper(side_->upper());
-    for (row_habits& rows : rows_) rows.choice.prefer(choice_.best());
+    measured_bytes_ = bytes_of_upper(host_tree_->upper());
+    for (row_length_class& rows : rows_) rows.choice.prefer(choice_.best());
     tell_choice();
   }
 
@@ -227,17 +228,17 @@ class hybrid_tree_index final : public hybrid_index {
   /// host are the same cores.
   [[nodiscard]] hybrid_placement chosen() const { return has_choice() ? choice_.best() : hybrid_placement::host_alone; }
   [[nodiscard]] bool has_choice() const {
-    return there_.levels != nullptr && (is_tuned_ || where_.kind() == device_kind::cuda);
+    return device_part_.levels != nullptr && (is_tuned_ || device_.kind() == device_kind::cuda);
   }
   /// The most promising one first.
   [[nodiscard]] std::vector<hybrid_placement> placements() const {
-    if (side_->lines() == nullptr) return {hybrid_placement::shared, hybrid_placement::host_alone};
+    if (host_tree_->lines() == nullptr) return {hybrid_placement::shared, hybrid_placement::host_alone};
     return {hybrid_placement::both, hybrid_placement::device_alone, hybrid_placement::shared,
             hybrid_placement::host_alone};
   }
   void tell_choice() const {
-    const auto rates = [this](const placement_choice& choice, const lane_share& share) {
-      const bool has_both = side_->lines() != nullptr && why_no_leaves_.empty();
+    const auto rates = [this](const placement_selector& choice, const device_share& share) {
+      const bool has_both = host_tree_->lines() != nullptr && why_no_leaves_.empty();
       return choice.text() + (has_both ? " (of both, " + std::to_string(share.of(100)) + " % by the device)" : "");
     };
     reason_ = "measured: " + rates(choice_, share_);
@@ -245,7 +246,7 @@ class hybrid_tree_index final : public hybrid_index {
       if (rows_[c].choice.is_known())
         reason_ += "; rows of " + lengths_of(c) + " elements: " + rates(rows_[c].choice, rows_[c].share);
     }
-    reason_ += "; the device is " + where_.name() + "; inner levels of shared buckets: " + in_words(balance_) + ".";
+    reason_ += "; the device is " + device_.name() + "; inner levels of shared buckets: " + in_words(balance_) + ".";
   }
 
   /// What was measured holds for trees of about the same size.
@@ -260,26 +261,26 @@ class hybrid_tree_index final : public hybrid_index {
   void leave_out_leaves(bool leave) const {
     const auto is_one = [leave](hybrid_placement p) { return leave && needs_leaves(p); };
     choice_.leave_out(is_one);
-    for (row_habits& rows : rows_) rows.choice.leave_out(is_one);
+    for (row_length_class& rows : rows_) rows.choice.leave_out(is_one);
   }
   void forget_measured() {
     is_tuned_ = false;
     measured_bytes_ = 0;
-    choice_ = placement_choice(placements());
-    rows_.fill({choice_, lane_share(rows_by_device)});
-    share_ = lane_share(finds_by_device);
+    choice_ = placement_selector(placements());
+    rows_.fill({choice_, device_share(rows_by_device)});
+    share_ = device_share(finds_by_device);
     balance_ = {};
   }
   /// A new copy of the inner levels for the device; without one the host works alone.
   void renew() {
-    const any_upper_image image = side_->upper();
-    const std::size_t bytes = bytes_of_upper(image), buckets = bucket_walker::bytes(key_bytes(), options_.bucket);
-    const bool holds = there_.levels != nullptr && is_like_measured(bytes);
-    there_.levels.reset();
-    there_.leaves.reset();
+    const any_inner_levels_view image = host_tree_->upper();
+    const std::size_t bytes = bytes_of_upper(image), buckets = inner_walk_pipeline::bytes(key_bytes(), options_.bucket);
+    const bool holds = device_part_.levels != nullptr && is_like_measured(bytes);
+    device_part_.levels.reset();
+    device_part_.leaves.reset();
     if (!holds) forget_measured();
     try_leaves_again();
-    there_.host_levels = borrow_inner_levels(host_, image);
+    device_part_.host_levels = borrow_inner_levels(host_, image);
     if (bytes == 0) {
       reason_ = "the tree is too small to share.";
       return;
@@ -292,16 +293,16 @@ class hybrid_tree_index final : public hybrid_index {
       return forget_measured();
     }
     try {
-      if (there_.walker == nullptr)
-        there_.walker = std::make_unique<bucket_walker>(where_, host_, key_bytes(), options_.bucket);
+      if (device_part_.walker == nullptr)
+        device_part_.walker = std::make_unique<inner_walk_pipeline>(device_, host_, key_bytes(), options_.bucket);
       const bool may_grow = options_.layout == hybrid_layout::regular &&
                             bytes_with(inner_room::growing, bytes) + buckets <= options_.gpu_memory;
       update_.send_seconds = timed([&] {
-        there_.levels = copy_inner_levels(where_, image, may_grow ? inner_room::growing : inner_room::exact);
+        device_part_.levels = copy_inner_levels(device_, image, may_grow ? inner_room::growing : inner_room::exact);
       });
       update_.sent = bytes;
       if (measured_bytes_ != 0) return tell_choice();
-      reason_ = where_.kind() == device_kind::cuda
+      reason_ = device_.kind() == device_kind::cuda
                     ? "there is a GPU; large calls measure."
                     : "there is no GPU, so the CPU does all; tune() measures whether threads in its place help.";
     } catch (const error& e) {
@@ -311,13 +312,14 @@ class hybrid_tree_index final : public hybrid_index {
   /// After a write: inner levels that are the same stay; a device that failed is tried again.
   void follow(const inner_update& update) {
     try_leaves_again();
-    if (!update.anew && there_.levels != nullptr) return;
-    if (update.before != nullptr && there_.levels != nullptr && bytes_of_upper(side_->upper()) != 0) {
-      there_.host_levels = borrow_inner_levels(host_, side_->upper());
+    if (!update.anew && device_part_.levels != nullptr) return;
+    if (update.before != nullptr && device_part_.levels != nullptr && bytes_of_upper(host_tree_->upper()) != 0) {
+      device_part_.host_levels = borrow_inner_levels(host_, host_tree_->upper());
       try {
         std::optional<std::size_t> sent;
-        update_.send_seconds =
-            timed([&] { sent = there_.levels->follow(update.before->image(), side_->upper(), cpu_backend(host_)); });
+        update_.send_seconds = timed([&] {
+          sent = device_part_.levels->follow(update.before->image(), host_tree_->upper(), cpu_backend(host_));
+        });
         update_.sent = sent.value_or(0);
         if (sent) return;
       } catch (const error& e) {
@@ -328,18 +330,18 @@ class hybrid_tree_index final : public hybrid_index {
   }
   void give_up(const error& e) const { give_up(e.what()); }
   void give_up(const char* why) const {
-    there_.let_end();
+    device_part_.drain();
     last_ = hybrid_placement::host_alone;
-    there_.leaves.reset();
-    there_.levels.reset();
-    there_.walker.reset();
+    device_part_.leaves.reset();
+    device_part_.levels.reset();
+    device_part_.walker.reset();
     if (!with_memory([&] { reason_ = std::string("the device failed, and the host works alone: ") + why; }))
       reason_.clear();
   }
   /// It reads and searches leaves no more, and goes on with inner levels: if it is lost, those tell.
   void give_up_leaves(const error& e) const {
-    there_.let_end();
-    there_.leaves.reset();
+    device_part_.drain();
+    device_part_.leaves.reset();
     why_no_leaves_ = std::string("it failed when it last did: ") + e.what();
     leave_out_leaves(true);
   }
@@ -352,14 +354,14 @@ class hybrid_tree_index final : public hybrid_index {
     } catch (const error& e) {
       give_up(e);
     } catch (...) {
-      there_.let_end();
+      device_part_.drain();
       throw;
     }
     return false;
   }
 
   // ---- questions that travel -----------------------------------------------------------------------------
-  using call = travelling_call;
+  using call = batch_request;
   [[nodiscard]] call finding(const void* keys, std::size_t n, void* values, std::uint8_t* found,
                              host_copies copies) const {
     const auto value_at = [=, this](std::size_t i) -> void* {
@@ -372,42 +374,43 @@ class hybrid_tree_index final : public hybrid_index {
             n,
             bucket_of(n),
             [=, this](const query_span& s) {
-              side_->find(at(keys, s.first), s.size(), value_at(s.first), found_at(s.first));
+              host_tree_->find(at(keys, s.first), s.size(), value_at(s.first), found_at(s.first));
             },
             [=, this](const std::uint32_t* lines, const query_span& s) {
-              side_->find_from(lines, at(keys, s.first), s.size(), value_at(s.first), found_at(s.first));
+              host_tree_->find_from(lines, at(keys, s.first), s.size(), value_at(s.first), found_at(s.first));
             },
             [=, this](unsigned slot, const query_span& s) {
-              there_.leaves->start(slot, *there_.levels,
-                                   {at(keys, s.first), s.size(), value_at(s.first), found_at(s.first), copies});
+              device_part_.leaves->start(slot, *device_part_.levels,
+                                         {at(keys, s.first), s.size(), value_at(s.first), found_at(s.first), copies});
             },
             [n, this] { return windows_of(n, window_, n / 2, elements_.value_bytes + 1); },
             &choice_,
             &share_};
   }
-  [[nodiscard]] call listing(const row_question& rows, std::size_t n, host_copies copies) const {
+  [[nodiscard]] call listing(const range_head_request& rows, std::size_t n, host_copies copies) const {
     // So that a bucket takes about as long as one of finds.
     const std::uint64_t finds = 1 + std::min<std::uint64_t>(rows.options.limit / 8, 15);
-    row_habits& habits = rows_[length_class(rows.options.limit)];
+    row_length_class& habits = rows_[length_class(rows.options.limit)];
     return {rows.lo,
             key_bytes(),
             n,
             std::max<std::size_t>(bucket_of(n) / finds, 1),
             [=, this](const query_span& s) {
-              const row_question r = rows.from(s.first, elements_);
-              side_->rows(r.lo, r.hi, s.size(), r.options, r.keys, r.values, r.counts);
+              const range_head_request r = rows.from(s.first, elements_);
+              host_tree_->rows(r.lo, r.hi, s.size(), r.options, r.keys, r.values, r.counts);
             },
             [=, this](const std::uint32_t* lines, const query_span& s) {
-              const row_question r = rows.from(s.first, elements_);
-              side_->rows_from(lines, r.lo, r.hi, s.size(), r.options, r.keys, r.values, r.counts);
+              const range_head_request r = rows.from(s.first, elements_);
+              host_tree_->rows_from(lines, r.lo, r.hi, s.size(), r.options, r.keys, r.values, r.counts);
             },
             [=, this](unsigned slot, const query_span& s) {
-              there_.leaves->start_rows(slot, *there_.levels, rows.from(s.first, elements_), s.size(), copies);
+              device_part_.leaves->start_rows(slot, *device_part_.levels, rows.from(s.first, elements_), s.size(),
+                                              copies);
             },
             [=, this] {
               const std::uint64_t limit = rows.options.limit;
               return windows_of(n, std::min(window_, spare_ / row_window_bytes(elements_, limit)),
-                                there_.leaves->wants_all_lines(n / 2, limit) ? n / 2 : n / 4,
+                                device_part_.leaves->wants_all_lines(n / 2, limit) ? n / 2 : n / 4,
                                 rows.row_bytes(elements_));
             },
             &habits.choice,
@@ -418,14 +421,14 @@ class hybrid_tree_index final : public hybrid_index {
   /// first window do, that way of the bus is idle. Half a millisecond of it is long beside what a window costs the
   /// host, and 32 windows are enough.
   [[nodiscard]] window_sizes windows_of(std::size_t n, std::size_t room, std::size_t alone, std::size_t answer) const {
-    const double cached = there_.leaves->cached_part();
+    const double cached = device_part_.leaves->cached_part();
     if (cached < 0.125) return {room, alone};
     if (cached < 1) return {room, n / 4};
     constexpr std::size_t bytes = std::size_t{1} << 25;
     const std::size_t most = std::max<std::size_t>(n / 8, 1);
     return {std::min(room, most), std::clamp(bytes / answer, std::min(n / 32 + 1, most), most)};
   }
-  void ask(const call& c, const hybrid_query& how) const {
+  void ask(const call& c, const hybrid_query_options& how) const {
     if (how.balance &&
         !(how.balance->levels <= inner_level_count && how.balance->share >= 0 && how.balance->share <= 1))
       throw error("hybrid_query: a balance has 0 to 2 levels and a share from 0 to 1.");
@@ -438,7 +441,7 @@ class hybrid_tree_index final : public hybrid_index {
     }
     outcome o{hybrid_placement::host_alone, {{0, c.n}}};
     {
-      const std::lock_guard device_lock(device_);  // the slots serve one call at a time
+      const std::lock_guard device_lock(device_mutex_);  // the slots serve one call at a time
       if (how.placement != hybrid_placement::automatic) {
         o = with_device(how.placement, c, how);
       } else if (has_choice()) {
@@ -450,22 +453,22 @@ class hybrid_tree_index final : public hybrid_index {
     for (const query_span& s : o.rest) c.here(s);
   }
   /// While the device is held in any case, so that calls do not disturb each other's measurements.
-  void ask_cheapest(const call& c, const hybrid_query& how) const {
+  void ask_cheapest(const call& c, const hybrid_query_options& how) const {
     const hybrid_placement p = c.choice->next();
-    const bool had_leaves = there_.leaves != nullptr;
+    const bool had_leaves = device_part_.leaves != nullptr;
     hybrid_placement ran = p;
     const double seconds = seconds_of(p, c, how, ran);
-    if (there_.levels == nullptr) return;                 // the device failed
-    if (!had_leaves && there_.leaves != nullptr) return;  // made by this call, which says nothing about the next
+    if (device_part_.levels == nullptr) return;                 // the device failed
+    if (!had_leaves && device_part_.leaves != nullptr) return;  // made by this call, which says nothing about the next
     if (ran == p) c.choice->note(p, c.n, seconds);
-    measured_bytes_ = bytes_of_upper(side_->upper());
+    measured_bytes_ = bytes_of_upper(host_tree_->upper());
     if (choice_.is_known()) {  // e.g. a device that has all leaves needs no help
-      for (row_habits& rows : rows_) rows.choice.prefer(choice_.best());
+      for (row_length_class& rows : rows_) rows.choice.prefer(choice_.best());
     }
     tell_choice();
   }
   /// Of all of the call's queries.
-  [[nodiscard]] double seconds_of(hybrid_placement p, const call& c, const hybrid_query& how,
+  [[nodiscard]] double seconds_of(hybrid_placement p, const call& c, const hybrid_query_options& how,
                                   hybrid_placement& ran) const {
     return timed([&] {
       const outcome o = with_device(p, c, how);
@@ -490,25 +493,27 @@ class hybrid_tree_index final : public hybrid_index {
   }
   /// Made when first asked for: null where the layout has none, or there is no room.
   [[nodiscard]] device_leaves* leaves() const {
-    if (there_.leaves != nullptr || !why_no_leaves_.empty() || there_.levels == nullptr) return there_.leaves.get();
-    why_no_leaves_ = side_->lines() == nullptr ? "those of the regular layout may move." : make_leaves();
-    if (there_.leaves == nullptr) leave_out_leaves(true);
-    return there_.leaves.get();
+    if (device_part_.leaves != nullptr || !why_no_leaves_.empty() || device_part_.levels == nullptr)
+      return device_part_.leaves.get();
+    why_no_leaves_ = host_tree_->lines() == nullptr ? "those of the regular layout may move." : make_leaves();
+    if (device_part_.leaves == nullptr) leave_out_leaves(true);
+    return device_part_.leaves.get();
   }
   /// Empty, or why there are none.
   [[nodiscard]] std::string make_leaves() const {
     const std::string no_room = "there is no room for a window as large as a bucket.";
-    const std::size_t taken = there_.levels->bytes() + bucket_walker::bytes(key_bytes(), options_.bucket);
+    const std::size_t taken = device_part_.levels->bytes() + inner_walk_pipeline::bytes(key_bytes(), options_.bucket);
     if (taken > options_.gpu_memory) return no_room;
     try {
-      const bool on_gpu = where_.kind() == device_kind::cuda;
-      const std::size_t room = std::min(options_.gpu_memory - taken, where_.memory().free);
+      const bool on_gpu = device_.kind() == device_kind::cuda;
+      const std::size_t room = std::min(options_.gpu_memory - taken, device_.memory().free);
       window_ = largest_window(room);
       if (window_ == 0) return no_room;
       const std::size_t spare = room - window_bytes(elements_, window_);
       const std::size_t cache = std::min(options_.leaf_cache.value_or(on_gpu ? spare / 4 : 0), spare);
       spare_ = spare - cache;
-      there_.leaves = make_device_leaves(where_, host_, *side_->lines(), std::min(window_, largest_part), cache);
+      device_part_.leaves =
+          make_device_leaves(device_, host_, *host_tree_->lines(), std::min(window_, largest_part), cache);
       return {};
     } catch (const error& e) {
       return e.what();
@@ -519,14 +524,14 @@ class hybrid_tree_index final : public hybrid_index {
     hybrid_placement ran;
     std::vector<query_span> rest;
   };
-  [[nodiscard]] outcome with_device(hybrid_placement p, const call& c, const hybrid_query& how) const {
+  [[nodiscard]] outcome with_device(hybrid_placement p, const call& c, const hybrid_query_options& how) const {
     outcome o{hybrid_placement::host_alone, {}};
-    if (there_.levels == nullptr || p == hybrid_placement::host_alone) {
+    if (device_part_.levels == nullptr || p == hybrid_placement::host_alone) {
       o.rest.push_back({0, c.n});
     } else if (needs_leaves(p) && leaves() != nullptr && c.window().most != 0) {
       const load_balance b = how.balance.value_or(balance_);
       const bool done =
-          is_done([&] { there_.run_lanes_of(p == hybrid_placement::both, b, c, how, host_order_, o.rest); },
+          is_done([&] { device_part_.run_queues_of(p == hybrid_placement::both, b, c, how, host_order_, o.rest); },
                   [&](const error& e) { give_up_leaves(e); });  // windows need far more memory than inner levels
       if (done) o.ran = p;
     } else {
@@ -536,29 +541,29 @@ class hybrid_tree_index final : public hybrid_index {
     last_ = o.ran;
     return o;
   }
-  void run_shared(const call& c, const hybrid_query& how, std::vector<query_span>& rest) const {
-    const pipeline_times times = there_.run_shared(how.balance.value_or(balance_), c, how, host_order_, rest);
-    if (c.n / c.bucket >= 8 && how.buckets == bucket_handling::double_buffered && !how.balance)
+  void run_shared(const call& c, const hybrid_query_options& how, std::vector<query_span>& rest) const {
+    const pipeline_times times = device_part_.run_shared(how.balance.value_or(balance_), c, how, host_order_, rest);
+    if (c.n / c.bucket >= 8 && how.buckets == queue_depth::double_buffered && !how.balance)
       balance_ = rebalanced(balance_, times.waited, times.worked);
   }
-  device where_, host_;
+  device device_, host_;
   stream host_order_;  ///< of what the host walks of a bucket
   element_type elements_;
   hybrid_options options_;
-  segment_memory memory_;
-  std::unique_ptr<host_side> side_;
-  mutable fair_gate gate_;
+  host_segment_memory memory_;
+  std::unique_ptr<host_tree> host_tree_;
+  mutable fair_shared_mutex gate_;
   // What follows is changed by who holds the device, or the tree alone.
-  mutable std::mutex device_;
-  mutable device_side there_;
+  mutable std::mutex device_mutex_;
+  mutable device_part device_part_;
   mutable std::string why_no_leaves_;  ///< not empty: they were asked for, and could not be made
   mutable std::size_t window_ = 0;     ///< of leaves, at most
   mutable std::size_t spare_ = 0;      ///< of the device's memory beside leaves and their windows
   mutable load_balance balance_;
-  mutable placement_choice choice_;
+  mutable placement_selector choice_;
   mutable std::atomic<hybrid_placement> last_ = hybrid_placement::automatic;
-  mutable lane_share share_{finds_by_device};
-  mutable std::array<row_habits, length_classes> rows_;
+  mutable device_share share_{finds_by_device};
+  mutable std::array<row_length_class, length_classes> rows_;
   bool is_tuned_ = false;
   mutable std::size_t measured_bytes_ = 0;  ///< of the inner levels when something was measured last; 0: nothing was
   mutable std::string reason_;
@@ -567,12 +572,12 @@ class hybrid_tree_index final : public hybrid_index {
 
 }  // namespace
 
-std::unique_ptr<hybrid_index> build_hybrid_index(const device& where, element_type elements,
+std::unique_ptr<hybrid_index> build_hybrid_index(const device& dev, element_type elements,
                                                  const hybrid_options& options, const void* keys, const void* values,
                                                  std::size_t n) {
   if (elements.value_bytes > 16)
     throw error("hybrid_tree: values have at most 16 bytes; store an index to larger ones.");
-  return std::make_unique<hybrid_tree_index>(where, elements, options, keys, values, n);
+  return std::make_unique<hybrid_tree_index>(dev, elements, options, keys, values, n);
 }
 
 }  // namespace detail

@@ -15,13 +15,13 @@
 #include <cstdint>
 
 #include "espalier/core/config.hpp"
-#include "espalier/sync/shared_memory.hpp"
+#include "espalier/sync/concurrent_access.hpp"
 
 namespace espalier::detail {
 
 struct leaf_cache {
   /// Lines that were used in one of so many buckets keep their place. Not tuned.
-  static constexpr std::uint32_t patience = 32;
+  static constexpr std::uint32_t min_idle_buckets = 32;
   static constexpr std::uint32_t last_bucket = 0x7fffffff;  ///< then all words are cleared
   static constexpr std::uint32_t no_place = 0xffffffff;
 
@@ -38,11 +38,11 @@ struct leaf_cache {
     if (places == 0) return {};
     const std::uint32_t mixed = (line ^ line >> 15) * 0x9e3779b1u;
     const auto place = static_cast<std::uint32_t>(std::uint64_t{mixed} * places >> 32);
-    const shared_word word{words + place};
+    const atomic_word_ref word{words + place};
     std::uint64_t seen = word.load_relaxed();
     const auto owner = static_cast<std::uint32_t>(seen);
     const auto used = static_cast<std::uint32_t>(seen >> 32);
-    if (owner != line + 1 && owner != 0 && used + patience > now) return {};
+    if (owner != line + 1 && owner != 0 && used + min_idle_buckets > now) return {};
     if (!word.exchange(seen, std::uint64_t{now} << 32 | (line + 1))) return {};
     return {place, owner != line + 1};
   }

@@ -19,10 +19,8 @@ std::string to_string(hybrid_placement p) {
   }
   return "unknown";
 }
-std::string to_string(bucket_handling b) {
-  return b == bucket_handling::sequential  ? "sequential"
-         : b == bucket_handling::pipelined ? "pipelined"
-                                           : "double_buffered";
+std::string to_string(queue_depth b) {
+  return b == queue_depth::sequential ? "sequential" : b == queue_depth::pipelined ? "pipelined" : "double_buffered";
 }
 std::string to_string(host_copies c) { return c == host_copies::automatic ? "automatic" : "staged"; }
 

@@ -1,4 +1,4 @@
-// row_question.hpp - ranges of one call whose elements are listed row by row (range_rows), and where they go.
+// range_head_request.hpp - ranges of one call whose elements are listed row by row (range_rows), and where they go.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace espalier::detail {
 
-struct row_question {
+struct range_head_request {
   const void* lo;
   const void* hi;
   range_options options;  ///< limit: places of a row
@@ -23,7 +23,7 @@ struct row_question {
     return options.limit * (key + value) + 1;
   }
   /// The same without the first ranges.
-  [[nodiscard]] row_question from(std::size_t first, element_type elements) const {
+  [[nodiscard]] range_head_request from(std::size_t first, element_type elements) const {
     const std::size_t key = bytes_of(elements.key), row = first * options.limit;
     const auto moved = [](void* p, std::size_t bytes) -> void* {
       return p == nullptr ? nullptr : static_cast<char*>(p) + bytes;

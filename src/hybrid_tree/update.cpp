@@ -7,14 +7,14 @@
 
 namespace espalier {
 
-std::string to_string(update_way w) {
-  return w == update_way::automatic ? "automatic" : w == update_way::asynchronous ? "asynchronous" : "synchronised";
+std::string to_string(update_mode w) {
+  return w == update_mode::automatic ? "automatic" : w == update_mode::asynchronous ? "asynchronous" : "synchronised";
 }
 
 namespace detail {
 
-way_choice choose_way(update_way wish, const write_explanation& by_cost, std::size_t inner_bytes) {
-  if (wish != update_way::automatic) return {wish, "asked for."};
+way_choice choose_way(update_mode wish, const write_explanation& by_cost, std::size_t inner_bytes) {
+  if (wish != update_mode::automatic) return {wish, "asked for."};
   // In batch order, with the share of a new lane that each new leaf costs, key by key takes 1.1 to 2.7 times as long on
   // two cores as the tree's model says, which is for keys in any order; where both ways cost the same about 1.4. On 16
   // cores both estimates are too low, by 2 for large batches and more for small ones (waking threads, probably);
@@ -25,7 +25,7 @@ way_choice choose_way(update_way wish, const write_explanation& by_cost, std::si
   const double whole = by_cost.bulk_seconds + static_cast<double>(inner_bytes) / bytes_per_second;
   char text[160];
   std::snprintf(text, sizeof(text), "key by key about %.3g s, merged and sent as a whole about %.3g s.", by_key, whole);
-  return {by_key < whole ? update_way::synchronised : update_way::asynchronous, text};
+  return {by_key < whole ? update_mode::synchronised : update_mode::asynchronous, text};
 }
 
 std::vector<byte_range> differing(const cpu_backend& host, const void* before, std::size_t before_bytes,

@@ -15,25 +15,25 @@
 
 namespace espalier::detail {
 
-[[nodiscard]] inline std::size_t bytes_of_upper(const any_upper_image& image) {
+[[nodiscard]] inline std::size_t bytes_of_upper(const any_inner_levels_view& image) {
   return std::visit([](const auto& i) { return i.bytes(); }, image);
 }
 
 /// What a write did.
 struct inner_update {
-  update_way way = update_way::automatic;  ///< automatic: all was built anew
-  bool anew = true;                        ///< upper() tells of other inner levels than before
-  std::unique_ptr<inner_levels> before;    ///< a copy of those, if it is worth looking for what they have in common
+  update_mode way = update_mode::automatic;  ///< automatic: all was built anew
+  bool anew = true;                          ///< upper() tells of other inner levels than before
+  std::unique_ptr<inner_levels> before;      ///< a copy of those, if it is worth looking for what they have in common
   std::string reason;
 };
 
 /// The way for a batch, and why. `by_cost`: what both cost the host (blink_index::explain); `inner_bytes`: what the
 /// asynchronous way sends besides.
 struct way_choice {
-  update_way way = update_way::automatic;
+  update_mode way = update_mode::automatic;
   std::string reason;
 };
-[[nodiscard]] way_choice choose_way(update_way wish, const write_explanation& by_cost, std::size_t inner_bytes);
+[[nodiscard]] way_choice choose_way(update_mode wish, const write_explanation& by_cost, std::size_t inner_bytes);
 
 /// Bytes [first, last).
 struct byte_range {

@@ -1,22 +1,24 @@
 // blink_tree_default.ipp - the default policy for every value slot, for one context and word.
 #include "blink_tree/factory.hpp"
-#include "blink_tree/index_on.hpp"
+#include "blink_tree/index_impl.hpp"
 #include "espalier/blink_tree/node.hpp"
 
 namespace espalier::detail {
 
 template <class Context, class Word, unsigned V>
 std::unique_ptr<blink_index> make_default(const blink_request& r) {
-  return std::make_unique<blink_index_on<Context, Word, V, node_slots<Word>(0), protocol::link, upper::express>>(
-      r.where, r.elements, r.options, r.keys, r.values, r.n, r.order);
+  return std::make_unique<
+      blink_index_impl<Context, Word, V, node_slots<Word>(0), protocol::blink, inner_index::express_lane>>(
+      r.dev, r.elements, r.options, r.keys, r.values, r.n, r.order);
 }
 
 template <class Context, class Word>
 std::unique_ptr<blink_index> make_blink_on(const blink_request& r) {
   const unsigned slots = r.shape.slots == node_slots<Word>(0) ? 0 : r.shape.slots;
-  if (r.shape.how != protocol::link || r.shape.above != upper::express || slots != 0) {
+  if (r.shape.protocol != protocol::blink || r.shape.inner != inner_index::express_lane || slots != 0) {
     if (r.elements.value_bytes != sizeof(Word)) return nullptr;
-    const bool by_width = slots != 0 && r.shape.how == protocol::link && r.shape.above == upper::express;
+    const bool by_width =
+        slots != 0 && r.shape.protocol == protocol::blink && r.shape.inner == inner_index::express_lane;
     return by_width ? make_blink_width_on<Context, Word>(r) : make_blink_policy_on<Context, Word>(r);
   }
   switch (value_slot(r.elements.value_bytes)) {

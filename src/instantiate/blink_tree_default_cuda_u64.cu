@@ -1,5 +1,5 @@
 // blink_tree_default_cuda_u64.cu - see blink_tree_default.ipp.
-#define ESPALIER_CONTEXT blink_cuda_context
+#define ESPALIER_CONTEXT blink_cuda_executor
 #define ESPALIER_WORD std::uint64_t
-#include "blink_tree/cuda_context.cuh"
+#include "blink_tree/cuda_executor.cuh"
 #include "instantiate/blink_tree_default.ipp"

@@ -1,23 +1,25 @@
 // blink_tree_policies.ipp - protocols and upper levels other than the default, for one context and word.
 // Narrow nodes with inner nodes that know every leaf show most in a picture: they exist on a CPU, for u64.
 #include "blink_tree/factory.hpp"
-#include "blink_tree/index_on.hpp"
+#include "blink_tree/index_impl.hpp"
 #include "espalier/blink_tree/node.hpp"
 
 namespace espalier::detail {
 
-template <class Context, class Word, protocol P, upper U, unsigned N = node_slots<Word>(0)>
+template <class Context, class Word, protocol P, inner_index U, unsigned N = node_slots<Word>(0)>
 std::unique_ptr<blink_index> make_policy(const blink_request& r) {
-  return std::make_unique<blink_index_on<Context, Word, sizeof(Word), N, P, U>>(r.where, r.elements, r.options, r.keys,
-                                                                                r.values, r.n, r.order);
+  return std::make_unique<blink_index_impl<Context, Word, sizeof(Word), N, P, U>>(r.dev, r.elements, r.options, r.keys,
+                                                                                  r.values, r.n, r.order);
 }
 
 template <class Context, class Word>
 std::unique_ptr<blink_index> make_narrow(const blink_request& r) {
   if constexpr (!Context::on_gpu && sizeof(Word) == 8) {
-    if (r.shape.slots != 8 || r.shape.above != upper::classic) return nullptr;
-    if (r.shape.how == protocol::link) return make_policy<Context, Word, protocol::link, upper::classic, 8>(r);
-    if (r.shape.how == protocol::couple) return make_policy<Context, Word, protocol::couple, upper::classic, 8>(r);
+    if (r.shape.slots != 8 || r.shape.inner != inner_index::inner_nodes) return nullptr;
+    if (r.shape.protocol == protocol::blink)
+      return make_policy<Context, Word, protocol::blink, inner_index::inner_nodes, 8>(r);
+    if (r.shape.protocol == protocol::latch_coupling)
+      return make_policy<Context, Word, protocol::latch_coupling, inner_index::inner_nodes, 8>(r);
   }
   return nullptr;
 }
@@ -25,14 +27,14 @@ std::unique_ptr<blink_index> make_narrow(const blink_request& r) {
 template <class Context, class Word>
 std::unique_ptr<blink_index> make_blink_policy_on(const blink_request& r) {
   if (r.shape.slots != 0 && r.shape.slots != node_slots<Word>(0)) return make_narrow<Context, Word>(r);
-  if (r.shape.how == protocol::link && r.shape.above == upper::classic)
-    return make_policy<Context, Word, protocol::link, upper::classic>(r);
-  if (r.shape.how == protocol::none && r.shape.above == upper::express)
-    return make_policy<Context, Word, protocol::none, upper::express>(r);
-  if (r.shape.how == protocol::none && r.shape.above == upper::classic)
-    return make_policy<Context, Word, protocol::none, upper::classic>(r);
-  if (r.shape.how == protocol::couple && r.shape.above == upper::classic)
-    return make_policy<Context, Word, protocol::couple, upper::classic>(r);
+  if (r.shape.protocol == protocol::blink && r.shape.inner == inner_index::inner_nodes)
+    return make_policy<Context, Word, protocol::blink, inner_index::inner_nodes>(r);
+  if (r.shape.protocol == protocol::single_writer && r.shape.inner == inner_index::express_lane)
+    return make_policy<Context, Word, protocol::single_writer, inner_index::express_lane>(r);
+  if (r.shape.protocol == protocol::single_writer && r.shape.inner == inner_index::inner_nodes)
+    return make_policy<Context, Word, protocol::single_writer, inner_index::inner_nodes>(r);
+  if (r.shape.protocol == protocol::latch_coupling && r.shape.inner == inner_index::inner_nodes)
+    return make_policy<Context, Word, protocol::latch_coupling, inner_index::inner_nodes>(r);
   return nullptr;
 }
 

@@ -1,19 +1,19 @@
 // blink_tree_widths.ipp - nodes of other widths, from 8 slots to pages of 4096, for one context and word. Sanitizer
 // builds have one that is narrow and one that is wide (ESPALIER_FEW_WIDTHS): each costs ten seconds.
 #include "blink_tree/factory.hpp"
-#include "blink_tree/index_on.hpp"
+#include "blink_tree/index_impl.hpp"
 
 namespace espalier::detail {
 
 template <class Context, class Word, unsigned N>
 std::unique_ptr<blink_index> make_width(const blink_request& r) {
-  return std::make_unique<blink_index_on<Context, Word, sizeof(Word), N, protocol::link, upper::express>>(
-      r.where, r.elements, r.options, r.keys, r.values, r.n, r.order);
+  return std::make_unique<blink_index_impl<Context, Word, sizeof(Word), N, protocol::blink, inner_index::express_lane>>(
+      r.dev, r.elements, r.options, r.keys, r.values, r.n, r.order);
 }
 
 template <class Context, class Word>
 std::unique_ptr<blink_index> make_blink_width_on(const blink_request& r) {
-  if (r.shape.how != protocol::link || r.shape.above != upper::express) return nullptr;
+  if (r.shape.protocol != protocol::blink || r.shape.inner != inner_index::express_lane) return nullptr;
   switch (r.shape.slots) {
     case 8:
       return make_width<Context, Word, 8>(r);

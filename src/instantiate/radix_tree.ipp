@@ -1,12 +1,12 @@
 // radix_tree.ipp - the radix tree for every value slot, for one context.
 #include "radix_tree/factory.hpp"
-#include "radix_tree/index_on.hpp"
+#include "radix_tree/index_impl.hpp"
 
 namespace espalier::detail {
 
 template <class Context, unsigned V>
 std::unique_ptr<radix_index> make_radix(const radix_request& r) {
-  return std::make_unique<radix_index_on<Context, V>>(r.where, r.elements, r.keys, r.values, r.options, r.order);
+  return std::make_unique<radix_index_impl<Context, V>>(r.dev, r.elements, r.keys, r.values, r.options, r.order);
 }
 template <class Context>
 std::unique_ptr<radix_index> make_radix_on(const radix_request& r) {

@@ -9,7 +9,7 @@
 #include "espalier/team/simd_thread.hpp"
 #include "static_tree/cpu_kernels.hpp"
 
-ESPALIER_BEGIN_ALGORITHMS
+ESPALIER_BEGIN_TARGET_NAMESPACE
 
 template <class Team, class Job>
 void run_piece(const Job& job, std::size_t first, std::size_t last) {
@@ -20,21 +20,31 @@ void run_piece(const Job& job, std::size_t first, std::size_t last) {
 template <class Team, class W, unsigned V>
 const void* kernels_of() {
   using plain = simd_thread<linear_search>;
-  static constexpr detail::cpu_kernels<W, V> table{
-      run_piece<Team, find_job<W, V>>, run_piece<Team, bound_job<W, V>>,  run_piece<plain, neighbour_job<W, V>>,
-      run_piece<plain, at_job<W, V>>,  run_piece<plain, count_job<W, V>>, run_piece<plain, fill_job<W, V>>,
-      run_piece<plain, rows_job<W, V>>,
-      run_piece<plain, aggregate_job<W, V>>, run_piece<plain, walk_job<W>>, run_piece<plain, table_job<W>>, HWY_TARGET};
+  static constexpr detail::cpu_kernels<W, V> table{run_piece<Team, find_job<W, V>>,
+                                                   run_piece<Team, bound_job<W, V>>,
+                                                   run_piece<plain, neighbour_job<W, V>>,
+                                                   run_piece<plain, select_job<W, V>>,
+                                                   run_piece<plain, count_job<W, V>>,
+                                                   run_piece<plain, fill_job<W, V>>,
+                                                   run_piece<plain, range_head_job<W, V>>,
+                                                   run_piece<plain, aggregate_job<W, V>>,
+                                                   run_piece<plain, find_line_job<W>>,
+                                                   run_piece<plain, top_table_job<W>>,
+                                                   HWY_TARGET};
   return &table;
 }
 
 template <class Team>
 const void* kernels_for(unsigned value_bytes) {
   switch (value_bytes) {
-    case 0: return kernels_of<Team, ESPALIER_WORD, 0>();
-    case 4: return kernels_of<Team, ESPALIER_WORD, 4>();
-    case 8: return kernels_of<Team, ESPALIER_WORD, 8>();
-    default: return kernels_of<Team, ESPALIER_WORD, 16>();
+    case 0:
+      return kernels_of<Team, ESPALIER_WORD, 0>();
+    case 4:
+      return kernels_of<Team, ESPALIER_WORD, 4>();
+    case 8:
+      return kernels_of<Team, ESPALIER_WORD, 8>();
+    default:
+      return kernels_of<Team, ESPALIER_WORD, 16>();
   }
 }
 
@@ -44,7 +54,7 @@ const void* ESPALIER_TABLE(unsigned value_bytes, node_search search) {
                                        : kernels_for<simd_thread<hierarchical_search>>(value_bytes);
 }
 
-ESPALIER_END_ALGORITHMS
+ESPALIER_END_TARGET_NAMESPACE
 
 #if HWY_ONCE
 namespace espalier {

@@ -10,12 +10,12 @@
 
 #include <utility>
 
-#include "radix_tree/order.hpp"
-#include "radix_tree/parts.hpp"
+#include "radix_tree/build_kernels.hpp"
+#include "radix_tree/leaf_order.hpp"
 #include "radix_tree/root_table.hpp"
+#include "radix_tree/scratch.hpp"
 #include "radix_tree/sort_keys.hpp"
 #include "radix_tree/storage.hpp"
-#include "radix_tree/workshop.hpp"
 
 namespace espalier::detail {
 
@@ -36,7 +36,7 @@ class radix_builder {
     storage tree;
     tree.view.value_kind = elements_.value;
     tree.view.value_bytes = elements_.value_bytes;
-    if (options_.long_keys == long_key_way::in_host_memory) tree.heap_pool = options_.host_pool;
+    if (options_.long_keys == long_key_mode::in_host_memory) tree.heap_pool = options_.host_pool;
     if (n == 0) return tree;
     if (places.size() == 0) places = key_sorter<Context>(context_)(keys, n);
     drop_duplicates(keys, places, n, which);
@@ -44,7 +44,7 @@ class radix_builder {
     tree.view.size = sorted.n;
     const buffer<std::uint32_t> cuts = room<std::uint32_t>(context_, sorted.n + 1);
     context_.for_each(sorted.n + 1, write_cut{sorted, cuts.data()});
-    const minima_tree<Context> low(context_, cuts.data(), sorted.n + 1);
+    const range_min_tree<Context> low(context_, cuts.data(), sorted.n + 1);
 
     plan(sorted, low.view());
     make_nodes(tree);
@@ -118,7 +118,7 @@ class radix_builder {
       require_numbers_for(n);
       if (n == 0) continue;
       context_.for_each(sorted.n, link_of_class{sorted, of_class.data(), links.data()});
-      tree.leaves[c] = raw_buffer(context_.where(), n * leaf_bytes(c, V), context_.order());
+      tree.leaves[c] = raw_buffer(context_.get_device(), n * leaf_bytes(c, V), context_.order());
       tree.view.leaves[c] = static_cast<std::byte*>(tree.leaves[c].data());
     }
     if (tree.leaf_counts[long_class] != 0) {

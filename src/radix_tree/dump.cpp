@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "espalier/core/error.hpp"
-#include "espalier/radix_tree/noted.hpp"
+#include "espalier/radix_tree/trace_hooks.hpp"
 #include "espalier/trace/trace.hpp"
 
 namespace espalier::detail {

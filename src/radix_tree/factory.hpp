@@ -7,11 +7,11 @@
 
 namespace espalier::detail {
 
-class radix_cpu_context;
-class radix_cuda_context;
+class radix_cpu_executor;
+class radix_cuda_executor;
 
 struct radix_request {
-  const device& where;
+  const device& dev;
   element_type elements;
   const byte_keys& keys;
   const void* values;

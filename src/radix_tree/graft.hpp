@@ -19,9 +19,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "espalier/radix_tree/change.hpp"
-#include "radix_tree/parts.hpp"
-#include "radix_tree/workshop.hpp"
+#include "espalier/radix_tree/insert_erase.hpp"
+#include "radix_tree/build_kernels.hpp"
+#include "radix_tree/scratch.hpp"
 
 namespace espalier::detail {
 
@@ -323,7 +323,7 @@ struct count_replaced {
         ++own[static_cast<unsigned>(joints[g].below().kind())];
     }
     for (unsigned k = 0; k < 4; ++k) {
-      if (own[k] != 0) (void)shared_word{dead + k}.fetch_add(own[k]);
+      if (own[k] != 0) (void)atomic_word_ref{dead + k}.fetch_add(own[k]);
     }
   }
 };
@@ -404,7 +404,7 @@ class radix_graft {
     context_.sort_from(names.data(), names_, numbers.data(), branches_, branches);
   }
   void plan_forest() {
-    const minima_tree<Context> low(context_, cuts_.data(), keys_.n + 1);
+    const range_min_tree<Context> low(context_, cuts_.data(), keys_.n + 1);
     const std::size_t inner = keys_.n - 1;
     const buffer<std::uint64_t> opens = room<std::uint64_t>(context_, inner + 1);
     context_.for_each(inner, mark_opening{low.view(), opens.data()});

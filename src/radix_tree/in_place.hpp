@@ -14,14 +14,14 @@
 #include <utility>
 
 #include "device/with_memory.hpp"
-#include "espalier/radix_tree/change.hpp"
+#include "espalier/radix_tree/insert_erase.hpp"
+#include "radix_tree/build_kernels.hpp"
 #include "radix_tree/graft.hpp"
-#include "radix_tree/parts.hpp"
 #include "radix_tree/prune.hpp"
 #include "radix_tree/root_table.hpp"
+#include "radix_tree/scratch.hpp"
 #include "radix_tree/storage.hpp"
 #include "radix_tree/traced.hpp"
-#include "radix_tree/workshop.hpp"
 
 namespace espalier::detail {
 
@@ -48,13 +48,13 @@ struct insert_listed {
     return pending == nullptr ? static_cast<std::uint32_t>(i) : pending[i];
   }
   [[nodiscard]] ESPALIER_INLINE byte_key_view key(std::size_t i) const { return keys.batch[keys.numbers[place(i)]]; }
-  ESPALIER_HD void operator()(std::size_t i) const { (void)by(unnoted_thread{}, i); }
+  ESPALIER_HD void operator()(std::size_t i) const { (void)by(untraced_thread{}, i); }
   template <class Team>
   ESPALIER_INLINE radix_outcome by(const Team& team, std::size_t i) const {
     const std::uint32_t j = place(i);
-    const radix_changer<radix_view<V>, Team> change(tree, root, pools, team);
+    const radix_mutator<radix_view<V>, Team> change(tree, root, pools, team);
     const auto outcome = change.insert(keys.batch[keys.numbers[j]], links[j]);
-    if (outcome == radix_outcome::no_room) refused[shared_word{refusals}.fetch_one()] = j;
+    if (outcome == radix_outcome::out_of_nodes) refused[atomic_word_ref{refusals}.fetch_increment_aggregated()] = j;
     return outcome;
   }
 };
@@ -67,10 +67,10 @@ struct erase_listed {
   radix_pools pools;
   listed_keys_of keys;
   [[nodiscard]] ESPALIER_INLINE byte_key_view key(std::size_t j) const { return keys.batch[keys.numbers[j]]; }
-  ESPALIER_HD void operator()(std::size_t j) const { (void)by(unnoted_thread{}, j); }
+  ESPALIER_HD void operator()(std::size_t j) const { (void)by(untraced_thread{}, j); }
   template <class Team>
   ESPALIER_INLINE radix_outcome by(const Team& team, std::size_t j) const {
-    return radix_changer<radix_view<V>, Team>(tree, root, pools, team).erase(key(j));
+    return radix_mutator<radix_view<V>, Team>(tree, root, pools, team).erase(key(j));
   }
 };
 /// The cells that the listed keys are in. Of neighbours in one cell the first renews it.
@@ -86,7 +86,7 @@ struct renew_cell {
       const byte_key_view before = keys.batch[keys.numbers[j - 1]];
       if (tree.in_table(before) && tree.cell_of(before) == tree.cell_of(key)) return;
     }
-    shared_word{&cells[tree.cell_of(key)].word}.store_relaxed(write_root_cell<V>::lowest_above(tree, key).word);
+    atomic_word_ref{&cells[tree.cell_of(key)].word}.store_relaxed(write_root_cell<V>::lowest_above(tree, key).word);
   }
 };
 
@@ -97,7 +97,10 @@ class in_place_writer {
  public:
   /// `table_bits`: as in radix_options.
   in_place_writer(Context& context, storage& tree, unsigned table_bits)
-      : context_(context), tree_(tree), table_(context, tree, table_bits), counters_(context.where(), 8, context.order()) {}
+      : context_(context),
+        tree_(tree),
+        table_(context, tree, table_bits),
+        counters_(context.get_device(), 8, context.order()) {}
 
   /// m elements whose keys are new and differ, in key order. If it throws, the tree holds what it held.
   void insert(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const void* values) {
@@ -213,7 +216,7 @@ class in_place_writer {
   void grow_leaves(unsigned c, std::size_t wanted) {
     const std::size_t bytes = leaf_bytes(c, V);
     if (wanted * bytes <= tree_.leaves[c].bytes()) return;
-    raw_buffer larger(context_.where(), (wanted + wanted / 4) * bytes, context_.order());
+    raw_buffer larger(context_.get_device(), (wanted + wanted / 4) * bytes, context_.order());
     if (tree_.leaf_counts[c] != 0) context_.copy(larger.data(), tree_.leaves[c].data(), tree_.leaf_counts[c] * bytes);
     tree_.leaves[c] = std::move(larger);
     tree_.view.leaves[c] = static_cast<std::byte*>(tree_.leaves[c].data());

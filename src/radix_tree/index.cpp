@@ -5,15 +5,15 @@
 
 namespace espalier::detail {
 
-std::unique_ptr<radix_index> build_radix_index(const device& where, element_type elements, const byte_keys& keys,
+std::unique_ptr<radix_index> build_radix_index(const device& dev, element_type elements, const byte_keys& keys,
                                                const void* values, const radix_options& options, const stream& order) {
   if (elements.value_bytes > 16)
     throw error("radix_tree: values have at most 16 bytes; store an index to larger ones.");
-  const radix_request request{where, elements, keys, values, options, order};
+  const radix_request request{dev, elements, keys, values, options, order};
 #ifdef ESPALIER_HAS_CUDA
-  if (where.kind() == device_kind::cuda) return make_radix_on<radix_cuda_context>(request);
+  if (dev.kind() == device_kind::cuda) return make_radix_on<radix_cuda_executor>(request);
 #endif
-  return make_radix_on<radix_cpu_context>(request);
+  return make_radix_on<radix_cpu_executor>(request);
 }
 
 }  // namespace espalier::detail

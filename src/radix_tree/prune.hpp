@@ -13,9 +13,9 @@
 
 #include <cstdint>
 
-#include "espalier/radix_tree/change.hpp"
-#include "radix_tree/parts.hpp"
-#include "radix_tree/workshop.hpp"
+#include "espalier/radix_tree/insert_erase.hpp"
+#include "radix_tree/build_kernels.hpp"
+#include "radix_tree/scratch.hpp"
 
 namespace espalier::detail {
 
@@ -54,7 +54,7 @@ struct take_out {
         parent = l;
         l = tree.with_node(l, [&](auto& n) {
           symbol = symbol_at(key, n.head.at);
-          return radix_link{load_shared(&place_of_child(n, symbol)->word)};
+          return radix_link{load_relaxed(&place_of_child(n, symbol)->word)};
         });
       }
       if (parent.is_nothing()) {
@@ -62,12 +62,12 @@ struct take_out {
         return;
       }
       const bool was_last = tree.with_node(parent, [&](auto& n) {
-        store_shared(&place_of_child(n, symbol)->word, radix_link{}.word);
-        const shared_word info{&n.head.info};
+        store_relaxed(&place_of_child(n, symbol)->word, radix_link{}.word);
+        const atomic_word_ref info{&n.head.info};
         if ((info.load_relaxed() & radix_info::latched) == 0 &&
-            (info.fetch_or_first(radix_info::latched) & radix_info::latched) == 0)
-          pruned[shared_word{&outcome->pruned}.fetch_one()] = {parent, above, static_cast<std::uint16_t>(above_symbol),
-                                                               pruned_node::stays};
+            (info.fetch_or_acquire_no_fence(radix_info::latched) & radix_info::latched) == 0)
+          pruned[atomic_word_ref{&outcome->pruned}.fetch_increment_aggregated()] = {
+              parent, above, static_cast<std::uint16_t>(above_symbol), pruned_node::stays};
         return radix_info::count(info.fetch_add(0u - radix_info::one_child)) == 1;
       });
       if (!was_last) return;
@@ -137,9 +137,9 @@ struct count_pruned {
       }
     }
     for (unsigned k = 0; k < 4; ++k) {
-      if (dead[k] != 0) (void)shared_word{outcome->dead + k}.fetch_add(dead[k]);
-      if (shrunk[k] != 0) (void)shared_word{outcome->shrunk + k}.fetch_add(shrunk[k]);
-      if (to[k] != 0) (void)shared_word{outcome->shrunk_to + k}.fetch_add(to[k]);
+      if (dead[k] != 0) (void)atomic_word_ref{outcome->dead + k}.fetch_add(dead[k]);
+      if (shrunk[k] != 0) (void)atomic_word_ref{outcome->shrunk + k}.fetch_add(shrunk[k]);
+      if (to[k] != 0) (void)atomic_word_ref{outcome->shrunk_to + k}.fetch_add(to[k]);
     }
   }
 };
@@ -153,7 +153,7 @@ struct shrink_pruned {
     const unsigned to = pruned[c].to;
     if (to == pruned_node::stays) return;
     const radix_link made =
-        radix_link::of(static_cast<radix_kind>(to), shared_word{outcome->next + to}.fetch_add(1));  // of any kind
+        radix_link::of(static_cast<radix_kind>(to), atomic_word_ref{outcome->next + to}.fetch_add(1));  // of any kind
     tree.with_node(pruned[c].node, [&](auto& from) {
       if constexpr (std::remove_reference_t<decltype(from)>::kind != radix_kind::node4) {
         tree.with_node(made, [&](auto& n) {

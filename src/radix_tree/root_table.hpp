@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "device/with_memory.hpp"
-#include "radix_tree/parts.hpp"
+#include "radix_tree/build_kernels.hpp"
+#include "radix_tree/scratch.hpp"
 #include "radix_tree/storage.hpp"
-#include "radix_tree/workshop.hpp"
 
 namespace espalier::detail {
 
@@ -176,7 +176,7 @@ class root_table {
  private:
   static constexpr std::size_t parts = 4096;
 
-  [[nodiscard]] bool suggests() const { return wish_ == radix_options::as_the_keys_suggest; }
+  [[nodiscard]] bool suggests() const { return wish_ == radix_options::automatic; }
   [[nodiscard]] std::uint32_t root_position() {
     return tree_.view.with_node(tree_.view.root, [&](const auto& n) { return context_.read(&n.head).at; });
   }

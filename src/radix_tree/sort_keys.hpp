@@ -14,8 +14,8 @@
 
 #include "espalier/device/buffer.hpp"
 #include "espalier/radix_tree/key.hpp"
-#include "radix_tree/workshop.hpp"
-#include "static_tree/parts.hpp"
+#include "radix_tree/scratch.hpp"
+#include "static_tree/build_kernels.hpp"
 
 namespace espalier::detail {
 

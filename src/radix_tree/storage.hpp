@@ -21,9 +21,9 @@ struct radix_storage {
   std::size_t leaf_counts[leaf_classes] = {};
   std::size_t leaf_dead[leaf_classes] = {};
   buffer<std::uint64_t> heap;
-  std::shared_ptr<memory_pool> heap_pool;  ///< of host memory; null: the heap is in the device's own
-  std::uint64_t heap_used = 0;             ///< words
-  std::uint64_t heap_dead = 0;             ///< those of erased keys among them
+  std::shared_ptr<memory_resource> heap_pool;  ///< of host memory; null: the heap is in the device's own
+  std::uint64_t heap_used = 0;                 ///< words
+  std::uint64_t heap_dead = 0;                 ///< those of erased keys among them
   buffer<radix_link> cells;
   buffer<radix_link> order;
   buffer<std::uint32_t> ranks[leaf_classes];
@@ -39,24 +39,24 @@ struct radix_storage {
   /// Room for long keys.
   template <class Context>
   [[nodiscard]] buffer<std::uint64_t> heap_room(Context& context, std::uint64_t words) const {
-    const device& own = context.where();
+    const device& own = context.get_device();
     return {heap_pool == nullptr ? own : own.with_pool(heap_pool), words, context.order()};
   }
 
   /// Before a write, on a GPU: what it replaces is freed behind its own steps, and not behind those of the stream that
   /// made it.
-  void tie(const stream& s) {
-    node4.tie(s);
-    node16.tie(s);
-    node48.tie(s);
-    node256.tie(s);
-    for (auto& of_class : leaves) of_class.tie(s);
-    heap.tie(s);
-    cells.tie(s);
-    order.tie(s);
-    for (auto& of_class : ranks) of_class.tie(s);
-    for (auto& of_class : stamps) of_class.tie(s);
-    disputes.tie(s);
+  void set_stream(const stream& s) {
+    node4.set_stream(s);
+    node16.set_stream(s);
+    node48.set_stream(s);
+    node256.set_stream(s);
+    for (auto& of_class : leaves) of_class.set_stream(s);
+    heap.set_stream(s);
+    cells.set_stream(s);
+    order.set_stream(s);
+    for (auto& of_class : ranks) of_class.set_stream(s);
+    for (auto& of_class : stamps) of_class.set_stream(s);
+    disputes.set_stream(s);
   }
   void forget_order() {
     order = {};

@@ -4,8 +4,8 @@
 // noted_questions, the others are left to the library's own writer, whose steps note_changes runs.
 #pragma once
 
-#include "espalier/radix_tree/change.hpp"
 #include "espalier/radix_tree/descend.hpp"
+#include "espalier/radix_tree/insert_erase.hpp"
 #include "espalier/trace/note.hpp"
 
 namespace espalier::detail {
@@ -19,7 +19,7 @@ struct noted_questions {
   static constexpr std::uint8_t left_over = 0xff;
 
   radix_view<V> tree;
-  trace_ring ring;
+  event_log ring;
   trace_op op;
   byte_batch keys;
   std::uint64_t n;
@@ -78,7 +78,7 @@ struct noted_questions {
 template <class Step>
 struct note_changes {
   Step step;
-  trace_ring ring;
+  event_log ring;
   trace_op op;
   std::size_t n;
   std::size_t workers;
@@ -91,14 +91,14 @@ struct note_changes {
       const radix_outcome outcome = step.by(team, i);
       note(team, trace::end(op, outcome == radix_outcome::done        ? trace_result::done
                                 : outcome == radix_outcome::unchanged ? trace_result::unchanged
-                                                                      : trace_result::no_room));
+                                                                      : trace_result::out_of_nodes));
     }
   }
 };
 
 /// Whom a context has change nodes: nobody who tells of it, unless there are workers.
 struct radix_noting {
-  trace_ring ring;
+  event_log ring;
   trace_op op = trace_op::insert;
   unsigned workers = 0;
 };

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "espalier/radix_tree/index.hpp"
-#include "radix_tree/order.hpp"
+#include "radix_tree/leaf_order.hpp"
 #include "radix_tree/traced.hpp"
 #include "radix_tree/write.hpp"
 
@@ -89,7 +89,7 @@ class traced_caller {
   /// Returns how many keys are left to the writer, counted as done.
   std::uint64_t ask(const radix_traced_call& call, const byte_batch& keys, std::size_t n) {
     if (n == 0) return 0;
-    if (call.op == trace_op::range) know_order(context_, tree_);
+    if (call.op == trace_op::range) build_leaf_order(context_, tree_);
     const buffer<std::uint8_t> results = room<std::uint8_t>(context_, n);
     const buffer<std::uint64_t> found = room<std::uint64_t>(context_, call.most_found);
     const buffer<std::uint64_t> count = room<std::uint64_t>(context_, 1);
@@ -132,7 +132,7 @@ class traced_caller {
       const std::byte* const value = all.data() + i * bytes;
       some.insert(some.end(), value, value + bytes);
     }
-    raw_buffer to(context_.where(), some.size(), context_.order());
+    raw_buffer to(context_.get_device(), some.size(), context_.order());
     if (!some.empty()) context_.copy(to.data(), some.data(), some.size());
     if constexpr (Context::on_gpu) context_.order().synchronize();
     return to;

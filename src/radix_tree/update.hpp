@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "espalier/radix_tree/jobs.hpp"
-#include "espalier/sync/shared_memory.hpp"
+#include "espalier/sync/concurrent_access.hpp"
+#include "radix_tree/scratch.hpp"
 #include "radix_tree/storage.hpp"
-#include "radix_tree/workshop.hpp"
 
 namespace espalier::detail {
 
@@ -32,7 +32,7 @@ static_assert(leaf_stamp_at(0, 4) == leaf_value_at(0, 4) + 4 && leaf_stamp_at(1,
               std::endian::native == std::endian::little);
 
 /// An element that came to a leaf after another one of its piece.
-struct alignas(8) disputed_leaf {
+struct alignas(8) update_conflict {
   radix_link leaf;
   std::uint32_t element;
 };
@@ -40,16 +40,16 @@ struct alignas(8) disputed_leaf {
 /// one, and one counter would be waited for; so there are several lists, and every run of elements has its own in turn.
 /// The k-th to come takes the place of the k-th element that its list is for: there is one, so no list can be full, and
 /// all of them together have as many places as the piece has elements.
-struct dispute_lists {
+struct conflict_lists {
   static constexpr std::uint32_t lists = 8;
-  /// Elements. Threads that ask together (fetch_one()) must ask the same counter: a warp's elements are of one run,
-  /// since all launches give neighbours to neighbours and a run is a block of threads.
+  /// Elements. Threads that ask together (fetch_increment_aggregated()) must ask the same counter: a warp's elements
+  /// are of one run, since all launches give neighbours to neighbours and a run is a block of threads.
   static constexpr std::uint32_t run = 256;
   static_assert(run % 32 == 0);  // so that no warp, of 32 neighbours, has elements of two runs
   /// Counters of one list: a piece has its own, zero until it comes, so that no batch has to clear any.
   static constexpr std::size_t counters = most_stamped_pieces + 1;
 
-  disputed_leaf* places;
+  update_conflict* places;
   std::uint32_t* counts;  ///< this piece's counter of the first list; those of others are `counters` apart each
 
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t list_of(std::uint32_t i) { return i / run % lists; }
@@ -63,7 +63,7 @@ struct dispute_lists {
   [[nodiscard]] ESPALIER_INLINE std::uint32_t* count(std::uint32_t list) const { return counts + list * counters; }
   ESPALIER_INLINE void add(std::uint32_t i, radix_link l) const {
     const std::uint32_t list = list_of(i);
-    places[element(list, shared_word{count(list)}.fetch_one())] = {l, i};
+    places[element(list, atomic_word_ref{count(list)}.fetch_increment_aggregated())] = {l, i};
   }
 };
 
@@ -77,12 +77,12 @@ struct update_leaf {
   std::uint32_t* stamps[leaf_classes];  ///< of leaves without one
   const void* values;
   std::uint8_t* done;
-  dispute_lists disputed;
+  conflict_lists disputed;
   ESPALIER_HD void operator()(std::size_t i, radix_link l) const {
     if (done != nullptr) done[i] = l.is_nothing() ? 0 : 1;
     if constexpr (stamped_value<V>) {
       if (!l.is_nothing())
-        shared_word{reinterpret_cast<std::uint64_t*>(tree.value_of(l))}.fetch_max(
+        atomic_word_ref{reinterpret_cast<std::uint64_t*>(tree.value_of(l))}.fetch_max(
             std::uint64_t{own(i)} << 32 | load_value<V>(tree.value_bytes, values, i));
     } else if constexpr (V != 0) {
       if (!l.is_nothing() && writes(i, l)) disputed.add(static_cast<std::uint32_t>(i), l);
@@ -90,7 +90,7 @@ struct update_leaf {
   }
   /// Was it written, and somebody before it?
   ESPALIER_INLINE bool writes(std::size_t i, radix_link l) const {
-    const std::uint32_t seen = shared_word{place(l)}.fetch_max(own(i));
+    const std::uint32_t seen = atomic_word_ref{place(l)}.fetch_max(own(i));
     if (seen > own(i)) return false;
     put(i, l);
     return seen >= piece;
@@ -101,7 +101,7 @@ struct update_leaf {
     return in_leaf != nullptr ? in_leaf : stamps[leaf_class(l.kind())] + l.index();
   }
   ESPALIER_INLINE void put(std::size_t i, radix_link l) const {
-    store_shared(tree.value_of(l), load_value<V>(tree.value_bytes, values, i));
+    store_relaxed(tree.value_of(l), load_value<V>(tree.value_bytes, values, i));
   }
 };
 template <unsigned V>
@@ -113,17 +113,17 @@ struct update_listed {
 /// For t below `most` and below the number of elements: the host need not know how many are listed. Place t, and those
 /// that are a multiple of `most` behind it, which are of the same list, as far as it goes.
 template <unsigned V>
-struct settle_disputes {
+struct resolve_conflicts {
   /// Half of the threads that an H200 has at once: 2^20 elements in 2^24 leaves are settled in one step, 2^22 in four.
   static constexpr std::uint32_t most = 1u << 17;
-  static_assert(most % (dispute_lists::run * dispute_lists::lists) == 0);
+  static_assert(most % (conflict_lists::run * conflict_lists::lists) == 0);
   update_leaf<V> update;
   ESPALIER_HD void operator()(std::size_t t) const {
-    const dispute_lists& disputed = update.disputed;
+    const conflict_lists& disputed = update.disputed;
     const auto first = static_cast<std::uint32_t>(t);
-    const std::uint32_t n = *disputed.count(dispute_lists::list_of(first));
-    for (std::uint32_t p = first; dispute_lists::rank_of(p) < n; p += most) {
-      const disputed_leaf d = disputed.places[p];
+    const std::uint32_t n = *disputed.count(conflict_lists::list_of(first));
+    for (std::uint32_t p = first; conflict_lists::rank_of(p) < n; p += most) {
+      const update_conflict d = disputed.places[p];
       if (*update.place(d.leaf) == update.own(d.element)) update.put(d.element, d.leaf);
     }
   }
@@ -147,9 +147,9 @@ class radix_updater {
   /// Stamps for all leaves that have none, counters, and all memory that n updates take: what follows cannot fail.
   void prepare(std::size_t n) {
     if constexpr (V != 0 && !stamped_value<V>) {
-      disputed_ = room<disputed_leaf>(context_, std::min(n, std::size_t{stamped_piece}));
+      disputed_ = room<update_conflict>(context_, std::min(n, std::size_t{stamped_piece}));
       if (tree_.disputes.size() == 0) {
-        buffer<std::uint32_t> counts = room<std::uint32_t>(context_, dispute_lists::lists * dispute_lists::counters);
+        buffer<std::uint32_t> counts = room<std::uint32_t>(context_, conflict_lists::lists * conflict_lists::counters);
         context_.zero(counts.data(), counts.bytes());
         tree_.disputes = std::move(counts);
       }
@@ -190,7 +190,7 @@ class radix_updater {
           {disputed_.data(), tree_.disputes.size() == 0 ? nullptr : tree_.disputes.data() + number}};
       work(job, first, m);
       if constexpr (V != 0 && !stamped_value<V>)
-        context_.for_each(std::min(m, std::size_t{settle_disputes<V>::most}), settle_disputes<V>{job});
+        context_.for_each(std::min(m, std::size_t{resolve_conflicts<V>::most}), resolve_conflicts<V>{job});
     }
   }
   /// And counters: pieces are numbered from the first on again.
@@ -207,7 +207,7 @@ class radix_updater {
   Context& context_;
   radix_storage<V>& tree_;
   unsigned value_bytes_;
-  buffer<disputed_leaf> disputed_;
+  buffer<update_conflict> disputed_;
 };
 
 }  // namespace espalier::detail

@@ -9,12 +9,12 @@
 #include <iterator>
 #include <utility>
 
-#include "espalier/sync/shared_memory.hpp"
+#include "espalier/sync/concurrent_access.hpp"
 #include "radix_tree/build.hpp"
+#include "radix_tree/gather_elements.hpp"
 #include "radix_tree/in_place.hpp"
-#include "radix_tree/list.hpp"
+#include "radix_tree/scratch.hpp"
 #include "radix_tree/update.hpp"
-#include "radix_tree/workshop.hpp"
 
 namespace espalier::detail {
 
@@ -47,7 +47,7 @@ struct mark_erased {
   const radix_link* links;
   std::uint64_t* stays;
   ESPALIER_HD void operator()(std::size_t i) const {
-    if (!links[i].is_nothing()) shared_word{stays + tree.rank_of(links[i])}.store_relaxed(0);
+    if (!links[i].is_nothing()) atomic_word_ref{stays + tree.rank_of(links[i])}.store_relaxed(0);
   }
 };
 struct mark_all {
@@ -202,7 +202,7 @@ class radix_writer {
   }
 
   void erase(const radix_link* links, std::size_t n) {
-    know_order(context_, tree_);
+    build_leaf_order(context_, tree_);
     const std::size_t size = tree_.view.size;
     const buffer<std::uint64_t> stays = room<std::uint64_t>(context_, size + 1);
     context_.for_each(size, mark_all{stays.data()});
@@ -211,7 +211,7 @@ class radix_writer {
     if (left == size) return;
     const buffer<std::uint64_t> ranks = room<std::uint64_t>(context_, left);
     context_.for_each(size, keep_ranks{stays.data(), ranks.data()});
-    const byte_range_buffers kept = element_lister<Context, V>{tree_.view, context_}.elements(ranks.data(), left);
+    const byte_range_buffers kept = element_gather<Context, V>{tree_.view, context_}.elements(ranks.data(), left);
     replace({static_cast<const std::uint8_t*>(kept.key_bytes.data()), kept.key_offsets.data(), 0}, kept.values.data(),
             left, of_equal_keys::last);
   }
@@ -222,11 +222,11 @@ class radix_writer {
     const std::uint64_t old = tree_.view.size, all = old + n;
     if (all >= 0xffffffffu)
       throw error("radix_tree: a tree takes fewer than 2^32 - 1 keys; split them over several trees.");
-    know_order(context_, tree_);
-    const byte_range_buffers held = element_lister<Context, V>{tree_.view, context_}.elements(nullptr, old);
+    build_leaf_order(context_, tree_);
+    const byte_range_buffers held = element_gather<Context, V>{tree_.view, context_}.elements(nullptr, old);
     const buffer<std::uint64_t> offsets = room<std::uint64_t>(context_, all + 1);
-    const raw_buffer joined(context_.where(), held.total_bytes + bytes, context_.order());
-    const raw_buffer joined_values(context_.where(), all * elements_.value_bytes, context_.order());
+    const raw_buffer joined(context_.get_device(), held.total_bytes + bytes, context_.order());
+    const raw_buffer joined_values(context_.get_device(), all * elements_.value_bytes, context_.order());
     context_.for_each(all + 1,
                       join_offsets{held.key_offsets.data(), old, held.total_bytes, keys, skipped, offsets.data()});
     join(joined, held.key_bytes.data(), held.total_bytes, keys.bytes + skipped, bytes);

@@ -1,6 +1,6 @@
 // build.hpp - from pairs in any order to a static tree, written once over a Context.
 //
-// A Context is one device's way to run the parts (cpu_context.hpp, cuda_context.cuh), all in the order of one stream:
+// A Context is one device's way to run the parts (cpu_executor.hpp, cuda_executor.cuh), all in the order of one stream:
 //   where(), order()                       the device and the stream
 //   for_each(n, body)                      body(i) for each i
 //   sort_from(keys, sorted, values, sorted, n, bits)     stable; leaves its input, may replace the buffers
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "espalier/static_tree/index.hpp"
-#include "static_tree/parts.hpp"
+#include "static_tree/build_kernels.hpp"
 #include "static_tree/storage.hpp"
 
 namespace espalier::detail {
@@ -35,8 +35,8 @@ class builder {
   builder(Context& context, element_type elements, const build_options& options)
       : context_(context), elements_(elements), options_(options) {}
 
-  /// Headers and table over words that ascend already and stay where they are (lines_elsewhere). n > 0.
-  [[nodiscard]] storage over(const Word* sorted, std::size_t n) requires(ValueBytes == lines_elsewhere) {
+  /// Headers and table over words that ascend already and stay where they are (external_keys). n > 0.
+  [[nodiscard]] storage over(const Word* sorted, std::size_t n) requires(ValueBytes == external_keys) {
     storage tree;
     tree.view.size = n;
     tree.view.lines = reinterpret_cast<const std::byte*>(sorted);
@@ -70,13 +70,15 @@ class builder {
   // ----------------------------------------------------------
   template <class T>
   [[nodiscard]] buffer<T> scratch(std::size_t n) {
-    return buffer<T>(context_.where(), n, context_.order());
+    return buffer<T>(context_.get_device(), n, context_.order());
   }
-  [[nodiscard]] raw_buffer room(std::size_t bytes) { return raw_buffer(context_.where(), bytes, context_.order()); }
+  [[nodiscard]] raw_buffer room(std::size_t bytes) {
+    return raw_buffer(context_.get_device(), bytes, context_.order());
+  }
 
   /// `p` if the device can read it, else a copy in `hold`.
   [[nodiscard]] const void* local(const void* p, std::size_t bytes, raw_buffer& hold) {
-    if (context_.where().is_local(p)) return p;
+    if (context_.get_device().is_local(p)) return p;
     hold = room(bytes);
     context_.copy(hold.data(), p, bytes);
     return hold.data();
@@ -84,7 +86,7 @@ class builder {
 
   // 16-byte aligned, since the lines are written in such units.
   [[nodiscard]] bool usable(const void* p) const {
-    return reinterpret_cast<std::uintptr_t>(p) % 16 == 0 && context_.where().is_local(p);
+    return reinterpret_cast<std::uintptr_t>(p) % 16 == 0 && context_.get_device().is_local(p);
   }
 
   /// words() and values() in input order. Where the caller's memory already is what we need, it is not copied.
@@ -149,7 +151,8 @@ class builder {
   void write_lines(storage& tree) {
     const std::size_t n = tree.view.size;
     const std::size_t lines = (n + shape::keys_per_line - 1) / shape::keys_per_line;
-    tree.lines = raw_buffer(context_.where(), lines * shape::line_bytes, context_.order(), memory_use::leaves);
+    tree.lines =
+        raw_buffer(context_.get_device(), lines * shape::line_bytes, context_.order(), allocation_hint::leaves);
     context_.for_each(lines * shape::line_bytes / 16,
                       write_unit<Word, ValueBytes>{words_, values_, static_cast<std::byte*>(tree.lines.data()), n});
     tree.view.lines = static_cast<const std::byte*>(tree.lines.data());
@@ -193,7 +196,7 @@ class builder {
                                              tables.back().data(),
                                              tables.back().size(),
                                              offset,
-                                             tree.table_levels + 1 == most_table_levels};
+                                             tree.table_levels + 1 == max_table_levels};
       cells.push_back(scratch<std::uint32_t>(level_cells));
       auto flags = scratch<std::uint64_t>(level_cells + 1);
       auto rooms = scratch<std::uint64_t>(level_cells + 1);
@@ -214,7 +217,8 @@ class builder {
       ids += static_cast<std::uint32_t>(crowded_cells);
       if (next_cells == 0) break;  // all of them are halved
       if (offset + level_cells + next_cells > 0xffffffffu) {
-        throw error("build: the keys need more table cells than a static tree can number; split the data over several trees.");
+        throw error(
+            "build: the keys need more table cells than a static tree can number; split the data over several trees.");
       }
       offset += level_cells;
       level_cells = next_cells;

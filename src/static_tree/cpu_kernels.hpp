@@ -18,13 +18,13 @@ struct cpu_kernels {
   cpu_piece<find_job<Word, ValueBytes>> find;
   cpu_piece<bound_job<Word, ValueBytes>> bound;
   cpu_piece<neighbour_job<Word, ValueBytes>> neighbour;
-  cpu_piece<at_job<Word, ValueBytes>> at;
+  cpu_piece<select_job<Word, ValueBytes>> at;
   cpu_piece<count_job<Word, ValueBytes>> count;
   cpu_piece<fill_job<Word, ValueBytes>> fill;
-  cpu_piece<rows_job<Word, ValueBytes>> rows;
+  cpu_piece<range_head_job<Word, ValueBytes>> rows;
   cpu_piece<aggregate_job<Word, ValueBytes>> aggregate;
-  cpu_piece<walk_job<Word>> walk;
-  cpu_piece<table_job<Word>> table;
+  cpu_piece<find_line_job<Word>> walk;
+  cpu_piece<top_table_job<Word>> table;
   std::int64_t simd_target = 0;  ///< what they were compiled for, as Highway numbers it; 0: the reference team
 };
 
@@ -52,7 +52,7 @@ auto cpu_kernel(const neighbour_job<W, V>&, node_search s) {
   return best_cpu_kernels<W, V>(s).neighbour;
 }
 template <class W, unsigned V>
-auto cpu_kernel(const at_job<W, V>&, node_search s) {
+auto cpu_kernel(const select_job<W, V>&, node_search s) {
   return best_cpu_kernels<W, V>(s).at;
 }
 template <class W, unsigned V>
@@ -64,7 +64,7 @@ auto cpu_kernel(const fill_job<W, V>&, node_search s) {
   return best_cpu_kernels<W, V>(s).fill;
 }
 template <class W, unsigned V>
-auto cpu_kernel(const rows_job<W, V>&, node_search s) {
+auto cpu_kernel(const range_head_job<W, V>&, node_search s) {
   return best_cpu_kernels<W, V>(s).rows;
 }
 template <class W, unsigned V>
@@ -73,11 +73,11 @@ auto cpu_kernel(const aggregate_job<W, V>&, node_search s) {
 }
 
 template <class W>
-auto cpu_kernel(const walk_job<W>&, node_search s) {
+auto cpu_kernel(const find_line_job<W>&, node_search s) {
   return best_cpu_kernels<W, 0>(s).walk;
 }
 template <class W>
-auto cpu_kernel(const table_job<W>&, node_search s) {
+auto cpu_kernel(const top_table_job<W>&, node_search s) {
   return best_cpu_kernels<W, 0>(s).table;
 }
 

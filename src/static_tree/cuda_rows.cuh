@@ -14,7 +14,7 @@ struct warp_rows {
   static constexpr unsigned lanes = 32;
   using team = tile<lanes>;
 
-  rows_job<Word, V> job;
+  range_head_job<Word, V> job;
   std::size_t n;  ///< rows
 
   /// Rows [32 i, 32 i + 32).
@@ -83,7 +83,7 @@ struct warp_rows {
       const row now = from(warp, r, of);
       std::uint64_t count = 0;
       for (std::uint64_t place = warp.rank();; place += lanes) {
-        const unsigned in = warp.votes(copy(now, place, (first + of) * job.limit + place));
+        const unsigned in = warp.count_lanes(copy(now, place, (first + of) * job.limit + place));
         count += in;
         if (in < lanes) break;
       }

@@ -7,17 +7,17 @@
 
 namespace espalier {
 
-std::string to_string(plan p) {
+std::string to_string(query_plan p) {
   switch (p) {
-    case plan::automatic:
+    case query_plan::automatic:
       return "automatic";
-    case plan::small:
+    case query_plan::small:
       return "small";
-    case plan::scattered:
+    case query_plan::scattered:
       return "scattered";
-    case plan::ordered:
+    case query_plan::ordered:
       return "ordered";
-    case plan::sort_first:
+    case query_plan::sort_first:
       return "sort_first";
   }
   return "unknown";
@@ -63,12 +63,12 @@ double cpu_descent(std::size_t bytes) {
   return in_cache + (in_memory - in_cache) * part * part;
 }
 
-double cpu_seconds(const plan_input& in, plan p) {
+double cpu_seconds(const plan_input& in, query_plan p) {
   constexpr double start_threads = 8.0e-6;  // wake a pool and wait for it
   constexpr double ordered = 9.5e-9;
   // One radix pass per byte of the word, key and place. Between a Neoverse V1 (3.8 ns) and a Xeon (17 ns).
   constexpr double sort_per_byte = 8.0e-9;
-  constexpr double put_back = 5.0e-9;       // answers go to random places
+  constexpr double put_back = 5.0e-9;  // answers go to random places
   const auto n = static_cast<double>(in.queries);
   const double threads = std::max(1u, in.threads);
   const double descent = cpu_descent(in.leaf_bytes + in.inner_bytes);
@@ -77,16 +77,20 @@ double cpu_seconds(const plan_input& in, plan p) {
   const double lines = static_cast<double>(in.leaf_bytes) / 64;
   const double sparse = n < lines ? descent * 0.35 : 0;
   switch (p) {
-    case plan::small: return n * descent;
-    case plan::scattered: return start_threads + n * descent / threads;
-    case plan::ordered: return start_threads + n * (ascending ? ordered : descent * 1.2) / threads;
-    case plan::sort_first:
+    case query_plan::small:
+      return n * descent;
+    case query_plan::scattered:
+      return start_threads + n * descent / threads;
+    case query_plan::ordered:
+      return start_threads + n * (ascending ? ordered : descent * 1.2) / threads;
+    case query_plan::sort_first:
       return 3 * start_threads + n * (sort_per_byte * in.word_bytes + ordered + sparse + put_back) / threads;
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
-double gpu_seconds(const plan_input& in, plan p) {
+double gpu_seconds(const plan_input& in, query_plan p) {
   constexpr double launch = 4.0e-6;
   constexpr double l2 = 50.0e6;
   const auto n = static_cast<double>(in.queries);
@@ -98,12 +102,12 @@ double gpu_seconds(const plan_input& in, plan p) {
   const double sort_rate = in.word_bytes == 4 ? 8.5e9 : 4.0e9;  // words, places and scratch memory included
   const bool ascending = in.order == batch_order::ascending;
   switch (p) {
-    case plan::small:
-    case plan::scattered:
+    case query_plan::small:
+    case query_plan::scattered:
       return launch + n / (ascending ? ordered_rate : rate);
-    case plan::ordered:
+    case query_plan::ordered:
       return launch + n / (ascending ? ordered_rate : rate);
-    case plan::sort_first:
+    case query_plan::sort_first:
       return 8 * launch + n / sort_rate + n / ordered_rate + n / 36.0e9;
     default:
       return 0;
@@ -112,15 +116,15 @@ double gpu_seconds(const plan_input& in, plan p) {
 
 /// Plans worth naming for a batch. On a GPU `small` is what fits the card at once, and an ordered batch runs the same
 /// kernel: neighbouring threads share lines by themselves.
-bool offers(const plan_input& in, plan p) {
+bool offers(const plan_input& in, query_plan p) {
   constexpr std::size_t one_wave = std::size_t{1} << 18;
   const bool small = in.queries <= one_wave;
   switch (p) {
-    case plan::small:
+    case query_plan::small:
       return !in.on_gpu || small;
-    case plan::scattered:
+    case query_plan::scattered:
       return !in.on_gpu || !small;
-    case plan::ordered:
+    case query_plan::ordered:
       return in.order == batch_order::ascending;
     default:
       return in.order != batch_order::ascending && !small;
@@ -129,30 +133,30 @@ bool offers(const plan_input& in, plan p) {
 
 }  // namespace
 
-double seconds(const plan_input& in, plan p) { return in.on_gpu ? gpu_seconds(in, p) : cpu_seconds(in, p); }
+double seconds(const plan_input& in, query_plan p) { return in.on_gpu ? gpu_seconds(in, p) : cpu_seconds(in, p); }
 
-plan choose(const plan_input& in, plan wanted) {
-  if (wanted != plan::automatic) return wanted;
-  plan best = plan::scattered;
-  for (const plan p : {plan::small, plan::ordered, plan::sort_first}) {
+query_plan choose(const plan_input& in, query_plan wanted) {
+  if (wanted != query_plan::automatic) return wanted;
+  query_plan best = query_plan::scattered;
+  for (const query_plan p : {query_plan::small, query_plan::ordered, query_plan::sort_first}) {
     if (offers(in, p) && (!offers(in, best) || seconds(in, p) <= seconds(in, best))) best = p;
   }
   return best;
 }
 
-explanation explain(const plan_input& in, plan wanted) {
+explanation explain(const plan_input& in, query_plan wanted) {
   explanation e;
-  for (const plan p : {plan::small, plan::scattered, plan::ordered, plan::sort_first}) {
+  for (const query_plan p : {query_plan::small, query_plan::scattered, query_plan::ordered, query_plan::sort_first}) {
     if (offers(in, p) || p == wanted) e.candidates.push_back({p, seconds(in, p)});
   }
   e.chosen = choose(in, wanted);
 
   char line[160];
   std::snprintf(line, sizeof line, "plan %s for %zu queries on the %s%s\n", to_string(e.chosen).c_str(), in.queries,
-                in.on_gpu ? "GPU" : "CPU", wanted == plan::automatic ? "" : " (chosen by the caller)");
+                in.on_gpu ? "GPU" : "CPU", wanted == query_plan::automatic ? "" : " (chosen by the caller)");
   e.text = line;
   for (const auto& c : e.candidates) {
-    std::snprintf(line, sizeof line, "  %-10s predicted %.3g ms\n", to_string(c.how).c_str(), c.seconds * 1e3);
+    std::snprintf(line, sizeof line, "  %-10s predicted %.3g ms\n", to_string(c.plan).c_str(), c.seconds * 1e3);
     e.text += line;
   }
   return e;

@@ -19,9 +19,9 @@ struct plan_input {
 };
 
 /// The cheapest plan, or the one the caller wants.
-[[nodiscard]] plan choose(const plan_input& input, plan wanted);
+[[nodiscard]] query_plan choose(const plan_input& input, query_plan wanted);
 
 /// The same with all plans that were considered and their predicted seconds.
-[[nodiscard]] explanation explain(const plan_input& input, plan wanted);
+[[nodiscard]] explanation explain(const plan_input& input, query_plan wanted);
 
 }  // namespace espalier::detail

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "espalier/device/buffer.hpp"
-#include "espalier/static_tree/index.hpp"  // upper_image
+#include "espalier/static_tree/index.hpp"  // inner_levels_view
 #include "espalier/static_tree/layout.hpp"
 #include "espalier/static_tree/options.hpp"
 
@@ -25,9 +25,9 @@ struct tree_storage {
   tree_view<Word, ValueBytes> view;
 
   /// From now on its memory is freed in the order of this stream, which comes after all other use of it.
-  void tie(const stream& s) {
+  void set_stream(const stream& s) {
     for (raw_buffer* const part : {&lines, &headers, &cells, &subtables, &prefix, &sums, &minima, &maxima})
-      part->tie(s);
+      part->set_stream(s);
   }
   [[nodiscard]] tree_stats stats() const {
     using shape = tree_shape<Word, ValueBytes>;
@@ -52,9 +52,9 @@ struct tree_storage {
 }
 
 template <class Word, unsigned ValueBytes>
-[[nodiscard]] upper_image<Word> upper_of(const tree_storage<Word, ValueBytes>& tree) {
+[[nodiscard]] inner_levels_view<Word> inner_levels_view_of(const tree_storage<Word, ValueBytes>& tree) {
   const auto& t = tree.view;
-  upper_image<Word> image;
+  inner_levels_view<Word> image;
   image.view.headers = t.headers;
   image.view.cells = t.cells;
   image.view.subtables = t.subtables;

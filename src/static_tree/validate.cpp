@@ -6,7 +6,7 @@
 
 #include "espalier/static_tree/search.hpp"
 #include "espalier/team/scalar_team.hpp"
-#include "static_tree/parts.hpp"
+#include "static_tree/build_kernels.hpp"
 
 namespace espalier::detail {
 namespace {
@@ -14,10 +14,10 @@ namespace {
 /// A part of the tree in host memory.
 class host_part {
  public:
-  host_part(const raw_buffer& part, const device& where, const stream& order) : data_(part.data()) {
-    if (part.data() == nullptr || where.kind() == device_kind::cpu) return;
+  host_part(const raw_buffer& part, const device& dev, const stream& order) : data_(part.data()) {
+    if (part.data() == nullptr || dev.kind() == device_kind::cpu) return;
     copy_.resize(part.bytes());
-    where.copy(copy_.data(), part.data(), part.bytes(), order);
+    dev.copy(copy_.data(), part.data(), part.bytes(), order);
     order.synchronize();
     data_ = copy_.data();
   }
@@ -38,15 +38,15 @@ class checker {
   using agg_shape = aggregate_shape<Word, ValueBytes>;
 
  public:
-  checker(const tree_storage<Word, ValueBytes>& tree, const device& where, const stream& order)
-      : lines_(tree.lines, where, order),
-        headers_(tree.headers, where, order),
-        cells_(tree.cells, where, order),
-        subtables_(tree.subtables, where, order),
-        prefix_(tree.prefix, where, order),
-        sums_(tree.sums, where, order),
-        minima_(tree.minima, where, order),
-        maxima_(tree.maxima, where, order),
+  checker(const tree_storage<Word, ValueBytes>& tree, const device& dev, const stream& order)
+      : lines_(tree.lines, dev, order),
+        headers_(tree.headers, dev, order),
+        cells_(tree.cells, dev, order),
+        subtables_(tree.subtables, dev, order),
+        prefix_(tree.prefix, dev, order),
+        sums_(tree.sums, dev, order),
+        minima_(tree.minima, dev, order),
+        maxima_(tree.maxima, dev, order),
         tree_(tree),
         view_(tree.view) {
     view_.lines = lines_.as<std::byte>();
@@ -70,8 +70,8 @@ class checker {
   }
 
  private:
-  static std::string at(const char* what, std::uint64_t where) {
-    return std::string(what) + " at " + std::to_string(where);
+  static std::string at(const char* what, std::uint64_t dev) {
+    return std::string(what) + " at " + std::to_string(dev);
   }
 
   [[nodiscard]] std::string keys() {
@@ -105,7 +105,7 @@ class checker {
     subtable<Word> alone = s;
     alone.offset = 0;
     const cell_rule<Word, ValueBytes> rule{
-        words_.data(), words_.size(), view_.groups, &alone, 1, 0, level + 1 == most_table_levels};
+        words_.data(), words_.size(), view_.groups, &alone, 1, 0, level + 1 == max_table_levels};
     for (std::uint32_t i = 0; i <= s.last; ++i) {
       if (s.offset + std::uint64_t{i} >= tree_.cell_count) return at("a table reaches past the cells, cell", i);
       const std::uint32_t cell = view_.cells[s.offset + std::uint64_t{i}];
@@ -203,8 +203,8 @@ class checker {
 }  // namespace
 
 template <class Word, unsigned ValueBytes>
-validation check_tree(const tree_storage<Word, ValueBytes>& tree, const device& where, const stream& order) {
-  return checker<Word, ValueBytes>(tree, where, order)();
+validation check_tree(const tree_storage<Word, ValueBytes>& tree, const device& dev, const stream& order) {
+  return checker<Word, ValueBytes>(tree, dev, order)();
 }
 
 template validation check_tree(const tree_storage<std::uint32_t, 0>&, const device&, const stream&);

@@ -9,7 +9,6 @@ namespace espalier::detail {
 
 /// The first broken invariant, if any. The parts are copied from a GPU first.
 template <class Word, unsigned ValueBytes>
-[[nodiscard]] validation check_tree(const tree_storage<Word, ValueBytes>& tree, const device& where,
-                                    const stream& order);
+[[nodiscard]] validation check_tree(const tree_storage<Word, ValueBytes>& tree, const device& dev, const stream& order);
 
 }  // namespace espalier::detail

@@ -7,11 +7,11 @@ trace_header blink_trace_header(const blink_index& tree) {
   const blink_shape shape = tree.shape();
   trace_header header;
   header.index = "blink";
-  header.protocol = to_string(shape.how);
-  header.upper = to_string(shape.above);
+  header.protocol = to_string(shape.protocol);
+  header.upper = to_string(shape.inner);
   header.slots = shape.slots;
-  header.device = tree.where().kind() == device_kind::cpu ? "cpu" : "gpu";
-  header.team = tree.where().kind() == device_kind::cpu ? "thread" : "tile";
+  header.device = tree.get_device().kind() == device_kind::cpu ? "cpu" : "gpu";
+  header.team = tree.get_device().kind() == device_kind::cpu ? "thread" : "tile";
   return header;
 }
 

@@ -8,7 +8,7 @@ trace_header radix_trace_header(const radix_index& tree) {
   header.index = "radix";
   header.protocol = "none";
   header.slots = 256;
-  header.device = tree.where().kind() == device_kind::cpu ? "cpu" : "gpu";
+  header.device = tree.get_device().kind() == device_kind::cpu ? "cpu" : "gpu";
   header.team = "thread";  // on a GPU one per key, as for the library's own writes
   return header;
 }

@@ -5,30 +5,30 @@
 
 namespace espalier {
 
-trace_recorder::trace_recorder(const device& where, std::uint64_t capacity)
-    : where_(where), events_(where, capacity), next_(where, 1) {
-  const stream order = where_.default_stream();
-  where_.fill(next_.data(), 0, sizeof(std::uint64_t), order);
+trace_recorder::trace_recorder(const device& dev, std::uint64_t capacity)
+    : device_(dev), events_(dev, capacity), next_(dev, 1) {
+  const stream order = device_.default_stream();
+  device_.fill(next_.data(), 0, sizeof(std::uint64_t), order);
   order.synchronize();
 }
 
-trace_ring trace_recorder::ring() const { return {events_.data(), events_.size(), next_.data()}; }
+event_log trace_recorder::ring() const { return {events_.data(), events_.size(), next_.data()}; }
 
 std::vector<trace_event> trace_recorder::take() {
-  const stream order = where_.default_stream();
+  const stream order = device_.default_stream();
   std::uint64_t asked = 0;
-  where_.copy(&asked, next_.data(), sizeof(asked), order);
+  device_.copy(&asked, next_.data(), sizeof(asked), order);
   order.synchronize();
   if (lost_ != 0) {  // what was recorded before the loss has been taken
     lost_ = asked - events_.size();
     return {};
   }
   std::vector<trace_event> taken(std::min<std::uint64_t>(asked, events_.size()));
-  if (!taken.empty()) where_.copy(taken.data(), events_.data(), taken.size() * sizeof(trace_event), order);
+  if (!taken.empty()) device_.copy(taken.data(), events_.data(), taken.size() * sizeof(trace_event), order);
   if (asked > events_.size()) {
     lost_ = asked - events_.size();  // the counter stays beyond the end: everything from now on is lost
   } else {
-    where_.fill(next_.data(), 0, sizeof(std::uint64_t), order);
+    device_.fill(next_.data(), 0, sizeof(std::uint64_t), order);
   }
   order.synchronize();
   return taken;

@@ -52,10 +52,11 @@ struct tree_kind {
   using key = Key;
   using tree = blink_tree<Key, Key, Policy>;
 };
-using shared_trees = testing::Types<tree_kind<std::uint32_t, blink_policy<>>, tree_kind<std::uint64_t, blink_policy<>>,
-                                    tree_kind<std::uint32_t, blink_policy<protocol::link, upper::express, 8>>,
-                                    tree_kind<std::uint64_t, blink_policy<protocol::link, upper::classic>>,
-                                    tree_kind<std::uint32_t, blink_policy<protocol::couple, upper::classic>>>;
+using shared_trees =
+    testing::Types<tree_kind<std::uint32_t, blink_policy<>>, tree_kind<std::uint64_t, blink_policy<>>,
+                   tree_kind<std::uint32_t, blink_policy<protocol::blink, inner_index::express_lane, 8>>,
+                   tree_kind<std::uint64_t, blink_policy<protocol::blink, inner_index::inner_nodes>>,
+                   tree_kind<std::uint32_t, blink_policy<protocol::latch_coupling, inner_index::inner_nodes>>>;
 struct tree_kind_name {
   template <class Kind>
   static std::string GetName(int i) {

@@ -91,7 +91,7 @@ TYPED_TEST(BlinkTreeInserts, InsertsAndErasesOfFewKeysBalance) {
   typename TypeParam::tree tree(device::cpu(2));
   auto ref = tree.ref(rounds * many_threads);
   std::vector<std::vector<int>> balance(many_threads, std::vector<int>(contested));
-  std::atomic<unsigned> no_room{0};
+  std::atomic<unsigned> out_of_nodes{0};
   in_threads(many_threads, [&](unsigned t) {
     random_words random(t);
     for (unsigned i = 0; i < rounds; ++i) {
@@ -99,13 +99,13 @@ TYPED_TEST(BlinkTreeInserts, InsertsAndErasesOfFewKeysBalance) {
       if (random.below(2) == 0) {
         const write_result outcome = ref.insert(scalar_team{}, k, value_of(k));
         if (outcome == write_result::inserted) ++balance[t][k];
-        if (outcome == write_result::out_of_nodes) ++no_room;
+        if (outcome == write_result::out_of_nodes) ++out_of_nodes;
       } else if (ref.erase(scalar_team{}, k) == write_result::erased) {
         --balance[t][k];
       }
     }
   });
-  EXPECT_EQ(no_room.load(), 0u);
+  EXPECT_EQ(out_of_nodes.load(), 0u);
   const auto [keys, values] = content_of(tree);
   for (key k = 0; k < contested; ++k) {
     int left = 0;

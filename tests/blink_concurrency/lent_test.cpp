@@ -1,4 +1,5 @@
-// lent_test.cpp - a ref that is lent between the call of a write and its turn holds, and the size may be asked at any time.
+// lent_test.cpp - a ref that is lent between the call of a write and its turn holds, and the size may be asked at any
+// time.
 #include <functional>
 #include <future>
 #include <memory>
@@ -22,8 +23,8 @@ using lent_tree = blink_tree<std::uint32_t, std::uint32_t>;
 /// A stream that stands still until open().
 class closed_stream {
  public:
-  explicit closed_stream(const device& where) : order_(where.make_stream()) {
-    where.enqueue(order_, [gate = gate_.get_future().share()] { gate.wait(); });
+  explicit closed_stream(const device& dev) : order_(dev.make_stream()) {
+    dev.enqueue(order_, [gate = gate_.get_future().share()] { gate.wait(); });
   }
   [[nodiscard]] const stream& order() const { return order_; }
   void open() {
@@ -59,9 +60,9 @@ TEST(BlinkTreeLent, AWriteThatWasCalledBeforeLeavesTheRefsMemoryAlone) {
 }
 
 /// Memory of the CPU; one request for it waits until it is let go on.
-class waiting_memory final : public memory_pool {
+class waiting_memory final : public memory_resource {
  public:
-  explicit waiting_memory(std::shared_ptr<memory_pool> upstream) : upstream_(std::move(upstream)) {}
+  explicit waiting_memory(std::shared_ptr<memory_resource> upstream) : upstream_(std::move(upstream)) {}
   [[nodiscard]] void* allocate(std::size_t bytes, const stream& s) override {
     if (waits_.exchange(false)) {
       arrived.set_value();
@@ -69,20 +70,18 @@ class waiting_memory final : public memory_pool {
     }
     return upstream_->allocate(bytes, s);
   }
-  void deallocate(void* p, std::size_t bytes, const stream& s) noexcept override {
-    upstream_->deallocate(p, bytes, s);
-  }
+  void deallocate(void* p, std::size_t bytes, const stream& s) noexcept override { upstream_->deallocate(p, bytes, s); }
   [[nodiscard]] memory_info info() const override { return upstream_->info(); }
   void wait_once() { waits_ = true; }
   std::promise<void> arrived, go_on;
 
  private:
-  std::shared_ptr<memory_pool> upstream_;
+  std::shared_ptr<memory_resource> upstream_;
   std::atomic<bool> waits_ = false;
 };
 
-// While a question holds the tree together with others, a ref is asked for, and a find that would like new upper levels:
-// who is alone first when the question ends is open, but after the ref was lent nothing is made anew.
+// While a question holds the tree together with others, a ref is asked for, and a find that would like new upper
+// levels: who is alone first when the question ends is open, but after the ref was lent nothing is made anew.
 TEST(BlinkTreeLent, AFindThatWouldMakeUpperLevelsAnewLooksAgain) {
   for (unsigned round = 0; round < 20 / less_work + 1; ++round) {
     const auto memory = std::make_shared<waiting_memory>(device::cpu(1).pool());
@@ -90,7 +89,7 @@ TEST(BlinkTreeLent, AFindThatWouldMakeUpperLevelsAnewLooksAgain) {
     const array<std::uint32_t> keys = numbers(0, 8, 8000), more = numbers(3, 8, 3000);
     tree.insert(keys.span(), keys.span(), {}, {batch_semantics::concurrent, write_path::bulk});
     tree.insert(more.span(), more.span(), {}, {batch_semantics::concurrent, write_path::per_key});
-    ASSERT_TRUE(tree.untyped().is_behind());
+    ASSERT_TRUE(tree.untyped().needs_rebuild());
     std::optional<lent_tree::ref_type> ref;
     std::size_t builds = 0;
     within(generous, [&] {
@@ -124,12 +123,12 @@ TEST(BlinkTreeLent, AFindThatWouldMakeUpperLevelsAnewLooksAgain) {
 TEST(BlinkTreeLent, SizeAndStatsMayBeAskedWhileOthersWrite) {
   for (const setting* s : host_span_settings()) {
     SCOPED_TRACE(s->name);
-    const bool on_gpu = s->where.kind() == device_kind::cuda;
+    const bool on_gpu = s->dev.kind() == device_kind::cuda;
     const std::size_t batch = on_gpu ? 1000 : 100, batches = (on_gpu ? 40 : 400) / less_work;
-    lent_tree tree(s->where);
+    lent_tree tree(s->dev);
     std::atomic<unsigned> writers{2};
     in_threads(3, [&](unsigned t) {
-      const stream order = s->where.make_stream();
+      const stream order = s->dev.make_stream();
       if (t == 2) {
         std::size_t before = 0;
         while (writers != 0) {

@@ -52,9 +52,9 @@ struct litmus_body {
  private:
   template <class Team>
   __device__ static bool equal(Team team, const litmus_record& record, std::uint32_t& first) {
-    const auto seen = team.template view_shared<litmus_record::words>(record.word);
+    const auto seen = team.template view_relaxed<litmus_record::words>(record.word);
     first = team.get(seen, 0);
-    return team.count(seen, equal_to<std::uint32_t>{first}) == litmus_record::words;
+    return team.count(seen, equals<std::uint32_t>{first}) == litmus_record::words;
   }
   template <class Team>
   __device__ void count(Team team, unsigned long long litmus_counts::*what) const {
@@ -63,7 +63,8 @@ struct litmus_body {
   template <class Team>
   __device__ void write(Team team, litmus_record& record, bool only_looks) const {
     std::uint32_t before = 1;
-    for (unsigned turn = 0; ((before = version_latch::try_latch(team, &record.version)) & 1) != 0; ++turn) pause(turn);
+    for (unsigned turn = 0; ((before = version_latch::try_latch(team, &record.version)) & 1) != 0; ++turn)
+      backoff(turn);
     std::uint32_t now = 0;
     if (!equal(team, record, now)) count(team, &litmus_counts::torn_writes);
     if (only_looks) {
@@ -72,7 +73,7 @@ struct litmus_body {
     }
     std::uint32_t* const to = record.word;
     const auto next = team.template make<litmus_record::words>([=](unsigned) { return now + 1; });
-    team.store_shared(to, next);
+    team.store_relaxed(to, next);
     version_latch::release(team, &record.version, before);
     count(team, &litmus_counts::changes);
   }
@@ -94,8 +95,8 @@ class BlinkLitmusGpu : public testing::TestWithParam<const setting*> {
     const setting& here = *GetParam();
     lent<litmus_record> memory(here, array<litmus_record>(records));
     lent<litmus_counts> counts(here, array<litmus_counts>(1));
-    const stream order = here.where.default_stream();
-    const cuda_backend backend(here.where);
+    const stream order = here.dev.default_stream();
+    const cuda_backend backend(here.dev);
     backend.for_each_team<tile<Lanes>>(order, teams,
                                        litmus_body{memory.span().data(), records, rounds, counts.span().data()});
     within(std::chrono::seconds(120), [order] { order.synchronize(); });
@@ -128,7 +129,7 @@ TEST_P(BlinkLitmusGpu, NothingTornIsSeenAtManyRecords) {
 
 std::vector<const setting*> litmus_settings() {
   std::vector<const setting*> all = all_settings();
-  std::erase_if(all, [](const setting* s) { return s->where.kind() != device_kind::cuda || s->spans == side::host; });
+  std::erase_if(all, [](const setting* s) { return s->dev.kind() != device_kind::cuda || s->spans == side::host; });
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(, BlinkLitmusGpu, testing::ValuesIn(litmus_settings()), setting_name{});

@@ -27,14 +27,14 @@ array<std::uint32_t> values_for(const array<std::uint32_t>& keys) {
 
 /// Each thread writes a share of the keys on a path of its own, reads what nobody touches, and maintains now and then.
 template <class Tree>
-void every_call_from_several_threads(const device& where) {
+void every_call_from_several_threads(const device& dev) {
   constexpr std::uint32_t shares = 5;
   constexpr std::size_t n = 3000 / less_work;
-  Tree tree(where);
+  Tree tree(dev);
   const array<std::uint32_t> staying = keys_from(shares - 1, shares, n);
   tree.insert(staying.span(), values_for(staying).span());
   in_threads(many_threads, [&](unsigned t) {
-    const stream order = where.make_stream();
+    const stream order = dev.make_stream();
     const array<std::uint32_t> keys = keys_from(t, shares, n), values = values_for(keys);
     array<std::uint8_t> done(n);
     array<std::uint32_t> found_values(n);
@@ -67,24 +67,24 @@ void every_call_from_several_threads(const device& where) {
   }
 }
 TEST_P(BlinkTreeOwner, TakesEveryCallFromSeveralThreads) {
-  every_call_from_several_threads<tree_type>(GetParam()->where);
+  every_call_from_several_threads<tree_type>(GetParam()->dev);
 }
 // Nothing in the tree keeps writers apart: the owner does.
 TEST_P(BlinkTreeOwner, TakesEveryCallFromSeveralThreadsForOneWriter) {
-  using one_writer = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::none>>;
-  every_call_from_several_threads<one_writer>(GetParam()->where);
+  using one_writer = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::single_writer>>;
+  every_call_from_several_threads<one_writer>(GetParam()->dev);
 }
 
 // Threads append blocks of a log, each block behind all that were handed out before it, so that they meet at the last
 // leaf; a key that was appended is found from then on.
 TEST_P(BlinkTreeOwner, LosesNothingOfALogThatSeveralThreadsAppendTo) {
-  const device& where = GetParam()->where;
+  const device& dev = GetParam()->dev;
   constexpr std::uint32_t block = 300, blocks = 120 / less_work, before = 3000;
   const array<std::uint32_t> old = keys_from(0, 1, before);
-  tree_type tree = tree_type::build(old.span(), values_for(old).span(), {}, where);
+  tree_type tree = tree_type::build(old.span(), values_for(old).span(), {}, dev);
   std::atomic<std::uint32_t> next{0};
   in_threads(many_threads, [&](unsigned t) {
-    const stream order = where.make_stream();
+    const stream order = dev.make_stream();
     for (std::uint32_t b = next++; b < blocks; b = next++) {
       const array<std::uint32_t> keys = keys_from(before + b * block, 1, block), values = values_for(keys);
       array<std::uint8_t> done(block), found(block);
@@ -121,14 +121,14 @@ bool is_a_prefix(const static_tree<std::uint32_t, std::uint32_t>& snapshot, cons
 
 TEST_P(BlinkTreeOwner, ASnapshotIsOfOneMomentWhileTheOwnerWrites) {
   constexpr std::size_t n = 12000 / less_work;
-  const device where = GetParam()->where;
+  const device dev = GetParam()->dev;
   array<std::uint32_t> order = keys_from(0, 3, n);
   random_words random(5);
   shuffle(order, random);
-  tree_type tree(where);
+  tree_type tree(dev);
   std::atomic<unsigned> wrong{0}, writers{2};
   in_threads(3, [&](unsigned t) {
-    const stream mine = where.make_stream();
+    const stream mine = dev.make_stream();
     if (t == 2) {
       do {
         const auto snapshot = tree.snapshot({}, mine);
@@ -136,7 +136,7 @@ TEST_P(BlinkTreeOwner, ASnapshotIsOfOneMomentWhileTheOwnerWrites) {
       } while (writers.load() != 0);
       return;
     }
-    const std::size_t writes = where.kind() == device_kind::cuda ? n / 8 : n;
+    const std::size_t writes = dev.kind() == device_kind::cuda ? n / 8 : n;
     for (std::size_t i = t; i < writes; i += 2) {
       const std::uint32_t value = value_of(order[i]);
       tree.insert({&order[i], 1}, {&value, 1}, {}, per_key, mine);
@@ -177,7 +177,7 @@ class ref_at_work {
         --writers;
         return;
       }
-      const stream order = tree_.where().make_stream();
+      const stream order = tree_.get_device().make_stream();
       do {
         if (!use(order)) ++wrong;
       } while (writers.load() != 0);

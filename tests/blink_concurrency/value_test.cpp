@@ -22,7 +22,8 @@ void read_while_writing() {
   constexpr unsigned rounds = 120000 / less_work;
   blink_tree<Key, tagged> tree(device::cpu(2));
   auto ref = tree.ref(2 * rounds + keys);
-  for (std::uint64_t k = 0; k < keys; ++k) (void)ref.insert(scalar_team{}, static_cast<Key>(2 * k), make_tagged(2 * k, 0));
+  for (std::uint64_t k = 0; k < keys; ++k)
+    (void)ref.insert(scalar_team{}, static_cast<Key>(2 * k), make_tagged(2 * k, 0));
   std::atomic<unsigned> torn{0}, lost{0}, back{0}, writers{2};
   in_threads(4, [&](unsigned t) {
     random_words random(t);
@@ -126,8 +127,8 @@ TEST(BlinkTreeValues, AdditionsUnderTheLatchLoseNothing) {
   for (const std::uint64_t keys : {1u, 7u, 5000u}) {
     SCOPED_TRACE(std::to_string(keys) + " keys");
     count_together<blink_policy<>>(keys);
-    count_together<blink_policy<protocol::link, upper::classic>>(keys);
-    count_together<blink_policy<protocol::couple, upper::classic>>(keys);
+    count_together<blink_policy<protocol::blink, inner_index::inner_nodes>>(keys);
+    count_together<blink_policy<protocol::latch_coupling, inner_index::inner_nodes>>(keys);
   }
 }
 

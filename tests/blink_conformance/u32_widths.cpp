@@ -2,10 +2,10 @@
 #include "blink_conformance/conformance.hpp"
 
 ESPALIER_BLINK_POLICY_CONFORMANCE(blink_u32_slots_8, std::uint32_t, std::uint32_t,
-                                  blink_policy<protocol::link, upper::express, 8>)
+                                  blink_policy<protocol::blink, inner_index::express_lane, 8>)
 ESPALIER_BLINK_POLICY_CONFORMANCE(blink_u32_slots_32, std::uint32_t, std::uint32_t,
-                                  blink_policy<protocol::link, upper::express, 32>)
+                                  blink_policy<protocol::blink, inner_index::express_lane, 32>)
 ESPALIER_BLINK_POLICY_CONFORMANCE(blink_u32_slots_128, std::uint32_t, std::uint32_t,
-                                  blink_policy<protocol::link, upper::express, 128>)
+                                  blink_policy<protocol::blink, inner_index::express_lane, 128>)
 ESPALIER_BLINK_POLICY_CONFORMANCE(blink_u32_slots_4096, std::uint32_t, std::uint32_t,
-                                  blink_policy<protocol::link, upper::express, 4096>)
+                                  blink_policy<protocol::blink, inner_index::express_lane, 4096>)

@@ -239,7 +239,7 @@ class blink_write_suite : public blink_range_suite<Key, Value, Policy> {
     } else {
       expect_error("insert", own, says, [&] { tree.insert(in, values.in()); });
       expect_error("update_async", own, says, [&] { tree.update_async(in, values.in(), {}, {}, own); });
-      expect_error("build", own, says, [&] { static_cast<void>(tree_type::build(in, values.in(), {}, here().where)); });
+      expect_error("build", own, says, [&] { static_cast<void>(tree_type::build(in, values.in(), {}, here().dev)); });
     }
     s.check_structure("errors");
     s.check_content();

@@ -51,9 +51,9 @@ struct way {
   std::string (*insert)(const soak_batch&);
 };
 using link_express = blink_policy<>;
-using link_narrow = blink_policy<protocol::link, upper::express, 8>;
-using link_classic = blink_policy<protocol::link, upper::classic>;
-using couple_classic = blink_policy<protocol::couple, upper::classic>;
+using link_narrow = blink_policy<protocol::blink, inner_index::express_lane, 8>;
+using link_classic = blink_policy<protocol::blink, inner_index::inner_nodes>;
+using couple_classic = blink_policy<protocol::latch_coupling, inner_index::inner_nodes>;
 constexpr way ways[] = {
     {"link, owner", by_owner<link_express>},         {"link, refs", by_refs<link_express>},
     {"couple, refs", by_refs<couple_classic>},       {"link without lane, refs", by_refs<link_classic>},

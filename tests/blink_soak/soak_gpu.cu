@@ -12,7 +12,8 @@ namespace espalier::test {
 namespace {
 
 using link_tree = blink_tree<std::uint32_t, std::uint32_t>;
-using couple_tree = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::couple, upper::classic>>;
+using couple_tree =
+    blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::latch_coupling, inner_index::inner_nodes>>;
 
 template <class Ref>
 struct insert_one {
@@ -29,18 +30,18 @@ struct insert_one {
 
 /// In one kernel, or in kernels of which each doubles the tree, with new upper levels between them.
 template <class Tree, unsigned Lanes>
-std::string by_refs(const soak_batch& batch, const device& where) {
-  const stream order = where.default_stream();
-  Tree tree(where);
-  const auto keys = to_device(where, std::span<const std::uint32_t>(batch.keys));
-  const buffer<unsigned long long> counts(where, static_cast<std::size_t>(write_result::out_of_nodes) + 1, order);
-  where.fill(counts.data(), 0, counts.bytes(), order);
+std::string by_refs(const soak_batch& batch, const device& dev) {
+  const stream order = dev.default_stream();
+  Tree tree(dev);
+  const auto keys = to_device(dev, std::span<const std::uint32_t>(batch.keys));
+  const buffer<unsigned long long> counts(dev, static_cast<std::size_t>(write_result::out_of_nodes) + 1, order);
+  dev.fill(counts.data(), 0, counts.bytes(), order);
   const std::size_t all = batch.keys.size();
   for (std::size_t first = 0, last = batch.at_once ? all : std::min<std::size_t>(all, 1024); first < all;
        first = last, last = std::min(all, 2 * last)) {
     if (first != 0) tree.maintain();
     const auto ref = tree.ref(last - first);
-    cuda_backend(where).for_each_team<tile<Lanes>>(
+    cuda_backend(dev).for_each_team<tile<Lanes>>(
         order, last - first, insert_one<typename Tree::ref_type>{ref, keys.data() + first, counts.data()});
   }
   const auto got = counts.to_vector();
@@ -49,8 +50,8 @@ std::string by_refs(const soak_batch& batch, const device& where) {
       {got[static_cast<unsigned>(write_result::inserted)], got[static_cast<unsigned>(write_result::out_of_nodes)]});
 }
 
-std::string by_owner(const soak_batch& batch, const device& where) {
-  link_tree tree(where);
+std::string by_owner(const soak_batch& batch, const device& dev) {
+  link_tree tree(dev);
   std::vector<std::uint8_t> done(batch.keys.size());
   tree.insert(batch.keys, batch.keys, done, {batch_semantics::concurrent, write_path::per_key});
   soak_outcome outcome;
@@ -74,12 +75,12 @@ int main(int argc, char** argv) {
   using namespace espalier;
   using namespace espalier::test;
   const soak_options options = parse_soak(argc, argv);
-  for (const device& where : device::all()) {
-    if (where.kind() != device_kind::cuda) continue;
+  for (const device& dev : device::all()) {
+    if (dev.kind() != device_kind::cuda) continue;
     return soak(options, [&](std::uint64_t round, const soak_batch& batch, const auto& begin) {
       const way& w = ways[round % std::size(ways)];
       begin(w.name);
-      return w.insert(batch, where);
+      return w.insert(batch, dev);
     });
   }
   std::puts("no GPU");

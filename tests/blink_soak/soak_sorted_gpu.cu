@@ -1,11 +1,11 @@
-// soak_sorted_gpu.cu - rounds of ascending keys, each into an empty tree on a GPU: what a time series does to a tree that
-// is filled from nothing.
+// soak_sorted_gpu.cu - rounds of ascending keys, each into an empty tree on a GPU: what a time series does to a tree
+// that is filled from nothing.
 //
 //   blink_soak_sorted_gpu --rounds 2000 --keys 33554432
 //
-// Three rounds of four insert key by key, the fourth as the tree chooses. Prints the median and the slowest round of each
-// way and how many took more than three times the median; timing does not decide about the exit status, which is 1 if a tree
-// is wrong, 3 if a round hangs and 77 where there is no GPU.
+// Three rounds of four insert key by key, the fourth as the tree chooses. Prints the median and the slowest round of
+// each way and how many took more than three times the median; timing does not decide about the exit status, which is 1
+// if a tree is wrong, 3 if a round hangs and 77 where there is no GPU.
 #include <algorithm>
 #include <cstdio>
 
@@ -39,24 +39,24 @@ struct count_wrong {
 
 class sorted_soak {
  public:
-  sorted_soak(const device& where, std::size_t n)
-      : where_(where),
-        order_(where.default_stream()),
+  sorted_soak(const device& dev, std::size_t n)
+      : device_(dev),
+        order_(dev.default_stream()),
         n_(n),
-        keys_(where, n, order_),
-        values_(where, n, order_),
-        found_(where, n, order_),
-        wrong_(where, 1, order_) {}
+        keys_(dev, n, order_),
+        values_(dev, n, order_),
+        found_(dev, n, order_),
+        wrong_(dev, 1, order_) {}
 
   /// Seconds of the insertion; `problem` is empty if the tree is as it has to be.
   [[nodiscard]] double round(std::uint64_t number, write_path path, std::string& problem) {
     using clock = std::chrono::steady_clock;
     constexpr std::uint32_t step = 3;
-    cuda_backend(where_).for_each_team<tile<1>>(
+    cuda_backend(device_).for_each_team<tile<1>>(
         order_, n_, ascending_keys{keys_.data(), step, static_cast<std::uint32_t>(number % 1000)});
     order_.synchronize();
     const auto begin = clock::now();
-    tree_type tree(where_);
+    tree_type tree(device_);
     tree.insert({keys_.data(), n_}, {keys_.data(), n_}, {}, {batch_semantics::concurrent, path});
     const double seconds = std::chrono::duration<double>(clock::now() - begin).count();
     if (tree.size() != n_) problem = "the tree holds " + std::to_string(tree.size()) + " elements";
@@ -71,14 +71,14 @@ class sorted_soak {
  private:
   [[nodiscard]] std::string missing(const tree_type& tree) {
     tree.find({keys_.data(), n_}, {values_.data(), n_}, {found_.data(), n_});
-    where_.fill(wrong_.data(), 0, wrong_.bytes(), order_);
-    cuda_backend(where_).for_each_team<tile<1>>(
+    device_.fill(wrong_.data(), 0, wrong_.bytes(), order_);
+    cuda_backend(device_).for_each_team<tile<1>>(
         order_, n_, count_wrong{keys_.data(), values_.data(), found_.data(), wrong_.data()});
     const unsigned long long wrong = wrong_.to_vector()[0];
     return wrong == 0 ? std::string{} : std::to_string(wrong) + " keys are missing or have another value";
   }
 
-  device where_;
+  device device_;
   stream order_;
   std::size_t n_;
   buffer<std::uint32_t> keys_, values_;
@@ -91,18 +91,18 @@ void report(const char* way, std::vector<double>& seconds, std::size_t n) {
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
   const auto slow = std::count_if(seconds.begin(), seconds.end(), [&](double s) { return s > 3 * median; });
-  std::printf("%s: %zu rounds, median %.2f ms (%.2f G keys/s), slowest %.2f ms, %lld above three times the median\n", way,
-              seconds.size(), median * 1e3, static_cast<double>(n) / median / 1e9, seconds.back() * 1e3,
+  std::printf("%s: %zu rounds, median %.2f ms (%.2f G keys/s), slowest %.2f ms, %lld above three times the median\n",
+              way, seconds.size(), median * 1e3, static_cast<double>(n) / median / 1e9, seconds.back() * 1e3,
               static_cast<long long>(slow));
 }
 
-int run(const device& where, const soak_options& options) {
+int run(const device& dev, const soak_options& options) {
   if (options.keys == 0 || options.keys > 0xffffffffu / 3 - 1000) {
     std::fprintf(stderr, "--keys: 1 to 1431654765, so that three times the last key is one of 32 bits.\n");
     return 2;
   }
   soak_watchdog watchdog(options.seconds);
-  sorted_soak soak(where, options.keys);
+  sorted_soak soak(dev, options.keys);
   std::vector<double> per_key, automatic;
   for (std::uint64_t i = options.first; i < options.first + options.rounds; ++i) {
     const bool chooses = i % 4 == 3;
@@ -127,8 +127,8 @@ int run(const device& where, const soak_options& options) {
 int main(int argc, char** argv) {
   using namespace espalier;
   test::soak_options options = test::parse_soak(argc, argv);
-  for (const device& where : device::all()) {
-    if (where.kind() == device_kind::cuda) return test::run(where, options);
+  for (const device& dev : device::all()) {
+    if (dev.kind() == device_kind::cuda) return test::run(dev, options);
   }
   std::puts("no GPU");
   return 77;

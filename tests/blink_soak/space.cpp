@@ -23,8 +23,8 @@ bool come_and_go(const soak_options& options, const char* name, write_path path)
   const auto draw = [&](std::size_t place) { return static_cast<Word>(random.below(most_drawn) * n + place); };
   std::vector<Word> here(n);
   for (std::size_t i = 0; i < n; ++i) here[i] = draw(i);
-  const device where = device::cpu(1);
-  tree_type tree = tree_type::build(here, here, {}, where);
+  const device dev = device::cpu(1);
+  tree_type tree = tree_type::build(here, here, {}, dev);
   std::size_t most = 0;
   for (std::uint64_t round = 0; round < options.rounds; ++round) {
     std::vector<Word> coming(each), leaving(each);
@@ -40,7 +40,7 @@ bool come_and_go(const soak_options& options, const char* name, write_path path)
     tree.erase(leaving, {}, {batch_semantics::concurrent, path});
     if (round % 1009 == 0 || round + 1 == options.rounds) most = std::max(most, tree.stats().bytes);
   }
-  const std::size_t made_new = tree_type::build(here, here, {}, where).stats().bytes;
+  const std::size_t made_new = tree_type::build(here, here, {}, dev).stats().bytes;
   const validation v = tree.validate();
   std::vector<std::uint8_t> found(n);
   tree.contains(here, found);

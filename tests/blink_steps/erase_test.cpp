@@ -153,7 +153,7 @@ TYPED_TEST(BlinkStepsMerge, UnderAReaderThatHasOnlyTheNumberOfTheLeafThatDies) {
   ASSERT_TRUE(writer.finish());
   ASSERT_TRUE(reader.finish());
   EXPECT_EQ(race.wrong(), "");
-  EXPECT_EQ(reader.looks_at(race.tree.leaf(1).p), 1u) << "the dead leaf leads to where its keys went";
+  EXPECT_EQ(reader.prefetch_address(race.tree.leaf(1).p), 1u) << "the dead leaf leads to where its keys went";
 }
 
 TYPED_TEST(BlinkStepsMerge, UnderAReaderThatHasReadTheHeaderOfTheLeafThatDies) {

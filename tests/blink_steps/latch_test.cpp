@@ -36,12 +36,12 @@ struct latch_writer {
     if (i == 0) before = version_latch::try_latch(team, &g.version);
     if (!holds()) return;
     if (value == 0) {
-      if (i == 1) seen = load_shared(&g.a);
-      if (i == 2) torn = load_shared(&g.b) != seen;
+      if (i == 1) seen = load_relaxed(&g.a);
+      if (i == 2) torn = load_relaxed(&g.b) != seen;
       if (i == 3) version_latch::release_unchanged(team, &g.version, before);
     } else {
-      if (i == 1) store_shared(&g.a, value);
-      if (i == 2) store_shared(&g.b, value);
+      if (i == 1) store_relaxed(&g.a, value);
+      if (i == 2) store_relaxed(&g.b, value);
       if (i == 3) version_latch::release(team, &g.version, before);
     }
   }
@@ -53,10 +53,10 @@ struct latch_reader {
   bool valid = false;
 
   void step(unsigned i) {
-    if (i == 0) version = version_latch::glance(&g.version);
+    if (i == 0) version = version_latch::peek_version(&g.version);
     if ((version & 1) != 0) return;  // read_begin() would wait here
-    if (i == 1) a = load_shared(&g.a);
-    if (i == 2) b = load_shared(&g.b);
+    if (i == 1) a = load_relaxed(&g.a);
+    if (i == 2) b = load_relaxed(&g.b);
     if (i == 3) valid = version_latch::read_valid(scalar_team{}, &g.version, version);
   }
 };

@@ -96,7 +96,7 @@ class fiber {
 class operation {
  public:
   /// More points than any operation here passes unless it waits for another one.
-  static constexpr std::uint64_t patience = 3000;
+  static constexpr std::uint64_t min_idle_buckets = 3000;
 
   /// `work` uses stepped_team. It starts when it is first told to go on.
   explicit operation(std::function<void()> work) : work_(std::move(work)), fiber_(&start) {}
@@ -104,7 +104,7 @@ class operation {
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] std::uint64_t passed() const { return passed_; }
   /// How often it has looked at the node that begins there.
-  [[nodiscard]] unsigned looks_at(const void* node) const {
+  [[nodiscard]] unsigned prefetch_address(const void* node) const {
     unsigned n = 0;
     for (const void* p : looks_) n += p == node ? 1 : 0;
     return n;
@@ -117,19 +117,19 @@ class operation {
     return ended_;
   }
   /// To its end. False: it waits for another operation, for ever as far as it knows.
-  bool finish() { return run(patience); }
+  bool finish() { return run(min_idle_buckets); }
   /// Stops at the first point, this one or a later one, where `there` holds. False: it has ended, or waits.
   bool until(const std::function<bool(const point&)>& there) {
     if (started_ && !ended_ && there(at_)) return true;
     there_ = &there;
-    left_ = patience;
+    left_ = min_idle_buckets;
     go_on();
     there_ = nullptr;
     return !ended_ && left_ != 0;
   }
 
   /// Called by stepped_team before each step; outside of an operation it does nothing.
-  static void arrive(const point& p) {
+  static void move_right(const point& p) {
     if (running_ != nullptr) running_->stop_if_told(p);
   }
 

@@ -19,9 +19,9 @@
 
 namespace espalier::test {
 
-using link_policy = blink_policy<protocol::link, upper::classic>;
-using lane_policy = blink_policy<protocol::link, upper::express, 8>;
-using couple_policy = blink_policy<protocol::couple, upper::classic>;
+using link_policy = blink_policy<protocol::blink, inner_index::inner_nodes>;
+using lane_policy = blink_policy<protocol::blink, inner_index::express_lane, 8>;
+using couple_policy = blink_policy<protocol::latch_coupling, inner_index::inner_nodes>;
 
 using all_kinds = testing::Types<link_policy, lane_policy, couple_policy>;
 using kinds_with_links = testing::Types<link_policy, lane_policy>;
@@ -29,7 +29,9 @@ using kinds_with_inner_nodes = testing::Types<link_policy, couple_policy>;
 struct kind_name {
   template <class Policy>
   static std::string GetName(int) {
-    return Policy::above == upper::express ? "lane" : Policy::how == protocol::link ? "link" : "couple";
+    return Policy::inner == inner_index::express_lane ? "lane"
+           : Policy::protocol == protocol::blink      ? "link"
+                                                      : "couple";
   }
 };
 
@@ -43,12 +45,12 @@ class planted {
   using ref_type = typename tree_type::ref_type;
   static constexpr unsigned slots = Policy::slots == 0 ? 12 : Policy::slots;
   static constexpr unsigned gap = 10;  // room for new keys between two
-  static constexpr bool has_lane = Policy::above == upper::express;
+  static constexpr bool has_lane = Policy::inner == inner_index::express_lane;
   static constexpr unsigned usual_leaves = has_lane ? 64 : 4;  // a smaller tree gets no lane
 
   explicit planted(unsigned leaves = usual_leaves)
       : keys_(keys_of(leaves)),
-        tree_(tree_type::build(keys_.keys, keys_.values, {.fill = 1}, where())),
+        tree_(tree_type::build(keys_.keys, keys_.values, {.fill = 1}, get_device())),
         ref_(tree_.ref(2 * slots)) {
     for (const std::uint32_t k : keys_.keys) expected_[k] = value_of(k);
   }
@@ -115,7 +117,7 @@ class planted {
     return p;
   }
   /// Lives until the process ends, since a device must not be torn down after main() has returned.
-  [[nodiscard]] static const device& where() {
+  [[nodiscard]] static const device& get_device() {
     static const auto* const one = new device(device::cpu(1));
     return *one;
   }
@@ -165,15 +167,16 @@ inline bool settle(operation& a, operation& b) {
 inline constexpr std::uint64_t stride = less_work > 1 ? 37 : 11, first_stride = less_work;
 
 /// A Race is made anew for each schedule; it has two operations, one() and other(), and wrong() judges their answers
-/// and the tree afterwards. Each goes first once; it passes k points, for all k (or every `first_stride`-th); then the other one goes to
-/// its end, or passes j points; then both end. Of all j each k tries every `stride`-th, and the next k the ones beside them.
+/// and the tree afterwards. Each goes first once; it passes k points, for all k (or every `first_stride`-th); then the
+/// other one goes to its end, or passes j points; then both end. Of all j each k tries every `stride`-th, and the next
+/// k the ones beside them.
 template <class Race>
 class exploration {
  public:
   std::uint64_t run() {
     for (first_ = 0; first_ < 2 && right_; ++first_) {
       const std::uint64_t most = length_of_second();
-      for (std::uint64_t k = 0; right_ && !with(k, operation::patience); k += first_stride) {
+      for (std::uint64_t k = 0; right_ && !with(k, operation::min_idle_buckets); k += first_stride) {
         for (std::uint64_t j = 1 + k % stride; right_ && j < most; j += stride) with(k, j);
       }
     }

@@ -12,7 +12,7 @@ class full_root : public planted<Policy> {
  public:
   using planted<Policy>::slots;
   static constexpr unsigned leaves = slots * 3 / 4;  // what a build puts into one inner node
-  static constexpr unsigned fullest = Policy::how == protocol::couple ? slots - 1 : slots;
+  static constexpr unsigned fullest = Policy::protocol == protocol::latch_coupling ? slots - 1 : slots;
   full_root() : planted<Policy>(leaves) {
     for (unsigned leaf = leaves - 1; children() < fullest; --leaf) this->insert(this->key(leaf, 0) + 5);
     EXPECT_EQ(level(), 1u);
@@ -83,7 +83,7 @@ TYPED_TEST(BlinkStepsRoot, GrowsUnderAReaderThatHasReadItsHeader) {
   ASSERT_TRUE(writer.finish());
   ASSERT_TRUE(reader.finish());
   EXPECT_EQ(race.wrong(), "");
-  EXPECT_EQ(reader.looks_at(race.tree.root().p), 2u) << "what was read of the old root was not used";
+  EXPECT_EQ(reader.prefetch_address(race.tree.root().p), 2u) << "what was read of the old root was not used";
 }
 
 TYPED_TEST(BlinkStepsRoot, GrowsUnderAReaderThatHasPassedIt) {
@@ -93,7 +93,7 @@ TYPED_TEST(BlinkStepsRoot, GrowsUnderAReaderThatHasPassedIt) {
   ASSERT_TRUE(writer.finish());
   ASSERT_TRUE(reader.finish());
   EXPECT_EQ(race.wrong(), "");
-  EXPECT_EQ(reader.looks_at(race.tree.root().p), 1u) << "its leaf is where it was";
+  EXPECT_EQ(reader.prefetch_address(race.tree.root().p), 1u) << "its leaf is where it was";
 }
 
 TYPED_TEST(BlinkStepsRoot, AReaderWaitsWhileItGrows) {
@@ -112,7 +112,7 @@ TYPED_TEST(BlinkStepsRoot, GrowsUnderAWriterThatComesToPost) {
   growth_under_a_writer<TypeParam> race;
   operation writer([&] { race.one(); }), grower([&] { race.other(); });
   const auto once = [](const point& now) { return now.what == point::kind::once; };
-  if (TypeParam::how == protocol::link) {
+  if (TypeParam::protocol == protocol::blink) {
     ASSERT_TRUE(writer.until([&](const point&) { return *race.tree.leaf(4).right() != 5; }));
     ASSERT_TRUE(writer.until(at_the_door_of(race.tree.root())));
     ASSERT_TRUE(writer.until(once));  // what it read of the root is valid: a node of the level it looks for

@@ -47,7 +47,7 @@ TYPED_TEST(BlinkStepsSplit, UnderAReaderThatHasOnlyTheNumberOfTheLeaf) {
   ASSERT_TRUE(writer.finish());
   ASSERT_TRUE(reader.finish());
   EXPECT_EQ(race.wrong(), "");
-  EXPECT_EQ(reader.looks_at(race.tree.right_of(1).p), 1u) << "that is where the key went";
+  EXPECT_EQ(reader.prefetch_address(race.tree.right_of(1).p), 1u) << "that is where the key went";
 }
 
 TYPED_TEST(BlinkStepsSplit, UnderAReaderThatHasReadTheHeader) {
@@ -57,7 +57,7 @@ TYPED_TEST(BlinkStepsSplit, UnderAReaderThatHasReadTheHeader) {
   ASSERT_TRUE(writer.finish());
   ASSERT_TRUE(reader.finish());
   EXPECT_EQ(race.wrong(), "");
-  EXPECT_EQ(reader.looks_at(race.tree.right_of(1).p), 1u) << "what was read of the old leaf was not used";
+  EXPECT_EQ(reader.prefetch_address(race.tree.right_of(1).p), 1u) << "what was read of the old leaf was not used";
 }
 
 TYPED_TEST(BlinkStepsSplit, AReaderWaitsForAWriterInTheMiddleOfIt) {
@@ -78,7 +78,7 @@ TYPED_TEST(BlinkStepsSplit, AReaderOfAnotherLeafDoesNotWait) {
   bool found = false;
   operation reader([&] { found = race.tree.ref().find(stepped_team{}, race.tree.key(3, 2), value); });
   // The protocol couple latches the parent too: then everybody waits who comes by.
-  ASSERT_EQ(reader.finish(), TypeParam::how == protocol::link);
+  ASSERT_EQ(reader.finish(), TypeParam::protocol == protocol::blink);
   ASSERT_TRUE(writer.finish());
   ASSERT_TRUE(reader.finish());
   EXPECT_TRUE(found);
@@ -95,9 +95,9 @@ TYPED_TEST(BlinkStepsSplit, OfASplitUnderAReaderThatHasOnlyTheNumberOfTheLeaf) {
   ASSERT_TRUE(reader.finish());
   EXPECT_EQ(race.wrong(), "");
   const node_id first_half = *race.tree.leaf(1).right();
-  EXPECT_EQ(reader.looks_at(race.tree.right_of(first_half).p), 1u) << "that is where the key went in the end";
-  if (TypeParam::how == protocol::link) {
-    EXPECT_EQ(reader.looks_at(race.tree.leaf(first_half).p), 1u) << "two links lead there";
+  EXPECT_EQ(reader.prefetch_address(race.tree.right_of(first_half).p), 1u) << "that is where the key went in the end";
+  if (TypeParam::protocol == protocol::blink) {
+    EXPECT_EQ(reader.prefetch_address(race.tree.leaf(first_half).p), 1u) << "two links lead there";
   }
 }
 
@@ -114,7 +114,7 @@ TYPED_TEST(BlinkStepsSplit, OfASplitUnderAReaderThatFollowsTheFirst) {
   ASSERT_TRUE(reader.finish());
   EXPECT_EQ(race.wrong(), "");
   const node_id first_half = *race.tree.leaf(1).right();
-  EXPECT_EQ(reader.looks_at(race.tree.right_of(first_half).p), 1u);
+  EXPECT_EQ(reader.prefetch_address(race.tree.right_of(first_half).p), 1u);
 }
 
 TYPED_TEST(BlinkStepsSplit, ExploredWithFind) { explore<split_race<TypeParam, find_question, 1>>(); }

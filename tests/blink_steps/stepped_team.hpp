@@ -13,34 +13,34 @@ struct stepped_team : scalar_team {
 
   template <unsigned N, class X>
   [[nodiscard]] node_view<X, N> view(const X* p) const {
-    operation::arrive({point::kind::look, p});
+    operation::move_right({point::kind::look, p});
     return {p};
   }
   template <unsigned N, class X>
-  [[nodiscard]] node_view<X, N> view_shared(const X* p) const {
+  [[nodiscard]] node_view<X, N> view_relaxed(const X* p) const {
     return view<N>(p);
   }
   template <unsigned N, class X>
-  [[nodiscard]] slots<X, N> load_shared(const X* p) const {
+  [[nodiscard]] slots<X, N> load_relaxed(const X* p) const {
     slots<X, N> s;
     for (unsigned i = 0; i < N; ++i) {
-      operation::arrive({point::kind::load, p + i});
-      s.x[i] = espalier::load_shared(p + i);
+      operation::move_right({point::kind::load, p + i});
+      s.x[i] = espalier::load_relaxed(p + i);
     }
     return s;
   }
   template <class X, unsigned N>
-  void store_shared(X* p, const slots<X, N>& s) const {
+  void store_relaxed(X* p, const slots<X, N>& s) const {
     for (unsigned i = 0; i < N; ++i) {
-      operation::arrive({point::kind::store, p + i});
-      espalier::store_shared(p + i, s.x[i]);
+      operation::move_right({point::kind::store, p + i});
+      espalier::store_relaxed(p + i, s.x[i]);
     }
   }
   /// What f does with a slot that was loaded is to store it elsewhere.
   template <class X, unsigned N, class F>
   void for_slots(const slots<X, N>& s, unsigned from, unsigned to, F&& f) const {
     for (unsigned i = from; i < to; ++i) {
-      operation::arrive({point::kind::store, nullptr});
+      operation::move_right({point::kind::store, nullptr});
       f(i, s.x[i]);
     }
   }
@@ -49,8 +49,8 @@ struct stepped_team : scalar_team {
   [[nodiscard]] unsigned count_from(const node_view<X, N>& v, Pred pred) const {
     unsigned n = 0;
     for (unsigned i = First; i < N; ++i) {
-      operation::arrive({point::kind::key, v.p + i});
-      n += pred(espalier::load_shared(v.p + i)) ? 1u : 0u;
+      operation::move_right({point::kind::key, v.p + i});
+      n += pred(espalier::load_relaxed(v.p + i)) ? 1u : 0u;
     }
     return n;
   }
@@ -64,12 +64,12 @@ struct stepped_team : scalar_team {
   }
   template <unsigned First, template <class, unsigned> class Node, class X, unsigned N>
   [[nodiscard]] unsigned rank(const Node<X, N>& v, std::type_identity_t<X> bound) const {
-    return count_from<First>(v, below<X>{bound});
+    return count_from<First>(v, less_than<X>{bound});
   }
   template <class X, unsigned N>
   [[nodiscard]] X get(const node_view<X, N>& v, unsigned i) const {
-    operation::arrive({point::kind::get, v.p + i});
-    return espalier::load_shared(v.p + i);
+    operation::move_right({point::kind::get, v.p + i});
+    return espalier::load_relaxed(v.p + i);
   }
   template <class X, unsigned N>
   [[nodiscard]] X get(const slots<X, N>& s, unsigned i) const {
@@ -83,7 +83,7 @@ struct stepped_team : scalar_team {
 
   template <class F>
   auto once(F&& f) const {
-    operation::arrive({point::kind::once, nullptr});
+    operation::move_right({point::kind::once, nullptr});
     return f();
   }
 };

@@ -24,8 +24,8 @@ constexpr std::uint8_t untouched = 0xa5;
 class BlinkTreeOutOfMemory : public testing::TestWithParam<const setting*> {
  protected:
   void SetUp() override {
-    pool_ = std::make_shared<failing_pool>(GetParam()->where.pool());
-    where_ = std::make_unique<device>(GetParam()->where.with_pool(pool_));
+    pool_ = std::make_shared<failing_pool>(GetParam()->dev.pool());
+    device_ = std::make_unique<device>(GetParam()->dev.with_pool(pool_));
     keys_ = distinct(make_keys<std::uint64_t>(family::nested, 3000));
     values_ = any_values<std::uint64_t>(keys_.size());
     // As many new keys as would make a growing pool grow, some old ones among them.
@@ -34,8 +34,8 @@ class BlinkTreeOutOfMemory : public testing::TestWithParam<const setting*> {
     more_values_ = any_values<std::uint64_t>(more_.size(), 500000);
   }
 
-  [[nodiscard]] failing_tree build() const { return failing_tree::build(keys_.span(), values_.span(), {}, *where_); }
-  void drain() const { where_->default_stream().synchronize(); }
+  [[nodiscard]] failing_tree build() const { return failing_tree::build(keys_.span(), values_.span(), {}, *device_); }
+  void drain() const { device_->default_stream().synchronize(); }
 
   /// What a call does to a fresh tree, told to the model by what it left in `done`.
   struct call {
@@ -147,7 +147,7 @@ class BlinkTreeOutOfMemory : public testing::TestWithParam<const setting*> {
   }
 
   std::shared_ptr<failing_pool> pool_;
-  std::unique_ptr<device> where_;
+  std::unique_ptr<device> device_;
   words keys_, values_, more_, more_values_;
 };
 
@@ -179,7 +179,7 @@ TEST_P(BlinkTreeOutOfMemory, AnEmptyTreeThatCannotBeMadeThrows) {
   for (std::size_t k = 1; k < endless; ++k) {
     pool_->fail_at(k);
     try {
-      static_cast<void>(failing_tree(*where_));
+      static_cast<void>(failing_tree(*device_));
     } catch (const out_of_memory&) {
     }
     const bool reached = pool_->requests() >= k;
@@ -296,8 +296,8 @@ TEST_P(BlinkTreeOutOfMemory, ATreeGivesAllItsMemoryBack) {
     tree.maintain();
     static_cast<void>(tree.snapshot());
     drain();
-    const std::size_t held = tree.stats().bytes;
-    EXPECT_GE(pool_->live_bytes() + 4096, held);
+    const std::size_t latched_leaf = tree.stats().bytes;
+    EXPECT_GE(pool_->live_bytes() + 4096, latched_leaf);
   }
   drain();
   EXPECT_EQ(pool_->live_bytes(), 0u);

@@ -32,10 +32,10 @@ write_options appending(write_path path) { return {batch_semantics::ordered, pat
 write_options appending_at_once(write_path path) { return {batch_semantics::concurrent, path}; }
 
 template <class Key, class Value, class Policy = blink_policy<>>
-void check_appends(const setting& where) {
+void check_appends(const setting& dev) {
   for (const write_path path : append_paths) {
     SCOPED_TRACE(espalier::to_string(path));
-    blink_subject<Key, Value, Policy> subject(where, keys_in_a_row<Key>(0, keys_before));
+    blink_subject<Key, Value, Policy> subject(dev, keys_in_a_row<Key>(0, keys_before));
     std::size_t next = keys_before;
     for (const std::size_t n : {1u, 1u, 2u, 8u, 11u, 12u, 13u, 24u, 1u, 256u, 16u, 3000u, 5u, 1100u}) {
       subject.insert(keys_in_a_row<Key>(next, n), appending_at_once(path));
@@ -66,9 +66,10 @@ TEST_P(BlinkTreeAppend, HoldsWhatAMapWouldOfOtherValues) {
   check_appends<std::uint64_t, void>(*GetParam());
 }
 TEST_P(BlinkTreeAppend, HoldsWhatAMapWouldInOtherNodes) {
-  check_appends<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::express, 8>>(*GetParam());
-  check_appends<std::uint64_t, std::uint64_t, blink_policy<protocol::link, upper::express, 128>>(*GetParam());
-  check_appends<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::classic>>(*GetParam());
+  check_appends<std::uint32_t, std::uint32_t, blink_policy<protocol::blink, inner_index::express_lane, 8>>(*GetParam());
+  check_appends<std::uint64_t, std::uint64_t, blink_policy<protocol::blink, inner_index::express_lane, 128>>(
+      *GetParam());
+  check_appends<std::uint32_t, std::uint32_t, blink_policy<protocol::blink, inner_index::inner_nodes>>(*GetParam());
 }
 
 // The first key lies behind the tree, and the others look sorted: only those that do not tell.
@@ -115,12 +116,12 @@ TEST_P(BlinkTreeAppend, OfWhatTurnsOutNotToBeOneTakesNoNodes) {
 }
 
 TEST_P(BlinkTreeAppend, MakesFullLeavesOnACpu) {
-  if (GetParam()->where.kind() != device_kind::cpu) GTEST_SKIP() << "a GPU merges batches into leaves with room";
+  if (GetParam()->dev.kind() != device_kind::cpu) GTEST_SKIP() << "a GPU merges batches into leaves with room";
   for (const write_path path : append_paths) {
     blink_subject<std::uint64_t, std::uint64_t> subject(*GetParam(), keys_in_a_row<std::uint64_t>(0, keys_before));
     const std::size_t before = subject.tree().stats().leaves;
     subject.insert(keys_in_a_row<std::uint64_t>(keys_before, 1200), appending_at_once(path));
-    if (GetParam()->where.threads() > 1 && path != write_path::bulk) continue;  // they insert between each other
+    if (GetParam()->dev.threads() > 1 && path != write_path::bulk) continue;  // they insert between each other
     EXPECT_LE(subject.tree().stats().leaves - before, 1200u / 12) << espalier::to_string(path);
   }
 }

@@ -22,14 +22,17 @@ struct distribution {
 };
 const std::vector<distribution>& distributions() {
   static const std::vector<distribution> all = {
-      {"append sorted", [](std::uint64_t r, std::uint64_t i, random_words&) { return 2 * middle + r * 100000 + 3 * i; }},
-      {"append shuffled",
-       [](std::uint64_t r, std::uint64_t i, random_words&) { return 2 * middle + r * 100000 + (i * 7919 % batch_keys) * 3; }},
+      {"append sorted",
+       [](std::uint64_t r, std::uint64_t i, random_words&) { return 2 * middle + r * 100000 + 3 * i; }},
+      {"append shuffled", [](std::uint64_t r, std::uint64_t i,
+                             random_words&) { return 2 * middle + r * 100000 + (i * 7919 % batch_keys) * 3; }},
       {"one cluster", [](std::uint64_t r, std::uint64_t i, random_words&) { return middle + r * batch_keys + i; }},
       {"sixteen clusters",
        [](std::uint64_t r, std::uint64_t i, random_words&) { return middle + i % 16 * gap * 17 + r * 1000 + i / 16; }},
       {"skewed",
-       [](std::uint64_t, std::uint64_t, random_words& random) { return middle + random.below(1 + random.below(1 + random.below(gap * 900))); }},
+       [](std::uint64_t, std::uint64_t, random_words& random) {
+         return middle + random.below(1 + random.below(1 + random.below(gap * 900)));
+       }},
       {"ascending", [](std::uint64_t r, std::uint64_t i, random_words&) { return middle + i * gap / 3 + r; }},
       {"descending", [](std::uint64_t r, std::uint64_t i, random_words&) { return middle - r * 100000 - 2 * i; }},
       {"random", [](std::uint64_t, std::uint64_t, random_words& random) { return random.below(3 * middle); }},
@@ -48,10 +51,10 @@ array<Key> batch_of(const distribution& d, std::uint64_t round, std::size_t n) {
 
 /// Three batches of each distribution into one tree, which begins with n keys; then half of what came goes.
 template <class Key, class Value>
-void check_distributions(const setting& where, std::size_t n, const write_options& options) {
+void check_distributions(const setting& dev, std::size_t n, const write_options& options) {
   array<Key> keys(n);
   for (std::size_t i = 0; i < n; ++i) keys[i] = static_cast<Key>(middle + i * gap);
-  blink_subject<Key, Value> subject(where, keys);
+  blink_subject<Key, Value> subject(dev, keys);
   for (const distribution& d : distributions()) {
     SCOPED_TRACE(std::string(d.name) + " into " + std::to_string(n) + ", " + to_string(options));
     for (std::uint64_t round = 0; round < 3; ++round) {
@@ -75,7 +78,8 @@ TEST_P(BlinkTreeDistributions, HoldWhatAMapWouldU64) {
 }
 TEST_P(BlinkTreeDistributions, HoldWhatAMapWouldU32) {
   for (const write_path path : all_paths)
-    check_distributions<std::uint32_t, std::uint32_t>(*GetParam(), 20000 / less_work, {batch_semantics::concurrent, path});
+    check_distributions<std::uint32_t, std::uint32_t>(*GetParam(), 20000 / less_work,
+                                                      {batch_semantics::concurrent, path});
 }
 
 /// Merges leave the lane to the first call that needs it: any call may be that one.
@@ -92,10 +96,18 @@ TEST_P(BlinkTreeDistributions, AppendedBatchesAreSeenByEveryCall) {
         s.tree().find(asked.in(), out.span(), found.span());
         EXPECT_EQ(found.get()[0], 1);
       },
-      [](blink_subject<key, key>& s, key next) { s.insert(array<key>{next + 1000000}, {{}, write_path::per_key}); },
-      [](blink_subject<key, key>& s, key next) { s.erase(array<key>{next - 3}, {{}, write_path::per_key}); },
-      [](blink_subject<key, key>& s, key next) { s.erase(array<key>{next - 3}, {{}, write_path::bulk}); },
-      [](blink_subject<key, key>& s, key next) { s.write(write_op::update, array<key>{next - 3}, {{}, write_path::bulk}); },
+      [](blink_subject<key, key>& s, key next) {
+        s.insert(array<key>{next + 1000000}, {{}, write_path::per_key});
+      },
+      [](blink_subject<key, key>& s, key next) {
+        s.erase(array<key>{next - 3}, {{}, write_path::per_key});
+      },
+      [](blink_subject<key, key>& s, key next) {
+        s.erase(array<key>{next - 3}, {{}, write_path::bulk});
+      },
+      [](blink_subject<key, key>& s, key next) {
+        s.write(write_op::update, array<key>{next - 3}, {{}, write_path::bulk});
+      },
       [](blink_subject<key, key>& s, key) { (void)s.tree().ref(10); },
       [](blink_subject<key, key>& s, key) { s.maintain(); },
       [](blink_subject<key, key>& s, key next) {  // a count
@@ -104,7 +116,9 @@ TEST_P(BlinkTreeDistributions, AppendedBatchesAreSeenByEveryCall) {
         s.tree().count(lo.in(), hi.in(), counts.span());
         EXPECT_EQ(counts.get()[0], s.model().size());
       },
-      [](blink_subject<key, key>& s, key next) { s.insert(array<key>{5, next + 500000, 7}, {{}, write_path::bulk}); },
+      [](blink_subject<key, key>& s, key next) {
+        s.insert(array<key>{5, next + 500000, 7}, {{}, write_path::bulk});
+      },
   };
   for (std::size_t i = 0; i < calls.size(); ++i) {
     SCOPED_TRACE("call " + std::to_string(i));

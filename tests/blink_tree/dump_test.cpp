@@ -27,9 +27,9 @@ void collect_keys(const nlohmann::json& at, std::multiset<std::int64_t>& keys) {
 }
 
 template <class Policy>
-void check_dumps(const setting& where, std::size_t n) {
+void check_dumps(const setting& dev, std::size_t n) {
   SCOPED_TRACE(std::to_string(n) + " keys");
-  blink_subject<std::int32_t, std::uint32_t, Policy> s(where);
+  blink_subject<std::int32_t, std::uint32_t, Policy> s(dev);
   array<std::int32_t> keys(n);
   for (std::size_t i = 0; i < n; ++i) keys[i] = 7 * static_cast<std::int32_t>(i) - 700;
   s.insert(keys);

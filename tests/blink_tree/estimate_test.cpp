@@ -56,7 +56,7 @@ class BlinkTreeEstimate : public testing::TestWithParam<const setting*> {
     using estimated_tree = blink_tree<std::uint64_t, std::uint64_t, Policy>;
     constexpr std::uint64_t n = 100'000, step = 16;
     const key_list keys = multiples(n, step);
-    estimated_tree tree = estimated_tree::build(keys, keys, {}, GetParam()->where);
+    estimated_tree tree = estimated_tree::build(keys, keys, {}, GetParam()->dev);
     expect_near(tree, n * step, 0.02);
     // New keys everywhere, one by one: leaves split, and a lane falls behind them.
     key_list more = multiples(n / 10, 10 * step, 3);
@@ -79,18 +79,20 @@ class BlinkTreeEstimate : public testing::TestWithParam<const setting*> {
 
 TEST_P(BlinkTreeEstimate, IsNearTheCountWithLinksAndALane) { expect_all_near<blink_policy<>>(); }
 TEST_P(BlinkTreeEstimate, IsTheCountWithCoupledLatches) {
-  expect_all_near<blink_policy<protocol::couple, upper::classic>>();
+  expect_all_near<blink_policy<protocol::latch_coupling, inner_index::inner_nodes>>();
 }
 TEST_P(BlinkTreeEstimate, IsNearTheCountWithoutLatches) {
-  expect_all_near<blink_policy<protocol::none, upper::express>>();
+  expect_all_near<blink_policy<protocol::single_writer, inner_index::express_lane>>();
 }
-TEST_P(BlinkTreeEstimate, IsTheCountWithoutALane) { expect_all_near<blink_policy<protocol::link, upper::classic>>(); }
+TEST_P(BlinkTreeEstimate, IsTheCountWithoutALane) {
+  expect_all_near<blink_policy<protocol::blink, inner_index::inner_nodes>>();
+}
 
 // Many keys come to one place while the lane stays: they are a small part of all, and stand for no others.
 TEST_P(BlinkTreeEstimate, OneCrowdedLeafStandsForItselfAlone) {
   constexpr std::uint64_t n = 100'000, step = 1'000'000;
   const key_list keys = multiples(n, step);
-  auto tree = blink_tree<std::uint64_t, std::uint64_t>::build(keys, keys, {}, GetParam()->where);
+  auto tree = blink_tree<std::uint64_t, std::uint64_t>::build(keys, keys, {}, GetParam()->dev);
   for (std::uint64_t place = 0; place < 64; ++place) {
     const key_list crowd = multiples(n / 1000, 1, (place * 2 + 1) * (n / 128) * step + 1);
     tree.insert(crowd, crowd, {}, {batch_semantics::concurrent, write_path::per_key});
@@ -103,7 +105,7 @@ TEST_P(BlinkTreeEstimate, OneCrowdedLeafStandsForItselfAlone) {
 }
 
 TEST_P(BlinkTreeEstimate, OfOtherKeysAndOfNothing) {
-  blink_tree<float, std::uint32_t> floats(GetParam()->where);
+  blink_tree<float, std::uint32_t> floats(GetParam()->dev);
   EXPECT_EQ(floats.estimate_count(-1e30F, 1e30F), 0U);
   std::vector<float> keys(60'000);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<float>(i) - 30'000.0F;
@@ -118,10 +120,10 @@ TEST_P(BlinkTreeEstimate, OfAHybridTreeInBothLayouts) {
   constexpr std::uint64_t n = 100'000, step = 16;
   const key_list keys = multiples(n, step);
   for (const hybrid_layout layout : {hybrid_layout::implicit, hybrid_layout::regular}) {
-    auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, {.layout = layout}, GetParam()->where);
+    auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, {.layout = layout}, GetParam()->dev);
     expect_near(tree, n * step, layout == hybrid_layout::implicit ? 0 : 0.02);
     const key_list more = multiples(n / 20, 20 * step, 3);
-    tree.insert_or_assign(more, more, {}, update_way::automatic);
+    tree.insert_or_assign(more, more, {}, update_mode::automatic);
     expect_near(tree, n * step, layout == hybrid_layout::implicit ? 0 : 0.15);
   }
 }

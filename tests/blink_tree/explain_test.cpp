@@ -29,12 +29,14 @@ TEST_P(BlinkTreeExplain, TheChoiceIsThePathThatIsPredictedToBeFaster) {
     EXPECT_NE(why.text.find(espalier::to_string(why.chosen)), std::string::npos) << why.text;
   }
   EXPECT_EQ(s.tree().explain(write_op::insert, 1).chosen, write_path::per_key) << "one key needs no sort";
-  const bool on_gpu = GetParam()->where.kind() == device_kind::cuda;
+  const bool on_gpu = GetParam()->dev.kind() == device_kind::cuda;
   EXPECT_EQ(s.tree().explain_apply(100000).chosen, on_gpu ? write_path::bulk : write_path::per_key);
   EXPECT_EQ(s.tree().explain_apply(10).chosen, write_path::per_key);
   EXPECT_EQ(s.tree().explain_apply(10, {batch_semantics::ordered}).chosen, write_path::bulk);
-  EXPECT_EQ(s.tree().explain_apply(100000, {batch_semantics::ordered, write_path::per_key}).chosen, write_path::per_key);
-  EXPECT_NE(s.tree().explain_apply(10, {batch_semantics::concurrent, write_path::bulk}).text.find("caller"), std::string::npos);
+  EXPECT_EQ(s.tree().explain_apply(100000, {batch_semantics::ordered, write_path::per_key}).chosen,
+            write_path::per_key);
+  EXPECT_NE(s.tree().explain_apply(10, {batch_semantics::concurrent, write_path::bulk}).text.find("caller"),
+            std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(, BlinkTreeExplain, testing::ValuesIn(host_span_settings()), setting_name{});

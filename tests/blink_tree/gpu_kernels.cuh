@@ -162,7 +162,7 @@ struct scan_for_staying {
 /// Launches of one setting, watched: a kernel that waits for itself ends the process with the test's name.
 class gpu_runner {
  public:
-  explicit gpu_runner(const setting& s) : setting_(&s), backend_(s.where) {}
+  explicit gpu_runner(const setting& s) : setting_(&s), backend_(s.dev) {}
 
   /// With room for every insert.
   template <unsigned Lanes, class Tree, class Key>
@@ -189,7 +189,7 @@ class gpu_runner {
 
   template <class Team, class Body>
   void launch(std::size_t n, const Body& body) {
-    const stream order = setting_->where.default_stream();
+    const stream order = setting_->dev.default_stream();
     backend_.for_each_team<Team>(order, n, body);
     within(std::chrono::seconds(120), [order] { order.synchronize(); });
   }

@@ -12,8 +12,9 @@
 namespace espalier::test {
 namespace {
 
-constexpr std::uint64_t key_step = 64;            // between the keys of the tree
-constexpr std::size_t tree_keys = 40000 / less_work;  // hundreds of leaves and more: several blocks, of 16 leaves at least
+constexpr std::uint64_t key_step = 64;  // between the keys of the tree
+constexpr std::size_t tree_keys =
+    40000 / less_work;  // hundreds of leaves and more: several blocks, of 16 leaves at least
 
 template <class Key>
 array<Key> keys_by(std::size_t count, const std::function<std::uint64_t(std::size_t)>& key) {
@@ -47,8 +48,9 @@ std::vector<named_batch<Key>> batches() {
           [=](std::size_t i) { return at * key_step + 5 + i; });
     }
   }
-  add("leaves that split, with neighbours that do not", 24 * (tree_keys / 500),
-      [](std::size_t i) { return i / 24 * 500 * key_step + (i % 24 < 20 ? 6 + i % 24 : (i % 24) * 10 * key_step + 7); });
+  add("leaves that split, with neighbours that do not", 24 * (tree_keys / 500), [](std::size_t i) {
+    return i / 24 * 500 * key_step + (i % 24 < 20 ? 6 + i % 24 : (i % 24) * 10 * key_step + 7);
+  });
   add("all leaves of a stretch split", tree_keys / 4 / 9 * 20,
       [](std::size_t i) { return (tree_keys / 4 + i / 20 * 9) * key_step + 30 + i % 20; });
   add("many in one leaf, and some in others", 40 + tree_keys / 9,
@@ -60,11 +62,11 @@ std::vector<named_batch<Key>> batches() {
 
 /// Equal keys of a tree whose views are lent are not taken together first, and updates are merged like the rest.
 template <class Key, class Value, class Policy = blink_policy<>>
-void check_batches(const setting& where, double fill, bool lent = false) {
+void check_batches(const setting& dev, double fill, bool lent = false) {
   const array<Key> keys = keys_by<Key>(tree_keys, [](std::size_t i) { return i * key_step; });
   for (const named_batch<Key>& batch : batches<Key>()) {
     SCOPED_TRACE(batch.name + ", fill " + std::to_string(fill));
-    blink_subject<Key, Value, Policy> subject(where, keys, blink_options{fill});
+    blink_subject<Key, Value, Policy> subject(dev, keys, blink_options{fill});
     if (lent) (void)subject.tree().ref(batch.keys.size() * 2);
     const write_options bulk{batch_semantics::ordered, write_path::bulk};
     constexpr bool is_set = std::is_void_v<Value>;  // which has no values to change
@@ -80,18 +82,20 @@ void check_batches(const setting& where, double fill, bool lent = false) {
 
 /// Numbers of nodes that were given back are given out again, in no order, and leaves are not numbered in that of keys.
 template <class Key, class Value>
-void check_reuse(const setting& where) {
-  blink_subject<Key, Value> subject(where, keys_by<Key>(tree_keys, [](std::size_t i) { return i * key_step; }));
+void check_reuse(const setting& dev) {
+  blink_subject<Key, Value> subject(dev, keys_by<Key>(tree_keys, [](std::size_t i) { return i * key_step; }));
   const write_options bulk{batch_semantics::ordered, write_path::bulk};
   for (std::uint64_t round = 0; round < 4; ++round) {
-    subject.erase(keys_by<Key>(tree_keys / 4, [=](std::size_t i) { return (tree_keys / 4 * round + i) * key_step; }), bulk);
+    subject.erase(keys_by<Key>(tree_keys / 4, [=](std::size_t i) { return (tree_keys / 4 * round + i) * key_step; }),
+                  bulk);
     subject.maintain();
     for (const named_batch<Key>& batch : batches<Key>()) {
       subject.write(write_op::insert_or_assign, batch.keys, bulk);
       if (testing::Test::HasFailure()) return;
     }
     subject.check_content();
-    subject.write(write_op::insert, keys_by<Key>(tree_keys / 3, [=](std::size_t i) { return 3 * i * key_step + round; }), bulk);
+    subject.write(write_op::insert,
+                  keys_by<Key>(tree_keys / 3, [=](std::size_t i) { return 3 * i * key_step + round; }), bulk);
   }
   subject.check_content();
 }
@@ -107,7 +111,8 @@ TEST_P(BlinkTreeMerge, HoldsWhatAMapWouldWithViewsLent) {
 TEST_P(BlinkTreeMerge, HoldsWhatAMapWouldU32) { check_batches<std::uint32_t, std::uint32_t>(*GetParam(), 0.75); }
 TEST_P(BlinkTreeMerge, HoldsWhatASetWould) { check_batches<std::uint64_t, void>(*GetParam(), 1.0); }
 TEST_P(BlinkTreeMerge, HoldsWhatAMapWouldInNarrowNodes) {
-  check_batches<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::express, 8>>(*GetParam(), 1.0);
+  check_batches<std::uint32_t, std::uint32_t, blink_policy<protocol::blink, inner_index::express_lane, 8>>(*GetParam(),
+                                                                                                           1.0);
 }
 TEST_P(BlinkTreeMerge, NumbersOfNodesAreUsedAgain) { check_reuse<std::uint64_t, std::uint64_t>(*GetParam()); }
 

@@ -96,10 +96,10 @@ void take(Subject& subject, const model_step& s, const array<Key>& keys) {
 }
 
 template <class Key, class Value, class Policy>
-void check_any_sequence(const setting& where) {
+void check_any_sequence(const setting& dev) {
   const auto steps = *rc::gen::container<std::vector<model_step>>(any_step());
   const double fill = *rc::gen::element(0.25, 0.75, 1.0);
-  blink_subject<Key, Value, Policy> subject(where, blink_options{fill});
+  blink_subject<Key, Value, Policy> subject(dev, blink_options{fill});
   for (const model_step& s : steps) {
     take(subject, s, keys_of<Key>(s));
     subject.check_content();
@@ -118,16 +118,16 @@ TEST(BlinkTreeModel, AnySequenceOnU32Keys) { check_everywhere<std::uint32_t, std
 TEST(BlinkTreeModel, AnySequenceOnI64KeysAndLargeValues) { check_everywhere<std::int64_t, pair_of_words>(); }
 TEST(BlinkTreeModel, AnySequenceOnDoubleKeys) { check_everywhere<double, std::uint64_t>(); }
 TEST(BlinkTreeModel, AnySequenceOnNarrowNodes) {
-  check_everywhere<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::express, 8>>();
+  check_everywhere<std::uint32_t, std::uint32_t, blink_policy<protocol::blink, inner_index::express_lane, 8>>();
 }
 TEST(BlinkTreeModel, AnySequenceWithInnerNodesOnly) {
-  check_everywhere<std::uint64_t, std::uint64_t, blink_policy<protocol::link, upper::classic>>();
+  check_everywhere<std::uint64_t, std::uint64_t, blink_policy<protocol::blink, inner_index::inner_nodes>>();
 }
 TEST(BlinkTreeModel, AnySequenceWithCoupledLatches) {
-  check_everywhere<std::uint32_t, std::uint32_t, blink_policy<protocol::couple, upper::classic>>();
+  check_everywhere<std::uint32_t, std::uint32_t, blink_policy<protocol::latch_coupling, inner_index::inner_nodes>>();
 }
 TEST(BlinkTreeModel, AnySequenceWithoutLatches) {
-  check_everywhere<std::uint64_t, std::uint64_t, blink_policy<protocol::none, upper::express>>();
+  check_everywhere<std::uint64_t, std::uint64_t, blink_policy<protocol::single_writer, inner_index::express_lane>>();
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST_P(BlinkTreeBatch, SmallTheLastOfEqualWritesWins) {
       keys[i] = i % 100;
       values[i] = i;
     }
-    blink_tree<std::uint64_t, std::uint64_t> tree(GetParam()->where);
+    blink_tree<std::uint64_t, std::uint64_t> tree(GetParam()->dev);
     array<std::uint8_t> done(keys.size()), found(100);
     array<std::uint64_t> now(100);
     const auto expect_values = [&](const char* what, std::uint64_t first) {

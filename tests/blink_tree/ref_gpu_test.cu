@@ -52,7 +52,7 @@ class BlinkTreeRefGpu : public testing::TestWithParam<const setting*> {
     using key = typename Tree::key_type;
     SCOPED_TRACE(to_string(a) + " x " + std::to_string(n));
     gpu_runner runner(*GetParam());
-    Tree tree(GetParam()->where);
+    Tree tree(GetParam()->dev);
     array<blink_op> ops(n);
     std::fill(ops.begin(), ops.end(), blink_op::insert);
     content<key> expected;
@@ -72,7 +72,7 @@ class BlinkTreeRefGpu : public testing::TestWithParam<const setting*> {
     using key = typename Tree::key_type;
     SCOPED_TRACE(to_string(a) + " x " + std::to_string(n));
     gpu_runner runner(*GetParam());
-    Tree tree(GetParam()->where);
+    Tree tree(GetParam()->dev);
     array<key> keys = arriving<key>(a, n, 1);
     content<key> expected;
     for (const std::size_t room : {std::size_t{0}, n}) {
@@ -99,7 +99,7 @@ class BlinkTreeRefGpu : public testing::TestWithParam<const setting*> {
     using key = typename Tree::key_type;
     SCOPED_TRACE(to_string(a) + " x " + std::to_string(n));
     gpu_runner runner(*GetParam());
-    Tree tree(GetParam()->where);
+    Tree tree(GetParam()->dev);
     const array<key> known = arriving<key>(arrival::shuffled, n, 3);  // multiples of three
     array<blink_op> ops(n);
     std::fill(ops.begin(), ops.end(), blink_op::insert);
@@ -132,7 +132,7 @@ class BlinkTreeRefGpu : public testing::TestWithParam<const setting*> {
     using key = typename Tree::key_type;
     SCOPED_TRACE(to_string(a) + " x " + std::to_string(n));
     gpu_runner runner(*GetParam());
-    Tree tree(GetParam()->where);
+    Tree tree(GetParam()->dev);
     const array<key> keys = arriving<key>(a, n, 5);
     array<blink_op> ops(n);
     content<key> expected;
@@ -161,7 +161,7 @@ class BlinkTreeRefGpu : public testing::TestWithParam<const setting*> {
   static void neighbours(std::size_t n) {
     using key = typename Tree::key_type;
     gpu_runner runner(*GetParam());
-    Tree tree(GetParam()->where);
+    Tree tree(GetParam()->dev);
     array<blink_op> ops(n);
     std::fill(ops.begin(), ops.end(), blink_op::insert);
     content<key> expected;
@@ -221,7 +221,7 @@ class BlinkTreeRefGpu : public testing::TestWithParam<const setting*> {
     constexpr key stride = 30;
     const setting& here = *GetParam();
     gpu_runner runner(here);
-    Tree tree(here.where);
+    Tree tree(here.dev);
     array<key> keys(n), from(n / 8);
     array<blink_op> insert(n), disturb(4 * n);
     array<key> disturbed(4 * n);
@@ -241,12 +241,12 @@ class BlinkTreeRefGpu : public testing::TestWithParam<const setting*> {
     lent<key> writes(here, disturbed), starts(here, from);
     lent<recorded_op> log(here, disturbed.size());
     lent<unsigned> wrong(here, array<unsigned>{0});
-    const stream other = here.where.make_stream();
+    const stream other = here.dev.make_stream();
     const auto ref = tree.ref(disturbed.size());
     const run_ops<Tree> write{ref, ops.in().data(), writes.in().data(), log.span().data(), gpu_clock::none, nullptr};
     const auto length = static_cast<key>(2 * stride);
     const scan_for_staying<Tree> scan{ref, starts.in().data(), length, stride, wrong.span().data()};
-    here.where.default_stream().synchronize();
+    here.dev.default_stream().synchronize();
     runner.template enqueue<tile<Lanes>>(here.own, disturbed.size(), write);
     runner.template enqueue<tile<Lanes>>(other, from.size(), scan);
     within(std::chrono::seconds(120), [&] {
@@ -263,7 +263,7 @@ class BlinkTreeRefGpu : public testing::TestWithParam<const setting*> {
   static void history(gpu_clock clock, std::size_t keys_recorded, std::size_t per_key) {
     using key = typename Tree::key_type;
     gpu_runner runner(*GetParam());
-    Tree tree(GetParam()->where);
+    Tree tree(GetParam()->dev);
     std::map<std::uint64_t, map_register> before;
     random_words random(Lanes);
     const std::size_t n = keys_recorded * per_key;
@@ -306,8 +306,9 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BlinkTreeRefGpu);
 
 using u32_tree = blink_tree<std::uint32_t, std::uint32_t>;
 using u64_tree = blink_tree<std::uint64_t, std::uint64_t>;
-using classic_tree = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::classic>>;
-using couple_tree = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::couple, upper::classic>>;
+using classic_tree = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::blink, inner_index::inner_nodes>>;
+using couple_tree =
+    blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::latch_coupling, inner_index::inner_nodes>>;
 
 [[nodiscard]] unsigned from_environment(const char* name, unsigned otherwise) {
   const char* const asked = std::getenv(name);
@@ -315,7 +316,9 @@ using couple_tree = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protoc
 }
 /// Keys of small tests. compute-sanitizer takes a hundred times as long for each: scripts/test-gpu asks for fewer then.
 /// Not so few that they fit into the nodes of a new tree: some tests want to be refused.
-[[nodiscard]] std::size_t few() { return std::max<std::size_t>(1000, from_environment("ESPALIER_GPU_TEST_KEYS", 20000)); }
+[[nodiscard]] std::size_t few() {
+  return std::max<std::size_t>(1000, from_environment("ESPALIER_GPU_TEST_KEYS", 20000));
+}
 
 TEST_P(BlinkTreeRefGpu, SmallInsertsInEveryOrderLoseNothing) {
   for (const arrival a : all_arrivals) {

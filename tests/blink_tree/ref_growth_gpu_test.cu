@@ -57,7 +57,7 @@ struct take_tickets {
 
   template <class Team>
   __device__ void operator()(Team, std::size_t i) const {
-    ticket[i] = shared_word{counter + i % counters}.fetch_one();
+    ticket[i] = atomic_word_ref{counter + i % counters}.fetch_increment_aggregated();
   }
 };
 
@@ -91,7 +91,7 @@ class BlinkTreeRefGrowthGpu : public testing::TestWithParam<const setting*> {
     SCOPED_TRACE(to_string(a) + " x " + std::to_string(n));
     const setting& here = *GetParam();
     gpu_runner runner(here);
-    Tree trees[2] = {Tree(here.where), Tree(here.where)};
+    Tree trees[2] = {Tree(here.dev), Tree(here.dev)};
     std::map<key, key> expected[2];
     const array<key> keys = arriving<key>(a, n, 1);
     lent<key> k(here, keys);
@@ -116,7 +116,7 @@ class BlinkTreeRefGrowthGpu : public testing::TestWithParam<const setting*> {
     SCOPED_TRACE(to_string(a) + " x " + std::to_string(n));
     const setting& here = *GetParam();
     gpu_runner runner(here);
-    Tree tree(here.where);
+    Tree tree(here.dev);
     const array<key> keys = arriving<key>(a, n, 2);
     std::map<key, unsigned> winners;
     lent<key> k(here, keys);
@@ -153,8 +153,10 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BlinkTreeRefGrowthGpu);
 
 using growth_u32 = blink_tree<std::uint32_t, std::uint32_t>;
 using growth_u64 = blink_tree<std::uint64_t, std::uint64_t>;
-using growth_classic = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::classic>>;
-using growth_wide = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::express, 32>>;
+using growth_classic =
+    blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::blink, inner_index::inner_nodes>>;
+using growth_wide =
+    blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::blink, inner_index::express_lane, 32>>;
 
 TEST_P(BlinkTreeRefGrowthGpu, SmallTeamsOfOneWarpWriteToTwoTrees) {
   for (const arrival a : all_arrivals) {
@@ -194,7 +196,7 @@ void count_together(const setting& here, std::size_t n, std::size_t keys) {
   using key = typename Tree::key_type;
   SCOPED_TRACE(std::to_string(n) + " additions to " + std::to_string(keys) + " keys");
   gpu_runner runner(here);
-  Tree tree(here.where);
+  Tree tree(here.dev);
   lent<std::uint8_t> outcome(here, n);
   runner.template launch<tile<Lanes>>(n, count_up<Tree>{tree.ref(n), keys, outcome.span().data()});
   const auto& got = outcome.get();

@@ -23,7 +23,7 @@ class BlinkTreeRows : public testing::TestWithParam<const setting*> {
       keys[i] = 3 * i;
       values[i] = 3 * i + 1;
     }
-    return rows_tree::build(keys, values, {}, GetParam()->where);
+    return rows_tree::build(keys, values, {}, GetParam()->dev);
   }
 };
 
@@ -96,9 +96,9 @@ TEST_P(BlinkTreeRows, SmallRowsBesideAWriterHaveWhatStays) {
   std::vector<std::uint32_t> coming;
   for (std::uint32_t i = 0; i < 2000; ++i) coming.push_back(3 * i + 1);
   std::atomic<bool> over = false;
-  const device where = GetParam()->where;
+  const device dev = GetParam()->dev;
   std::thread writer([&] {
-    const stream own = where.make_stream();
+    const stream own = dev.make_stream();
     for (unsigned round = 0; round < 6; ++round) {
       tree.insert(coming, coming, {}, {batch_semantics::concurrent, write_path::per_key}, own);
       tree.erase(coming, {}, {batch_semantics::concurrent, write_path::per_key}, own);
@@ -136,7 +136,7 @@ TEST_P(BlinkTreeOps, SmallBatchesWithACodeThatIsNoOperationChangeNothing) {
   for (const batch_semantics semantics : all_semantics) {
     for (const write_path path : all_paths) {
       const std::vector<std::uint32_t> nine{9}, ninety{90};
-      auto tree = rows_tree::build(nine, ninety, {}, GetParam()->where);
+      auto tree = rows_tree::build(nine, ninety, {}, GetParam()->dev);
       const std::vector<blink_op> ops{blink_op::insert, static_cast<blink_op>(77)};
       const std::vector<std::uint32_t> keys{4, 9}, values{40, 91};
       std::vector<std::uint32_t> out(2);
@@ -152,14 +152,14 @@ TEST_P(BlinkTreeOps, SmallBatchesWithACodeThatIsNoOperationChangeNothing) {
 TEST_P(BlinkTreeOps, SmallBatchesOfWritesWithoutValuesChangeNothing) {
   const std::vector<std::uint32_t> nine{9}, ninety{90};
   for (const blink_op op : {blink_op::insert, blink_op::insert_or_assign, blink_op::update}) {
-    auto tree = rows_tree::build(nine, ninety, {}, GetParam()->where);
+    auto tree = rows_tree::build(nine, ninety, {}, GetParam()->dev);
     const std::vector<blink_op> ops{blink_op::erase, op};
     const std::vector<std::uint32_t> keys{9, 9};
     std::vector<std::uint8_t> done(2);
     EXPECT_THROW(tree.apply(ops, keys, {}, {}, done), error);
     EXPECT_EQ(tree.size(), 1u);
   }
-  auto tree = rows_tree::build(nine, ninety, {}, GetParam()->where);
+  auto tree = rows_tree::build(nine, ninety, {}, GetParam()->dev);
   const std::vector<blink_op> ops{blink_op::find, blink_op::erase};
   const std::vector<std::uint32_t> keys{8, 9};
   std::vector<std::uint8_t> done(2);

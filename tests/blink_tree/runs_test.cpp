@@ -72,11 +72,11 @@ class BlinkTreeRuns : public testing::Test {
   std::map<key, key> expected_;
   key last_value_ = 1000000;
 };
-using run_trees =
-    testing::Types<blink_tree<std::uint32_t, std::uint32_t>, blink_tree<std::uint64_t, std::uint64_t>,
-                   blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::classic>>,
-                   blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::express, 8>>,
-                   blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::couple, upper::classic>>>;
+using run_trees = testing::Types<
+    blink_tree<std::uint32_t, std::uint32_t>, blink_tree<std::uint64_t, std::uint64_t>,
+    blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::blink, inner_index::inner_nodes>>,
+    blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::blink, inner_index::express_lane, 8>>,
+    blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::latch_coupling, inner_index::inner_nodes>>>;
 TYPED_TEST_SUITE(BlinkTreeRuns, run_trees);
 
 TYPED_TEST(BlinkTreeRuns, IntoNothing) { this->insert(this->ascending(5, 3, this->many), false); }

@@ -8,8 +8,8 @@
 #include "blink_tree/tally.hpp"
 #include "espalier/blink_tree/blink_tree.hpp"
 #include "espalier/team/scalar_team.hpp"
-#include "support/families.hpp"
 #include "support/failing_pool.hpp"
+#include "support/families.hpp"
 #include "support/setting.hpp"
 
 namespace espalier::test {
@@ -17,9 +17,9 @@ namespace {
 
 template <class Policy>
 class BlinkTreeSize : public testing::Test {};
-using size_policies =
-    testing::Types<blink_policy<>, blink_policy<protocol::link, upper::classic>,
-                   blink_policy<protocol::couple, upper::classic>, blink_policy<protocol::none, upper::express>>;
+using size_policies = testing::Types<blink_policy<>, blink_policy<protocol::blink, inner_index::inner_nodes>,
+                                     blink_policy<protocol::latch_coupling, inner_index::inner_nodes>,
+                                     blink_policy<protocol::single_writer, inner_index::express_lane>>;
 TYPED_TEST_SUITE(BlinkTreeSize, size_policies);
 
 constexpr write_options keywise{batch_semantics::concurrent, write_path::per_key};
@@ -30,8 +30,8 @@ constexpr write_options merged{batch_semantics::concurrent, write_path::bulk};
 template <class Policy>
 struct sized_tree {
   using tree_type = blink_tree<std::uint32_t, std::uint32_t, Policy>;
-  explicit sized_tree(const device& where)
-      : pool(std::make_shared<failing_pool>(where.pool())), tree(where.with_pool(pool)) {}
+  explicit sized_tree(const device& dev)
+      : pool(std::make_shared<failing_pool>(dev.pool())), tree(dev.with_pool(pool)) {}
 
   std::shared_ptr<failing_pool> pool;
   tree_type tree;
@@ -80,7 +80,7 @@ struct sized_tree {
 TYPED_TEST(BlinkTreeSize, IsKnownAfterEveryWriteByKey) {
   for (const setting* s : host_span_settings()) {
     SCOPED_TRACE(s->name);
-    sized_tree<TypeParam> t(s->where);
+    sized_tree<TypeParam> t(s->dev);
     t.expect_known("nothing");
     for (const write_options& how : {keywise, keywise_in_order}) {
       t.insert(3000, how, false);
@@ -95,7 +95,7 @@ TYPED_TEST(BlinkTreeSize, IsKnownAfterEveryWriteByKey) {
       t.tree.update(keys.span(), keys.span(), {}, how);
       t.expect_right("updates");
     }
-    if (s->where.kind() == device_kind::cpu) {
+    if (s->dev.kind() == device_kind::cpu) {
       t.insert(100, keywise, false);
       t.expect_right("a few more");
       t.erase(100, keywise);
@@ -110,7 +110,7 @@ TYPED_TEST(BlinkTreeSize, IsKnownAfterEveryWriteByKey) {
 TYPED_TEST(BlinkTreeSize, IsRightAfterMerges) {
   for (const setting* s : host_span_settings()) {
     SCOPED_TRACE(s->name);
-    sized_tree<TypeParam> t(s->where);
+    sized_tree<TypeParam> t(s->dev);
     for (unsigned round = 0; round < 3; ++round) {
       t.insert(4000, merged, false);
       t.expect_right("a merge");

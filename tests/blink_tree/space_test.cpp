@@ -12,7 +12,7 @@ class BlinkTreeSpace : public testing::TestWithParam<const setting*> {
  protected:
   /// What a tree that is built of the same elements takes.
   static std::size_t bytes_of_new(const array<std::uint32_t>& keys, const array<std::uint32_t>& values) {
-    return blink_tree<std::uint32_t, std::uint32_t>::build(keys.span(), values.span(), {}, GetParam()->where)
+    return blink_tree<std::uint32_t, std::uint32_t>::build(keys.span(), values.span(), {}, GetParam()->dev)
         .stats()
         .bytes;
   }
@@ -21,7 +21,7 @@ class BlinkTreeSpace : public testing::TestWithParam<const setting*> {
   template <class KeysOfRound>
   static void come_and_go(const char* what, std::size_t n, const write_options& options, KeysOfRound keys_of) {
     SCOPED_TRACE(std::string(what) + ", " + to_string(options));
-    blink_tree<std::uint32_t, std::uint32_t> tree(GetParam()->where);
+    blink_tree<std::uint32_t, std::uint32_t> tree(GetParam()->dev);
     const array<std::uint32_t> values = make_values<std::uint32_t>(n);
     array<std::uint32_t> two(2 * n);
     for (unsigned round = 0; round < 2; ++round) {
@@ -44,13 +44,13 @@ class BlinkTreeSpace : public testing::TestWithParam<const setting*> {
 
 // Rounds of a few keys, very many of them: each is too small to be worth a look at the leaves.
 TEST_P(BlinkTreeSpace, LargeNumbersOfSmallRoundsTakeNoMoreSpace) {
-  const bool on_gpu = GetParam()->where.kind() == device_kind::cuda;
+  const bool on_gpu = GetParam()->dev.kind() == device_kind::cuda;
   constexpr std::size_t n = 4000, each = 40;
   const std::size_t rounds = on_gpu ? 500 : 20000;
   array<std::uint32_t> first(n);
   for (std::uint32_t i = 0; i < n; ++i) first[i] = 7 * i;
   const array<std::uint32_t> values = make_values<std::uint32_t>(n), few = make_values<std::uint32_t>(each);
-  auto tree = blink_tree<std::uint32_t, std::uint32_t>::build(first.span(), values.span(), {}, GetParam()->where);
+  auto tree = blink_tree<std::uint32_t, std::uint32_t>::build(first.span(), values.span(), {}, GetParam()->dev);
   std::vector<std::uint32_t> here(first.span().begin(), first.span().end());
   random_words random(5);
   std::size_t most = 0;

@@ -1,5 +1,5 @@
-// spread_test.cpp - batches that are written as they lie among the leaves: apart, uneven, dense, behind the last key. The
-// path is left to the library, and a tree of many leaves holds what a map would.
+// spread_test.cpp - batches that are written as they lie among the leaves: apart, uneven, dense, behind the last key.
+// The path is left to the library, and a tree of many leaves holds what a map would.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -25,8 +25,8 @@ const std::vector<spread_kind>& spread_kinds() {
   constexpr std::uint64_t all = tree_keys * key_gap;
   static const std::vector<spread_kind> kinds = {
       {"apart", [](std::uint64_t, std::uint64_t, std::uint64_t, random_words& r) { return first_key + r.below(all); }},
-      {"apart and ascending",
-       [](std::uint64_t i, std::uint64_t n, std::uint64_t salt, random_words&) { return first_key + all / n * i + salt; }},
+      {"apart and ascending", [](std::uint64_t i, std::uint64_t n, std::uint64_t salt,
+                                 random_words&) { return first_key + all / n * i + salt; }},
       {"half of them at one leaf",
        [](std::uint64_t i, std::uint64_t, std::uint64_t salt, random_words& r) {
          return first_key + (i % 2 == 0 ? all / 2 + salt * 4001 + i : r.below(all));
@@ -35,15 +35,13 @@ const std::vector<spread_kind>& spread_kinds() {
        [](std::uint64_t i, std::uint64_t n, std::uint64_t salt, random_words&) {
          return first_key + i / 4 * (4 * all / n) + i % 4 * 100 + salt;
        }},
-      {"one cluster",
-       [](std::uint64_t i, std::uint64_t, std::uint64_t salt, random_words&) { return first_key + all / 3 + salt * 20011 + i; }},
+      {"one cluster", [](std::uint64_t i, std::uint64_t, std::uint64_t salt,
+                         random_words&) { return first_key + all / 3 + salt * 20011 + i; }},
       {"all equal", [](std::uint64_t, std::uint64_t, std::uint64_t salt, random_words&) { return first_key + salt; }},
-      {"behind, sorted",
-       [](std::uint64_t i, std::uint64_t, std::uint64_t salt, random_words&) { return 3u * (1u << 29) + salt * 40000 + i; }},
-      {"behind, shuffled",
-       [](std::uint64_t i, std::uint64_t n, std::uint64_t salt, random_words&) {
-         return 3u * (1u << 29) + salt * 40000 + i * 7919 % n * 2;
-       }},
+      {"behind, sorted", [](std::uint64_t i, std::uint64_t, std::uint64_t salt,
+                            random_words&) { return 3u * (1u << 29) + salt * 40000 + i; }},
+      {"behind, shuffled", [](std::uint64_t i, std::uint64_t n, std::uint64_t salt,
+                              random_words&) { return 3u * (1u << 29) + salt * 40000 + i * 7919 % n * 2; }},
       {"in front, descending",
        [](std::uint64_t i, std::uint64_t, std::uint64_t salt, random_words&) { return first_key - salt * 20000 - i; }},
   };
@@ -51,10 +49,10 @@ const std::vector<spread_kind>& spread_kinds() {
 }
 
 template <class Key, class Value>
-void check_spreads(const setting& where) {
+void check_spreads(const setting& dev) {
   array<Key> keys(tree_keys);
   for (std::size_t i = 0; i < tree_keys; ++i) keys[i] = static_cast<Key>(first_key + i * key_gap);
-  blink_subject<Key, Value> subject(where, keys);
+  blink_subject<Key, Value> subject(dev, keys);
   std::uint64_t salt = 0;
   for (const spread_kind& kind : spread_kinds()) {
     // Below and above what is looked at, written in one pass, and sampled in part.

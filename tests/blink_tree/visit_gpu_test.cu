@@ -6,15 +6,15 @@ namespace {
 
 [[nodiscard]] std::vector<const setting*> visited_gpu_settings() {
   std::vector<const setting*> all = all_settings();
-  std::erase_if(all, [](const setting* s) { return s->where.kind() != device_kind::cuda; });
+  std::erase_if(all, [](const setting* s) { return s->dev.kind() != device_kind::cuda; });
   return all;
 }
 
-using visited_kinds =
-    testing::Types<visited_kind<std::uint32_t, std::uint32_t>, visited_kind<std::int64_t, double>,
-                   visited_kind<double, pair_value>, visited_kind<std::uint8_t, void>,
-                   visited_kind<std::uint32_t, std::uint32_t, blink_policy<protocol::couple, upper::classic>>,
-                   visited_kind<std::uint64_t, std::uint64_t, blink_policy<protocol::link, upper::express, 128>>>;
+using visited_kinds = testing::Types<
+    visited_kind<std::uint32_t, std::uint32_t>, visited_kind<std::int64_t, double>, visited_kind<double, pair_value>,
+    visited_kind<std::uint8_t, void>,
+    visited_kind<std::uint32_t, std::uint32_t, blink_policy<protocol::latch_coupling, inner_index::inner_nodes>>,
+    visited_kind<std::uint64_t, std::uint64_t, blink_policy<protocol::blink, inner_index::express_lane, 128>>>;
 struct visited_name {
   template <class Kind>
   static std::string GetName(int i) {

@@ -119,7 +119,7 @@ class blink_visit_suite : public testing::Test {
     for (const setting* here : settings) {
       for (const std::size_t n : sizes) {
         SCOPED_TRACE(here->name + ", " + std::to_string(n) + " keys");
-        subject s{tree_type(here->where), {}};
+        subject s{tree_type(here->dev), {}};
         s.insert(make_keys<key>(family::uniform, n));
         s.tree.maintain();
         check(*here, s.tree, marks_of(s.model));

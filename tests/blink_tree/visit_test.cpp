@@ -11,16 +11,16 @@ namespace {
 
 [[nodiscard]] std::vector<const setting*> cpu_settings() {
   std::vector<const setting*> all = all_settings();
-  std::erase_if(all, [](const setting* s) { return s->where.kind() != device_kind::cpu; });
+  std::erase_if(all, [](const setting* s) { return s->dev.kind() != device_kind::cpu; });
   return all;
 }
 
-using link_classic = blink_policy<protocol::link, upper::classic>;
-using couple_classic = blink_policy<protocol::couple, upper::classic>;
-using none_express = blink_policy<protocol::none, upper::express>;
-using none_classic = blink_policy<protocol::none, upper::classic>;
+using link_classic = blink_policy<protocol::blink, inner_index::inner_nodes>;
+using couple_classic = blink_policy<protocol::latch_coupling, inner_index::inner_nodes>;
+using none_express = blink_policy<protocol::single_writer, inner_index::express_lane>;
+using none_classic = blink_policy<protocol::single_writer, inner_index::inner_nodes>;
 template <unsigned Slots>
-using link_of = blink_policy<protocol::link, upper::express, Slots>;
+using link_of = blink_policy<protocol::blink, inner_index::express_lane, Slots>;
 
 using visited_kinds = testing::Types<
     visited_kind<std::uint32_t, std::uint32_t>, visited_kind<std::int64_t, double>, visited_kind<double, pair_value>,
@@ -55,7 +55,7 @@ TYPED_TEST(BlinkTreeVisit, LargeTreesAreVisitedInPieces) {
     using pieces =
         visiting::leaf_pieces<typename TypeParam::key, typename TypeParam::value, typename TypeParam::policy>;
     tree.untyped().visit(
-        detail::visit_beside::writers,
+        detail::visit_concurrency::writers,
         [&](const detail::leaf_table& leaves) {
           EXPECT_EQ(pieces(leaves, visit_order::by_key).size(), 1u);
           EXPECT_GE(pieces(leaves, visit_order::any).size(), marks.size() > 15000 ? 2u : 1u);
@@ -216,7 +216,7 @@ class BlinkTreeVisitBesideWriters : public testing::Test {
       keys.push_back(k);
       values.push_back(value_of(k));
     }
-    const stream own = tree.where().make_stream();
+    const stream own = tree.get_device().make_stream();
     constexpr std::size_t batch = 1000;
     constexpr write_options one_by_one{batch_semantics::concurrent, write_path::per_key};
     const auto of = [&](const std::vector<key_type>& v, std::size_t at) {

@@ -37,7 +37,7 @@ struct told_operations {
       const auto op = static_cast<trace_op>(e.what);
       if (e.kind == trace_kind::begin) asked[e.team] = e.key;
       // Where a pool of nodes was full, the key comes again.
-      if (e.kind != trace_kind::end || static_cast<trace_result>(e.at) == trace_result::no_room) continue;
+      if (e.kind != trace_kind::end || static_cast<trace_result>(e.at) == trace_result::out_of_nodes) continue;
       ++count[op];
       if (static_cast<trace_result>(e.at) != trace_result::done) continue;
       ++done[op];

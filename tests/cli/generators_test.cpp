@@ -86,7 +86,7 @@ TYPED_TEST(generator, adversarial_has_both_extremes_and_one_dense_run) {
   EXPECT_EQ(keys.front(), std::numeric_limits<TypeParam>::lowest());
   EXPECT_EQ(keys.back(), std::numeric_limits<TypeParam>::max());
   for (std::size_t i = 2; i + 1 < keys.size(); ++i) {
-    ASSERT_EQ(codec<TypeParam>::encode(keys[i]), codec<TypeParam>::encode(keys[i - 1]) + 1u);
+    ASSERT_EQ(key_codec<TypeParam>::encode(keys[i]), key_codec<TypeParam>::encode(keys[i - 1]) + 1u);
   }
 }
 

@@ -31,7 +31,7 @@ array<Key> queries_of_thread(const array<Key>& keys, unsigned thread) {
   array<Key> queries(500);
   for (std::size_t i = 0; i < queries.size(); ++i) {
     const Key known = keys[random.below(keys.size())];
-    queries[i] = i % 2 == 0 ? known : from_word<Key>(codec<Key>::encode(known) ^ 1);
+    queries[i] = i % 2 == 0 ? known : from_word<Key>(key_codec<Key>::encode(known) ^ 1);
   }
   return queries;
 }
@@ -103,17 +103,18 @@ TEST_P(StaticTreeSharedOwner, AnswersSeveralThreadsAtOnceOnOneAndOnSeveralStream
   const auto keys = make_keys<std::uint32_t>(family::clustered, 30011);
   const auto values = make_values<std::uint32_t>(keys.size());
   const oracle<std::uint32_t, std::uint32_t> expected(keys, values);
-  const device where = GetParam()->where;
+  const device dev = GetParam()->dev;
   const auto tree =
-      static_tree<std::uint32_t, std::uint32_t>::build(keys.span(), values.span(), {false, aggregates::all}, where);
+      static_tree<std::uint32_t, std::uint32_t>::build(keys.span(), values.span(), {false, aggregates::all}, dev);
   std::vector<unsigned> wrong(thread_count);
   in_threads([&](unsigned t) {
-    const stream order = t % 2 == 0 ? where.default_stream() : where.make_stream();
+    const stream order = t % 2 == 0 ? dev.default_stream() : dev.make_stream();
     const auto queries = queries_of_thread(keys, t);
     array<std::uint32_t> got(queries.size());
     array<std::uint8_t> found(queries.size());
     array<std::uint64_t> ranks(queries.size()), sums(queries.size());
-    for (const plan how : {plan::automatic, plan::small, plan::scattered, plan::ordered, plan::sort_first}) {
+    for (const query_plan how : {query_plan::automatic, query_plan::small, query_plan::scattered, query_plan::ordered,
+                                 query_plan::sort_first}) {
       const query_options options{batch_order::unknown, how};
       tree.find(queries.span(), got.span(), found.span(), options, order);
       tree.lower_bound_async(queries.span(), ranks.span(), options, order);
@@ -134,14 +135,14 @@ TEST_P(StaticTreeSharedOwner, OrdersMoreStreamsThanItRemembersBehindAnAsynchrono
   const auto keys = make_keys<std::uint32_t>(family::clustered, 300007);
   const auto values = make_values<std::uint32_t>(keys.size());
   const oracle<std::uint32_t, std::uint32_t> expected(keys, values);
-  const device where = GetParam()->where;
-  const stream building = where.make_stream();
-  const auto tree = static_tree<std::uint32_t, std::uint32_t>::build_async(keys.span(), values.span(), {}, where,
-                                                                           building);
+  const device dev = GetParam()->dev;
+  const stream building = dev.make_stream();
+  const auto tree =
+      static_tree<std::uint32_t, std::uint32_t>::build_async(keys.span(), values.span(), {}, dev, building);
   const auto queries = queries_of_thread(keys, 0);
   for (unsigned round = 0; round < 2; ++round) {
     for (unsigned s = 0; s < 20; ++s) {
-      const stream order = where.make_stream();
+      const stream order = dev.make_stream();
       array<std::uint64_t> ranks(queries.size());
       tree.lower_bound_async(queries.span(), ranks.span(), {}, order);
       order.synchronize();

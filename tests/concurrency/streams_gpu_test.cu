@@ -1,6 +1,6 @@
 // streams_gpu_test.cu - trees on a GPU and several streams: streams of callers may go, memory is freed behind its last
-// use, and reads beside writes are right. Skipped without a GPU; compute-sanitizer --track-stream-ordered-races all runs
-// it, too (scripts/test-gpu), with fewer keys (ESPALIER_GPU_TEST_KEYS).
+// use, and reads beside writes are right. Skipped without a GPU; compute-sanitizer --track-stream-ordered-races all
+// runs it, too (scripts/test-gpu), with fewer keys (ESPALIER_GPU_TEST_KEYS).
 #include <gtest/gtest.h>
 
 #include <cuda_runtime.h>
@@ -24,7 +24,7 @@ namespace {
 
 using key_tree = blink_tree<std::uint32_t, std::uint32_t>;
 using byte_tree = radix_tree<std::uint32_t>;
-constexpr std::chrono::seconds patience{300};
+constexpr std::chrono::seconds min_idle_buckets{300};
 
 /// Keys of the tests that move much memory.
 [[nodiscard]] std::size_t many_keys() {
@@ -136,13 +136,14 @@ TEST_F(TreeStreamsGpu, SmallAStreamOfAnotherKindIsRefused) {
 /// too early is overwritten.
 class memory_hog {
  public:
-  explicit memory_hog(const device& where)
-      : thread_([this, where] {
-          const stream order = where.make_stream();
-          for (std::size_t bytes = std::size_t{1} << 12; !stop_; bytes = bytes >= (std::size_t{1} << 26) ? 4096 : bytes * 2) {
+  explicit memory_hog(const device& dev)
+      : thread_([this, dev] {
+          const stream order = dev.make_stream();
+          for (std::size_t bytes = std::size_t{1} << 12; !stop_;
+               bytes = bytes >= (std::size_t{1} << 26) ? 4096 : bytes * 2) {
             for (unsigned i = 0; i < 4; ++i) {
-              const raw_buffer taken(where, bytes, order);
-              where.fill(taken.data(), 0xff, bytes, order);
+              const raw_buffer taken(dev, bytes, order);
+              dev.fill(taken.data(), 0xff, bytes, order);
             }
             order.synchronize();
           }
@@ -158,7 +159,7 @@ class memory_hog {
 };
 
 TEST_F(TreeStreamsGpu, SmallMemoryOfAMapIsFreedBehindItsLastUse) {
-  within(patience, [&] {
+  within(min_idle_buckets, [&] {
     const std::size_t n = many_keys();
     const stream a = gpu().make_stream(), b = gpu().make_stream();
     const auto keys = run_of(0, 64, n);
@@ -185,7 +186,7 @@ TEST_F(TreeStreamsGpu, SmallMemoryOfAMapIsFreedBehindItsLastUse) {
 }
 
 TEST_F(TreeStreamsGpu, SmallMemoryOfARadixTreeIsFreedBehindItsLastUse) {
-  within(patience, [&] {
+  within(min_idle_buckets, [&] {
     const std::size_t n = many_keys() / 8;
     const stream a = gpu().make_stream(), b = gpu().make_stream();
     const auto keys = strings_of(0, 16, n);
@@ -211,12 +212,12 @@ TEST_F(TreeStreamsGpu, SmallMemoryOfARadixTreeIsFreedBehindItsLastUse) {
 
 // Reads are enqueued and not waited for while another stream writes; each finds all that was there before.
 TEST_F(TreeStreamsGpu, SmallReadsOfManyStreamsBesideWritesAreRight) {
-  within(patience, [&] {
+  within(min_idle_buckets, [&] {
     const std::size_t n = std::min<std::size_t>(many_keys(), 100000);
     const auto keys = run_of(0, 64, n);
     key_tree map = key_tree::build(keys, keys, {}, gpu());
     const auto on_gpu = to_device(gpu(), std::span(keys));
-    const stream_mark copied = gpu().default_stream().mark();
+    const stream_event copied = gpu().default_stream().mark();
     std::vector<stream> streams;
     std::vector<buffer<std::uint8_t>> found;
     std::vector<buffer<std::uint32_t>> values;

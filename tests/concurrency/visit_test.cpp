@@ -25,13 +25,13 @@ constexpr std::uint32_t visited = 4 * static_cast<std::uint32_t>(detail::visit_p
 static_assert(visited > 200000);
 
 /// Key 2r with value r * factor at rank r.
-[[nodiscard]] tree_type even_keys(std::uint32_t n, std::uint32_t factor, const device& where) {
+[[nodiscard]] tree_type even_keys(std::uint32_t n, std::uint32_t factor, const device& dev) {
   array<std::uint32_t> keys(n), values(n);
   for (std::uint32_t r = 0; r < n; ++r) {
     keys[r] = 2 * r;
     values[r] = r * factor;
   }
-  return tree_type::build(keys.span(), values.span(), {true, aggregates::sum}, where);
+  return tree_type::build(keys.span(), values.span(), {true, aggregates::sum}, dev);
 }
 
 TEST(VisitConcurrency, AReductionToBoolMissesNoElement) {
@@ -42,7 +42,8 @@ TEST(VisitConcurrency, AReductionToBoolMissesNoElement) {
     ranks.insert(ranks.end(), {border - 1, border, border + 1});
   }
   random_words random(7);
-  for (unsigned i = 0; i < 600 / (less_work * less_work); ++i) ranks.push_back(static_cast<std::uint32_t>(random.below(visited)));
+  for (unsigned i = 0; i < 600 / (less_work * less_work); ++i)
+    ranks.push_back(static_cast<std::uint32_t>(random.below(visited)));
   for (const std::uint32_t rank : ranks) {
     const auto is_it = [rank](std::uint32_t key, std::uint32_t) { return key == 2 * rank; };
     const auto is_not_it = [rank](std::uint32_t key, std::uint32_t) { return key != 2 * rank; };
@@ -77,7 +78,7 @@ class nested_questions {
     array<std::uint32_t> queries(n), values(n);
     array<std::uint8_t> found(n);
     for (std::uint32_t i = 0; i < n; ++i) queries[i] = (key + 101 * i) % static_cast<std::uint32_t>(2 * tree_.size());
-    tree_.find(queries.span(), values.span(), found.span(), {batch_order::random, plan::scattered}, order_);
+    tree_.find(queries.span(), values.span(), found.span(), {batch_order::random, query_plan::scattered}, order_);
     for (std::uint32_t i = 0; i < n; ++i) {
       const bool there = queries[i] % 2 == 0;
       if (found[i] != (there ? 1 : 0) || (there && values[i] != queries[i] / 2 * factor_)) ++wrong_;
@@ -87,7 +88,7 @@ class nested_questions {
 
   void about_itself() {
     if (tree_.size() != tree_.stats().size || tree_.empty() || !tree_.ref().size()) ++wrong_;
-    if (tree_.explain(1).chosen == plan::automatic) ++wrong_;
+    if (tree_.explain(1).chosen == query_plan::automatic) ++wrong_;
     ++asked_;
   }
 
@@ -124,8 +125,8 @@ TEST(VisitConcurrency, AVisitMayAskTheTreeItVisits) {
 }
 
 TEST(VisitConcurrency, AVisitMayAskAnotherTreeOfTheSameDevice) {
-  const device where = device::cpu(2);
-  const tree_type tree = even_keys(visited, 1, where), other = even_keys(5003, 3, where);
+  const device dev = device::cpu(2);
+  const tree_type tree = even_keys(visited, 1, dev), other = even_keys(5003, 3, dev);
   nested_questions questions(other, 3);
   ask_while_visiting(tree, questions);
 }
@@ -137,9 +138,9 @@ TEST(VisitConcurrency, AVisitMayAskATreeOfAnotherDevice) {
 }
 
 TEST(VisitConcurrency, AVisitMayAskOnAnotherStream) {
-  const device where = device::cpu(2);
-  const tree_type tree = even_keys(visited, 1, where);
-  nested_questions questions(tree, 1, where.make_stream());
+  const device dev = device::cpu(2);
+  const tree_type tree = even_keys(visited, 1, dev);
+  nested_questions questions(tree, 1, dev.make_stream());
   ask_while_visiting(tree, questions);
 }
 
@@ -148,9 +149,9 @@ TEST(VisitConcurrency, AVisitMayAskOnAnotherStream) {
 // pieces are left, to get there.
 TEST(VisitConcurrency, LargeVisitByManyThreadsMayAskOnAnotherStream) {
   constexpr std::uint32_t pieces = 40;
-  const device where = device::cpu(4);
-  const tree_type tree = even_keys(pieces * static_cast<std::uint32_t>(detail::visit_piece), 1, where);
-  nested_questions questions(tree, 1, where.make_stream());
+  const device dev = device::cpu(4);
+  const tree_type tree = even_keys(pieces * static_cast<std::uint32_t>(detail::visit_piece), 1, dev);
+  nested_questions questions(tree, 1, dev.make_stream());
   constexpr unsigned rounds = 15;
   within(generous, [&] {
     for (unsigned round = 0; round < rounds; ++round) {
@@ -174,8 +175,8 @@ TEST(VisitConcurrency, AVisitMayAskATreeAboutItself) {
 }
 
 TEST(VisitConcurrency, AVisitMayVisit) {
-  const device where = device::cpu(2);
-  const tree_type tree = even_keys(visited, 1, where);
+  const device dev = device::cpu(2);
+  const tree_type tree = even_keys(visited, 1, dev);
   std::atomic<unsigned> asked{0}, wrong{0};
   within(generous, [&] {
     for_each(tree, [&](std::uint32_t, std::uint32_t rank) {
@@ -190,12 +191,12 @@ TEST(VisitConcurrency, AVisitMayVisit) {
 }
 
 TEST(VisitConcurrency, AVisitInAStreamsOwnWorkDoesNotWaitForIt) {
-  const device where = device::cpu(2);
-  const stream order = where.make_stream();
-  const tree_type tree = even_keys(visited, 1, where);
+  const device dev = device::cpu(2);
+  const stream order = dev.make_stream();
+  const tree_type tree = even_keys(visited, 1, dev);
   std::uint64_t sum = 0;
   within(generous, [&] {
-    where.enqueue(order, [&] {
+    dev.enqueue(order, [&] {
       const auto value = [](std::uint32_t, std::uint32_t v) { return std::uint64_t{v}; };
       sum = reduce(tree, std::uint64_t{0}, value, std::plus<>{}, {}, order);
     });

@@ -144,7 +144,8 @@ class owner_suite : public range_suite<Key, Value> {
   static void check_tiny_batch(const subject_type& s, std::size_t n) {
     array<Key> queries(n);
     if (n != 0) queries[0] = s.keys().empty() ? Key{} : s.keys()[s.keys().size() / 2];
-    for (const plan how : {plan::automatic, plan::small, plan::scattered, plan::ordered, plan::sort_first}) {
+    for (const query_plan how : {query_plan::automatic, query_plan::small, query_plan::scattered, query_plan::ordered,
+                                 query_plan::sort_first}) {
       SCOPED_TRACE(espalier::to_string(how));
       base::check_point_queries(s, queries, {batch_order::unknown, how});
     }
@@ -184,7 +185,7 @@ class owner_suite : public range_suite<Key, Value> {
     expect_error("range offsets", own, says, [&] { tree.range_offsets_async(in, in, offsets.span(), {}, own); });
     expect_error("sum", own, says, [&] { tree.sum(in, in, sums.span()); });
     if constexpr (!is_set) {
-      expect_error("build", own, says, [&] { static_cast<void>(tree_type::build(in, values.in(), {}, here().where)); });
+      expect_error("build", own, says, [&] { static_cast<void>(tree_type::build(in, values.in(), {}, here().dev)); });
     }
   }
 };

@@ -155,7 +155,8 @@ class point_suite : public tree_test<Key, Value> {
     array<Key> shuffled = make_queries(s.keys(), about);
     array<Key> sorted = shuffled;
     std::sort(sorted.begin(), sorted.end(), precedes<Key>);
-    for (const plan how : {plan::automatic, plan::small, plan::scattered, plan::ordered, plan::sort_first}) {
+    for (const query_plan how : {query_plan::automatic, query_plan::small, query_plan::scattered, query_plan::ordered,
+                                 query_plan::sort_first}) {
       for (const batch_order order : {batch_order::unknown, batch_order::ascending, batch_order::random}) {
         SCOPED_TRACE(espalier::to_string(how) + ", order " + std::to_string(static_cast<int>(order)));
         check_point_queries(s, shuffled, {order, how});

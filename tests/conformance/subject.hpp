@@ -61,7 +61,7 @@ template <class Key>
   random_words random(keys.size() + 17);
   std::vector<std::uint64_t> words;
   for (std::size_t i = 0; !keys.empty() && i < about; ++i) {
-    const std::uint64_t word = codec<Key>::encode(keys[random.below(keys.size())]);
+    const std::uint64_t word = key_codec<Key>::encode(keys[random.below(keys.size())]);
     words.push_back(word);
     if (i % 2 == 0) words.push_back(word == 0 ? 0 : word - 1);
     if (i % 2 == 1) words.push_back(word == m ? m : word + 1);
@@ -112,9 +112,9 @@ class subject {
     lent<Key> k(s, keys);
     lent<slot> v(s, values);
     if constexpr (is_set) {
-      return tree_type::build(k.in(), options, s.where);
+      return tree_type::build(k.in(), options, s.dev);
     } else {
-      return tree_type::build(k.in(), v.in(), options, s.where);
+      return tree_type::build(k.in(), v.in(), options, s.dev);
     }
   }
   [[nodiscard]] static tree_type build_async(const setting& s, const array<Key>& keys, const array<slot>& values,
@@ -123,9 +123,9 @@ class subject {
     lent<slot> v(s, values);
     auto tree = [&] {
       if constexpr (is_set) {
-        return tree_type::build_async(k.in(), options, s.where, s.own);
+        return tree_type::build_async(k.in(), options, s.dev, s.own);
       } else {
-        return tree_type::build_async(k.in(), v.in(), options, s.where, s.own);
+        return tree_type::build_async(k.in(), v.in(), options, s.dev, s.own);
       }
     }();
     s.own.synchronize();

@@ -56,26 +56,26 @@ bool same(T a, T b) {
 
 template <class T>
 bool comes_back(T x) {
-  return same(codec<T>::decode(codec<T>::encode(x)), x);
+  return same(key_codec<T>::decode(key_codec<T>::encode(x)), x);
 }
 
 template <class T>
 bool keeps_order(T a, T b) {
-  const auto x = codec<T>::encode(a), y = codec<T>::encode(b);
+  const auto x = key_codec<T>::encode(a), y = key_codec<T>::encode(b);
   return less(a, b) == (x < y) && less(b, a) == (y < x);
 }
 
 /// The run-time functions, through an array, do what codec<T> does.
 template <class T>
 bool same_at_run_time(T x) {
-  using word = typename codec<T>::word;
+  using word = typename key_codec<T>::word;
   constexpr scalar_kind kind = scalar_kind_of<T>;
   const std::array<T, 3> keys{T{}, x, T{}};
   const word w = encode_bits(kind, load_bits<word>(kind, keys.data(), 1));
-  if (w != codec<T>::encode(x) || bytes_of(kind) != sizeof(T)) return false;
+  if (w != key_codec<T>::encode(x) || bytes_of(kind) != sizeof(T)) return false;
   std::array<T, 3> back{};
   store_bits(kind, back.data(), 1, decode_bits(kind, w));
-  return same(back[0], T{}) && same(back[1], x) && same(back[2], T{}) && same(codec<T>::decode(w), x);
+  return same(back[0], T{}) && same(back[1], x) && same(back[2], T{}) && same(key_codec<T>::decode(w), x);
 }
 
 /// Keys where codes tend to be wrong.
@@ -164,17 +164,17 @@ void check_every_value() {
     ASSERT_TRUE(comes_back(key)) << i;
     ASSERT_TRUE(same_at_run_time(key)) << i;
     if (i > lowest) {
-      ASSERT_LT(codec<T>::encode(static_cast<T>(i - 1)), codec<T>::encode(key)) << i;
+      ASSERT_LT(key_codec<T>::encode(static_cast<T>(i - 1)), key_codec<T>::encode(key)) << i;
     }
   }
 }
 
-TEST(codec, every_key_of_8_bits) {
+TEST(key_codec, every_key_of_8_bits) {
   check_every_value<std::int8_t>();
   check_every_value<std::uint8_t>();
   check_every_value<bool>();
 }
-TEST(codec, every_key_of_16_bits) {
+TEST(key_codec, every_key_of_16_bits) {
   check_every_value<std::int16_t>();
   check_every_value<std::uint16_t>();
 }
@@ -186,21 +186,21 @@ void check_float_edges() {
       -limits::infinity(),  limits::lowest(), T{-1}, -limits::min(), -limits::denorm_min(), T{-0.0}, T{0.0},
       limits::denorm_min(), limits::min(),    T{1},  limits::max(),  limits::infinity()};
   for (std::size_t i = 0; i + 1 < ascending.size(); ++i) {
-    EXPECT_LT(codec<T>::encode(ascending[i]), codec<T>::encode(ascending[i + 1])) << i;
+    EXPECT_LT(key_codec<T>::encode(ascending[i]), key_codec<T>::encode(ascending[i + 1])) << i;
   }
-  const auto nan = codec<T>::encode(limits::quiet_NaN());
-  EXPECT_GT(nan, codec<T>::encode(limits::infinity()));
-  EXPECT_EQ(nan, codec<T>::encode(-limits::quiet_NaN()));
-  EXPECT_EQ(nan, codec<T>::encode(limits::signaling_NaN()));
-  EXPECT_EQ(nan, codec<T>::encode(std::bit_cast<T>(std::numeric_limits<raw_of<T>>::max())));
-  EXPECT_TRUE(std::isnan(codec<T>::decode(nan)));
-  EXPECT_TRUE(std::signbit(codec<T>::decode(codec<T>::encode(T{-0.0}))));
+  const auto nan = key_codec<T>::encode(limits::quiet_NaN());
+  EXPECT_GT(nan, key_codec<T>::encode(limits::infinity()));
+  EXPECT_EQ(nan, key_codec<T>::encode(-limits::quiet_NaN()));
+  EXPECT_EQ(nan, key_codec<T>::encode(limits::signaling_NaN()));
+  EXPECT_EQ(nan, key_codec<T>::encode(std::bit_cast<T>(std::numeric_limits<raw_of<T>>::max())));
+  EXPECT_TRUE(std::isnan(key_codec<T>::decode(nan)));
+  EXPECT_TRUE(std::signbit(key_codec<T>::decode(key_codec<T>::encode(T{-0.0}))));
 }
 
-TEST(codec, zeros_infinities_denormals_and_nan_of_float) { check_float_edges<float>(); }
-TEST(codec, zeros_infinities_denormals_and_nan_of_double) { check_float_edges<double>(); }
+TEST(key_codec, zeros_infinities_denormals_and_nan_of_float) { check_float_edges<float>(); }
+TEST(key_codec, zeros_infinities_denormals_and_nan_of_double) { check_float_edges<double>(); }
 
-TEST(codec, kinds_and_words_are_those_of_the_type) {
+TEST(key_codec, kinds_and_words_are_those_of_the_type) {
   EXPECT_EQ(scalar_kind_of<bool>, scalar_kind::u8);
   EXPECT_EQ(scalar_kind_of<days>, scalar_kind_of<days::rep>);
   EXPECT_EQ(scalar_kind_of<days32>, scalar_kind::i32);

@@ -21,8 +21,8 @@ namespace {
 
 class cpu_backend_test : public testing::TestWithParam<unsigned> {
  protected:
-  device where_ = device::cpu(GetParam());
-  cpu_backend backend_{where_};
+  device device_ = device::cpu(GetParam());
+  cpu_backend backend_{device_};
 };
 
 INSTANTIATE_TEST_SUITE_P(threads, cpu_backend_test, testing::Values(1u, 2u, 5u), testing::PrintToStringParamName());
@@ -66,7 +66,11 @@ TEST_P(cpu_backend_test, chunks_are_multiples_of_the_grain_and_cover_all) {
 }
 
 TEST_P(cpu_backend_test, an_exception_in_a_body_reaches_the_caller) {
-  EXPECT_THROW(backend_.for_each(100000, [](std::size_t i) { if (i == 77777) throw error("found"); }), error);
+  EXPECT_THROW(backend_.for_each(100000,
+                                 [](std::size_t i) {
+                                   if (i == 77777) throw error("found");
+                                 }),
+               error);
   std::atomic<std::size_t> calls = 0;
   backend_.for_each(100000, [&](std::size_t) { ++calls; });
   EXPECT_EQ(calls, 100000u);
@@ -76,7 +80,7 @@ template <class Word>
 sort_function<Word> sort_on(const cpu_backend& backend) {
   return [backend](std::vector<Word>& keys, std::vector<unsigned char>& values, unsigned value_bytes,
                    unsigned begin_bit, unsigned end_bit) {
-    const device& d = backend.where();
+    const device& d = backend.get_device();
     auto k = to_device(d, std::span(keys));
     auto v = to_device(d, std::span(values));
     const buffer<Word> k_alt(d, keys.size());
@@ -103,8 +107,8 @@ TEST_P(cpu_backend_test, sort_refuses_other_value_sizes) {
 }
 
 TEST_P(cpu_backend_test, sort_without_scratch_memory_changes_nothing) {
-  const auto pool = std::make_shared<failing_pool>(where_.pool(), 1);
-  const cpu_backend poor(where_.with_pool(pool));
+  const auto pool = std::make_shared<failing_pool>(device_.pool(), 1);
+  const cpu_backend poor(device_.with_pool(pool));
   std::vector<std::uint32_t> keys(1000);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::uint32_t>(keys.size() - i);
   const auto before = keys;

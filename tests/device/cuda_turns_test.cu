@@ -1,4 +1,5 @@
-// cuda_turns_test.cu - the order of streams at a tree (device/stream_turns.hpp) with GPU streams; skipped without a GPU.
+// cuda_turns_test.cu - the order of streams at a tree (device/stream_dependencies.hpp) with GPU streams; skipped
+// without a GPU.
 #include <gtest/gtest.h>
 
 #include <cuda_runtime.h>
@@ -7,15 +8,15 @@
 #include <future>
 #include <vector>
 
-#include "device/state.hpp"
-#include "device/stream_turns.hpp"
+#include "device/device_impl.hpp"
+#include "device/stream_dependencies.hpp"
 #include "espalier/device/buffer.hpp"
 #include "espalier/device/cuda.cuh"
 
 namespace espalier::test {
 namespace {
 
-using detail::stream_turns;
+using detail::stream_dependencies;
 
 struct one_team {
   [[nodiscard]] __host__ __device__ static constexpr unsigned lanes() { return 32; }
@@ -45,7 +46,7 @@ class cuda_turns_test : public testing::Test {
   }
 
   std::vector<device> gpus_;
-  stream_turns turns_;
+  stream_dependencies turns_;
 };
 
 TEST_F(cuda_turns_test, a_write_comes_behind_a_read_and_the_host_does_not_wait) {

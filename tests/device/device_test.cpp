@@ -39,7 +39,7 @@ void on_every_device(Body body) {
 }
 
 TEST(device_handle, best_never_throws_and_all_starts_with_the_cpu) {
-  const device best = device::best();
+  const device best = device::default_device();
   const std::vector<device> all = device::all();
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(all[0].kind(), device_kind::cpu);
@@ -182,7 +182,7 @@ TEST(device_streams, a_stream_that_waits_for_a_mark_sees_what_was_done_before_it
     second.synchronize();
     for (int value = 1; value <= 16; ++value)
       d.fill(a.data(), static_cast<unsigned char>(value), n, first);  // which takes a while
-    stream_mark mark = first.mark();
+    stream_event mark = first.mark();
     second.wait_for(mark);
     mark = {};  // who waits still does
     d.copy(b.data(), a.data(), n, second);
@@ -233,7 +233,7 @@ TEST(device_streams, each_thread_has_a_default_stream_on_a_cpu) {
   std::thread([&] {
     EXPECT_NE(cpu.default_stream().state(), mine.state());
     bool ran = false;
-    cpu.run_now({}, [&] { ran = true; });
+    cpu.invoke_in_order({}, [&] { ran = true; });
     EXPECT_TRUE(ran);
   }).join();
   open.set_value();
@@ -255,7 +255,7 @@ TEST(device_streams, enqueued_work_and_run_now_see_earlier_work) {
     std::vector<int> seen;
     for (int i = 0; i < 100; ++i) {
       d.enqueue(s, [&seen, i] { seen.push_back(i); });
-      if (i % 10 == 9) d.run_now(s, [&seen, i] { EXPECT_EQ(seen.size(), static_cast<std::size_t>(i + 1)); });
+      if (i % 10 == 9) d.invoke_in_order(s, [&seen, i] { EXPECT_EQ(seen.size(), static_cast<std::size_t>(i + 1)); });
     }
     s.synchronize();
     std::vector<int> expected(100);
@@ -307,11 +307,11 @@ TEST(device_pools, the_kth_allocation_fails_and_nothing_leaks) {
 
 TEST(device_pools, memory_of_the_host_pool_is_written_by_both_and_used_again) {
   on_every_device([](const device& d) {
-    const device host_side = d.with_pool(d.host_pool());
+    const device host_tree = d.with_pool(d.host_pool());
     const auto bytes = bytes_of_length(100000);
     const stream s = d.make_stream();
     for (unsigned round = 0; round < 3; ++round) {
-      const buffer<unsigned char> here(host_side, bytes.size(), s), there(d, bytes.size(), s);
+      const buffer<unsigned char> here(host_tree, bytes.size(), s), there(d, bytes.size(), s);
       std::copy(bytes.begin(), bytes.end(), here.data());
       d.copy(there.data(), here.data(), bytes.size(), s);
       s.synchronize();

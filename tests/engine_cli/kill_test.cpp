@@ -33,8 +33,8 @@ void run_and_kill(const std::string& database, const std::string& script, const 
     ::execl(tool.c_str(), tool.c_str(), "sql", "--device", "cpu", "--db", database.c_str(), script.c_str(), nullptr);
     ::_exit(127);
   }
-  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (occurrences(contents(answers), "INSERT 0 1") == 0 && std::chrono::steady_clock::now() < patience)
+  const auto min_idle_buckets = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (occurrences(contents(answers), "INSERT 0 1") == 0 && std::chrono::steady_clock::now() < min_idle_buckets)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::this_thread::sleep_for(after);
   ::kill(child, SIGKILL);

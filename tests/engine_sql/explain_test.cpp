@@ -61,8 +61,8 @@ TEST_F(EngineExplain, AScanNamesTheIndexesThatAreDearer) {
 // Rows that the planner expects of the only index range of a statement: those of the scan, or of the index left aside.
 double expected_rows(const std::string& plan) {
   std::smatch found;
-  const std::regex used("Index.*rows=([0-9]+)"), dearer("Not Used: [a-z_]+: ([0-9]+) of");
-  const bool any = std::regex_search(plan, found, dearer) || std::regex_search(plan, found, used);
+  const std::regex used("Index.*rows=([0-9]+)"), rejected_indexes("Not Used: [a-z_]+: ([0-9]+) of");
+  const bool any = std::regex_search(plan, found, rejected_indexes) || std::regex_search(plan, found, used);
   EXPECT_TRUE(any) << plan;
   return any ? std::stod(found[1]) : -1;
 }

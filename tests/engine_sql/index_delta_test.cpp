@@ -471,7 +471,7 @@ TEST_F(IndexDeltas, AReaderWhoseFirstStatementIsStoppedKeepsItsRows) {
     bool stopped = false;
     try {
       reader.execute(sql, {}, [&] { return ++asked >= stop_at; });
-    } catch (const statement_stopped&) {
+    } catch (const query_cancelled&) {
       stopped = true;
     }
     EXPECT_TRUE(stopped || asked < stop_at) << stop_at;

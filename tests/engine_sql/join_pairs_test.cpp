@@ -1,5 +1,5 @@
 // join_pairs_test.cpp - joins without an equality, with more pairs than are looked at together.
-#include <arrow/memory_pool.h>
+#include <arrow/memory_resource.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
 #include <fmt/format.h>

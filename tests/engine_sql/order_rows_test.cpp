@@ -10,10 +10,10 @@
 #include <optional>
 #include <random>
 
+#include "engine/exec/radix_sort.hpp"
 #include "engine/exec/relation.hpp"
 #include "engine/exec/sort.hpp"
-#include "engine/exec/top_rows.hpp"
-#include "engine/exec/word_order.hpp"
+#include "engine/exec/top_k.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -244,11 +244,11 @@ TEST(TopRows, takeNanForTheGreatestAndZerosForEqual) {
 
 TEST(OrderedWord, ofFloatsIsThatOfTheCodec) {
   for (const double value : {1.0, -1.0, 1e-40, -1e-40, 1e30, std::nan(""), -std::nan(""), HUGE_VAL, -HUGE_VAL, 0.0}) {
-    EXPECT_EQ(ordered_word(value), codec<double>::encode(value)) << value;
-    EXPECT_EQ(ordered_word(static_cast<float>(value)), codec<float>::encode(static_cast<float>(value))) << value;
+    EXPECT_EQ(ordered_word(value), key_codec<double>::encode(value)) << value;
+    EXPECT_EQ(ordered_word(static_cast<float>(value)), key_codec<float>::encode(static_cast<float>(value))) << value;
   }
-  EXPECT_EQ(ordered_word(-0.0), codec<double>::encode(0.0));
-  EXPECT_EQ(ordered_word(-0.0F), codec<float>::encode(0.0F));
+  EXPECT_EQ(ordered_word(-0.0), key_codec<double>::encode(0.0));
+  EXPECT_EQ(ordered_word(-0.0F), key_codec<float>::encode(0.0F));
 }
 
 }  // namespace

@@ -45,9 +45,9 @@ TEST(ParallelSort, IsStoppedWithAllElementsThere) {
   auto numbers = orders_of(100'000)[2];
   auto expected = numbers;
   std::atomic<int> asked = 0;
-  const stop_question soon = [&] { return ++asked > 5; };
-  const stop_scope scope(&soon);
-  EXPECT_THROW(parallel_sort(numbers.begin(), numbers.end(), std::ssize(numbers), std::less<>()), statement_stopped);
+  const cancellation_token soon = [&] { return ++asked > 5; };
+  const cancellation_scope scope(&soon);
+  EXPECT_THROW(parallel_sort(numbers.begin(), numbers.end(), std::ssize(numbers), std::less<>()), query_cancelled);
   std::sort(numbers.begin(), numbers.end());
   std::sort(expected.begin(), expected.end());
   EXPECT_EQ(numbers, expected);

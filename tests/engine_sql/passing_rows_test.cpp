@@ -1,6 +1,6 @@
 // passing_rows_test.cpp - rows that a mask lets through, beside Arrow's own filter: all types, pieces of arrays that
 // begin anywhere in a byte, NULLs in the mask and in the values.
-#include "engine/exec/passing_rows.hpp"
+#include "engine/exec/selection_vector.hpp"
 
 #include <arrow/api.h>
 #include <arrow/compute/api.h>
@@ -36,7 +36,7 @@ std::shared_ptr<arrow::Array> some_values(const std::shared_ptr<arrow::DataType>
 }
 
 void expect_as_arrow(const std::shared_ptr<arrow::Array>& values, const std::shared_ptr<arrow::BooleanArray>& mask) {
-  const passing_rows passing(*mask);
+  const selection_vector passing(*mask);
   const auto expected = arrow::compute::Filter(values, mask).ValueOrDie().make_array();
   ASSERT_EQ(static_cast<std::int64_t>(passing.size()), expected->length());
   const auto got = gathered(values, passing.numbers());

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/exec/codes.hpp"
 #include "engine/exec/groups.hpp"
 #include "engine/exec/key_packer.hpp"
+#include "engine/exec/normalized_keys.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -46,7 +46,7 @@ std::shared_ptr<arrow::ChunkedArray> short_text_column(const short_texts& texts)
 
 TEST(ShortTextKeys, SeveralPackIntoOneWord) {
   const auto packs = [](const std::vector<std::size_t>& lengths) {
-    std::vector<code_column> codes;
+    std::vector<sort_key_column> codes;
     for (const auto longest : lengths) {
       codes.push_back(group_codes(*short_text_column(random_texts(1000, longest, true, 1))));
     }
@@ -64,7 +64,7 @@ TEST(ShortTextKeys, GroupsAreThoseOfAMap) {
     for (const std::vector<std::size_t>& lengths :
          {std::vector<std::size_t>{3}, {0, 3}, {3, 3}, {7, 7}, {2, 7, 1}, {7, 7, 7}, {8, 7}, {9, 3, 9}}) {
       constexpr std::size_t rows = 2000;
-      std::vector<code_column> codes;
+      std::vector<sort_key_column> codes;
       std::vector<std::string> keys(rows);
       for (std::size_t c = 0; c < lengths.size(); ++c) {
         const auto texts = random_texts(rows, lengths[c], nulls, static_cast<unsigned>(c));

@@ -34,7 +34,7 @@ void fill_by_cubes(database& db, int base) {
 class counted_stop {
  public:
   explicit counted_stop(std::uint64_t stop_at = 0) : stop_at_(stop_at) {}
-  [[nodiscard]] stop_question question() {
+  [[nodiscard]] cancellation_token question() {
     return [this] { return ++asked_ >= stop_at_ && stop_at_ != 0; };
   }
   [[nodiscard]] std::uint64_t asked() const { return asked_; }
@@ -93,7 +93,7 @@ TEST_F(StoppedStatements, EveryOperatorAsksAsItGoes) {
     EXPECT_GE(all, questions_of(db_, without) + more) << name;
     for (const std::uint64_t k : {std::uint64_t{1}, all / 2, all}) {
       counted_stop stop(k);
-      EXPECT_THROW(db_.execute(sql, {}, stop.question()), statement_stopped) << name << ", question " << k;
+      EXPECT_THROW(db_.execute(sql, {}, stop.question()), query_cancelled) << name << ", question " << k;
       // Every thread sees it once, and none goes on.
       EXPECT_LE(stop.asked(), k + 64) << name << ", question " << k;
     }
@@ -110,7 +110,7 @@ TEST_F(StoppedStatements, IndexesAskAsTheyAnswer) {
     db_.execute("DROP INDEX by_k");
     for (std::uint64_t k = 1; k < all; k += 3) {
       counted_stop stop(k);
-      EXPECT_THROW(db_.execute(create, {}, stop.question()), statement_stopped) << kind << ", question " << k;
+      EXPECT_THROW(db_.execute(create, {}, stop.question()), query_cancelled) << kind << ", question " << k;
       EXPECT_TRUE(db_.tables().find("t")->indexes.empty());
     }
     db_.execute(create);
@@ -141,7 +141,7 @@ void stop_everywhere(const std::string& kind, const std::string& statement) {
       try {
         db.execute(statement, {}, stop.question());
         done = true;
-      } catch (const statement_stopped&) {
+      } catch (const query_cancelled&) {
         ASSERT_EQ(rows_by_id(db), before) << kind << ", question " << k << " of " << statement;
       }
       for (const auto& index : db.tables().find("t")->indexes) ASSERT_EQ(index->validate(), "") << kind << k;
@@ -172,7 +172,7 @@ TEST(StoppedChange, OfAPreparedStatement) {
   counted_stop never;
   EXPECT_GT(asked.execute(*parameters, never.question()).rows->num_rows(), 1000);
   counted_stop stop(never.asked() / 2);
-  EXPECT_THROW((void)asked.execute(*parameters, stop.question()), statement_stopped);
+  EXPECT_THROW((void)asked.execute(*parameters, stop.question()), query_cancelled);
 }
 
 }  // namespace

@@ -173,17 +173,17 @@ TEST(TextOrder, isGivenUpWhenAskedTo) {
   for (std::size_t i = 0; i < 300'000; ++i) texts.emplace_back("a text " + std::to_string(i * 7'919 % 300'000));
   const auto column = sliced_column(texts);
   std::atomic<int> asked = 0;
-  const stop_question never = [&] { return ++asked < 0; };
+  const cancellation_token never = [&] { return ++asked < 0; };
   {
-    const stop_scope scope(&never);
+    const cancellation_scope scope(&never);
     (void)rows_in_text_order(*column, {});
   }
   EXPECT_GT(asked, 20);
   for (const int stop_at : {1, 8, 16}) {
     asked = 0;
-    const stop_question soon = [&] { return ++asked >= stop_at; };
-    const stop_scope scope(&soon);
-    EXPECT_THROW((void)rows_in_text_order(*column, {}), statement_stopped) << stop_at;
+    const cancellation_token soon = [&] { return ++asked >= stop_at; };
+    const cancellation_scope scope(&soon);
+    EXPECT_THROW((void)rows_in_text_order(*column, {}), query_cancelled) << stop_at;
   }
 }
 

@@ -1,6 +1,6 @@
 // word_matches_test.cpp - rows of two sides with equal words, beside a map of lists: words close together and far
 // apart, once and often on either side, rows without a key, and words that only one side has.
-#include "engine/exec/word_matches.hpp"
+#include "engine/exec/hash_join_probe.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace espalier::engine {
 namespace {
 
 struct side {
-  code_column codes;
+  sort_key_column codes;
   packed_keys keys(const key_packer& packer) const { return packer.pack({&codes}, codes.words.size()); }
 };
 

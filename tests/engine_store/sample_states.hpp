@@ -64,8 +64,8 @@ inline std::string text_of(const std::vector<engine::saved_table>& tables) {
     for (const auto& index : table.indexes) {
       text += "index " + index.name + " " + index.spec + " ";
       text += index.save ? "index number " + std::to_string(index.content) : "to be built";
-      const bool is_behind = index.covers && *index.covers != table.rows->counts();
-      text += (is_behind ? text_of(index.covers) : "") + "\n";
+      const bool needs_rebuild = index.covers && *index.covers != table.rows->counts();
+      text += (needs_rebuild ? text_of(index.covers) : "") + "\n";
     }
   }
   return text;

@@ -220,7 +220,7 @@ TEST(Store, ACommitOverTheCatalogOfAnotherIsRefused) {
   } catch (const engine_error& e) {
     EXPECT_EQ(e.kind(), error_kind::in_use);
   }
-  EXPECT_TRUE(opened->must_be_opened_again());
+  EXPECT_TRUE(opened->poisoned());
   EXPECT_EQ(verify(folder).problems, std::vector<std::string>());
   EXPECT_EQ(names_in(folder), theirs);
 }

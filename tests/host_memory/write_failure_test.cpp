@@ -1,6 +1,6 @@
-// write_failure_test.cpp - the 1st, 2nd, 3rd ... allocation on the heap fails while a tree is written to. A call that throws
-// has changed nothing, or, if it writes key by key, what `done` says; one that does not has changed all. The tree is
-// valid and takes writes afterwards.
+// write_failure_test.cpp - the 1st, 2nd, 3rd ... allocation on the heap fails while a tree is written to. A call that
+// throws has changed nothing, or, if it writes key by key, what `done` says; one that does not has changed all. The
+// tree is valid and takes writes afterwards.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -143,7 +143,7 @@ void sweep(const std::string& name, bool all_or_nothing, const change& what, con
 template <class Policy>
 void sweep_blink(const std::string& name) {
   using tree_type = blink_tree<word, word, Policy>;
-  const device where = device::cpu(2);
+  const device dev = device::cpu(2);
   const list keys = keys_from(0, 3, 3000), values = values_for(keys, 1);
   for (const write_path path : {write_path::bulk, write_path::per_key}) {
     // Of keys that are there already `done` does not tell whether they were assigned.
@@ -151,7 +151,7 @@ void sweep_blink(const std::string& name) {
       const write_options options{batch_semantics::concurrent, path};
       sweep(
           name + ", " + to_string(path), path == write_path::bulk, what,
-          [&] { return tree_type::build(keys, values, {}, where); },
+          [&] { return tree_type::build(keys, values, {}, dev); },
           [&](tree_type& tree, const change& c, mask& done) {
             if (c.what == kind::erase) tree.erase(c.keys, done, options);
             if (c.what == kind::insert) tree.insert(c.keys, c.values, done, options);
@@ -163,24 +163,26 @@ void sweep_blink(const std::string& name) {
 }
 
 TEST(HostMemory, BlinkTree) { sweep_blink<blink_policy<>>("link"); }
-TEST(HostMemory, BlinkTreeOfInnerNodes) { sweep_blink<blink_policy<protocol::link, upper::classic>>("inner nodes"); }
+TEST(HostMemory, BlinkTreeOfInnerNodes) {
+  sweep_blink<blink_policy<protocol::blink, inner_index::inner_nodes>>("inner nodes");
+}
 TEST(HostMemory, BlinkTreeWithLatchCoupling) {
-  sweep_blink<blink_policy<protocol::couple, upper::classic>>("latch coupling");
+  sweep_blink<blink_policy<protocol::latch_coupling, inner_index::inner_nodes>>("latch coupling");
 }
 
 TEST(HostMemory, HybridTree) {
   using tree_type = hybrid_tree<word, word>;
-  const device where = device::cpu(2);
+  const device dev = device::cpu(2);
   const list keys = keys_from(0, 3, 3000), values = values_for(keys, 1);
   for (const hybrid_layout layout : {hybrid_layout::implicit, hybrid_layout::regular}) {
-    for (const update_way way : {update_way::synchronised, update_way::asynchronous}) {
-      if (layout == hybrid_layout::implicit && way != update_way::synchronised) continue;
+    for (const update_mode way : {update_mode::synchronised, update_mode::asynchronous}) {
+      if (layout == hybrid_layout::implicit && way != update_mode::synchronised) continue;
       for (const change& what : {inserts(kind::insert_or_assign), erases()}) {
         hybrid_options options;
         options.layout = layout;
         sweep(
             to_string(layout) + ", " + to_string(way), true, what,
-            [&] { return tree_type::build(keys, values, options, where); },
+            [&] { return tree_type::build(keys, values, options, dev); },
             [&](tree_type& tree, const change& c, mask& done) {
               if (c.what == kind::erase) {
                 tree.erase(c.keys, done, way);
@@ -196,20 +198,20 @@ TEST(HostMemory, HybridTree) {
 
 TEST(HostMemory, RadixTree) {
   using tree_type = radix_tree<word>;
-  const device where = device::cpu(2);
+  const device dev = device::cpu(2);
   const list keys = keys_from(0, 3, 3000), values = values_for(keys, 1);
   const std::string bytes = bytes_of(keys);
   for (const radix_path path : {radix_path::in_place, radix_path::rebuild}) {
     for (const change& what : {inserts(kind::insert_or_assign), erases()}) {
       sweep(
           path == radix_path::in_place ? "in place" : "rebuild", true, what,
-          [&] { return tree_type::build(keys_of_bytes(bytes, 8), values, {}, where); },
+          [&] { return tree_type::build(byte_string_batch(bytes, 8), values, {}, dev); },
           [&](tree_type& tree, const change& c, mask& done) {
             const std::string written = bytes_of(c.keys);
             if (c.what == kind::erase) {
-              tree.erase(keys_of_bytes(written, 8), done, path);
+              tree.erase(byte_string_batch(written, 8), done, path);
             } else {
-              tree.insert_or_assign(keys_of_bytes(written, 8), c.values, done, path);
+              tree.insert_or_assign(byte_string_batch(written, 8), c.values, done, path);
             }
           });
       if (HasFatalFailure()) return;

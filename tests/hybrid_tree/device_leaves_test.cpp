@@ -73,11 +73,11 @@ class DeviceLeaves : public testing::TestWithParam<const setting*> {
   template <class Key>
   void ask_in_parts(std::size_t cache) {
     const elements<Key> all(20000);
-    const device& where = GetParam()->where;
+    const device& dev = GetParam()->dev;
     const device host = device::cpu(2);
     const auto tree = static_tree<Key, Key>::build(all.keys, all.values, {}, host);
-    const auto levels = copy_inner_levels(where, tree.untyped().upper(), detail::inner_room::exact);
-    const auto leaves = make_device_leaves(where, host, tree.untyped(), 100, cache);
+    const auto levels = copy_inner_levels(dev, tree.untyped().upper(), detail::inner_room::exact);
+    const auto leaves = make_device_leaves(dev, host, tree.untyped(), 100, cache);
     random_words random(cache + sizeof(Key));
     for (unsigned round = 0; round < 12; ++round) {
       std::vector<window_of<Key>> windows;
@@ -129,10 +129,10 @@ TEST_P(DeviceLeaves, ADeviceThatFailsInAWindowLosesNoAnswer) {
       bool failed = true;
       std::size_t k = 0;
       while (failed && ++k < 200) {
-        const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool());
+        const auto pool = std::make_shared<failing_pool>(GetParam()->dev.pool());
         {
           const auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(all.keys, all.values, o,
-                                                                             GetParam()->where.with_pool(pool));
+                                                                             GetParam()->dev.with_pool(pool));
           const auto ask = [&] {
             window_of<std::uint64_t> w(all, 12000, random);
             if (rows) {

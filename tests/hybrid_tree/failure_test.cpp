@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "device/cpu_state.hpp"
+#include "device/cpu_device.hpp"
 #include "espalier/hybrid_tree/hybrid_tree.hpp"
 #include "espalier/static_tree/static_tree.hpp"
 #include "hybrid_tree/balance.hpp"
@@ -33,7 +33,7 @@ key_list every_third(std::size_t n) {
 }
 
 /// Every key and the two beside it.
-void expect_finds(const u64_tree& tree, std::size_t n, const hybrid_query& how) {
+void expect_finds(const u64_tree& tree, std::size_t n, const hybrid_query_options& how) {
   key_list keys(3 * n), values(3 * n, 9);
   std::vector<std::uint8_t> found(3 * n, 9);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i * 7919 % keys.size();
@@ -45,9 +45,9 @@ void expect_finds(const u64_tree& tree, std::size_t n, const hybrid_query& how) 
 }
 
 /// A real pool whose door can be shut: who asks for memory then waits until it is opened.
-class waiting_pool final : public memory_pool {
+class waiting_pool final : public memory_resource {
  public:
-  explicit waiting_pool(std::shared_ptr<memory_pool> upstream) : upstream_(std::move(upstream)) {}
+  explicit waiting_pool(std::shared_ptr<memory_resource> upstream) : upstream_(std::move(upstream)) {}
   [[nodiscard]] void* allocate(std::size_t bytes, const stream& s) override {
     {
       std::unique_lock lock(mutex_);
@@ -73,7 +73,7 @@ class waiting_pool final : public memory_pool {
   }
 
  private:
-  std::shared_ptr<memory_pool> upstream_;
+  std::shared_ptr<memory_resource> upstream_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_shut_ = false, has_visitor_ = false;
@@ -89,20 +89,20 @@ class HybridFailure : public testing::TestWithParam<const setting*> {
     o.threads = 2;
     return o;
   }
-  [[nodiscard]] static bool on_gpu() { return GetParam()->where.kind() == device_kind::cuda; }
+  [[nodiscard]] static bool on_gpu() { return GetParam()->dev.kind() == device_kind::cuda; }
 };
 
 TEST_P(HybridFailure, TheHostFinishesWhatIsShared) {
   const key_list keys = every_third(9000);
-  const hybrid_query staged{hybrid_placement::shared, bucket_handling::double_buffered, {}, host_copies::staged};
+  const hybrid_query_options staged{hybrid_placement::shared, queue_depth::double_buffered, {}, host_copies::staged};
   for (const hybrid_layout layout : layouts) {
     bool failed = true;
     std::size_t k = 0;
     while (failed && ++k < 50) {
       SCOPED_TRACE(to_string(layout) + ", request " + std::to_string(k));
-      const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool());
+      const auto pool = std::make_shared<failing_pool>(GetParam()->dev.pool());
       {
-        auto tree = u64_tree::build(keys, keys, options_for(layout), GetParam()->where.with_pool(pool));
+        auto tree = u64_tree::build(keys, keys, options_for(layout), GetParam()->dev.with_pool(pool));
         pool->fail_at(k);
         expect_finds(tree, keys.size(), staged);
         failed = tree.explain().find("failed") != std::string::npos;
@@ -128,9 +128,9 @@ TEST_P(HybridFailure, TuningMeasuresOrSaysWhyNot) {
     bool failed = true;
     for (std::size_t k = 1; failed && k < 200; ++k) {
       SCOPED_TRACE(to_string(layout) + ", request " + std::to_string(k));
-      const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool());
+      const auto pool = std::make_shared<failing_pool>(GetParam()->dev.pool());
       {
-        auto tree = u64_tree::build(keys, keys, options_for(layout), GetParam()->where.with_pool(pool));
+        auto tree = u64_tree::build(keys, keys, options_for(layout), GetParam()->dev.with_pool(pool));
         pool->fail_at(k);
         try {
           tree.tune(keys);
@@ -162,10 +162,10 @@ TEST_P(HybridFailure, WithoutMemoryForWindowsBucketsAreShared) {
     std::size_t k = 0;
     while (failed && ++k < 200) {
       SCOPED_TRACE("cache of " + std::to_string(cache) + ", request " + std::to_string(k));
-      const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool());
+      const auto pool = std::make_shared<failing_pool>(GetParam()->dev.pool());
       hybrid_options o = options_for(hybrid_layout::implicit);
       o.leaf_cache = cache;
-      auto tree = u64_tree::build(keys, keys, o, GetParam()->where.with_pool(pool));
+      auto tree = u64_tree::build(keys, keys, o, GetParam()->dev.with_pool(pool));
       pool->fail_at(k);
       expect_finds(tree, keys.size(), {hybrid_placement::device_alone});
       failed = tree.stats().last != hybrid_placement::device_alone;
@@ -189,8 +189,8 @@ TEST_P(HybridFailure, WhatCannotBeHadIsNotMeasured) {
   const key_list keys = every_third(40000);
   hybrid_options o = options_for(hybrid_layout::implicit);
   // Inner levels and buckets, and not a byte for windows.
-  o.gpu_memory = u64_tree::build(keys, keys, o, GetParam()->where).stats().device_bytes;
-  auto tree = u64_tree::build(keys, keys, o, GetParam()->where);
+  o.gpu_memory = u64_tree::build(keys, keys, o, GetParam()->dev).stats().device_bytes;
+  auto tree = u64_tree::build(keys, keys, o, GetParam()->dev);
   tree.tune(keys);
   const std::string text = tree.explain();
   EXPECT_NE(text.find("shared "), std::string::npos) << text;
@@ -204,9 +204,8 @@ TEST_P(HybridFailure, WhatCannotBeHadIsNotMeasured) {
 
 TEST_P(HybridFailure, AShortCallDoesNotWaitForALongOne) {
   const key_list keys = every_third(9000);
-  const auto pool = std::make_shared<waiting_pool>(GetParam()->where.pool());
-  const auto tree =
-      u64_tree::build(keys, keys, options_for(hybrid_layout::implicit), GetParam()->where.with_pool(pool));
+  const auto pool = std::make_shared<waiting_pool>(GetParam()->dev.pool());
+  const auto tree = u64_tree::build(keys, keys, options_for(hybrid_layout::implicit), GetParam()->dev.with_pool(pool));
   pool->shut(true);
   auto long_call =
       std::async(std::launch::async, [&] { expect_finds(tree, keys.size(), {hybrid_placement::device_alone}); });
@@ -230,7 +229,7 @@ TEST_P(HybridFailure, NobodyWaitsForWhatOthersDoOnTheHost) {
   const key_list keys = every_third(9000);
   const device host = device::cpu(2);
   for (const hybrid_layout layout : layouts) {
-    const auto tree = u64_tree::build(keys, keys, options_for(layout), GetParam()->where);  // whose host has two, too
+    const auto tree = u64_tree::build(keys, keys, options_for(layout), GetParam()->dev);  // whose host has two, too
     std::promise<void> end;
     host.enqueue(host.default_stream(), [ended = end.get_future().share()] { ended.wait(); });
     auto calls = std::async(std::launch::async, [&] {
@@ -252,7 +251,7 @@ TEST_P(HybridFailure, NobodyWaitsForWhatOthersDoOnTheHost) {
 class slow_device final : public detail::cpu_device {
  public:
   slow_device() : cpu_device(std::make_shared<detail::cpu_processor>(1), device::cpu().pool()) {}
-  void enqueue(detail::stream_state& s, std::function<void()> work) const override {
+  void enqueue(detail::stream_impl& s, std::function<void()> work) const override {
     cpu_device::enqueue(s, [pause = pause_.load(), work = std::move(work)] {
       std::this_thread::sleep_for(pause);
       work();
@@ -268,7 +267,7 @@ class slow_device final : public detail::cpu_device {
 TEST(HybridSlowDevice, HasLessToDoUntilItIsFree) {
   const key_list keys = every_third(9000);
   const auto slow = std::make_shared<slow_device>();
-  const hybrid_query shared{hybrid_placement::shared};
+  const hybrid_query_options shared{hybrid_placement::shared};
   for (const hybrid_layout layout : layouts) {
     SCOPED_TRACE(to_string(layout));
     hybrid_options o;
@@ -301,7 +300,7 @@ TEST_P(HybridFailure, ValidationSeesInnerLevelsOfAnotherTree) {
   const auto upper = [](const auto& tree) { return tree.untyped().upper(); };
   using static_type = static_tree<std::uint64_t, std::uint64_t>;
   const auto tree = static_type::build(keys, keys, {}, host), longer = static_type::build(more, more, {}, host);
-  const auto levels = detail::copy_inner_levels(GetParam()->where, upper(tree), detail::inner_room::growing);
+  const auto levels = detail::copy_inner_levels(GetParam()->dev, upper(tree), detail::inner_room::growing);
   EXPECT_TRUE(levels->is_copy_of(upper(tree)));
   EXPECT_FALSE(levels->is_copy_of(upper(longer)));
   for (std::size_t i = 0; i < others.size(); ++i) others[i] = 5 * i;  // as many, elsewhere

@@ -18,15 +18,14 @@
 namespace espalier::test {
 namespace {
 
-constexpr bucket_handling handlings[] = {bucket_handling::sequential, bucket_handling::pipelined,
-                                         bucket_handling::double_buffered};
+constexpr queue_depth handlings[] = {queue_depth::sequential, queue_depth::pipelined, queue_depth::double_buffered};
 
 /// Every way to be asked: small buckets, so that there are many of them.
-std::vector<hybrid_query> all_ways() {
-  std::vector<hybrid_query> ways{{hybrid_placement::automatic}, {hybrid_placement::host_alone}};
-  for (const bucket_handling b : handlings) ways.push_back({hybrid_placement::shared, b});
+std::vector<hybrid_query_options> all_ways() {
+  std::vector<hybrid_query_options> ways{{hybrid_placement::automatic}, {hybrid_placement::host_alone}};
+  for (const queue_depth b : handlings) ways.push_back({hybrid_placement::shared, b});
   for (const load_balance b : {load_balance{0, 0}, {0, 0.4}, {1, 1}, {1, 0.7}, {2, 1}})
-    ways.push_back({hybrid_placement::shared, bucket_handling::double_buffered, b});
+    ways.push_back({hybrid_placement::shared, queue_depth::double_buffered, b});
   for (const hybrid_placement p : {hybrid_placement::device_alone, hybrid_placement::both}) ways.push_back({p});
   return ways;
 }
@@ -62,7 +61,7 @@ class HybridTree : public testing::TestWithParam<const setting*> {
   template <class Key>
   static void expect_finds(const tree_of<Key>& tree, const oracle<Key>& all, std::size_t n = 3000) {
     const std::vector<Key> keys = questions(all, n);
-    for (const hybrid_query& way : all_ways()) {
+    for (const hybrid_query_options& way : all_ways()) {
       SCOPED_TRACE(to_string(way.placement) + ", " + to_string(way.buckets) +
                    (way.balance ? ", " + std::to_string(way.balance->levels) : ""));
       std::vector<std::uint64_t> values(n, 99);
@@ -94,7 +93,7 @@ class HybridTree : public testing::TestWithParam<const setting*> {
         values[i] = i + 1;
         all[keys[i]] = values[i];
       }
-      const auto tree = tree_of<Key>::build(keys, values, options_for(layout), GetParam()->where);
+      const auto tree = tree_of<Key>::build(keys, values, options_for(layout), GetParam()->dev);
       expect_finds(tree, all);
       if (HasFatalFailure()) return;
     }
@@ -123,7 +122,7 @@ TEST_P(HybridTree, SmallNeighboursRangesAndSumsAgree) {
     std::vector<std::uint32_t> keys;
     std::vector<std::uint64_t> values;
     for (const auto& [k, v] : all) keys.push_back(k), values.push_back(v);
-    const auto tree = tree_of<std::uint32_t>::build(keys, values, options_for(layout), GetParam()->where);
+    const auto tree = tree_of<std::uint32_t>::build(keys, values, options_for(layout), GetParam()->dev);
     const std::vector<std::uint32_t> lo = questions(all, 500);
     std::vector<std::uint32_t> hi(lo);
     for (std::uint32_t& h : hi) h = h > 0xffffffffu - 900 ? h : h + static_cast<std::uint32_t>(random.below(900));
@@ -169,7 +168,7 @@ TEST_P(HybridTree, SmallNeighboursRangesAndSumsAgree) {
 TEST_P(HybridTree, SmallBatchesOfWritesAgree) {
   for (const hybrid_layout layout : layouts) {
     SCOPED_TRACE(to_string(layout));
-    tree_of<std::uint64_t> tree(options_for(layout), GetParam()->where);
+    tree_of<std::uint64_t> tree(options_for(layout), GetParam()->dev);
     oracle<std::uint64_t> all;
     random_words random(7);
     for (unsigned round = 0; round < 12; ++round) {
@@ -206,7 +205,7 @@ TEST_P(HybridTree, SmallSetsAndWideValuesWork) {
   };
   for (const hybrid_layout layout : layouts) {
     const std::vector<std::int32_t> keys{5, -3, 9, 5, 0};
-    hybrid_tree<std::int32_t> set = hybrid_tree<std::int32_t>::build(keys, options_for(layout), GetParam()->where);
+    hybrid_tree<std::int32_t> set = hybrid_tree<std::int32_t>::build(keys, options_for(layout), GetParam()->dev);
     EXPECT_EQ(set.size(), 4u);
     set.erase(std::vector<std::int32_t>{5, 77});
     set.insert(std::vector<std::int32_t>{-8, 9});
@@ -216,7 +215,7 @@ TEST_P(HybridTree, SmallSetsAndWideValuesWork) {
     set.find(std::vector<std::int32_t>{5, -8, 9}, found);
     EXPECT_EQ(found, (std::vector<std::uint8_t>{0, 1, 1})) << "a set has no values, so this is the mask";
     const std::vector<wide> values{{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}};
-    const auto map = hybrid_tree<std::int32_t, wide>::build(keys, values, options_for(layout), GetParam()->where);
+    const auto map = hybrid_tree<std::int32_t, wide>::build(keys, values, options_for(layout), GetParam()->dev);
     std::vector<wide> out(2);
     map.find(std::vector<std::int32_t>{5, -3}, out);
     EXPECT_TRUE(out[0].a == 7 && out[0].b == 8 && out[1].a == 3 && out[1].b == 4);
@@ -230,13 +229,13 @@ TEST_P(HybridTree, ABudgetThatIsTooSmallLeavesTheHostAlone) {
     for (std::size_t i = 0; i < keys.size(); ++i) all[keys[i] = 3 * i] = 3 * i;
     hybrid_options o = options_for(layout);
     o.gpu_memory = 1000;
-    const auto tree = tree_of<std::uint64_t>::build(keys, keys, o, GetParam()->where);
+    const auto tree = tree_of<std::uint64_t>::build(keys, keys, o, GetParam()->dev);
     EXPECT_EQ(tree.stats().placement, hybrid_placement::host_alone);
     EXPECT_EQ(tree.stats().device_bytes, 0u);
     EXPECT_NE(tree.explain().find("1000 bytes"), std::string::npos) << tree.explain();
     expect_finds(tree, all);
     o.gpu_memory = std::numeric_limits<std::size_t>::max();
-    EXPECT_GT(tree_of<std::uint64_t>::build(keys, keys, o, GetParam()->where).stats().device_bytes, 0u);
+    EXPECT_GT(tree_of<std::uint64_t>::build(keys, keys, o, GetParam()->dev).stats().device_bytes, 0u);
   }
 }
 
@@ -247,9 +246,9 @@ TEST_P(HybridTree, ADeviceWithoutMemoryLeavesTheHostAlone) {
   for (std::size_t i = 0; i < keys.size(); ++i) all[keys[i] = 3 * i] = 3 * i;
   for (const hybrid_layout layout : layouts) {
     for (std::size_t k = 1; k < 40; ++k) {
-      const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool(), k);
+      const auto pool = std::make_shared<failing_pool>(GetParam()->dev.pool(), k);
       {
-        auto tree = tree_of<std::uint64_t>::build(keys, keys, options_for(layout), GetParam()->where.with_pool(pool));
+        auto tree = tree_of<std::uint64_t>::build(keys, keys, options_for(layout), GetParam()->dev.with_pool(pool));
         const bool failed = tree.stats().device_bytes == 0;
         if (failed) {
           EXPECT_NE(tree.explain().find("failed"), std::string::npos) << tree.explain();
@@ -271,7 +270,7 @@ TEST_P(HybridTree, TuningChangesNoAnswer) {
     std::vector<std::uint64_t> keys(30000);
     oracle<std::uint64_t> all;
     for (std::size_t i = 0; i < keys.size(); ++i) all[keys[i] = 5 * i] = 5 * i;
-    auto tree = tree_of<std::uint64_t>::build(keys, keys, options_for(layout), GetParam()->where);
+    auto tree = tree_of<std::uint64_t>::build(keys, keys, options_for(layout), GetParam()->dev);
     tree.tune({});
     tree.tune(keys);
     EXPECT_NE(tree.explain().find("measured"), std::string::npos) << tree.explain();
@@ -291,7 +290,7 @@ TEST_P(HybridTree, ReadersSeeNoHalfOfAWrite) {
     std::vector<std::uint64_t> keys(n);
     for (std::size_t i = 0; i < n; ++i) keys[i] = 2 * i;
     auto tree =
-        tree_of<std::uint64_t>::build(keys, std::vector<std::uint64_t>(n, 0), options_for(layout), GetParam()->where);
+        tree_of<std::uint64_t>::build(keys, std::vector<std::uint64_t>(n, 0), options_for(layout), GetParam()->dev);
     std::atomic<bool> over{false};
     std::vector<std::thread> readers;
     for (unsigned t = 0; t < 2; ++t) {
@@ -329,7 +328,7 @@ TEST_P(HybridTree, BucketsAndWindowsBeyondAllMemoryLeaveTheHostAlone) {
       o.threads = 2;
       o.bucket = 1000;
       (window ? o.window : o.bucket) = std::size_t{1} << bits;
-      auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->where);
+      auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->dev);
       EXPECT_EQ(tree.stats().device_bytes == 0, !window);
       tree.tune(keys);
       for (const hybrid_placement p :
@@ -352,7 +351,7 @@ TEST_P(HybridTree, TellsWhoAnswered) {
     o.layout = layout;
     o.bucket = 1000;
     o.threads = 2;
-    auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->where);
+    auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->dev);
     EXPECT_EQ(tree.stats().last, hybrid_placement::automatic);
     const bool lines = layout == hybrid_layout::implicit;
     for (const hybrid_placement p : {hybrid_placement::host_alone, hybrid_placement::shared,
@@ -381,7 +380,7 @@ TEST_P(HybridTree, RowsOfEveryLengthAreMeasuredByThemselves) {
   hybrid_options o;
   o.bucket = 1000;
   o.threads = 2;
-  auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->where);
+  auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->dev);
   tree.tune(keys);
   const auto lists = [&](std::uint64_t limit) {
     for (unsigned turn = 0; turn < 2; ++turn)  // the first one may make what is needed
@@ -405,7 +404,7 @@ TEST_P(HybridTree, KeepsTheAggregatesThatAreAskedFor) {
   const auto made = [&](aggregates keep) {
     hybrid_options o = options_for(hybrid_layout::implicit);
     o.keep = keep;
-    return hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->where);
+    return hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->dev);
   };
   std::vector<sum_of<std::uint64_t>> sum(1);
   std::vector<std::uint64_t> least(1), count(1);
@@ -422,7 +421,8 @@ TEST_P(HybridTree, KeepsTheAggregatesThatAreAskedFor) {
     none.sum(lo, hi, sum);
     ADD_FAILURE() << "there is nothing to sum up with";
   } catch (const error& e) {
-    EXPECT_NE(std::string(e.what()).find("options whose keep is aggregates::sum (or all)"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("options whose keep is aggregates::sum (or all)"), std::string::npos)
+        << e.what();
   }
 }
 
@@ -447,7 +447,7 @@ TEST(HybridTreeErrors, SayWhatToDo) {
   const auto set = hybrid_tree<std::uint32_t>::build(two, {}, device::cpu(1));
   std::vector<std::uint8_t> found(2, 9);
   for (const load_balance& b : {load_balance{3, 1}, {0, -0.1}, {0, 1.1}, {1, std::nan("")}}) {
-    EXPECT_THROW(set.contains(two, found, {hybrid_placement::shared, bucket_handling::sequential, b}), error);
+    EXPECT_THROW(set.contains(two, found, {hybrid_placement::shared, queue_depth::sequential, b}), error);
   }
   EXPECT_EQ(found, (std::vector<std::uint8_t>{9, 9})) << "nothing was answered";
 }

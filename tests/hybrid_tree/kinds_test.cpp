@@ -21,21 +21,21 @@ namespace espalier::test {
 namespace {
 
 /// Each placement, and inner levels of which both have a part; straight from the caller's memory, and by way of ours.
-const hybrid_query asked_ways[] = {
+const hybrid_query_options asked_ways[] = {
     {hybrid_placement::host_alone},
     {hybrid_placement::shared},
-    {hybrid_placement::shared, bucket_handling::pipelined, load_balance{0, 0.4}, host_copies::staged},
+    {hybrid_placement::shared, queue_depth::pipelined, load_balance{0, 0.4}, host_copies::staged},
     {hybrid_placement::device_alone},
-    {hybrid_placement::both, bucket_handling::double_buffered, {}, host_copies::staged}};
+    {hybrid_placement::both, queue_depth::double_buffered, {}, host_copies::staged}};
 constexpr interval interval_kinds[] = {interval::closed, interval::right_open, interval::left_open, interval::open};
 
 /// Room for copies of no leaf, of a few, and of all. The regular layout makes none, and has ways to write instead.
 struct tree_variant {
   std::size_t leaf_cache;
-  update_way way;
+  update_mode way;
 };
 constexpr tree_variant tree_variants[] = {
-    {0, update_way::automatic}, {500, update_way::asynchronous}, {std::size_t{1} << 20, update_way::synchronised}};
+    {0, update_mode::automatic}, {500, update_mode::asynchronous}, {std::size_t{1} << 20, update_mode::synchronised}};
 constexpr std::size_t many_keys = 4500 / less_work;  // of which two thirds may differ
 
 /// One tree beside its model.
@@ -55,7 +55,7 @@ class kind_subject {
         is_implicit_(layout == hybrid_layout::implicit),
         variant_(variant),
         keys_(keys_like(n)),
-        tree_(build(here.where, layout)) {
+        tree_(build(here.dev, layout)) {
     renew_questions();
   }
 
@@ -89,13 +89,13 @@ class kind_subject {
     for (std::size_t i = 0; i < crowded.size(); i += 3) keys[i] = crowded[i];
     return keys;
   }
-  [[nodiscard]] tree_type build(const device& where, hybrid_layout layout) const {
+  [[nodiscard]] tree_type build(const device& dev, hybrid_layout layout) const {
     const hybrid_options o{
         .layout = layout, .bucket = 100, .window = 300, .leaf_cache = variant_.leaf_cache, .threads = 2};
     if constexpr (is_set) {
-      return tree_type::build(keys_, o, where);
+      return tree_type::build(keys_, o, dev);
     } else {
-      return tree_type::build(keys_, values_, o, where);
+      return tree_type::build(keys_, values_, o, dev);
     }
   }
   /// Ranges: of one key; of any two, often against the order; of some that follow each other; and of everything.
@@ -141,7 +141,7 @@ class kind_subject {
     for (std::size_t i = 0; i < at.size(); ++i)
       at[i] = expected_.contains(queries_[i]) ? expected_.lower(queries_[i]) : expected_.size();
     const answer want = elements_at(at);
-    for (const hybrid_query& way : asked_ways) {
+    for (const hybrid_query_options& way : asked_ways) {
       SCOPED_TRACE(to_string(way.placement));
       answer got(at.size());
       mask contained(std::vector<std::uint8_t>(at.size(), 9));
@@ -154,7 +154,7 @@ class kind_subject {
   }
   /// Else all of this might be a test of the host alone.
   void check_who_answered() const {
-    for (const hybrid_query& way : asked_ways) {
+    for (const hybrid_query_options& way : asked_ways) {
       const bool leaves = way.placement == hybrid_placement::device_alone || way.placement == hybrid_placement::both;
       tree_.find(queries_, {}, {}, way);
       EXPECT_EQ(tree_.stats().last, leaves && !is_implicit_ ? hybrid_placement::shared : way.placement);
@@ -212,7 +212,7 @@ class kind_subject {
   }
   void check_rows(std::uint64_t limit) const {
     for (const interval ends : interval_kinds) {
-      for (const hybrid_query& way : asked_ways) {
+      for (const hybrid_query_options& way : asked_ways) {
         SCOPED_TRACE("rows of " + std::to_string(limit) + ", " + to_string(ends) + ", " + to_string(way.placement));
         answer got(lo_.size() * limit);
         ranks counts(std::vector<std::uint64_t>(lo_.size(), 99)), alone = counts;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hybrid_tree/windows.hpp"
+#include "hybrid_tree/window_sizing.hpp"
 
 namespace espalier::test {
 namespace {
@@ -39,13 +39,13 @@ std::string answered_by(std::size_t n, unsigned second_slots, std::size_t slice,
       }
     };
   };
-  detail::lane first(
+  detail::bucket_queue first(
       2, [](std::size_t) { return 50; }, start(0));
-  detail::lane second(
+  detail::bucket_queue second(
       second_slots, [](std::size_t) { return 7; }, start(2));
   const detail::lane_end first_end{[&](unsigned) { return ++asked % turn == 0; }, finish(0, 'd')};
   const detail::lane_end second_end{[&](unsigned) { return ++asked % turn == 0; }, finish(2, 'h')};
-  const detail::lanes_work work = detail::run_lanes(
+  const detail::lanes_work work = detail::run_queues(
       n, first, first_end, second, second_end, slice, [&](const query_span& s) { finish(4, 'a')(0, s); }, rest);
   EXPECT_EQ(work.device.queries, static_cast<std::size_t>(std::count(who.begin(), who.end(), 'd')));
   EXPECT_EQ(work.device.queries + work.host.queries, n);
@@ -91,7 +91,7 @@ TEST(HybridLanes, AnErrorTellsWhatIsUnfinished) {
 
 // ---- windows ----------------------------------------------------------------------------------------------------
 TEST(HybridWindows, TheShareIsWhatBothDoInTheSameTime) {
-  detail::lane_share share(0.4);
+  detail::device_share share(0.4);
   for (unsigned call = 0; call < 20; ++call) {  // 3 of the device's while the host has 1
     const std::size_t taken = share.of(1000);
     share.note({{taken, static_cast<double>(taken) / 3}, {1000 - taken, static_cast<double>(1000 - taken)}});
@@ -103,20 +103,20 @@ TEST(HybridWindows, TheShareIsWhatBothDoInTheSameTime) {
   EXPECT_GE(share.of(1000), 1u) << "a slow device is tried again";
 }
 TEST(HybridWindows, OneIsTheWholeShareIfThereIsRoom) {
-  const detail::lane_share share(0.4);
+  const detail::device_share share(0.4);
   const detail::window_plan plan = detail::windows_beside_host(share, 1000, {1000, 500}, 10, 3);
   EXPECT_EQ(plan.slots, 1u);
   EXPECT_EQ(plan.size(900), share.of(1000)) << "what the host took first is of its share";
   EXPECT_EQ(plan.size(100), share.of(100));
   EXPECT_EQ(plan.size(15), 0u) << "too small";
   EXPECT_EQ(plan.room, 751u) << "also for larger shares";
-  const detail::lane_share slow(0.01);
+  const detail::device_share slow(0.01);
   const detail::window_plan small = detail::windows_beside_host(slow, 200, {1000, 500}, 10, 3);
   EXPECT_EQ(small.size(180), 10u) << "it is tried";
   EXPECT_EQ(small.size(170), 0u);
 }
 TEST(HybridWindows, SeveralOverlapWhereThereIsLessRoom) {
-  const detail::lane_share share(0.4);
+  const detail::device_share share(0.4);
   const detail::window_plan plan = detail::windows_beside_host(share, 10000, {1000, 500}, 10, 3);
   EXPECT_EQ(plan.slots, 3u);
   EXPECT_EQ(plan.size(9000), 1000u);

@@ -21,7 +21,7 @@ using detail::leaf_cache;
 struct LeafCache : testing::Test {
   std::uint64_t word = 0;
   leaf_cache cache{&word, 1};
-  static constexpr std::uint32_t start = leaf_cache::patience;
+  static constexpr std::uint32_t start = leaf_cache::min_idle_buckets;
 };
 
 TEST_F(LeafCache, WithoutPlacesThereIsNone) {
@@ -39,11 +39,11 @@ TEST_F(LeafCache, APlaceThatMayBeInUseIsNotGivenAway) {
   (void)cache.place_of(7, start);
   const std::uint32_t used = start + 2;
   ASSERT_EQ(cache.place_of(7, used).place, 0u);
-  for (std::uint32_t b = used; b < used + leaf_cache::patience; ++b)
+  for (std::uint32_t b = used; b < used + leaf_cache::min_idle_buckets; ++b)
     ASSERT_EQ(cache.place_of(8, b).place, leaf_cache::no_place) << "bucket " << b;
-  const auto given = cache.place_of(8, used + leaf_cache::patience);
+  const auto given = cache.place_of(8, used + leaf_cache::min_idle_buckets);
   EXPECT_TRUE(given.place == 0 && given.is_empty);
-  EXPECT_EQ(cache.place_of(7, used + leaf_cache::patience).place, leaf_cache::no_place) << "its copy is gone";
+  EXPECT_EQ(cache.place_of(7, used + leaf_cache::min_idle_buckets).place, leaf_cache::no_place) << "its copy is gone";
 }
 TEST_F(LeafCache, WhoHasNoPlaceStagesACopy) {
   EXPECT_EQ(cache.place_or(50, 7, start), 0 | leaf_cache::to_fetch);
@@ -61,7 +61,7 @@ TEST_F(LeafCache, LinesAreSpreadOverAllPlaces) {
 class HybridLeaves : public testing::TestWithParam<const setting*> {};
 
 template <class Key, class Value>
-void ask_often(const device& where, std::size_t n, std::size_t cache) {
+void ask_often(const device& dev, std::size_t n, std::size_t cache) {
   hybrid_options o;
   o.bucket = 300;
   o.window = 2500;
@@ -74,7 +74,7 @@ void ask_often(const device& where, std::size_t n, std::size_t cache) {
     keys[i] = static_cast<Key>(3 * i + 1);
     values[i] = static_cast<Value>(i * 7 + 1);
   }
-  const auto tree = hybrid_tree<Key, Value>::build(keys, values, o, where);
+  const auto tree = hybrid_tree<Key, Value>::build(keys, values, o, dev);
   const std::size_t queries = 30000;
   for (unsigned round = 0; round < 8; ++round) {
     std::vector<Key> asked(queries);
@@ -84,7 +84,7 @@ void ask_often(const device& where, std::size_t n, std::size_t cache) {
     }
     std::vector<Value> got(queries, Value{99});
     std::vector<std::uint8_t> found(queries, 9);
-    hybrid_query how{round % 3 == 0 ? hybrid_placement::both : hybrid_placement::device_alone};
+    hybrid_query_options how{round % 3 == 0 ? hybrid_placement::both : hybrid_placement::device_alone};
     how.copies = round % 2 == 0 ? host_copies::automatic : host_copies::staged;
     tree.find(asked, got, found, how);
     for (std::size_t i = 0; i < queries; ++i) {
@@ -105,15 +105,15 @@ void ask_often(const device& where, std::size_t n, std::size_t cache) {
 TEST_P(HybridLeaves, SmallAndLargeCachesChangeNoAnswer) {
   for (const std::size_t cache : {std::size_t{0}, std::size_t{300}, std::size_t{20000}, std::size_t{1} << 24}) {
     SCOPED_TRACE("cache of " + std::to_string(cache));
-    ask_often<std::uint64_t, std::uint64_t>(GetParam()->where, 40000 / less_work, cache);
-    ask_often<std::uint32_t, std::uint32_t>(GetParam()->where, 40000 / less_work, cache);
-    ask_often<std::uint32_t, std::uint16_t>(GetParam()->where, 5000, cache);
+    ask_often<std::uint64_t, std::uint64_t>(GetParam()->dev, 40000 / less_work, cache);
+    ask_often<std::uint32_t, std::uint32_t>(GetParam()->dev, 40000 / less_work, cache);
+    ask_often<std::uint32_t, std::uint16_t>(GetParam()->dev, 5000, cache);
     if (HasFatalFailure()) return;
   }
 }
 // Lines of more than 2 MiB are read where they are.
 TEST_P(HybridLeaves, LargeTreesAreReadInPlace) {
-  ask_often<std::uint64_t, std::uint64_t>(GetParam()->where, 300000, 100000);
+  ask_often<std::uint64_t, std::uint64_t>(GetParam()->dev, 300000, 100000);
 }
 TEST_P(HybridLeaves, TheBudgetIsKept) {
   std::vector<std::uint64_t> keys(100000), values(keys.size());
@@ -124,7 +124,7 @@ TEST_P(HybridLeaves, TheBudgetIsKept) {
     o.threads = 2;
     o.gpu_memory = budget;
     o.leaf_cache = std::size_t{1} << 30;
-    const auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->where);
+    const auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->dev);
     tree.find(keys, values, {}, {hybrid_placement::both});
     EXPECT_EQ(values, keys);
     EXPECT_LE(tree.stats().device_bytes, budget);
@@ -133,7 +133,7 @@ TEST_P(HybridLeaves, TheBudgetIsKept) {
 }
 /// Rows of ranges that overlap and lie apart, over keys that separators cannot tell apart, too.
 template <class Key, class Value>
-void list_rows(const device& where, std::size_t n, std::uint64_t limit, std::size_t cache) {
+void list_rows(const device& dev, std::size_t n, std::uint64_t limit, std::size_t cache) {
   hybrid_options o;
   o.leaf_cache = cache;
   o.bucket = 300;
@@ -148,7 +148,7 @@ void list_rows(const device& where, std::size_t n, std::uint64_t limit, std::siz
   }
   for (const hybrid_layout layout : layouts) {
     o.layout = layout;
-    const auto tree = hybrid_tree<Key, Value>::build(keys, values, o, where);
+    const auto tree = hybrid_tree<Key, Value>::build(keys, values, o, dev);
     const std::size_t ranges = limit <= 40 ? 10000 : 1000;
     std::vector<Key> lo(ranges), hi(ranges);
     for (std::size_t i = 0; i < ranges; ++i) {
@@ -160,7 +160,7 @@ void list_rows(const device& where, std::size_t n, std::uint64_t limit, std::siz
       for (const interval ends : {interval::closed, interval::open}) {
         SCOPED_TRACE(to_string(layout) + ", " + to_string(p) + ", " + to_string(ends));
         const range_options options{ends, limit};
-        hybrid_query how{p};
+        hybrid_query_options how{p};
         how.copies = ends == interval::open ? host_copies::automatic : host_copies::staged;
         std::vector<Key> out_keys(ranges * limit);
         std::vector<Value> out_values(ranges * limit);
@@ -189,9 +189,9 @@ TEST_P(HybridLeaves, RowsAreListedInEveryWay) {
   for (const std::uint64_t limit : {1u, 8u, 40u, 255u, 256u}) {  // up to 255, counts travel as bytes
     for (const std::size_t cache : {std::size_t{0}, std::size_t{20000}, std::size_t{1} << 24}) {
       SCOPED_TRACE("rows of " + std::to_string(limit) + ", cache of " + std::to_string(cache));
-      list_rows<std::uint64_t, std::uint64_t>(GetParam()->where, 20000 / less_work, limit, cache);
-      list_rows<std::uint32_t, std::uint32_t>(GetParam()->where, 20000 / less_work, limit, cache);
-      list_rows<std::uint32_t, std::uint16_t>(GetParam()->where, 3000, limit, cache);
+      list_rows<std::uint64_t, std::uint64_t>(GetParam()->dev, 20000 / less_work, limit, cache);
+      list_rows<std::uint32_t, std::uint32_t>(GetParam()->dev, 20000 / less_work, limit, cache);
+      list_rows<std::uint32_t, std::uint16_t>(GetParam()->dev, 3000, limit, cache);
       if (HasFatalFailure()) return;
     }
   }
@@ -199,7 +199,7 @@ TEST_P(HybridLeaves, RowsAreListedInEveryWay) {
 TEST_P(HybridLeaves, RowsWithoutAnEndAreRefused) {
   const std::vector<std::uint64_t> one{1};
   std::vector<std::uint64_t> counts(1);
-  const auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(one, one, {}, GetParam()->where);
+  const auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(one, one, {}, GetParam()->dev);
   EXPECT_THROW(tree.range_rows(one, one, {}, {}, counts, {}), error);
   tree.range_rows({}, {}, {}, {}, {}, {interval::closed, 3});
 }
@@ -211,7 +211,7 @@ TEST_P(HybridLeaves, TheRegularLayoutIsSharedInstead) {
   hybrid_options o;
   o.layout = hybrid_layout::regular;
   o.bucket = 1000;
-  auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->where);
+  auto tree = hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, keys, o, GetParam()->dev);
   tree.find(keys, values, {}, {hybrid_placement::device_alone});
   EXPECT_EQ(values, keys);
   EXPECT_EQ(tree.stats().leaf_cache_bytes, 0u);

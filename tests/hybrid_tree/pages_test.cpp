@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "device/cpu_pool.hpp"
-#include "device/paged_pool.hpp"
 #include "device/system.hpp"
+#include "device/tracking_resource.hpp"
 #include "espalier/device/buffer.hpp"
 #include "espalier/hybrid_tree/hybrid_tree.hpp"
 #include "support/failing_pool.hpp"
@@ -22,23 +22,23 @@ namespace {
 
 using detail::cpu_pool;
 using detail::page_kind;
-using detail::paged_pool;
+using detail::tracking_resource;
 
 constexpr page_configuration configurations[] = {page_configuration::huge, page_configuration::huge_inner,
                                                  page_configuration::small};
 constexpr std::size_t block = std::size_t{8} << 20;
 
 /// What a pool with two sources says of 8 MiB that were written to, as leaves or not.
-paged_pool::census census_of(page_kind pages, memory_use use) {
+tracking_resource::page_usage census_of(page_kind pages, allocation_hint use) {
   const auto source = std::make_shared<cpu_pool>("test", pages);
-  const auto pool = std::make_shared<paged_pool>(source, source);
+  const auto pool = std::make_shared<tracking_resource>(source, source);
   const device host = device::cpu(1).with_pool(pool);
   const raw_buffer memory(host, block, {}, use);
   std::memset(memory.data(), 1, block);
   return pool->count();
 }
 /// Does the system give huge pages here and now? Memory may be too fragmented, whatever it promises.
-bool system_has_huge_pages() { return census_of(page_kind::huge, memory_use::any).others.huge >= block / 2; }
+bool system_has_huge_pages() { return census_of(page_kind::huge, allocation_hint::any).others.huge >= block / 2; }
 
 TEST(HybridPages, EveryConfigurationGivesTheSameAnswers) {
   const std::size_t n = 600000;
@@ -85,16 +85,17 @@ TEST(HybridPages, EveryConfigurationGivesTheSameAnswers) {
 TEST(PagedPool, LeavesAndOthersComeFromTheirSources) {
   const auto leaves = std::make_shared<failing_pool>(device::cpu(1).pool());
   const auto others = std::make_shared<failing_pool>(device::cpu(1).pool());
-  const auto pool = std::make_shared<paged_pool>(leaves, others);
+  const auto pool = std::make_shared<tracking_resource>(leaves, others);
   const device host = device::cpu(1).with_pool(pool);
   {
-    const raw_buffer a(host, 1000, {}, memory_use::leaves), b(host, 300, {}), c(host, 50, {}, memory_use::any);
+    const raw_buffer a(host, 1000, {}, allocation_hint::leaves), b(host, 300, {}),
+        c(host, 50, {}, allocation_hint::any);
     EXPECT_EQ(leaves->live_bytes(), 1000u);
     EXPECT_EQ(others->live_bytes(), 350u);
     EXPECT_EQ(pool->count().leaves.bytes, 1000u);
     EXPECT_EQ(pool->count().others.bytes, 350u);
     leaves->fail_at(1);
-    EXPECT_THROW(raw_buffer(host, 10, {}, memory_use::leaves), out_of_memory);
+    EXPECT_THROW(raw_buffer(host, 10, {}, allocation_hint::leaves), out_of_memory);
     EXPECT_EQ(pool->count().leaves.bytes, 1000u);
   }
   EXPECT_EQ(leaves->live_blocks(), 0u);
@@ -103,10 +104,10 @@ TEST(PagedPool, LeavesAndOthersComeFromTheirSources) {
 }
 
 TEST(PagedPool, CountsHugePagesAsTheSystemDoes) {
-  const paged_pool::census small = census_of(page_kind::small, memory_use::leaves);
+  const tracking_resource::page_usage small = census_of(page_kind::small, allocation_hint::leaves);
   EXPECT_EQ(small.leaves.bytes, block);
   EXPECT_EQ(small.leaves.huge, 0u);
-  const paged_pool::census huge = census_of(page_kind::huge, memory_use::leaves);
+  const tracking_resource::page_usage huge = census_of(page_kind::huge, allocation_hint::leaves);
   EXPECT_EQ(huge.leaves.bytes, block);
   EXPECT_LE(huge.leaves.huge, block);
   EXPECT_EQ(huge.others.bytes, 0u);
@@ -117,7 +118,7 @@ TEST(PagedPool, CountsHugePagesAsTheSystemDoes) {
   }
 }
 
-bool in_order(const std::vector<detail::mapped_stretch>& stretches) {
+bool in_order(const std::vector<detail::memory_mapping>& stretches) {
   for (std::size_t i = 0; i < stretches.size(); ++i) {
     if (stretches[i].first >= stretches[i].last) return false;
     if (i != 0 && stretches[i - 1].last > stretches[i].first) return false;
@@ -126,7 +127,7 @@ bool in_order(const std::vector<detail::mapped_stretch>& stretches) {
 }
 
 TEST(System, KnowsItsAddresses) {
-  const auto stretches = detail::mapped_stretches();
+  const auto stretches = detail::memory_mappings();
   if (stretches.empty()) GTEST_SKIP() << "there is no /proc/self/smaps";
   const auto here = reinterpret_cast<std::uintptr_t>(&stretches);
   EXPECT_TRUE(
@@ -152,7 +153,7 @@ TEST(System, KnowsItsAddressesWhileTheyChange) {
       map(room, pages * page, PROT_NONE, MAP_FIXED);
     }
   });
-  for (int round = 0; round < 50; ++round) EXPECT_TRUE(in_order(detail::mapped_stretches()));
+  for (int round = 0; round < 50; ++round) EXPECT_TRUE(in_order(detail::memory_mappings()));
   done.store(true);
   grows.join();
   munmap(room, pages * page);

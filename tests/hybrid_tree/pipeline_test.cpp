@@ -1,5 +1,5 @@
 // pipeline_test.cpp - the order of buckets, how levels are shared out, and who gets large batches.
-#include "hybrid_tree/pipeline.hpp"
+#include "hybrid_tree/bucket_schedule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hybrid_tree/balance.hpp"
-#include "hybrid_tree/placement_choice.hpp"
+#include "hybrid_tree/placement_selector.hpp"
 
 namespace espalier::test {
 namespace {
@@ -18,7 +18,7 @@ using detail::discover_balance;
 using detail::parts_of;
 using detail::rebalanced;
 
-std::string steps_of(bucket_handling how, std::size_t buckets) {
+std::string steps_of(queue_depth how, std::size_t buckets) {
   std::string steps;
   std::size_t finished = 0;
   (void)detail::run_pipeline(
@@ -30,10 +30,10 @@ std::string steps_of(bucket_handling how, std::size_t buckets) {
 }
 
 TEST(HybridPipeline, BucketsComeInTheOrderOfTheStrategy) {
-  EXPECT_EQ(steps_of(bucket_handling::sequential, 3), "s0 w0 f0 s1 w1 f1 s2 w2 f2 ");
-  EXPECT_EQ(steps_of(bucket_handling::pipelined, 3), "s0 w0 s1 f0 w1 s2 f1 w2 f2 ");
-  EXPECT_EQ(steps_of(bucket_handling::double_buffered, 4), "s0 s1 w0 s2 f0 w1 s3 f1 w2 f2 w0 f3 ");
-  for (const auto how : {bucket_handling::sequential, bucket_handling::pipelined, bucket_handling::double_buffered}) {
+  EXPECT_EQ(steps_of(queue_depth::sequential, 3), "s0 w0 f0 s1 w1 f1 s2 w2 f2 ");
+  EXPECT_EQ(steps_of(queue_depth::pipelined, 3), "s0 w0 s1 f0 w1 s2 f1 w2 f2 ");
+  EXPECT_EQ(steps_of(queue_depth::double_buffered, 4), "s0 s1 w0 s2 f0 w1 s3 f1 w2 f2 w0 f3 ");
+  for (const auto how : {queue_depth::sequential, queue_depth::pipelined, queue_depth::double_buffered}) {
     EXPECT_EQ(steps_of(how, 0), "");
     EXPECT_EQ(steps_of(how, 1), "s0 w0 f0 ");
   }
@@ -41,7 +41,7 @@ TEST(HybridPipeline, BucketsComeInTheOrderOfTheStrategy) {
 
 // No slot is started again before the bucket that is in it is finished.
 TEST(HybridPipeline, NoSlotHasTwoBuckets) {
-  for (const auto how : {bucket_handling::sequential, bucket_handling::pipelined, bucket_handling::double_buffered}) {
+  for (const auto how : {queue_depth::sequential, queue_depth::pipelined, queue_depth::double_buffered}) {
     std::vector<bool> busy(3);
     std::size_t finished = 0;
     (void)detail::run_pipeline(
@@ -55,7 +55,7 @@ TEST(HybridPipeline, NoSlotHasTwoBuckets) {
 }
 
 TEST(HybridPipeline, AnErrorTellsWhatWasFinished) {
-  for (const auto how : {bucket_handling::sequential, bucket_handling::pipelined, bucket_handling::double_buffered}) {
+  for (const auto how : {queue_depth::sequential, queue_depth::pipelined, queue_depth::double_buffered}) {
     std::size_t finished = 99, waited = 0, done = 0;
     EXPECT_THROW((void)detail::run_pipeline(
                      how, 10, 3, finished, [](std::size_t, unsigned) {},
@@ -122,11 +122,11 @@ TEST(HybridBalance, IsToldInWords) {
 }
 
 // ---- who does what ----------------------------------------------------------------------------------------------
-using detail::placement_choice;
+using detail::placement_selector;
 using P = hybrid_placement;
 
 /// Calls whose cost is known beforehand; how many each placement got.
-std::map<P, int> play(placement_choice& choice, int calls, const std::map<P, double>& cost) {
+std::map<P, int> play(placement_selector& choice, int calls, const std::map<P, double>& cost) {
   std::map<P, int> got;
   for (int i = 0; i < calls; ++i) {
     const P p = choice.next();
@@ -137,7 +137,7 @@ std::map<P, int> play(placement_choice& choice, int calls, const std::map<P, dou
 }
 TEST(PlacementChoice, TheCheapestGetsMostCallsHoweverItBegan) {
   for (const P cheapest : {P::both, P::shared, P::host_alone}) {
-    placement_choice choice({P::both, P::shared, P::host_alone});
+    placement_selector choice({P::both, P::shared, P::host_alone});
     EXPECT_EQ(choice.best(), P::both);
     std::map<P, double> cost{{P::both, 3e-9}, {P::shared, 2e-9}, {P::host_alone, 4e-9}};
     cost[cheapest] = 1e-9;
@@ -148,7 +148,7 @@ TEST(PlacementChoice, TheCheapestGetsMostCallsHoweverItBegan) {
   }
 }
 TEST(PlacementChoice, AShiftOfTheLoadIsNoticed) {
-  placement_choice choice({P::both, P::shared});
+  placement_selector choice({P::both, P::shared});
   (void)play(choice, 40, {{P::both, 1e-9}, {P::shared, 2e-9}});
   ASSERT_EQ(choice.best(), P::both);
   (void)play(choice, 1, {{P::both, 5e-9}, {P::shared, 2e-9}});
@@ -157,7 +157,7 @@ TEST(PlacementChoice, AShiftOfTheLoadIsNoticed) {
   EXPECT_EQ(choice.best(), P::both);
 }
 TEST(PlacementChoice, TheFirstCallOfATrialDoesNotCount) {
-  placement_choice choice({P::both, P::shared});
+  placement_selector choice({P::both, P::shared});
   int shared = 0;
   for (int i = 0; i < 20; ++i) {
     const P p = choice.next();
@@ -167,7 +167,7 @@ TEST(PlacementChoice, TheFirstCallOfATrialDoesNotCount) {
 }
 TEST(PlacementChoice, WhatIsLeftOutIsNeitherTakenNorTriedNorTold) {
   const std::map<P, double> cost{{P::both, 1e-9}, {P::shared, 2e-9}, {P::host_alone, 3e-9}};
-  placement_choice choice({P::both, P::shared, P::host_alone});
+  placement_selector choice({P::both, P::shared, P::host_alone});
   (void)play(choice, 40, cost);
   ASSERT_EQ(choice.best(), P::both);
   choice.leave_out([](P p) { return p == P::both; });
@@ -185,7 +185,7 @@ TEST(PlacementChoice, WhatIsLeftOutIsNeitherTakenNorTriedNorTold) {
   EXPECT_EQ(choice.best(), P::both) << "what was known of it is still";
 }
 TEST(PlacementChoice, WhatIsBestElsewhereIsTakenUntilSomethingIsKnown) {
-  placement_choice choice({P::both, P::device_alone, P::shared});
+  placement_selector choice({P::both, P::device_alone, P::shared});
   choice.prefer(P::shared);
   EXPECT_EQ(choice.best(), P::shared);
   choice.prefer(P::device_alone);
@@ -199,15 +199,15 @@ TEST(PlacementChoice, WhatIsBestElsewhereIsTakenUntilSomethingIsKnown) {
   EXPECT_EQ(choice.best(), P::both) << "the others are tried all the same";
 }
 TEST(PlacementChoice, TellsSlowRatesToo) {
-  placement_choice choice({P::both, P::shared, P::host_alone});
+  placement_selector choice({P::both, P::shared, P::host_alone});
   choice.set(P::both, 1, 1e-9);
   choice.set(P::shared, 1000, 1e-3 / 2.5);
   choice.set(P::host_alone, 1, 3e-6);
   EXPECT_EQ(choice.text(), "both 1000 M/s, shared 2.5 M/s, host_alone 0.33 M/s");
 }
 TEST(PlacementChoice, WithoutCandidatesTheHostWorksAlone) {
-  EXPECT_EQ(placement_choice().best(), P::host_alone);
-  placement_choice one({P::shared});
+  EXPECT_EQ(placement_selector().best(), P::host_alone);
+  placement_selector one({P::shared});
   for (int i = 0; i < 20; ++i) EXPECT_EQ(one.next(), P::shared);
 }
 

@@ -5,21 +5,21 @@
 #include <vector>
 
 #include "espalier/device/buffer.hpp"
-#include "hybrid_tree/host_side.hpp"
+#include "hybrid_tree/host_tree.hpp"
 #include "support/failing_pool.hpp"
 
 namespace espalier::test {
 namespace {
 
-using detail::any_upper_image;
-using detail::host_side;
+using detail::any_inner_levels_view;
+using detail::host_tree;
 using detail::inner_levels;
 using words = std::vector<std::uint64_t>;
 
 /// Asks for the keys by lines that a copy of the inner levels gives.
-words find_by_lines(const host_side& side, const inner_levels& levels, const words& keys) {
-  const device where = device::cpu(1);
-  const stream order = where.default_stream();
+words find_by_lines(const host_tree& side, const inner_levels& levels, const words& keys) {
+  const device dev = device::cpu(1);
+  const stream order = dev.default_stream();
   std::vector<std::uint32_t> lines(keys.size());
   levels.walk(keys.data(), nullptr, keys.size(), lines.data(), order);
   order.synchronize();
@@ -27,14 +27,14 @@ words find_by_lines(const host_side& side, const inner_levels& levels, const wor
   side.find_from(lines.data(), keys.data(), keys.size(), values.data(), nullptr);
   return values;
 }
-const void* headers_of(const any_upper_image& image) {
+const void* headers_of(const any_inner_levels_view& image) {
   return std::visit([](const auto& i) { return static_cast<const void*>(i.view.headers); }, image);
 }
 
 // A write that fails changes neither elements nor inner levels. One that did its work does not fail for want of new
 // inner levels; whichever there are then stay until the next write, however much is read.
 TEST(RegularSide, MemoryThatRunsOutLeavesAWriteDoneOrNot) {
-  for (const update_way way : {update_way::asynchronous, update_way::synchronised}) {
+  for (const update_mode way : {update_mode::asynchronous, update_mode::synchronised}) {
     std::size_t failures = 0, behind = 0;
     for (std::size_t k = 1; k < 300; ++k) {
       SCOPED_TRACE(to_string(way) + ", allocation " + std::to_string(k));
@@ -44,8 +44,8 @@ TEST(RegularSide, MemoryThatRunsOutLeavesAWriteDoneOrNot) {
       words keys(4000), more, values;
       for (std::size_t i = 0; i < keys.size(); ++i) all[keys[i] = 1000 * i] = 1000 * i;
       for (std::size_t i = 0; i < 6000; ++i) more.push_back(i % 2 == 0 ? 1000000 + i : 700 * i);
-      const auto side = detail::make_regular_side(host, {scalar_kind::u64, scalar_kind::u64, 8}, 0.75, keys.data(),
-                                                  keys.data(), keys.size());
+      const auto side = detail::make_blink_host_tree(host, {scalar_kind::u64, scalar_kind::u64, 8}, 0.75, keys.data(),
+                                                     keys.data(), keys.size());
       auto levels = detail::copy_inner_levels(device::cpu(1), side->upper(), detail::inner_room::exact);
       const void* const headers = headers_of(side->upper());
 
@@ -88,7 +88,7 @@ TEST(RegularSide, MemoryThatRunsOutLeavesAWriteDoneOrNot) {
       ASSERT_LT(k, 299u);
     }
     EXPECT_GT(failures, 0u);
-    if (way == update_way::synchronised) {  // the other way tries twice
+    if (way == update_mode::synchronised) {  // the other way tries twice
       EXPECT_GT(behind, 0u) << "some time there was no memory for new inner levels";
     }
   }

@@ -21,7 +21,7 @@ using detail::choose_way;
 using detail::differing;
 using detail::update_block;
 
-constexpr update_way ways[] = {update_way::automatic, update_way::asynchronous, update_way::synchronised};
+constexpr update_mode ways[] = {update_mode::automatic, update_mode::asynchronous, update_mode::synchronised};
 constexpr hybrid_placement placements[] = {hybrid_placement::shared, hybrid_placement::host_alone};
 
 using words = std::vector<std::uint64_t>;
@@ -81,14 +81,14 @@ void expect_agrees(const tree_type& tree, const oracle& all) {
 
 class HybridUpdate : public testing::TestWithParam<const setting*> {
  protected:
-  static const device& where() { return GetParam()->where; }
-  static tree_type tree_of(const words& keys) { return tree_type::build(keys, keys, regular(), where()); }
+  static const device& get_device() { return GetParam()->dev; }
+  static tree_type tree_of(const words& keys) { return tree_type::build(keys, keys, regular(), get_device()); }
 };
 
 // Random batches of all sizes, spread or in one place, in any way, against std::map.
 TEST_P(HybridUpdate, RandomBatchesAgreeInEveryWay) {
   for (const bool spread : {true, false}) {
-    for (const update_way only : ways) {
+    for (const update_mode only : ways) {
       SCOPED_TRACE(to_string(only) + (spread ? ", spread" : ", in one place"));
       random_words random(spread ? 11 : 12);
       const words first = every(1000, 12000 / less_work);
@@ -113,14 +113,14 @@ TEST_P(HybridUpdate, RandomBatchesAgreeInEveryWay) {
         for (std::size_t i = 0; i < n; ++i) {
           expected[i] = (erases ? all.erase(keys[i]) != 0 : all.insert_or_assign(keys[i], values[i]).second) ? 1 : 0;
         }
-        const update_way way = only == update_way::automatic ? ways[random.below(3)] : only;
+        const update_mode way = only == update_mode::automatic ? ways[random.below(3)] : only;
         if (erases) {
           tree.erase(keys, done, way);
         } else {
           tree.insert_or_assign(keys, values, done, way);
         }
         ASSERT_EQ(done, expected) << "round " << round;
-        if (way != update_way::automatic) {
+        if (way != update_mode::automatic) {
           ASSERT_EQ(tree.stats().update.way, way);
         }
         if (round % 4 == 3) expect_agrees(tree, all);
@@ -131,9 +131,9 @@ TEST_P(HybridUpdate, RandomBatchesAgreeInEveryWay) {
 }
 
 TEST_P(HybridUpdate, SmallTreesGrowAndVanishInEveryWay) {
-  for (const update_way way : ways) {
+  for (const update_mode way : ways) {
     SCOPED_TRACE(to_string(way));
-    tree_type tree(regular(), where());
+    tree_type tree(regular(), get_device());
     oracle all;
     for (unsigned round = 0; round < 2; ++round) {
       const words keys = every(3, 3000, 100 * round);
@@ -162,13 +162,13 @@ TEST_P(HybridUpdate, WhatDidNotChangeIsNotSent) {
   const hybrid_stats tuned = tree.stats();
   ASSERT_NE(tuned.reason.find("measured"), std::string::npos);
 
-  tree.insert_or_assign(every(1000, 20, 7), every(1, 20), {}, update_way::synchronised);
+  tree.insert_or_assign(every(1000, 20, 7), every(1, 20), {}, update_mode::synchronised);
   EXPECT_EQ(tree.stats().update.sent, 0u);
   EXPECT_EQ(tree.stats().reason, tuned.reason);
   EXPECT_EQ(tree.stats().placement, tuned.placement);
   EXPECT_NE(tree.explain().find("synchronised: asked for"), std::string::npos) << tree.explain();
 
-  tree.insert_or_assign(keys, keys, {}, update_way::asynchronous);  // other values, the same leaves
+  tree.insert_or_assign(keys, keys, {}, update_mode::asynchronous);  // other values, the same leaves
   EXPECT_EQ(tree.stats().update.sent, 0u);
   EXPECT_EQ(tree.stats().reason, tuned.reason);
 
@@ -177,7 +177,7 @@ TEST_P(HybridUpdate, WhatDidNotChangeIsNotSent) {
   for (const std::uint64_t k : some) {
     for (std::uint64_t i = 0; i < 8; ++i) split.push_back(k + i);
   }
-  tree.insert_or_assign(split, split, {}, update_way::asynchronous);
+  tree.insert_or_assign(split, split, {}, update_mode::asynchronous);
   EXPECT_EQ(tree.stats().update.sent, tree.stats().inner_bytes);
   EXPECT_EQ(tree.stats().reason, tuned.reason);
   EXPECT_EQ(tree.stats().placement, tuned.placement);
@@ -185,7 +185,7 @@ TEST_P(HybridUpdate, WhatDidNotChangeIsNotSent) {
   // Step by step: it is the size at the last measurement that counts.
   for (std::uint64_t i = 0; i < 12; ++i) {
     const words more = every(1000, keys.size() / 4, 400 + i + keys.size() / 4 * 1000 * (i % 4));
-    tree.insert_or_assign(more, more, {}, update_way::asynchronous);
+    tree.insert_or_assign(more, more, {}, update_mode::asynchronous);
   }
   EXPECT_GT(tree.stats().inner_bytes, 2 * tuned.inner_bytes);
   EXPECT_EQ(tree.stats().reason.find("measured"), std::string::npos) << tree.stats().reason;
@@ -194,12 +194,12 @@ TEST_P(HybridUpdate, WhatDidNotChangeIsNotSent) {
 TEST_P(HybridUpdate, TheWayFollowsTheSizeOfTheBatch) {
   tree_type tree = tree_of(every(1000, 100000));
   tree.insert_or_assign(every(1000, 5, 7), every(1, 5));
-  EXPECT_EQ(tree.stats().update.way, update_way::synchronised);
+  EXPECT_EQ(tree.stats().update.way, update_mode::synchronised);
   EXPECT_NE(tree.explain().find("key by key about"), std::string::npos) << tree.explain();
   tree.insert_or_assign(every(500, 200000, 9), every(1, 200000));
-  EXPECT_EQ(tree.stats().update.way, update_way::asynchronous);
-  const auto built = tree_type::build(every(3, 10), every(3, 10), {}, where());
-  EXPECT_EQ(built.stats().update.way, update_way::automatic);
+  EXPECT_EQ(tree.stats().update.way, update_mode::asynchronous);
+  const auto built = tree_type::build(every(3, 10), every(3, 10), {}, get_device());
+  EXPECT_EQ(built.stats().update.way, update_mode::automatic);
   EXPECT_TRUE(built.stats().update.reason.empty());
 }
 
@@ -211,7 +211,7 @@ TEST_P(HybridUpdate, OnlyWhatDiffersIsSent) {
   std::size_t whole = 0, parts = 0, none = 0;
   for (unsigned round = 0; round < 60; ++round) {
     const words more = every(step, 6000 / less_work, keys.back() + step);
-    tree.insert_or_assign(more, more, {}, update_way::synchronised);
+    tree.insert_or_assign(more, more, {}, update_mode::synchronised);
     keys.insert(keys.end(), more.begin(), more.end());
     const hybrid_stats s = tree.stats();
     (s.update.sent == 0 ? none : s.update.sent == s.inner_bytes ? whole : parts) += 1;
@@ -232,11 +232,11 @@ TEST_P(HybridUpdate, OnlyWhatDiffersIsSent) {
 
 // Readers in threads beside writers: a batch is there as a whole or not at all, and keys that stay are always found.
 TEST_P(HybridUpdate, ReadersSeeNoHalfOfAnUpdate) {
-  for (const update_way way : {update_way::asynchronous, update_way::synchronised}) {
+  for (const update_mode way : {update_mode::asynchronous, update_mode::synchronised}) {
     SCOPED_TRACE(to_string(way));
     const std::size_t n = 20000 / less_work;
     const words keys = every(100, n);
-    auto tree = tree_type::build(keys, words(n, 0), regular(), where());
+    auto tree = tree_type::build(keys, words(n, 0), regular(), get_device());
     std::atomic<bool> over{false};
     std::vector<std::thread> readers;
     for (unsigned t = 0; t < 2; ++t) {
@@ -272,16 +272,16 @@ TEST_P(HybridUpdate, ReadersSeeNoHalfOfAnUpdate) {
 // The device's memory runs out in the middle of an update: the write is done, the host answers, the next one recovers.
 TEST_P(HybridUpdate, ADeviceWithoutMemoryLosesNoUpdate) {
   for (std::size_t k = 1; k < 20; ++k) {
-    const auto pool = std::make_shared<failing_pool>(where().pool());
+    const auto pool = std::make_shared<failing_pool>(get_device().pool());
     {
       const words keys = every(1000, 3000);
-      auto tree = tree_type::build(keys, keys, regular(), where().with_pool(pool));
+      auto tree = tree_type::build(keys, keys, regular(), get_device().with_pool(pool));
       ASSERT_GT(tree.stats().device_bytes, 0u);
       oracle all;
       for (const std::uint64_t key : keys) all[key] = key;
       const words more = every(500, 6000);
       pool->fail_at(k);
-      tree.insert_or_assign(more, more, {}, update_way::asynchronous);
+      tree.insert_or_assign(more, more, {}, update_mode::asynchronous);
       for (const std::uint64_t key : more) all[key] = key;
       const bool failed = tree.stats().device_bytes == 0;
       if (failed) {
@@ -290,7 +290,7 @@ TEST_P(HybridUpdate, ADeviceWithoutMemoryLosesNoUpdate) {
       pool->fail_at(0);
       expect_agrees(tree, all);
       if (HasFatalFailure()) return;
-      tree.insert_or_assign(words{3}, words{4}, {}, update_way::synchronised);  // changes no inner level
+      tree.insert_or_assign(words{3}, words{4}, {}, update_mode::synchronised);  // changes no inner level
       all[3] = 4;
       EXPECT_GT(tree.stats().device_bytes, 0u) << "there is memory again";
       expect_agrees(tree, all);
@@ -303,7 +303,7 @@ TEST_P(HybridUpdate, ADeviceWithoutMemoryLosesNoUpdate) {
 // Here the device is another one than the host, so that its stream can break by itself.
 TEST(HybridUpdateFailure, ADeviceThatIsLostInMidUpdateLosesNothing) {
   const device lost = device::cpu(3);
-  for (const update_way way : {update_way::asynchronous, update_way::synchronised}) {
+  for (const update_mode way : {update_mode::asynchronous, update_mode::synchronised}) {
     for (const std::uint64_t step : {300, 1}) {  // leaves everywhere, and a few in one place
       SCOPED_TRACE(to_string(way) + " " + std::to_string(step));
       const words keys = every(1000, 20000);
@@ -352,12 +352,12 @@ TEST(HybridWay, IsTheCheaperOneUnlessAskedFor) {
   write_explanation cost;
   cost.per_key_seconds = 1e-3;
   cost.bulk_seconds = 4e-3;
-  EXPECT_EQ(choose_way(update_way::automatic, cost, 0).way, update_way::synchronised);
-  EXPECT_EQ(choose_way(update_way::asynchronous, cost, 0).way, update_way::asynchronous);
+  EXPECT_EQ(choose_way(update_mode::automatic, cost, 0).way, update_mode::synchronised);
+  EXPECT_EQ(choose_way(update_mode::asynchronous, cost, 0).way, update_mode::asynchronous);
   cost.bulk_seconds = 1.2e-3;
-  EXPECT_EQ(choose_way(update_way::automatic, cost, 0).way, update_way::asynchronous);
-  EXPECT_EQ(choose_way(update_way::synchronised, cost, 0).way, update_way::synchronised);
-  EXPECT_EQ(choose_way(update_way::automatic, cost, std::size_t{1} << 30).way, update_way::synchronised)
+  EXPECT_EQ(choose_way(update_mode::automatic, cost, 0).way, update_mode::asynchronous);
+  EXPECT_EQ(choose_way(update_mode::synchronised, cost, 0).way, update_mode::synchronised);
+  EXPECT_EQ(choose_way(update_mode::automatic, cost, std::size_t{1} << 30).way, update_mode::synchronised)
       << "what has to be sent costs, too";
 }
 

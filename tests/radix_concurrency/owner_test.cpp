@@ -26,13 +26,13 @@ class RadixTreeOwner : public testing::TestWithParam<const setting*> {
 /// find out the order of the leaves and sums of blocks, beside the questions of others.
 TEST_P(RadixTreeOwner, TakesEveryCallFromSeveralThreads) {
   constexpr std::size_t n = 600 / less_work;
-  const device where = GetParam()->where;
+  const device dev = GetParam()->dev;
   strings staying;
   for (std::size_t i = 0; i < n; ++i) staying.push_back("stay" + std::to_string(i * i));
   radix_subject<std::uint32_t> shared(*GetParam(), staying, std::vector<std::uint32_t>(n, 2));
   auto& tree = const_cast<radix_tree<std::uint32_t>&>(shared.tree());
   in_threads([&](unsigned t) {
-    const stream order = where.make_stream();
+    const stream order = dev.make_stream();
     strings keys;
     const std::string own = std::to_string(t) + "/";
     for (std::size_t i = 0; i < n; ++i) keys.push_back(own + std::to_string(7 * i));

@@ -264,7 +264,7 @@ TEST_P(RadixTreeAggregates, SmallSummariesAreMadeForLongRangesOnly) {
   for (unsigned i = 0; i < 6400; ++i) keys.push_back(byte_key(i));
   const radix_subject<std::uint32_t> tree(*GetParam(), keys, std::vector<std::uint32_t>(keys.size(), 3));
   std::vector<std::uint64_t> sums;
-  const bool walks = GetParam()->where.kind() == device_kind::cpu;
+  const bool walks = GetParam()->dev.kind() == device_kind::cpu;
   for (unsigned turn = 0; turn < 4; ++turn) {  // 400 elements are a sixteenth
     tree.sum({keys[100]}, {keys[199]}, sums, interval::closed);
     EXPECT_EQ(sums[0], 300u);

@@ -24,13 +24,13 @@ class RadixTreeOutOfMemory : public testing::TestWithParam<const setting*> {
   }
   /// With leaves whose order has to be found out.
   [[nodiscard]] subject changed_tree(calls how) const {
-    subject tree(*GetParam(), where_, keys_, values_, {}, how);
+    subject tree(*GetParam(), device_, keys_, values_, {}, how);
     std::vector<std::uint8_t> done;
     tree.write(radix_op::insert, asked_, std::vector<std::uint64_t>(asked_.size(), 5), done, radix_path::in_place);
     return tree;
   }
   void drain() const {
-    where_.default_stream().synchronize();
+    device_.default_stream().synchronize();
     GetParam()->own.synchronize();
   }
 
@@ -64,8 +64,8 @@ class RadixTreeOutOfMemory : public testing::TestWithParam<const setting*> {
     return failures;
   }
 
-  std::shared_ptr<failing_pool> pool_ = std::make_shared<failing_pool>(GetParam()->where.pool());
-  device where_ = GetParam()->where.with_pool(pool_);
+  std::shared_ptr<failing_pool> pool_ = std::make_shared<failing_pool>(GetParam()->dev.pool());
+  device device_ = GetParam()->dev.with_pool(pool_);
   strings keys_, asked_, hi_;
   std::vector<std::uint64_t> values_;
   radix_model model_;
@@ -81,7 +81,7 @@ TEST_P(RadixTreeOutOfMemory, SmallBuildsThrowAndLeaveNothingBehind) {
       pool_->fail_at(k);
       bool threw = false;
       try {
-        const subject tree(*GetParam(), where_, keys, values);
+        const subject tree(*GetParam(), device_, keys, values);
         pool_->fail_at(0);
         EXPECT_TRUE(tree.tree().validate().ok);
       } catch (const out_of_memory& e) {

@@ -35,15 +35,15 @@ TEST_P(RadixTreeAsync, SmallEveryQuestionAnswersLikeTheOneThatWaits) {
 
 /// Writes and questions one behind the other on a stream, with nobody waiting between them.
 TEST_P(RadixTreeAsync, SmallCallsOfOneStreamAreInOrder) {
-  const setting& where = *GetParam();
-  const stream order = where.where.make_stream();
-  auto tree = radix_tree<std::uint32_t>::build(strings{}, std::vector<std::uint32_t>{}, {}, where.where);
+  const setting& dev = *GetParam();
+  const stream order = dev.dev.make_stream();
+  auto tree = radix_tree<std::uint32_t>::build(strings{}, std::vector<std::uint32_t>{}, {}, dev.dev);
   const strings few{"a/1", "a/2", "b/1"}, ends{"a/", "b/"};
   const array<std::uint32_t> ones{1, 1, 1}, tens{10, 10, 10};
-  lent_keys keys(where, few), prefixes(where, ends);
-  lent<std::uint32_t> one(where, ones), ten(where, tens), values(where, 3);
-  lent<std::uint64_t> first(where, 2), second(where, 2), third(where, 2), counts(where, 2);
-  lent<std::uint8_t> inserted(where, 3), erased(where, 3), found(where, 3);
+  lent_keys keys(dev, few), prefixes(dev, ends);
+  lent<std::uint32_t> one(dev, ones), ten(dev, tens), values(dev, 3);
+  lent<std::uint64_t> first(dev, 2), second(dev, 2), third(dev, 2), counts(dev, 2);
+  lent<std::uint8_t> inserted(dev, 3), erased(dev, 3), found(dev, 3);
   tree.insert_async(keys.batch(), one.in(), inserted.span(), radix_path::in_place, order);
   tree.sum_prefix_async(prefixes.batch(), first.span(), order);
   tree.update_async(keys.batch(), ten.in(), {}, order);
@@ -69,8 +69,8 @@ TEST_P(RadixTreeAsync, SmallCallsOfOneStreamAreInOrder) {
 }
 
 TEST_P(RadixTreeAsync, SmallStringsMayGoBeforeTheCallIsDone) {
-  const stream order = GetParam()->where.make_stream();
-  auto tree = radix_tree<>::build(strings{"kept"}, {}, GetParam()->where);
+  const stream order = GetParam()->dev.make_stream();
+  auto tree = radix_tree<>::build(strings{"kept"}, {}, GetParam()->dev);
   for (unsigned i = 0; i < 50; ++i)
     tree.insert_async(strings{"key " + std::to_string(i), std::string(500, 'x') + std::to_string(i)}, {},
                       radix_path::in_place, order);
@@ -80,13 +80,13 @@ TEST_P(RadixTreeAsync, SmallStringsMayGoBeforeTheCallIsDone) {
 }
 
 TEST_P(RadixTreeAsync, SmallErrorsAreThrownWhenTheStreamIsSynchronised) {
-  const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool());
-  const device where = GetParam()->where.with_pool(pool);
-  const stream order = where.make_stream();
-  auto tree = radix_tree<std::uint32_t>::build(strings{"a", "b"}, std::vector<std::uint32_t>{1, 2}, {}, where);
+  const auto pool = std::make_shared<failing_pool>(GetParam()->dev.pool());
+  const device dev = GetParam()->dev.with_pool(pool);
+  const stream order = dev.make_stream();
+  auto tree = radix_tree<std::uint32_t>::build(strings{"a", "b"}, std::vector<std::uint32_t>{1, 2}, {}, dev);
   const std::string bytes = "abcdefg";
   const std::vector<std::uint64_t> descending{0, 5, 3};
-  const keys_of_bytes bad(std::span<const char>(bytes.data(), 7), descending);
+  const byte_string_batch bad(std::span<const char>(bytes.data(), 7), descending);
   const std::vector<std::uint32_t> values{7, 8};
   // On a GPU these writes wait for the host, and throw at once.
   EXPECT_THROW(
@@ -105,7 +105,7 @@ TEST_P(RadixTreeAsync, SmallErrorsAreThrownWhenTheStreamIsSynchronised) {
   pool->fail_at(0);
   order.synchronize();  // an error is thrown once
   EXPECT_EQ(tree.size(), 2u);
-  if (where.kind() != device_kind::cpu) return;
+  if (dev.kind() != device_kind::cpu) return;
   EXPECT_NO_THROW(tree.erase_async(bad, {}, radix_path::in_place, order));
   EXPECT_THROW(order.synchronize(), error);
   std::vector<std::uint8_t> found(2);

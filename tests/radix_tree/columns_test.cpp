@@ -50,10 +50,10 @@ class table {
     for (std::size_t i = 0; i < n; ++i) add(row{any_column<Columns>(random)...});
   }
   void add(const row& r) { add(r, std::index_sequence_for<Columns...>{}); }
-  [[nodiscard]] keys_of_bytes keys() const {
+  [[nodiscard]] byte_string_batch keys() const {
     return std::apply([](const auto&... c) { return keys_of_columns(c...); }, columns);
   }
-  [[nodiscard]] keys_of_bytes first_columns() const { return prefixes_of_columns(std::get<0>(columns)); }
+  [[nodiscard]] byte_string_batch first_columns() const { return prefixes_of_columns(std::get<0>(columns)); }
   [[nodiscard]] std::size_t size() const { return rows.size(); }
 
   std::vector<row> rows;
@@ -76,7 +76,7 @@ class RadixTreeColumns : public testing::TestWithParam<const setting*> {
     std::vector<std::int64_t> values(built.size());
     std::map<row, std::int64_t> all;
     for (std::size_t i = 0; i < values.size(); ++i) all[built.rows[i]] = values[i] = static_cast<std::int64_t>(i) - 300;
-    const auto tree = radix_tree<std::int64_t>::build(built.keys(), values, {}, GetParam()->where);
+    const auto tree = radix_tree<std::int64_t>::build(built.keys(), values, {}, GetParam()->dev);
     ASSERT_TRUE(tree.validate().ok) << tree.validate().problem;
     ASSERT_EQ(tree.size(), all.size());
 
@@ -138,11 +138,12 @@ TEST_P(RadixTreeColumns, SmallTuplesHaveTheirNaturalOrder) {
 }
 
 TEST_P(RadixTreeColumns, SmallNumbersOfOneWidthNeedNoOffsets) {
-  const keys_of_bytes keys = keys_of_columns(std::vector<std::uint64_t>{3, 1, 2}, std::vector<std::int16_t>{1, 2, 3});
+  const byte_string_batch keys =
+      keys_of_columns(std::vector<std::uint64_t>{3, 1, 2}, std::vector<std::int16_t>{1, 2, 3});
   EXPECT_EQ(keys.size(), 3u);
   EXPECT_EQ(keys.raw().batch.offsets, nullptr);
   EXPECT_EQ(keys.raw().batch.stride, 10u);
-  EXPECT_EQ(radix_tree<>::build(keys, {}, GetParam()->where).stats().order_bytes, 0u);
+  EXPECT_EQ(radix_tree<>::build(keys, {}, GetParam()->dev).stats().order_bytes, 0u);
   EXPECT_EQ(keys_of_columns(std::vector<std::uint64_t>{}).size(), 0u);
   EXPECT_THROW((void)keys_of_columns(strings{"a"}, std::vector<int>{1, 2}), error);
 }

@@ -204,8 +204,8 @@ TEST_P(RadixTreeDistributions, SmallBatchesOneAfterTheOther) {
 }
 
 TEST_P(RadixTreeDistributions, SmallWritesWithoutMemoryChangeNothing) {
-  const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool());
-  const device where = GetParam()->where.with_pool(pool);
+  const auto pool = std::make_shared<failing_pool>(GetParam()->dev.pool());
+  const device dev = GetParam()->dev.with_pool(pool);
   for (const lie l : {lie::behind, lie::shared_prefix, lie::on_one_path, lie::wide, lie::into_empty}) {
     work w = work_of(l, less_work > 1 ? 30 : 60);
     const std::vector<std::uint64_t> values(w.there.size(), 1), brought(w.come.size(), 2);
@@ -219,7 +219,7 @@ TEST_P(RadixTreeDistributions, SmallWritesWithoutMemoryChangeNothing) {
       std::size_t failures = 0;
       for (std::size_t k = 1;; k += stride) {
         ASSERT_LT(k, 5000u) << "never stops allocating";
-        subject tree(*GetParam(), where, w.there, values);
+        subject tree(*GetParam(), dev, w.there, values);
         std::vector<std::uint8_t> done(w.come.size());
         if (op == radix_op::erase) tree.write(radix_op::insert, w.come, none, done, radix_path::in_place);
         radix_model after = m;

@@ -26,12 +26,12 @@ odd_value value_of(std::uint64_t x) {
 using tree = radix_tree<odd_value>;
 using oracle = std::map<std::string, odd_value>;
 
-constexpr long_key_way all_ways[] = {long_key_way::on_device, long_key_way::in_host_memory, long_key_way::beside};
-const char* name_of(long_key_way way) {
+constexpr long_key_mode all_ways[] = {long_key_mode::on_device, long_key_mode::in_host_memory, long_key_mode::beside};
+const char* name_of(long_key_mode way) {
   static constexpr const char* names[] = {"on_device", "in_host_memory", "beside"};
   return names[static_cast<unsigned>(way)];
 }
-radix_options going(long_key_way way) {
+radix_options going(long_key_mode way) {
   radix_options options;
   options.long_keys = way;
   options.long_keys_on_cpu = true;
@@ -85,7 +85,7 @@ void expect_answers(const setting& at, const tree& t, const oracle& all, const s
   const packed p(asked);
   lent<char> bytes(at, p.bytes);
   lent<std::uint64_t> offsets(at, p.offsets);
-  const keys_of_bytes keys(bytes.in(), offsets.in());
+  const byte_string_batch keys(bytes.in(), offsets.in());
   lent<odd_value> values(at, asked.size()), only_values(at, asked.size());
   lent<std::uint8_t> found(at, asked.size()), there(at, asked.size());
   if (async) {
@@ -141,9 +141,9 @@ void apply(oracle& all, write op, const strings& keys, const std::vector<odd_val
 }
 
 /// A pool that refuses the k-th request, and all that follow it if it ends there.
-class refusing_pool final : public memory_pool {
+class refusing_pool final : public memory_resource {
  public:
-  explicit refusing_pool(std::shared_ptr<memory_pool> upstream) : upstream_(std::move(upstream)) {}
+  explicit refusing_pool(std::shared_ptr<memory_resource> upstream) : upstream_(std::move(upstream)) {}
   void refuse(std::size_t k, bool all_that_follow) {
     requests_ = 0;
     first_ = k;
@@ -159,7 +159,7 @@ class refusing_pool final : public memory_pool {
   [[nodiscard]] memory_info info() const override { return upstream_->info(); }
 
  private:
-  std::shared_ptr<memory_pool> upstream_;
+  std::shared_ptr<memory_resource> upstream_;
   std::atomic<std::size_t> requests_{0}, first_{0}, last_{0};
 };
 
@@ -167,15 +167,15 @@ class RadixTreeLongKeys : public testing::TestWithParam<const setting*> {
  protected:
   static constexpr std::size_t few = less_work > 1 ? 60 : 250;
   static const setting& at() { return *GetParam(); }
-  static tree make(const strings& keys, long_key_way way, oracle& all) {
+  static tree make(const strings& keys, long_key_mode way, oracle& all) {
     const auto values = values_from(1, keys.size());
     apply(all, write::insert_or_assign, keys, values);
-    return tree::build(keys, values, going(way), at().where);
+    return tree::build(keys, values, going(way), at().dev);
   }
 };
 
 TEST_P(RadixTreeLongKeys, SmallSetsAgreeEveryWay) {
-  for (const long_key_way way : all_ways) {
+  for (const long_key_mode way : all_ways) {
     for (unsigned set = 0; set < long_sets; ++set) {
       for (const std::size_t n : {0u, 1u, 40u, 3000u}) {
         SCOPED_TRACE(std::string(name_of(way)) + ", set " + std::to_string(set) + " x " + std::to_string(n));
@@ -193,7 +193,7 @@ TEST_P(RadixTreeLongKeys, SmallSetsAgreeEveryWay) {
 }
 
 TEST_P(RadixTreeLongKeys, SmallWritesInBetweenAgree) {
-  for (const long_key_way way : all_ways) {
+  for (const long_key_mode way : all_ways) {
     for (unsigned set = 0; set < long_sets; ++set) {
       for (const radix_path path : {radix_path::in_place, radix_path::rebuild, radix_path::automatic}) {
         SCOPED_TRACE(std::string(name_of(way)) + ", set " + std::to_string(set) + ", path " +
@@ -218,10 +218,10 @@ TEST_P(RadixTreeLongKeys, SmallWritesInBetweenAgree) {
 }
 
 TEST_P(RadixTreeLongKeys, SmallSetsOfKeysAloneAgree) {
-  for (const long_key_way way : all_ways) {
+  for (const long_key_mode way : all_ways) {
     SCOPED_TRACE(name_of(way));
     const strings keys = around_32(500);
-    auto t = radix_tree<>::build(keys, going(way), at().where);
+    auto t = radix_tree<>::build(keys, going(way), at().dev);
     strings half(keys.begin(), keys.begin() + 250);
     t.erase(half);
     std::map<std::string, int> all;
@@ -242,7 +242,7 @@ TEST_P(RadixTreeLongKeys, LargeBatchesAgreeEveryWay) {
   const std::string bytes = random_bytes(random, n * length);
   strings keys;
   for (std::size_t i = 0; i < n; ++i) keys.push_back(bytes.substr(i * length, length));
-  for (const long_key_way way : all_ways) {
+  for (const long_key_mode way : all_ways) {
     SCOPED_TRACE(name_of(way));
     oracle all;
     const tree t = make(keys, way, all);
@@ -259,8 +259,8 @@ TEST_P(RadixTreeLongKeys, LargeBatchesAgreeEveryWay) {
     lent<char> given(at(), std::span<const char>(asked.data(), asked.size()));
     lent<std::uint64_t> given_offsets(at(), std::span<const std::uint64_t>(offsets));
     for (const bool one_length : {true, false}) {
-      const keys_of_bytes batch =
-          one_length ? keys_of_bytes(given.in(), length) : keys_of_bytes(given.in(), given_offsets.in());
+      const byte_string_batch batch =
+          one_length ? byte_string_batch(given.in(), length) : byte_string_batch(given.in(), given_offsets.in());
       lent<odd_value> values(at(), questions);
       lent<std::uint8_t> found(at(), questions);
       t.find(batch, values.span(), found.span());
@@ -276,18 +276,18 @@ TEST_P(RadixTreeLongKeys, LargeBatchesAgreeEveryWay) {
 
 TEST_P(RadixTreeLongKeys, StatsTellWhatIsInHostMemory) {
   const strings keys = long_set(2, 400);
-  for (const long_key_way way : all_ways) {
+  for (const long_key_mode way : all_ways) {
     oracle all;
     const tree t = make(keys, way, all);
     const radix_stats s = t.stats();
     EXPECT_EQ(s.size, s.leaves[3]);
-    const std::size_t least = way == long_key_way::on_device ? 0 : s.heap_bytes;
+    const std::size_t least = way == long_key_mode::on_device ? 0 : s.heap_bytes;
     EXPECT_GE(s.host_bytes, least) << name_of(way);
-    EXPECT_EQ(s.host_bytes > least, way == long_key_way::beside) << name_of(way) << ": a tree is more than its keys";
-    if (at().where.kind() == device_kind::cpu) {
+    EXPECT_EQ(s.host_bytes > least, way == long_key_mode::beside) << name_of(way) << ": a tree is more than its keys";
+    if (at().dev.kind() == device_kind::cpu) {
       radix_options plain = going(way);
       plain.long_keys_on_cpu = false;
-      EXPECT_EQ(tree::build(keys, values_from(1, keys.size()), plain, at().where).stats().host_bytes, 0u)
+      EXPECT_EQ(tree::build(keys, values_from(1, keys.size()), plain, at().dev).stats().host_bytes, 0u)
           << "a CPU has nothing beside its memory";
     }
   }
@@ -297,27 +297,28 @@ TEST_P(RadixTreeLongKeys, StatsTellWhatIsInHostMemory) {
 /// nothing can be undone that takes any.
 TEST_P(RadixTreeLongKeys, SmallWritesWithoutMemoryChangeNothing) {
   constexpr std::size_t keys_of_tree = less_work > 1 ? 40 : 120;
-  const auto device_memory = std::make_shared<refusing_pool>(at().where.pool());
-  const auto host_memory = std::make_shared<refusing_pool>(at().where.host_pool());
-  const device where = at().where.with_pool(device_memory);
+  const auto device_memory = std::make_shared<refusing_pool>(at().dev.pool());
+  const auto host_memory = std::make_shared<refusing_pool>(at().dev.host_pool());
+  const device dev = at().dev.with_pool(device_memory);
   setting here = at();
-  here.where = where;
+  here.dev = dev;
   const strings keys = around_32(keys_of_tree), more = byte_keys_of(byte_family::long_keys, keys_of_tree);
   oracle all;
   const auto values = values_from(1, keys.size());
   apply(all, write::insert_or_assign, keys, values);
-  const auto sweep = [&](long_key_way way, write op, refusing_pool& pool, bool all_that_follow) {
+  const auto sweep = [&](long_key_mode way, write op, refusing_pool& pool, bool all_that_follow) {
     const strings& batch = op == write::update || op == write::erase ? keys : more;
     const auto brought = values_from(77, batch.size()), other = values_from(99, more.size());
     radix_options options = going(way);
     options.host_pool = host_memory;
     std::size_t lost = 0;
-    // Each of them; where that takes long, on a GPU and under sanitizers, every fifth, beginning with another one each time.
-    const std::size_t step = at().where.kind() == device_kind::cpu && less_work == 1 ? 1 : 5;
+    // Each of them; where that takes long, on a GPU and under sanitizers, every fifth, beginning with another one each
+    // time.
+    const std::size_t step = at().dev.kind() == device_kind::cpu && less_work == 1 ? 1 : 5;
     for (std::size_t k = 1 + static_cast<std::size_t>(op) % step;; k += step) {
       SCOPED_TRACE("allocation " + std::to_string(k));
       EXPECT_LT(k, 5000u) << "never stops allocating";
-      tree t = tree::build(keys, values, options, where);
+      tree t = tree::build(keys, values, options, dev);
       bool threw = false;
       pool.refuse(k, all_that_follow);
       try {
@@ -339,7 +340,7 @@ TEST_P(RadixTreeLongKeys, SmallWritesWithoutMemoryChangeNothing) {
     return lost;
   };
   std::size_t lost = 0;
-  for (const long_key_way way : {long_key_way::in_host_memory, long_key_way::beside})
+  for (const long_key_mode way : {long_key_mode::in_host_memory, long_key_mode::beside})
     for (const write op : {write::insert, write::insert_or_assign, write::update, write::erase})
       for (const bool all_that_follow : {false, true}) {
         SCOPED_TRACE(std::string(name_of(way)) + ", operation " + std::to_string(static_cast<int>(op)));
@@ -347,7 +348,7 @@ TEST_P(RadixTreeLongKeys, SmallWritesWithoutMemoryChangeNothing) {
         lost += sweep(way, op, *host_memory, all_that_follow);
         if (HasFailure()) return;
       }
-  if (at().where.kind() == device_kind::cpu) {
+  if (at().dev.kind() == device_kind::cpu) {
     EXPECT_GT(lost, 0u) << "a tree beside could not be put right, and was dropped";
   }
 }
@@ -355,16 +356,16 @@ TEST_P(RadixTreeLongKeys, SmallWritesWithoutMemoryChangeNothing) {
 /// Pinned memory is refused: the sentence says so, and neither a find nor a build loses anything.
 TEST_P(RadixTreeLongKeys, SmallFindsAndBuildsWithoutHostMemorySaySo) {
   const strings keys = long_set(3, 300);
-  for (const long_key_way way : {long_key_way::in_host_memory, long_key_way::beside}) {
+  for (const long_key_mode way : {long_key_mode::in_host_memory, long_key_mode::beside}) {
     SCOPED_TRACE(name_of(way));
-    const auto pool = std::make_shared<failing_pool>(at().where.host_pool());
+    const auto pool = std::make_shared<failing_pool>(at().dev.host_pool());
     radix_options options = going(way);
     options.host_pool = pool;
     const auto values = values_from(1, keys.size());
     oracle all;
     apply(all, write::insert_or_assign, keys, values);
     {
-      const tree t = tree::build(keys, values, options, at().where);
+      const tree t = tree::build(keys, values, options, at().dev);
       std::size_t failures = 0;
       for (std::size_t k = 1;; ++k) {
         std::vector<odd_value> out(keys.size());
@@ -381,9 +382,9 @@ TEST_P(RadixTreeLongKeys, SmallFindsAndBuildsWithoutHostMemorySaySo) {
       }
       EXPECT_GT(failures, 0u);
       expect_same(at(), t, all);
-      if (way == long_key_way::in_host_memory) {
+      if (way == long_key_mode::in_host_memory) {
         pool->fail_at(1);
-        EXPECT_THROW((void)tree::build(keys, values, options, at().where), out_of_memory);
+        EXPECT_THROW((void)tree::build(keys, values, options, at().dev), out_of_memory);
         pool->fail_at(0);
       }
     }

@@ -61,14 +61,14 @@ rc::Gen<model_step> any_step() {
       rc::gen::set(&model_step::asks, rc::gen::weightedElement<bool>({{2, true}, {1, false}})));
 }
 
-void check_any_sequence(const setting& where) {
+void check_any_sequence(const setting& dev) {
   const auto steps = *rc::gen::resize(less_work > 1 ? 12 : 25, rc::gen::container<std::vector<model_step>>(any_step()));
   const auto how = *rc::gen::element(calls::wait, calls::enqueue);
-  const auto bits = *rc::gen::element(radix_options::as_the_keys_suggest + 0, 0u, 5u, 11u);
+  const auto bits = *rc::gen::element(radix_options::automatic + 0, 0u, 5u, 11u);
   radix_options options;
   options.table_bits = bits;
   radix_model m;
-  radix_subject<std::uint64_t> tree(where, {}, {}, options, how);
+  radix_subject<std::uint64_t> tree(dev, {}, {}, options, how);
   for (std::size_t i = 0; i < steps.size() && i < 8; ++i) {
     const model_step& s = steps[i];
     std::vector<std::uint64_t> values(s.keys.size());

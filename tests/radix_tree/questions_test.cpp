@@ -58,7 +58,7 @@ class RadixTree : public testing::TestWithParam<const setting*> {
     const auto below = [&](const std::string& key) {
       return static_cast<std::uint64_t>(std::lower_bound(sorted.begin(), sorted.end(), key) - sorted.begin());
     };
-    const auto not_above = [&](const std::string& key) {
+    const auto at_most = [&](const std::string& key) {
       return static_cast<std::uint64_t>(std::upper_bound(sorted.begin(), sorted.end(), key) - sorted.begin());
     };
     std::vector<std::uint64_t> lower(asked.size()), upper(asked.size()), counts(asked.size());
@@ -66,7 +66,7 @@ class RadixTree : public testing::TestWithParam<const setting*> {
     s.tree.upper_bound(asked, upper);
     for (std::size_t i = 0; i < asked.size(); ++i) {
       ASSERT_EQ(lower[i], below(asked[i])) << "question " << i << ": " << testing::PrintToString(asked[i]);
-      ASSERT_EQ(upper[i], not_above(asked[i])) << "question " << i << ": " << testing::PrintToString(asked[i]);
+      ASSERT_EQ(upper[i], at_most(asked[i])) << "question " << i << ": " << testing::PrintToString(asked[i]);
     }
     strings hi(asked.rbegin(), asked.rend());
     for (const interval ends : {interval::closed, interval::right_open, interval::left_open, interval::open}) {
@@ -74,8 +74,8 @@ class RadixTree : public testing::TestWithParam<const setting*> {
       for (std::size_t i = 0; i < asked.size(); ++i) {
         const bool open_below = ends == interval::left_open || ends == interval::open;
         const bool open_above = ends == interval::right_open || ends == interval::open;
-        const std::uint64_t begin = open_below ? not_above(asked[i]) : below(asked[i]);
-        const std::uint64_t end = open_above ? below(hi[i]) : not_above(hi[i]);
+        const std::uint64_t begin = open_below ? at_most(asked[i]) : below(asked[i]);
+        const std::uint64_t end = open_above ? below(hi[i]) : at_most(hi[i]);
         ASSERT_EQ(counts[i], end > begin ? end - begin : 0) << "range " << i;
       }
     }
@@ -171,10 +171,10 @@ TEST_P(RadixTree, SmallSetsOfOneLengthKeepNoOrder) {
     for (std::size_t i = 0; i < 500; ++i) keys.push_back(bytes.substr(i * length, length));
     lent<char> given(*GetParam(), std::span<const char>(bytes.data(), bytes.size()));
     lent<std::uint8_t> found(*GetParam(), keys.size());
-    const auto tree = radix_tree<>::build(keys_of_bytes(given.in(), length), {}, GetParam()->where);
+    const auto tree = radix_tree<>::build(byte_string_batch(given.in(), length), {}, GetParam()->dev);
     ASSERT_TRUE(tree.validate().ok) << tree.validate().problem;
     EXPECT_EQ(tree.stats().order_bytes, 0u) << length;
-    tree.contains(keys_of_bytes(given.in(), length), found.span());
+    tree.contains(byte_string_batch(given.in(), length), found.span());
     EXPECT_EQ(std::count(found.get().begin(), found.get().end(), 1), 500);
     tree.contains(keys, found.span());
     EXPECT_EQ(std::count(found.get().begin(), found.get().end(), 1), 500);
@@ -190,17 +190,17 @@ TEST_P(RadixTree, SmallTablesAreNotLargerThanTheKeys) {
 
 TEST_P(RadixTree, BadBatchesAreRefusedWithASentence) {
   const std::string bytes = "abcdefg";
-  EXPECT_THROW(keys_of_bytes(std::span<const char>(bytes.data(), 7), 2), error);
-  EXPECT_THROW(keys_of_bytes(std::span<const char>(bytes.data(), 7), 0), error);
-  EXPECT_THROW(keys_of_bytes(std::span<const char>(bytes.data(), 7), std::span<const std::uint64_t>{}), error);
+  EXPECT_THROW(byte_string_batch(std::span<const char>(bytes.data(), 7), 2), error);
+  EXPECT_THROW(byte_string_batch(std::span<const char>(bytes.data(), 7), 0), error);
+  EXPECT_THROW(byte_string_batch(std::span<const char>(bytes.data(), 7), std::span<const std::uint64_t>{}), error);
   auto tree =
-      radix_tree<std::uint64_t>::build(strings{"a", "b"}, std::vector<std::uint64_t>{1, 2}, {}, GetParam()->where);
+      radix_tree<std::uint64_t>::build(strings{"a", "b"}, std::vector<std::uint64_t>{1, 2}, {}, GetParam()->dev);
   std::vector<std::uint64_t> values(3);
   EXPECT_THROW(tree.find(strings{"a", "b"}, values), error);
   const std::vector<std::uint64_t> descending{0, 5, 3}, beyond{0, 3, 8};
   for (const auto& offsets : {descending, beyond}) {
-    const keys_of_bytes keys(std::span<const char>(bytes.data(), 7), offsets);
-    EXPECT_THROW((void)radix_tree<>::build(keys, {}, GetParam()->where), error);
+    const byte_string_batch keys(std::span<const char>(bytes.data(), 7), offsets);
+    EXPECT_THROW((void)radix_tree<>::build(keys, {}, GetParam()->dev), error);
     EXPECT_THROW(tree.erase(keys), error);
   }
   EXPECT_EQ(tree.size(), 2u);

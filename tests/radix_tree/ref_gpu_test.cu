@@ -66,13 +66,13 @@ struct ask_a_set {
 /// Keys in device memory.
 class keys_on_device {
  public:
-  keys_on_device(const device& where, const strings& keys) {
+  keys_on_device(const device& dev, const strings& keys) {
     std::string all;
     std::vector<std::uint64_t> ends{0};
     for (const std::string& k : keys) ends.push_back((all += k).size());
-    bytes_ = to_device(where, std::span<const char>(all.data(), all.size()));
-    offsets_ = to_device(where, std::span<const std::uint64_t>(ends));
-    where.default_stream().synchronize();
+    bytes_ = to_device(dev, std::span<const char>(all.data(), all.size()));
+    offsets_ = to_device(dev, std::span<const std::uint64_t>(ends));
+    dev.default_stream().synchronize();
   }
   [[nodiscard]] const char* bytes() const { return bytes_.data(); }
   [[nodiscard]] const std::uint64_t* offsets() const { return offsets_.data(); }
@@ -89,8 +89,8 @@ class RadixTreeRefGpu : public testing::TestWithParam<const setting*> {
   template <unsigned Lanes, class Body>
   static void launch(std::size_t n, const Body& body) {
     static_assert(std::is_trivially_copyable_v<Body>);
-    const stream order = GetParam()->where.default_stream();
-    cuda_backend(GetParam()->where).for_each_team<tile<Lanes>>(order, n, body);
+    const stream order = GetParam()->dev.default_stream();
+    cuda_backend(GetParam()->dev).for_each_team<tile<Lanes>>(order, n, body);
     order.synchronize();
   }
   static std::vector<told> expected_of(const content& all, const strings& asked) {
@@ -146,7 +146,7 @@ class RadixTreeRefGpu : public testing::TestWithParam<const setting*> {
     }
   }
   static void check_every_width(const radix_tree<std::uint64_t>& tree, const content& all, const strings& asked) {
-    const keys_on_device keys(GetParam()->where, asked);
+    const keys_on_device keys(GetParam()->dev, asked);
     const std::vector<told> expected = expected_of(all, asked);
     check<1>(tree, keys, expected);
     check<2>(tree, keys, expected);
@@ -167,7 +167,7 @@ TEST_P(RadixTreeRefGpu, SmallARefAnswersInAKernel) {
       std::vector<std::uint64_t> values(keys.size());
       content all;
       for (std::size_t i = 0; i < keys.size(); ++i) all[keys[i]] = values[i] = i + 1;
-      auto tree = radix_tree<std::uint64_t>::build(keys, values, {}, GetParam()->where);
+      auto tree = radix_tree<std::uint64_t>::build(keys, values, {}, GetParam()->dev);
       const strings asked = questions_about(keys, 150);
       check_every_width(tree, all, asked);
       if (HasFatalFailure()) return;
@@ -182,8 +182,8 @@ TEST_P(RadixTreeRefGpu, SmallARefAnswersInAKernel) {
 
 TEST_P(RadixTreeRefGpu, SmallARefOfASetAnswersInAKernel) {
   const strings keys = byte_keys_of(byte_family::urls, 400), asked = questions_about(keys, 300);
-  const auto tree = radix_tree<>::build(keys, {}, GetParam()->where);
-  const keys_on_device in(GetParam()->where, asked);
+  const auto tree = radix_tree<>::build(keys, {}, GetParam()->dev);
+  const keys_on_device in(GetParam()->dev, asked);
   lent<std::uint8_t> out(*GetParam(), asked.size());
   launch<8>(asked.size(), ask_a_set{tree.ref(), in.bytes(), in.offsets(), out.span().data()});
   for (std::size_t i = 0; i < asked.size(); ++i)
@@ -192,7 +192,7 @@ TEST_P(RadixTreeRefGpu, SmallARefOfASetAnswersInAKernel) {
 
 [[nodiscard]] std::vector<const setting*> gpu_settings() {
   std::vector<const setting*> all = all_settings();
-  std::erase_if(all, [](const setting* s) { return s->where.kind() != device_kind::cuda || s->spans == side::host; });
+  std::erase_if(all, [](const setting* s) { return s->dev.kind() != device_kind::cuda || s->spans == side::host; });
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(, RadixTreeRefGpu, testing::ValuesIn(gpu_settings()), setting_name{});

@@ -1,5 +1,5 @@
-// root_table_test.cpp - the root table while keys come and go in place: it begins where the keys first differ, and has as
-// many cells as so many keys are worth, however they came.
+// root_table_test.cpp - the root table while keys come and go in place: it begins where the keys first differ, and has
+// as many cells as so many keys are worth, however they came.
 #include <gtest/gtest.h>
 
 #include "radix_tree/answers.hpp"
@@ -54,7 +54,7 @@ class RadixRootTable : public testing::TestWithParam<const setting*> {
   static subject made(radix_model& m, const strings& keys, const radix_options& options = {}) {
     const std::vector<std::uint64_t> values(keys.size(), 1);
     m.apply(radix_op::insert, keys, values);
-    return subject(*GetParam(), GetParam()->where, keys, values, options);
+    return subject(*GetParam(), GetParam()->dev, keys, values, options);
   }
 };
 
@@ -92,8 +92,9 @@ TEST_P(RadixRootTable, GrowsWithTheTreeHoweverSmallTheBatches) {
     subject tree = made(m, {});
     const unsigned at_once = made(all, keys).tree().stats().table_bits;
     for (std::size_t i = 0; i < n; i += n / 30) {
-      write(tree, m, radix_op::insert, strings(keys.begin() + static_cast<std::ptrdiff_t>(i),
-                                               keys.begin() + static_cast<std::ptrdiff_t>(std::min(n, i + n / 30))));
+      write(tree, m, radix_op::insert,
+            strings(keys.begin() + static_cast<std::ptrdiff_t>(i),
+                    keys.begin() + static_cast<std::ptrdiff_t>(std::min(n, i + n / 30))));
       if (HasFatalFailure()) return;
     }
     ask(tree, m);
@@ -118,8 +119,9 @@ TEST_P(RadixRootTable, OfAnyWidthIsMadeFromNodes) {
     radix_model m;
     subject tree = made(m, {"p"}, options);  // one leaf: no table yet
     for (std::size_t i = 0; i < late.size(); i += 100)
-      write(tree, m, radix_op::insert_or_assign,
-            strings(late.begin() + static_cast<std::ptrdiff_t>(i), late.begin() + static_cast<std::ptrdiff_t>(i + 100)));
+      write(
+          tree, m, radix_op::insert_or_assign,
+          strings(late.begin() + static_cast<std::ptrdiff_t>(i), late.begin() + static_cast<std::ptrdiff_t>(i + 100)));
     EXPECT_EQ(tree.tree().stats().table_bits, bits);
     ask(tree, m);
     write(tree, m, radix_op::insert_or_assign, {"another", "", "q"});

@@ -17,8 +17,8 @@ class lent_keys {
  public:
   lent_keys(const setting& s, const strings& keys)
       : keys_(keys), bytes_(s, joined(keys)), offsets_(s, ends(keys)), on_device_(s.spans == side::device) {}
-  [[nodiscard]] keys_of_bytes batch() {
-    return on_device_ ? keys_of_bytes(bytes_.in(), offsets_.in()) : keys_of_bytes(keys_);
+  [[nodiscard]] byte_string_batch batch() {
+    return on_device_ ? byte_string_batch(bytes_.in(), offsets_.in()) : byte_string_batch(keys_);
   }
 
  private:
@@ -61,40 +61,40 @@ class radix_subject {
 
   radix_subject(const setting& s, const strings& keys, const std::vector<Value>& values,
                 const radix_options& options = {}, calls how = calls::wait)
-      : radix_subject(s, s.where, keys, values, options, how) {}
+      : radix_subject(s, s.dev, keys, values, options, how) {}
   /// `where`: the setting's device with another pool.
-  radix_subject(const setting& s, const device& where, const strings& keys, const std::vector<Value>& values,
+  radix_subject(const setting& s, const device& dev, const strings& keys, const std::vector<Value>& values,
                 const radix_options& options = {}, calls how = calls::wait)
-      : setting_(&s), how_(how), tree_(build(s, where, keys, values, options)) {}
+      : setting_(&s), how_(how), tree_(build(s, dev, keys, values, options)) {}
 
   [[nodiscard]] const tree_type& tree() const { return tree_; }
   [[nodiscard]] std::size_t size() const { return tree_.size(); }
 
   // ---- points and ranks ----------------------------------------------------------------------------------------
   void find(const strings& asked, std::vector<Value>& values, mask& found) const {
-    ask(asked, values, found, [&](const keys_of_bytes& k, auto v, auto f, const stream& s) {
+    ask(asked, values, found, [&](const byte_string_batch& k, auto v, auto f, const stream& s) {
       waits() ? tree_.find(k, v, f, s) : tree_.find_async(k, v, f, s);
     });
   }
   void contains(const strings& asked, mask& found) const {
-    ask(asked, found, [&](const keys_of_bytes& k, auto f, const stream& s) {
+    ask(asked, found, [&](const byte_string_batch& k, auto f, const stream& s) {
       waits() ? tree_.contains(k, f, s) : tree_.contains_async(k, f, s);
     });
   }
   void lower_bound(const strings& asked, numbers& ranks) const {
-    ask(asked, ranks, [&](const keys_of_bytes& k, auto r, const stream& s) {
+    ask(asked, ranks, [&](const byte_string_batch& k, auto r, const stream& s) {
       waits() ? tree_.lower_bound(k, r, s) : tree_.lower_bound_async(k, r, s);
     });
   }
   void upper_bound(const strings& asked, numbers& ranks) const {
-    ask(asked, ranks, [&](const keys_of_bytes& k, auto r, const stream& s) {
+    ask(asked, ranks, [&](const byte_string_batch& k, auto r, const stream& s) {
       waits() ? tree_.upper_bound(k, r, s) : tree_.upper_bound_async(k, r, s);
     });
   }
   void longest_prefix(const strings& asked, std::vector<std::uint32_t>& lengths, std::vector<Value>& values,
                       mask& found) const {
     lent<std::uint32_t> l(*setting_, asked.size());
-    ask(asked, values, found, [&](const keys_of_bytes& k, auto v, auto f, const stream& s) {
+    ask(asked, values, found, [&](const byte_string_batch& k, auto v, auto f, const stream& s) {
       waits() ? tree_.longest_prefix(k, l.span(), v, f, s) : tree_.longest_prefix_async(k, l.span(), v, f, s);
     });
     take(l, lengths);
@@ -103,56 +103,56 @@ class radix_subject {
   // ---- ranges and prefixes -------------------------------------------------------------------------------------
   void count(const strings& lo, const strings& hi, numbers& counts, const range_options& o = {}) const {
     lent_keys to(*setting_, hi);
-    ask(lo, counts, [&, h = to.batch()](const keys_of_bytes& k, auto c, const stream& s) {
+    ask(lo, counts, [&, h = to.batch()](const byte_string_batch& k, auto c, const stream& s) {
       waits() ? tree_.count(k, h, c, o, s) : tree_.count_async(k, h, c, o, s);
     });
   }
   void count_prefix(const strings& asked, numbers& counts, const range_options& o = {}) const {
-    ask(asked, counts, [&](const keys_of_bytes& k, auto c, const stream& s) {
+    ask(asked, counts, [&](const byte_string_batch& k, auto c, const stream& s) {
       waits() ? tree_.count_prefix(k, c, o, s) : tree_.count_prefix_async(k, c, o, s);
     });
   }
   void sum(const strings& lo, const strings& hi, std::vector<sum_type>& sums, interval e) const {
     lent_keys to(*setting_, hi);
-    ask(lo, sums, [&, h = to.batch()](const keys_of_bytes& k, auto r, const stream& s) {
+    ask(lo, sums, [&, h = to.batch()](const byte_string_batch& k, auto r, const stream& s) {
       waits() ? tree_.sum(k, h, r, e, s) : tree_.sum_async(k, h, r, e, s);
     });
   }
   void sum_prefix(const strings& asked, std::vector<sum_type>& sums) const {
-    ask(asked, sums, [&](const keys_of_bytes& k, auto r, const stream& s) {
+    ask(asked, sums, [&](const byte_string_batch& k, auto r, const stream& s) {
       waits() ? tree_.sum_prefix(k, r, s) : tree_.sum_prefix_async(k, r, s);
     });
   }
   void avg(const strings& lo, const strings& hi, std::vector<double>& means, interval e) const {
     lent_keys to(*setting_, hi);
-    ask(lo, means, [&, h = to.batch()](const keys_of_bytes& k, auto r, const stream& s) {
+    ask(lo, means, [&, h = to.batch()](const byte_string_batch& k, auto r, const stream& s) {
       waits() ? tree_.avg(k, h, r, e, s) : tree_.avg_async(k, h, r, e, s);
     });
   }
   void avg_prefix(const strings& asked, std::vector<double>& means) const {
-    ask(asked, means, [&](const keys_of_bytes& k, auto r, const stream& s) {
+    ask(asked, means, [&](const byte_string_batch& k, auto r, const stream& s) {
       waits() ? tree_.avg_prefix(k, r, s) : tree_.avg_prefix_async(k, r, s);
     });
   }
   void min(const strings& lo, const strings& hi, std::vector<Value>& values, mask& found, interval e) const {
     lent_keys to(*setting_, hi);
-    ask(lo, values, found, [&, h = to.batch()](const keys_of_bytes& k, auto v, auto f, const stream& s) {
+    ask(lo, values, found, [&, h = to.batch()](const byte_string_batch& k, auto v, auto f, const stream& s) {
       waits() ? tree_.min(k, h, v, f, e, s) : tree_.min_async(k, h, v, f, e, s);
     });
   }
   void min_prefix(const strings& asked, std::vector<Value>& values, mask& found) const {
-    ask(asked, values, found, [&](const keys_of_bytes& k, auto v, auto f, const stream& s) {
+    ask(asked, values, found, [&](const byte_string_batch& k, auto v, auto f, const stream& s) {
       waits() ? tree_.min_prefix(k, v, f, s) : tree_.min_prefix_async(k, v, f, s);
     });
   }
   void max(const strings& lo, const strings& hi, std::vector<Value>& values, mask& found, interval e) const {
     lent_keys to(*setting_, hi);
-    ask(lo, values, found, [&, h = to.batch()](const keys_of_bytes& k, auto v, auto f, const stream& s) {
+    ask(lo, values, found, [&, h = to.batch()](const byte_string_batch& k, auto v, auto f, const stream& s) {
       waits() ? tree_.max(k, h, v, f, e, s) : tree_.max_async(k, h, v, f, e, s);
     });
   }
   void max_prefix(const strings& asked, std::vector<Value>& values, mask& found) const {
-    ask(asked, values, found, [&](const keys_of_bytes& k, auto v, auto f, const stream& s) {
+    ask(asked, values, found, [&](const byte_string_batch& k, auto v, auto f, const stream& s) {
       waits() ? tree_.max_prefix(k, v, f, s) : tree_.max_prefix_async(k, v, f, s);
     });
   }
@@ -160,27 +160,27 @@ class radix_subject {
   // ---- lists ---------------------------------------------------------------------------------------------------
   [[nodiscard]] listed<Value> range(const strings& lo, const strings& hi, const range_options& o = {}) const {
     lent_keys to(*setting_, hi);
-    return list(lo, [&, h = to.batch()](const keys_of_bytes& k, const stream& s) {
+    return list(lo, [&, h = to.batch()](const byte_string_batch& k, const stream& s) {
       return waits() ? tree_.range(k, h, o, s) : tree_.range_async(k, h, o, s);
     });
   }
   [[nodiscard]] listed<Value> prefix(const strings& asked, const range_options& o = {}) const {
-    return list(asked, [&](const keys_of_bytes& k, const stream& s) {
+    return list(asked, [&](const byte_string_batch& k, const stream& s) {
       return waits() ? tree_.prefix(k, o, s) : tree_.prefix_async(k, o, s);
     });
   }
   [[nodiscard]] listed<Value> at_or_after(const strings& asked) const {
-    return list(asked, [&](const keys_of_bytes& k, const stream& s) {
+    return list(asked, [&](const byte_string_batch& k, const stream& s) {
       return waits() ? tree_.at_or_after(k, s) : tree_.at_or_after_async(k, s);
     });
   }
   [[nodiscard]] listed<Value> successor(const strings& asked) const {
-    return list(asked, [&](const keys_of_bytes& k, const stream& s) {
+    return list(asked, [&](const byte_string_batch& k, const stream& s) {
       return waits() ? tree_.successor(k, s) : tree_.successor_async(k, s);
     });
   }
   [[nodiscard]] listed<Value> predecessor(const strings& asked) const {
-    return list(asked, [&](const keys_of_bytes& k, const stream& s) {
+    return list(asked, [&](const byte_string_batch& k, const stream& s) {
       return waits() ? tree_.predecessor(k, s) : tree_.predecessor_async(k, s);
     });
   }
@@ -189,7 +189,7 @@ class radix_subject {
   void write(radix_op op, const strings& keys, const std::vector<Value>& values, mask& done,
              radix_path p = radix_path::automatic) {
     lent<Value> in(*setting_, std::span<const Value>(values));
-    ask(keys, done, [&, v = in.in()](const keys_of_bytes& k, auto d, const stream& s) {
+    ask(keys, done, [&, v = in.in()](const byte_string_batch& k, auto d, const stream& s) {
       switch (op) {
         case radix_op::insert:
           return waits() ? tree_.insert(k, v, d, p, s) : tree_.insert_async(k, v, d, p, s);
@@ -204,11 +204,11 @@ class radix_subject {
   }
 
  private:
-  static tree_type build(const setting& s, const device& where, const strings& keys, const std::vector<Value>& values,
+  static tree_type build(const setting& s, const device& dev, const strings& keys, const std::vector<Value>& values,
                          const radix_options& options) {
     lent_keys k(s, keys);
     lent<Value> v(s, std::span<const Value>(values));
-    return tree_type::build(k.batch(), v.in(), options, where);
+    return tree_type::build(k.batch(), v.in(), options, dev);
   }
   [[nodiscard]] bool waits() const { return how_ == calls::wait; }
   void settle() const {
@@ -231,7 +231,7 @@ class radix_subject {
   template <class A, class B, class Call>
   void ask(const strings& asked, std::vector<A>& a, std::vector<B>& b, Call call) const {
     lent<B> y(*setting_, asked.size());
-    ask(asked, a, [&](const keys_of_bytes& k, auto x, const stream& s) { call(k, x, y.span(), s); });
+    ask(asked, a, [&](const byte_string_batch& k, auto x, const stream& s) { call(k, x, y.span(), s); });
     take(y, b);
   }
   template <class Call>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "radix_tree/build.hpp"
-#include "radix_tree/cpu_context.hpp"
+#include "radix_tree/cpu_executor.hpp"
 #include "support/families.hpp"
 #include "support/less_work.hpp"
 
@@ -19,18 +19,18 @@ namespace {
 using detail::most_stamped_pieces;
 using detail::radix_builder;
 using detail::radix_updater;
-using detail::settle_disputes;
+using detail::resolve_conflicts;
 
 /// With one thread elements come in their order, so that all of them write.
-class late_context : public detail::radix_cpu_context {
+class late_context : public detail::radix_cpu_executor {
  public:
-  late_context() : radix_cpu_context(device::cpu(1), {}) {}
-  using radix_cpu_context::for_each;
+  late_context() : radix_cpu_executor(device::cpu(1), {}) {}
+  using radix_cpu_executor::for_each;
   template <unsigned V>
-  void for_each(std::size_t n, const settle_disputes<V>& settle) {
+  void for_each(std::size_t n, const resolve_conflicts<V>& settle) {
     for (std::size_t i = links.size(); i-- > 0;)
       if (!links[i].is_nothing()) settle.update.put(i, links[i]);
-    radix_cpu_context::for_each(n, settle);
+    radix_cpu_executor::for_each(n, settle);
   }
   std::vector<radix_link> links;  ///< of the batch's elements
 };
@@ -107,7 +107,7 @@ TEST(RadixTreeLateUpdates, SmallBatchesHaveTheLastOneWin) {
 
 // One after the other the places of a list are settled by the same thread.
 TEST(RadixTreeLateUpdates, LargeBatchesHaveTheLastOneWin) {
-  constexpr std::size_t most = settle_disputes<8>::most;
+  constexpr std::size_t most = resolve_conflicts<8>::most;
   for (const std::uint32_t keys : {1u, 6u, 50000u})
     for (const std::size_t n : {most - 1, most + 1, 3 * most + 777}) {
       last_one_wins<8>(keys, n);

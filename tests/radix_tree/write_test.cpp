@@ -77,19 +77,19 @@ TEST_P(RadixTreeWrites, LargeBatchesAreUpdatedInPieces) {
     values[i] = i;
   }
   const std::span<const char> all(bytes), first = all.first(keys * 4);
-  auto tree = radix_tree<std::uint64_t>::build(keys_of_bytes(first, 4), std::vector<std::uint64_t>(keys), {},
-                                               GetParam()->where);
+  auto tree = radix_tree<std::uint64_t>::build(byte_string_batch(first, 4), std::vector<std::uint64_t>(keys), {},
+                                               GetParam()->dev);
   std::vector<std::uint8_t> done(n);
-  tree.update(keys_of_bytes(all, 4), values, done);
+  tree.update(byte_string_batch(all, 4), values, done);
   EXPECT_EQ(std::count(done.begin(), done.end(), 1), std::ptrdiff_t{n});
   std::vector<std::uint64_t> got(keys);
-  tree.find(keys_of_bytes(first, 4), got);
+  tree.find(byte_string_batch(first, 4), got);
   for (std::uint32_t k = 0; k < keys; ++k) ASSERT_EQ(got[k], (n - 1 - k) / keys * keys + k) << "key " << k;
 }
 
 // And for the numbers of a thousand batches.
 TEST_P(RadixTreeWrites, SmallBatchesInAnyNumberHaveTheLastOneWin) {
-  radix_tree<std::uint64_t> tree(GetParam()->where);
+  radix_tree<std::uint64_t> tree(GetParam()->dev);
   EXPECT_TRUE(tree.empty());
   tree.insert({"a", "b", "c"}, std::vector<std::uint64_t>{1, 2, 3});
   for (std::uint64_t round = 0; round < 1100; ++round) {
@@ -102,13 +102,13 @@ TEST_P(RadixTreeWrites, SmallBatchesInAnyNumberHaveTheLastOneWin) {
 
 // Leaves of every size have their stamps in different places, or none of their own; stamps are cleared in between.
 template <class Value, class Make>
-void last_update_wins(const device& where, Make make) {
+void last_update_wins(const device& dev, Make make) {
   strings keys;
   for (const std::size_t length : {3, 8, 12, 16, 24, 32, 33, 90})
     for (unsigned i = 0; i < 40; ++i) keys.push_back(std::string(length - 2, 'k') + std::to_string(10 + i));
   random_words random(11);
   shuffle(keys, random);
-  radix_tree<Value> tree(where);
+  radix_tree<Value> tree(dev);
   std::map<std::string, Value> model;
   std::size_t there = 0;
   for (std::uint64_t round = 0; round < 1100; ++round) {
@@ -142,18 +142,18 @@ void last_update_wins(const device& where, Make make) {
   EXPECT_TRUE(tree.validate().ok);
 }
 TEST_P(RadixTreeWrites, SmallUpdatesOfEveryValueSizeHaveTheLastOneWin) {
-  const device& where = GetParam()->where;
-  last_update_wins<std::uint8_t>(where, [](std::uint64_t x) { return static_cast<std::uint8_t>(x); });
-  last_update_wins<std::uint32_t>(where, [](std::uint64_t x) { return static_cast<std::uint32_t>(x); });
-  last_update_wins<std::uint64_t>(where, [](std::uint64_t x) { return x; });
-  last_update_wins<std::array<std::uint64_t, 2>>(where, [](std::uint64_t x) {
+  const device& dev = GetParam()->dev;
+  last_update_wins<std::uint8_t>(dev, [](std::uint64_t x) { return static_cast<std::uint8_t>(x); });
+  last_update_wins<std::uint32_t>(dev, [](std::uint64_t x) { return static_cast<std::uint32_t>(x); });
+  last_update_wins<std::uint64_t>(dev, [](std::uint64_t x) { return x; });
+  last_update_wins<std::array<std::uint64_t, 2>>(dev, [](std::uint64_t x) {
     return std::array<std::uint64_t, 2>{x, ~x};
   });
 }
 
 // More elements meet others than there are threads that settle whose value stays.
 template <class Value, class Make>
-void last_of_many_wins(const device& where, std::uint32_t keys, Make make) {
+void last_of_many_wins(const device& dev, std::uint32_t keys, Make make) {
   constexpr std::uint32_t n = 400000, length = 12;
   random_words random(keys);
   std::vector<char> bytes(n * length, 'k'), there(keys * length, 'k');
@@ -162,25 +162,25 @@ void last_of_many_wins(const device& where, std::uint32_t keys, Make make) {
   };
   for (std::uint32_t k = 0; k < keys; ++k) name(there, k, k * 7919);
   std::vector<Value> values(n), expected(keys), got(keys);
-  auto tree = radix_tree<Value>::build(keys_of_bytes(there, length), expected, {}, where);
+  auto tree = radix_tree<Value>::build(byte_string_batch(there, length), expected, {}, dev);
   for (std::uint64_t round = 0; round < 3; ++round) {
     for (std::uint32_t i = 0; i < n; ++i) {
       const auto k = static_cast<std::uint32_t>(random.below(keys));
       name(bytes, i, k * 7919);
       expected[k] = values[i] = make(random.below(~std::uint64_t{0}));
     }
-    tree.update(keys_of_bytes(bytes, length), values);
-    tree.find(keys_of_bytes(there, length), got);
+    tree.update(byte_string_batch(bytes, length), values);
+    tree.find(byte_string_batch(there, length), got);
     ASSERT_EQ(got, expected) << keys << " keys, round " << round;
   }
 }
 TEST_P(RadixTreeWrites, LargeBatchesOfEqualKeysOfEveryValueSizeHaveTheLastOneWin) {
-  const device& where = GetParam()->where;
+  const device& dev = GetParam()->dev;
   for (const std::uint32_t keys : {1u, 33u, 20000u}) {
-    last_of_many_wins<std::uint8_t>(where, keys, [](std::uint64_t x) { return static_cast<std::uint8_t>(x); });
-    last_of_many_wins<std::uint32_t>(where, keys, [](std::uint64_t x) { return static_cast<std::uint32_t>(x); });
-    last_of_many_wins<std::uint64_t>(where, keys, [](std::uint64_t x) { return x; });
-    last_of_many_wins<std::array<std::uint64_t, 2>>(where, keys, [](std::uint64_t x) {
+    last_of_many_wins<std::uint8_t>(dev, keys, [](std::uint64_t x) { return static_cast<std::uint8_t>(x); });
+    last_of_many_wins<std::uint32_t>(dev, keys, [](std::uint64_t x) { return static_cast<std::uint32_t>(x); });
+    last_of_many_wins<std::uint64_t>(dev, keys, [](std::uint64_t x) { return x; });
+    last_of_many_wins<std::array<std::uint64_t, 2>>(dev, keys, [](std::uint64_t x) {
       return std::array<std::uint64_t, 2>{x, ~x};
     });
     if (HasFatalFailure() || less_work > 1) return;
@@ -191,7 +191,7 @@ TEST_P(RadixTreeWrites, LargeBatchesOfEqualKeysOfEveryValueSizeHaveTheLastOneWin
 TEST_P(RadixTreeWrites, SmallNumbersOfLongKeysThatComeAndGoTakeNoMoreSpace) {
   strings keys;
   for (unsigned i = 0; i < 4000; ++i) keys.push_back("short" + std::to_string(i));
-  auto tree = radix_tree<std::uint64_t>::build(keys, std::vector<std::uint64_t>(keys.size(), 1), {}, GetParam()->where);
+  auto tree = radix_tree<std::uint64_t>::build(keys, std::vector<std::uint64_t>(keys.size(), 1), {}, GetParam()->dev);
   const std::size_t before = tree.stats().bytes + tree.stats().host_bytes;
   std::size_t most = 0;
   for (unsigned round = 0; round < 100; ++round) {
@@ -211,18 +211,18 @@ TEST_P(RadixTreeWrites, KeysOfFourGigabytesAreRefused) {
   ASSERT_NE(bytes, MAP_FAILED);
   const std::span<const char> key(static_cast<const char*>(bytes), length);
   const std::vector<std::uint64_t> one{1}, offsets{0, length};
-  radix_tree<std::uint64_t> tree(GetParam()->where);
-  EXPECT_THROW(tree.insert(keys_of_bytes(key, length), one), error);
-  if (GetParam()->where.kind() == device_kind::cpu) {  // a GPU would take a copy to look at the offsets
-    EXPECT_THROW(tree.insert(keys_of_bytes(key, offsets), one), error);
+  radix_tree<std::uint64_t> tree(GetParam()->dev);
+  EXPECT_THROW(tree.insert(byte_string_batch(key, length), one), error);
+  if (GetParam()->dev.kind() == device_kind::cpu) {  // a GPU would take a copy to look at the offsets
+    EXPECT_THROW(tree.insert(byte_string_batch(key, offsets), one), error);
   }
   EXPECT_TRUE(tree.empty());
   munmap(bytes, length);
 }
 
 TEST_P(RadixTreeWrites, SmallWritesWithoutMemoryChangeNothing) {
-  const auto pool = std::make_shared<failing_pool>(GetParam()->where.pool());
-  const device where = GetParam()->where.with_pool(pool);
+  const auto pool = std::make_shared<failing_pool>(GetParam()->dev.pool());
+  const device dev = GetParam()->dev.with_pool(pool);
   const strings keys = byte_keys_of(byte_family::random_lengths, few), more = byte_keys_of(byte_family::urls, few);
   std::vector<std::uint64_t> values(keys.size(), 1), other(more.size(), 2), again(keys.size(), 3);
   radix_model m;
@@ -234,7 +234,7 @@ TEST_P(RadixTreeWrites, SmallWritesWithoutMemoryChangeNothing) {
       std::size_t failures = 0;
       for (std::size_t k = 1;; ++k) {
         ASSERT_LT(k, 5000u) << "never stops allocating";
-        subject tree(*GetParam(), where, keys, values);
+        subject tree(*GetParam(), dev, keys, values);
         radix_model after = m;
         std::vector<std::uint8_t> done(batch.size());
         pool->fail_at(k);

@@ -23,8 +23,8 @@ struct questions {
 template <class Key, class Value>
 class agreement {
  public:
-  agreement(const array<Key>& keys, const array<Value>& values, const build_options& options, const device& where)
-      : expected_(keys, values), tree_(static_tree<Key, Value>::build(keys.span(), values.span(), options, where)) {}
+  agreement(const array<Key>& keys, const array<Value>& values, const build_options& options, const device& dev)
+      : expected_(keys, values), tree_(static_tree<Key, Value>::build(keys.span(), values.span(), options, dev)) {}
 
   /// The first difference found, or nothing.
   [[nodiscard]] std::string first_difference(const questions<Key>& q) const {

@@ -20,8 +20,8 @@ constexpr std::size_t endless = 300;
 class StaticTreeOutOfMemory : public testing::TestWithParam<const setting*> {
  protected:
   void SetUp() override {
-    pool_ = std::make_shared<failing_pool>(GetParam()->where.pool());
-    where_ = std::make_unique<device>(GetParam()->where.with_pool(pool_));
+    pool_ = std::make_shared<failing_pool>(GetParam()->dev.pool());
+    device_ = std::make_unique<device>(GetParam()->dev.with_pool(pool_));
     keys_ = make_keys<std::uint64_t>(family::nested, 5000);
     values_ = make_values<std::uint64_t>(5000);
     queries_ = make_keys<std::uint64_t>(family::uniform, 300);
@@ -29,9 +29,9 @@ class StaticTreeOutOfMemory : public testing::TestWithParam<const setting*> {
   }
 
   [[nodiscard]] tree_type build(const build_options& options = {false, aggregates::all}) const {
-    return tree_type::build(keys_.span(), values_.span(), options, *where_);
+    return tree_type::build(keys_.span(), values_.span(), options, *device_);
   }
-  void drain() const { where_->default_stream().synchronize(); }
+  void drain() const { device_->default_stream().synchronize(); }
 
   /// Runs the call with a failure at each of its allocations in turn; then it must succeed. Gives how often it threw.
   std::size_t sweep(const char* what, const std::function<void()>& call, const std::function<void()>& unchanged) {
@@ -72,7 +72,7 @@ class StaticTreeOutOfMemory : public testing::TestWithParam<const setting*> {
   }
 
   std::shared_ptr<failing_pool> pool_;
-  std::unique_ptr<device> where_;
+  std::unique_ptr<device> device_;
   array<std::uint64_t> keys_, values_, queries_;
 };
 
@@ -101,7 +101,8 @@ TEST_P(StaticTreeOutOfMemory, PointQueriesLeaveTheTreeAsItWas) {
   const auto keys = queries_.span();
   array<std::uint64_t> ranks(300), out_keys(300), values(300);
   array<std::uint8_t> found(300);
-  for (const plan how : {plan::automatic, plan::small, plan::scattered, plan::ordered, plan::sort_first}) {
+  for (const query_plan how :
+       {query_plan::automatic, query_plan::small, query_plan::scattered, query_plan::ordered, query_plan::sort_first}) {
     const query_options options{batch_order::unknown, how};
     sweep(
         "find", [&] { tree.find(keys, values.span(), found.span(), options); }, unchanged);

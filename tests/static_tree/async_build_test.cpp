@@ -26,12 +26,12 @@ class StaticTreeAsyncBuild : public testing::Test {
 
   /// What is enqueued after this waits until open(); a test that has closed a stream opens it before it can end.
   void close(const stream& s) {
-    where_.enqueue(s, [gate = gate_.get_future().share()] { gate.wait(); });
+    device_.enqueue(s, [gate = gate_.get_future().share()] { gate.wait(); });
   }
   void open() { gate_.set_value(); }
 
   tree_type build(const build_options& options) {
-    return tree_type::build_async(keys_.span(), values_.span(), options, where_, s_);
+    return tree_type::build_async(keys_.span(), values_.span(), options, device_, s_);
   }
   tree_type build_broken() {
     std::sort(keys_.begin(), keys_.end());
@@ -67,7 +67,7 @@ class StaticTreeAsyncBuild : public testing::Test {
       expect_broken_promise("sum", [&] { tree.sum(q.span(), q.span(), sums.span(), interval::closed, order); });
       expect_broken_promise("find_async", [&] {
         tree.find_async(q.span(), out.span(), found.span(), {}, order);
-        where_.resolve(order).synchronize();
+        device_.resolve(order).synchronize();
       });
     }
   }
@@ -89,7 +89,7 @@ class StaticTreeAsyncBuild : public testing::Test {
     array<std::uint64_t> ranks(n);
     tree.find_async(keys_.span(), got.span(), found.span(), {}, order);
     tree.upper_bound_async(keys_.span(), ranks.span(), {}, order);
-    where_.resolve(order).synchronize();
+    device_.resolve(order).synchronize();
     for (std::size_t i = 0; i < n; ++i) {
       ASSERT_EQ(found[i], 1) << "query " << i;
       ASSERT_EQ(got[i], expected.values()[expected.lower(keys_[i])]) << "query " << i;
@@ -97,8 +97,8 @@ class StaticTreeAsyncBuild : public testing::Test {
     }
   }
 
-  device where_ = device::cpu(2);
-  stream s_ = where_.make_stream();
+  device device_ = device::cpu(2);
+  stream s_ = device_.make_stream();
   array<std::uint32_t> keys_ = make_keys<std::uint32_t>(family::uniform, n);
   array<std::uint32_t> values_ = make_values<std::uint32_t>(n);
   std::promise<void> gate_;
@@ -110,7 +110,7 @@ TEST_F(StaticTreeAsyncBuild, ABrokenPromiseSurfacesAtSynchronizeAndTheTreeKeepsS
   EXPECT_NO_THROW(s_.synchronize());  // an error is given once
   expect_nothing_is_known(tree);
   expect_nothing_works(tree, s_);
-  expect_nothing_works(tree, where_.make_stream());
+  expect_nothing_works(tree, device_.make_stream());
   expect_nothing_works(tree, {});
 }
 
@@ -162,7 +162,7 @@ TEST_F(StaticTreeAsyncBuild, QueriesEnqueuedBehindTheBuildAnswerRight) {
 TEST_F(StaticTreeAsyncBuild, QueriesOnAnotherStreamWaitForTheBuild) {
   close(s_);
   const tree_type tree = build({});
-  const stream other = where_.make_stream();
+  const stream other = device_.make_stream();
   within(std::chrono::seconds(60), [&] {
     std::future<void> asked = std::async(std::launch::async, [&] { expect_right_answers(tree, other); });
     EXPECT_EQ(asked.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);

@@ -19,7 +19,7 @@ class StaticTreeSums : public testing::TestWithParam<const setting*> {
   static static_tree<std::uint32_t, Value> numbered(const array<Value>& values, aggregates keep = aggregates::all) {
     array<std::uint32_t> keys(values.size());
     for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::uint32_t>(i);
-    return static_tree<std::uint32_t, Value>::build(keys.span(), values.span(), {true, keep}, GetParam()->where);
+    return static_tree<std::uint32_t, Value>::build(keys.span(), values.span(), {true, keep}, GetParam()->dev);
   }
   template <class Value>
   static array<Value> filled(std::size_t n, Value value) {

@@ -12,7 +12,7 @@ class StaticTreeExplain : public testing::TestWithParam<const setting*> {
  protected:
   static static_tree<std::uint32_t> tree(std::size_t n) {
     const auto keys = make_keys<std::uint32_t>(family::uniform, n);
-    return static_tree<std::uint32_t>::build(keys.span(), {}, GetParam()->where);
+    return static_tree<std::uint32_t>::build(keys.span(), {}, GetParam()->dev);
   }
 };
 
@@ -20,15 +20,15 @@ TEST_P(StaticTreeExplain, TheChosenPlanIsNamedAndIsTheCheapestCandidate) {
   const auto index = tree(50000);
   for (const std::size_t queries : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{1} << 24}) {
     for (const batch_order order : {batch_order::unknown, batch_order::ascending, batch_order::random}) {
-      const explanation e = index.explain(queries, {order, plan::automatic});
-      EXPECT_NE(e.chosen, plan::automatic);
+      const explanation e = index.explain(queries, {order, query_plan::automatic});
+      EXPECT_NE(e.chosen, query_plan::automatic);
       EXPECT_NE(e.text.find(espalier::to_string(e.chosen)), std::string::npos) << e.text;
       ASSERT_FALSE(e.candidates.empty());
       double chosen = -1, cheapest = e.candidates[0].seconds;
       for (const auto& c : e.candidates) {
         EXPECT_GE(c.seconds, 0.0);
         cheapest = std::min(cheapest, c.seconds);
-        if (c.how == e.chosen) chosen = c.seconds;
+        if (c.plan == e.chosen) chosen = c.seconds;
       }
       EXPECT_EQ(chosen, cheapest) << e.text;
     }
@@ -37,7 +37,7 @@ TEST_P(StaticTreeExplain, TheChosenPlanIsNamedAndIsTheCheapestCandidate) {
 
 TEST_P(StaticTreeExplain, APlanThatTheCallerAskedForIsKept) {
   const auto index = tree(5000);
-  for (const plan how : {plan::small, plan::scattered, plan::ordered, plan::sort_first}) {
+  for (const query_plan how : {query_plan::small, query_plan::scattered, query_plan::ordered, query_plan::sort_first}) {
     const explanation e = index.explain(12345, {batch_order::unknown, how});
     EXPECT_EQ(e.chosen, how) << e.text;
     EXPECT_NE(e.text.find(espalier::to_string(how)), std::string::npos) << e.text;
@@ -46,9 +46,9 @@ TEST_P(StaticTreeExplain, APlanThatTheCallerAskedForIsKept) {
 
 TEST_P(StaticTreeExplain, PlansDifferBetweenAFewQueriesAndManyOrderedOnes) {
   const auto index = tree(std::size_t{1} << 18);
-  EXPECT_EQ(index.explain(1).chosen, plan::small) << index.explain(1).text;
-  const explanation ordered = index.explain(std::size_t{1} << 24, {batch_order::ascending, plan::automatic});
-  EXPECT_EQ(ordered.chosen, plan::ordered) << ordered.text;
+  EXPECT_EQ(index.explain(1).chosen, query_plan::small) << index.explain(1).text;
+  const explanation ordered = index.explain(std::size_t{1} << 24, {batch_order::ascending, query_plan::automatic});
+  EXPECT_EQ(ordered.chosen, query_plan::ordered) << ordered.text;
 }
 
 INSTANTIATE_TEST_SUITE_P(, StaticTreeExplain, testing::ValuesIn(host_span_settings()), setting_name{});

@@ -1,5 +1,5 @@
 // large_build_test.cpp - from 2^26 elements on a GPU sorts a copy of its input, below that the input itself
-// (cuda_context.cuh): both sides of that size. Skipped where there is no GPU.
+// (cuda_executor.cuh): both sides of that size. Skipped where there is no GPU.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -42,11 +42,11 @@ class StaticTreeLargeBuild : public testing::TestWithParam<const setting*> {
     for (std::uint64_t i = 0; i < n; ++i) keys[i] = static_cast<Key>(key_of(i, n));
     const auto tree = [&] {
       if constexpr (std::is_void_v<Value>) {
-        return static_tree<Key>::build(keys, {}, GetParam()->where);
+        return static_tree<Key>::build(keys, {}, GetParam()->dev);
       } else {
         std::vector<Value> places(n);
         for (std::uint64_t i = 0; i < n; ++i) places[i] = static_cast<Value>(i);
-        return static_tree<Key, Value>::build(keys, places, {}, GetParam()->where);
+        return static_tree<Key, Value>::build(keys, places, {}, GetParam()->dev);
       }
     }();
     const std::vector<Key> lo{0}, hi{static_cast<Key>(n)};
@@ -71,7 +71,7 @@ TEST_P(StaticTreeLargeBuild, ASetOfU32IsSorted) { build_both_ways<std::uint32_t,
 
 [[nodiscard]] std::vector<const setting*> each_gpu() {
   std::vector<const setting*> all = host_span_settings();
-  std::erase_if(all, [](const setting* s) { return s->where.kind() != device_kind::cuda; });
+  std::erase_if(all, [](const setting* s) { return s->dev.kind() != device_kind::cuda; });
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(, StaticTreeLargeBuild, testing::ValuesIn(each_gpu()), setting_name{});

@@ -26,7 +26,7 @@ class almost_ascending {
     random_words random(n + density);
     array<Key> queries(n);
     for (std::size_t i = 0; i < n; ++i) {
-      const auto word = codec<Key>::encode(sorted[i * sorted.size() / n]);
+      const auto word = key_codec<Key>::encode(sorted[i * sorted.size() / n]);
       queries[i] = from_word<Key>(word + random.below(2));
     }
     if (kind == outliers::none) return queries;
@@ -64,12 +64,11 @@ class ordered_answers {
   ordered_answers(const setting& s, family f, std::size_t n)
       : here_(s),
         expected_(make_keys<Key>(f, n), make_values<std::uint32_t>(n)),
-        tree_(static_tree<Key, std::uint32_t>::build(expected_.keys().span(), expected_.values().span(), {}, s.where)) {
-  }
+        tree_(static_tree<Key, std::uint32_t>::build(expected_.keys().span(), expected_.values().span(), {}, s.dev)) {}
 
   void check(outliers kind, std::size_t batch, std::size_t density) const {
     const auto queries = almost_ascending<Key>::make(expected_.keys(), batch, kind, density);
-    for (const plan how : {plan::ordered, plan::automatic}) {
+    for (const query_plan how : {query_plan::ordered, query_plan::automatic}) {
       for (const batch_order order : {batch_order::ascending, batch_order::unknown}) {
         SCOPED_TRACE("outliers " + std::to_string(static_cast<int>(kind)) + ", one in " + std::to_string(density) +
                      ", plan " + espalier::to_string(how) + ", promise " + std::to_string(static_cast<int>(order)));

@@ -80,13 +80,14 @@ class aligned_as_asked {
     queries_ = array<Key>(257);
     random_words random(3);
     for (std::size_t i = 0; i < queries_.size(); ++i) {
-      const auto word = codec<Key>::encode(expected_.keys()[random.below(n)]);
+      const auto word = key_codec<Key>::encode(expected_.keys()[random.below(n)]);
       queries_[i] = from_word<Key>(i % 3 == 0 ? word ^ 1 : word);
     }
   }
 
   void find() {
-    for (const plan how : {plan::automatic, plan::small, plan::scattered, plan::ordered, plan::sort_first}) {
+    for (const query_plan how : {query_plan::automatic, query_plan::small, query_plan::scattered, query_plan::ordered,
+                                 query_plan::sort_first}) {
       SCOPED_TRACE(espalier::to_string(how));
       lent<Key> in(here_, queries_);
       barely_aligned<Value> values(here_, queries_.size());
@@ -135,7 +136,7 @@ class aligned_as_asked {
   static static_tree<Key, Value> build(const setting& s, std::size_t n) {
     lent<Key> keys(s, make_keys<Key>(family::zipf, n));
     barely_aligned<Value> values(s, make_values<Value>(n));
-    return static_tree<Key, Value>::build(keys.in(), values.in(), {}, s.where);
+    return static_tree<Key, Value>::build(keys.in(), values.in(), {}, s.dev);
   }
   [[nodiscard]] Value value_at(std::uint64_t rank) const {
     return rank < expected_.size() ? expected_.values()[rank] : zero_bytes<Value>();
@@ -184,7 +185,7 @@ class StaticTreeRangeFill : public StaticTreeOutputs {
       keys[i] = 10 * i;
       values[i] = key_of(i) ^ 0x5555u;
     }
-    tree_.emplace(tree_type::build(keys.span(), values.span(), {}, here().where));
+    tree_.emplace(tree_type::build(keys.span(), values.span(), {}, here().dev));
     low_.emplace(here(), array<std::uint32_t>{0, 10 * middle});
     const array<std::uint32_t> high{10 * middle - 1, 10 * n};
     lent<std::uint32_t> hi(here(), high);
@@ -266,7 +267,7 @@ TEST_P(StaticTreeOutputs, SmallOffsetsOfOtherRangesNameNoElementBeyondTheTree) {
   array<std::uint32_t> keys(n);
   for (std::uint32_t i = 0; i < n; ++i) keys[i] = 2 * i;
   lent<std::uint32_t> given(*s, keys);
-  const auto tree = static_tree<std::uint32_t, std::uint32_t>::build(given.in(), given.in(), {}, s->where);
+  const auto tree = static_tree<std::uint32_t, std::uint32_t>::build(given.in(), given.in(), {}, s->dev);
   // Three ranges, from the key of rank 990 on; 5, 500 and 7 elements are asked for.
   array<std::uint32_t> lows(3);
   for (std::uint32_t& lo : lows) lo = 2 * 990;

@@ -47,11 +47,12 @@ void check_any_tree(const setting& s) {
   q.keys = array<Key>(asked.size() + sample.size());
   std::copy(asked.begin(), asked.end(), q.keys.begin());
   std::copy(sample.begin(), sample.end(), q.keys.begin() + asked.size());
-  q.how.how = *rc::gen::element(plan::automatic, plan::small, plan::scattered, plan::ordered, plan::sort_first);
+  q.how.plan = *rc::gen::element(query_plan::automatic, query_plan::small, query_plan::scattered, query_plan::ordered,
+                                 query_plan::sort_first);
   q.how.order = *rc::gen::element(batch_order::unknown, batch_order::ascending, batch_order::random);
   q.ranges.ends = *rc::gen::element(interval::closed, interval::right_open, interval::left_open, interval::open);
   q.ranges.limit = *rc::gen::element<std::uint64_t>(0, 1, 2, 9, 250, ~std::uint64_t{0});
-  const agreement<Key, Value> tree(keys, make_values<Value>(keys.size()), {false, aggregates::all}, s.where);
+  const agreement<Key, Value> tree(keys, make_values<Value>(keys.size()), {false, aggregates::all}, s.dev);
   RC_ASSERT(tree.first_difference(q) == std::string());
 }
 

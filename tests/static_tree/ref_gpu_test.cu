@@ -36,17 +36,17 @@ class StaticTreeRefGpu : public testing::TestWithParam<const setting*> {
     const auto keys = make_keys<Key>(f, n);
     const auto values = make_values<std::uint64_t>(n);
     const oracle<Key, std::uint64_t> expected(keys, values);
-    const auto tree = static_tree<Key, std::uint64_t>::build(keys.span(), values.span(), {}, GetParam()->where);
+    const auto tree = static_tree<Key, std::uint64_t>::build(keys.span(), values.span(), {}, GetParam()->dev);
     array<Key> queries(512);
     for (std::size_t i = 0; i < 512; ++i) {
-      queries[i] = n == 0 ? Key{} : from_word<Key>(codec<Key>::encode(keys[i % n]) ^ (i & 1));
+      queries[i] = n == 0 ? Key{} : from_word<Key>(key_codec<Key>::encode(keys[i % n]) ^ (i & 1));
     }
     lent<Key> in(*GetParam(), queries);
     lent<answer> out(*GetParam(), 512);
-    const auto order = static_cast<cudaStream_t>(tree.where().default_stream().native());
+    const auto order = static_cast<cudaStream_t>(tree.get_device().default_stream().native());
     ask<Key><<<4, 128, 0, order>>>(tree.ref(), in.in().data(), 512, out.span().data());
     ASSERT_EQ(cudaGetLastError(), cudaSuccess);
-    tree.where().default_stream().synchronize();
+    tree.get_device().default_stream().synchronize();
     const auto& got = out.get();
     for (std::size_t i = 0; i < 512; ++i) {
       const std::uint64_t lower = expected.lower(queries[i]);

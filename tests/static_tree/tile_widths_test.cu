@@ -12,7 +12,7 @@
 
 #include "conformance/subject.hpp"
 #include "espalier/static_tree/static_tree.hpp"
-#include "static_tree/cuda_context.cuh"
+#include "static_tree/cuda_executor.cuh"
 
 namespace espalier::test {
 namespace {
@@ -150,8 +150,8 @@ class questions_on_gpu {
   template <unsigned Lanes, class Job>
   void launch(Job job, std::size_t n) {
     job.tree = tree_.ref().layout();
-    const stream order = setting_.where.default_stream();
-    detail::cuda_context(setting_.where, order).template launch<tile<Lanes>>(job, n, false, node_search::linear);
+    const stream order = setting_.dev.default_stream();
+    detail::cuda_executor(setting_.dev, order).template launch<tile<Lanes>>(job, n, false, node_search::linear);
     order.synchronize();
   }
 
@@ -196,7 +196,7 @@ class questions_on_gpu {
       out.keep_as(answers, successor ? "successor" : "predecessor");
     }
     element_columns out(setting_, ranks_.in().size());
-    at_job<Word, value_bytes> job;
+    select_job<Word, value_bytes> job;
     job.ranks = ranks_.in().data();
     out.lend_to(job);
     launch<Lanes>(job, ranks_.in().size());

@@ -38,7 +38,7 @@ TEST_P(StaticTreeVisitGpu, SmallForEachMeetsEveryElementOfThePartOnce) {
     for (const part p : parts_of(n)) {
       lent<unsigned long long> sum(*GetParam(), array<unsigned long long>{0});
       for_each(c.tree, add_to{sum.span().data()}, visit_options{.first = p.first, .last = p.last});
-      c.tree.where().default_stream().synchronize();
+      c.tree.get_device().default_stream().synchronize();
       std::int64_t want = 0;
       for (std::uint64_t r = p.first; r < p.last; ++r) {
         want += key_plus_value{}(c.expected.keys()[r], c.expected.values()[r]);

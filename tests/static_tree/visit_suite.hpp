@@ -73,7 +73,7 @@ class visit_suite : public testing::TestWithParam<const setting*> {
     const auto keys = make_keys<std::int32_t>(family::zipf, n);
     const auto values = make_values<std::uint32_t>(n);
     return {oracle<std::int32_t, std::uint32_t>(keys, values),
-            visited_tree::build(keys.span(), values.span(), {}, GetParam()->where)};
+            visited_tree::build(keys.span(), values.span(), {}, GetParam()->dev)};
   }
 
   static void transform_writes_by_rank(std::size_t n) {
@@ -81,7 +81,7 @@ class visit_suite : public testing::TestWithParam<const setting*> {
     for (const part p : parts_of(n)) {
       lent<std::int64_t> out(*GetParam(), p.last - p.first);
       transform(c.tree, out.span().data(), key_plus_value{}, visit_options{.first = p.first, .last = p.last});
-      c.tree.where().default_stream().synchronize();
+      c.tree.get_device().default_stream().synchronize();
       const auto& got = out.get();
       for (std::uint64_t r = p.first; r < p.last; ++r) {
         ASSERT_EQ(got[r - p.first], key_plus_value{}(c.expected.keys()[r], c.expected.values()[r])) << "rank " << r;
@@ -130,7 +130,7 @@ class visit_suite : public testing::TestWithParam<const setting*> {
   static void async_twins_agree_between_two_keys(std::size_t n) {
     if (n < 3) return;
     const case_type c = make(n);
-    const stream order = c.tree.where().make_stream();
+    const stream order = c.tree.get_device().make_stream();
     const std::int32_t lo = c.expected.keys()[n / 3], hi = c.expected.keys()[2 * n / 3];
     for (const interval ends : {interval::closed, interval::right_open, interval::left_open, interval::open}) {
       const visit_options part = between(c.tree, lo, hi, ends);
@@ -160,7 +160,7 @@ class visit_suite : public testing::TestWithParam<const setting*> {
 
   static void a_set_gives_its_keys(std::size_t n) {
     const auto keys = make_keys<std::int32_t>(family::uniform, n);
-    const auto tree = static_tree<std::int32_t>::build(keys.span(), {}, GetParam()->where);
+    const auto tree = static_tree<std::int32_t>::build(keys.span(), {}, GetParam()->dev);
     std::int64_t want = 0;
     for (const std::int32_t key : keys) want += 2 * std::int64_t{key};
     EXPECT_EQ(reduce(tree, std::int64_t{0}, key_times_two{}, plus_i64{}), want);

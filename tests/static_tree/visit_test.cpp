@@ -9,7 +9,7 @@ namespace {
 
 [[nodiscard]] std::vector<const setting*> cpu_settings() {
   std::vector<const setting*> all = all_settings();
-  std::erase_if(all, [](const setting* s) { return s->where.kind() != device_kind::cpu; });
+  std::erase_if(all, [](const setting* s) { return s->dev.kind() != device_kind::cpu; });
   return all;
 }
 

@@ -11,14 +11,14 @@
 #include "espalier/static_tree/search.hpp"
 #include "espalier/team/scalar_team.hpp"
 #include "static_tree/build.hpp"
-#include "static_tree/cpu_context.hpp"
+#include "static_tree/cpu_executor.hpp"
 #include "support/families.hpp"
 
 namespace espalier::test {
 namespace {
 
 template <class Word>
-using lane_search = searcher<scalar_team, Word, lines_elsewhere>;
+using lane_search = searcher<scalar_team, Word, external_keys>;
 
 /// What a lane is made of: high keys of leaves, the last of which has no end.
 template <class Word>
@@ -33,9 +33,9 @@ template <class Word>
 void check_lines(const std::string& what, const std::vector<Word>& highs) {
   SCOPED_TRACE(what + ", " + std::to_string(highs.size()) + " lines");
   const device cpu = device::cpu();
-  detail::cpu_context context(cpu, cpu.default_stream());
+  detail::cpu_executor context(cpu, cpu.default_stream());
   const detail::element_type elements{sizeof(Word) == 4 ? scalar_kind::u32 : scalar_kind::u64, scalar_kind::opaque, 0};
-  const auto lane = detail::builder<detail::cpu_context, Word, lines_elsewhere>(context, elements, build_options{})
+  const auto lane = detail::builder<detail::cpu_executor, Word, external_keys>(context, elements, build_options{})
                         .over(highs.data(), highs.size());
   std::vector<Word> queries = highs;
   for (const Word high : highs) {

@@ -77,7 +77,7 @@ class blink_subject {
   static constexpr bool is_set = model_type::is_set;
   static constexpr bool can_sum = scalar_kind_of<summand> != scalar_kind::opaque;
 
-  explicit blink_subject(const setting& s, const blink_options& options = {}) : here_(&s), tree_(s.where, options) {}
+  explicit blink_subject(const setting& s, const blink_options& options = {}) : here_(&s), tree_(s.dev, options) {}
   blink_subject(const setting& s, const array<Key>& keys, const array<slot>& values, const blink_options& options = {})
       : here_(&s), model_(keys, values), tree_(build(s, keys, values, options)) {
     check_structure("build");
@@ -183,9 +183,9 @@ class blink_subject {
     lent<Key> k(s, keys);
     lent<slot> v(s, values);
     if constexpr (is_set) {
-      return tree_type::build(k.in(), options, s.where);
+      return tree_type::build(k.in(), options, s.dev);
     } else {
-      return tree_type::build(k.in(), v.in(), options, s.where);
+      return tree_type::build(k.in(), v.in(), options, s.dev);
     }
   }
 

@@ -4,7 +4,7 @@
 //
 //   for (std::size_t k = 1;; ++k) {
 //     auto pool = std::make_shared<failing_pool>(d.pool(), k);
-//     try { mutate(index_on(d.with_pool(pool))); } catch (const out_of_memory&) { expect_unchanged(); continue; }
+//     try { mutate(index_impl(d.with_pool(pool))); } catch (const out_of_memory&) { expect_unchanged(); continue; }
 //     break;  // fewer than k allocations: every one has failed once
 //   }
 //   afterwards: pool->live_blocks() == 0
@@ -16,14 +16,14 @@
 #include <utility>
 
 #include "espalier/core/error.hpp"
-#include "espalier/device/memory_pool.hpp"
+#include "espalier/device/memory_resource.hpp"
 
 namespace espalier::test {
 
-class failing_pool final : public memory_pool {
+class failing_pool final : public memory_resource {
  public:
   /// fail_at = 1 is the first allocation; 0 never fails.
-  explicit failing_pool(std::shared_ptr<memory_pool> upstream, std::size_t fail_at = 0)
+  explicit failing_pool(std::shared_ptr<memory_resource> upstream, std::size_t fail_at = 0)
       : upstream_(std::move(upstream)), fail_at_(fail_at) {}
 
   [[nodiscard]] void* allocate(std::size_t bytes, const stream& s) override {
@@ -50,7 +50,7 @@ class failing_pool final : public memory_pool {
   [[nodiscard]] std::size_t live_bytes() const { return live_bytes_; }
 
  private:
-  std::shared_ptr<memory_pool> upstream_;
+  std::shared_ptr<memory_resource> upstream_;
   std::atomic<std::size_t> fail_at_;
   std::atomic<std::size_t> requests_{0};
   std::atomic<std::size_t> live_blocks_{0};

@@ -82,7 +82,7 @@ template <class Key>
 
 template <class Key>
 [[nodiscard]] Key from_word(std::uint64_t word) {
-  return codec<Key>::decode(static_cast<word_of<Key>>(word));
+  return key_codec<Key>::decode(static_cast<word_of<Key>>(word));
 }
 
 /// In [0, 1): N(1/2, variance 1/8) and Gamma(3, 3) / 64, drawn again where they leave it, as the benchmarks have them.

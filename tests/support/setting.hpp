@@ -17,7 +17,7 @@ namespace espalier::test {
 enum class side { host, device };
 
 struct setting {
-  device where;
+  device dev;
   side spans;
   std::string name;
   stream own;  ///< made for these tests, beside the default stream
@@ -57,7 +57,7 @@ inline void PrintTo(const setting* s, std::ostream* out) { *out << s->name; }
 /// GPUs with spans in their own memory: each GPU once.
 [[nodiscard]] inline std::vector<const setting*> device_span_settings() {
   std::vector<const setting*> all = all_settings();
-  std::erase_if(all, [](const setting* s) { return s->where.kind() != device_kind::cuda || s->spans == side::host; });
+  std::erase_if(all, [](const setting* s) { return s->dev.kind() != device_kind::cuda || s->spans == side::host; });
   return all;
 }
 
@@ -77,8 +77,8 @@ class lent {
   lent(const setting& s, std::size_t n) : lent(s, patterned(n).span()) {}
   lent(const setting& s, std::span<const T> input) : setting_(&s), host_(input) {
     if (s.spans == side::device) {
-      device_ = to_device(s.where, input);
-      s.where.default_stream().synchronize();
+      device_ = to_device(s.dev, input);
+      s.dev.default_stream().synchronize();
     }
   }
   lent(const setting& s, const array<T>& input) : lent(s, input.span()) {}
@@ -89,8 +89,8 @@ class lent {
   /// What the call left; the call has been waited for.
   [[nodiscard]] const array<T>& get() {
     if (setting_->spans == side::device && !host_.empty()) {
-      const stream s = setting_->where.default_stream();
-      setting_->where.copy(host_.data(), device_.data(), host_.size() * sizeof(T), s);
+      const stream s = setting_->dev.default_stream();
+      setting_->dev.copy(host_.data(), device_.data(), host_.size() * sizeof(T), s);
       s.synchronize();
     }
     return host_;
@@ -115,8 +115,8 @@ template <class T>
 [[nodiscard]] array<T> to_host(const setting& s, const buffer<T>& b) {
   array<T> host(b.size());
   if (!b.empty()) {
-    const stream order = s.where.default_stream();
-    s.where.copy(host.data(), b.data(), b.size() * sizeof(T), order);
+    const stream order = s.dev.default_stream();
+    s.dev.copy(host.data(), b.data(), b.size() * sizeof(T), order);
     order.synchronize();
   }
   return host;

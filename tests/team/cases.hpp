@@ -38,7 +38,7 @@ struct team_case {
 
 template <class X, unsigned N>
 struct outcome {
-  unsigned below = 0, not_above = 0, equal = 0, odd = 0;
+  unsigned below = 0, at_most = 0, equal = 0, odd = 0;
   unsigned below_from = 0, not_above_from = 0, equal_from = 0, odd_from = 0;
   unsigned below_in_slots = 0, not_above_in_slots = 0, equal_in_slots = 0;
   unsigned rank = 0, rank_in_slots = 0, rank_of_slot = 0;
@@ -48,8 +48,8 @@ struct outcome {
   alignas(32) X stored_from[N]{};
   X erased_in_view[N]{};
   unsigned once = 0, ran_once = 0;
-  unsigned votes = 0;
-  X nth{};
+  unsigned count_lanes = 0;
+  X broadcast{};
 };
 
 /// What a node may look like: number of slots, and how many in front are not sorted.
@@ -163,8 +163,8 @@ std::vector<team_case<X, N>> make_cases() {
 }
 
 inline void expect_equal_sizes(std::size_t want, std::size_t got) { EXPECT_EQ(want, got); }
-inline void report(const char* operation, std::size_t i, const std::string& where) {
-  ADD_FAILURE() << operation << " differs in case " << i << " of " << where;
+inline void report(const char* operation, std::size_t i, const std::string& dev) {
+  ADD_FAILURE() << operation << " differs in case " << i << " of " << dev;
 }
 
 /// Name of the first operation whose results differ; null if none does.
@@ -172,7 +172,7 @@ template <class X, unsigned N>
 const char* first_difference(const outcome<X, N>& want, const outcome<X, N>& got) {
   const auto differ = [](const X* a, const X* b) { return !std::equal(a, a + N, b); };
   if (want.below != got.below) return "count below";
-  if (want.not_above != got.not_above) return "count not_above";
+  if (want.at_most != got.at_most) return "count not_above";
   if (want.equal != got.equal) return "count equal_to";
   if (want.odd != got.odd) return "count with a callable";
   if (want.below_from != got.below_from) return "count_from below";
@@ -202,18 +202,18 @@ const char* first_difference(const outcome<X, N>& want, const outcome<X, N>& got
   if (differ(want.tail, got.tail)) return "tail";
   if (want.once != got.once) return "once with a result";
   if (want.ran_once != got.ran_once) return "once";
-  if (want.votes != got.votes) return "votes";
-  if (!(want.nth == got.nth)) return "nth";
+  if (want.count_lanes != got.count_lanes) return "votes";
+  if (!(want.broadcast == got.broadcast)) return "nth";
   return nullptr;
 }
 
 /// Compares case by case; stops at the first difference.
 template <class X, unsigned N>
 void expect_same(const std::vector<outcome<X, N>>& want, const std::vector<outcome<X, N>>& got,
-                 const std::string& where) {
+                 const std::string& dev) {
   expect_equal_sizes(want.size(), got.size());
   for (std::size_t i = 0; i < want.size() && i < got.size(); ++i) {
-    if (const char* operation = first_difference(want[i], got[i])) return report(operation, i, where);
+    if (const char* operation = first_difference(want[i], got[i])) return report(operation, i, dev);
   }
 }
 

@@ -6,30 +6,30 @@
 #define ESPALIER_TESTS_TEAM_OPERATIONS_HPP
 #endif
 
-#include "espalier/team/region.hpp"
+#include "espalier/team/multi_target.hpp"
 #include "espalier/team/team.hpp"
 #include "tests/team/cases.hpp"
 
-ESPALIER_BEGIN_ALGORITHMS
+ESPALIER_BEGIN_TARGET_NAMESPACE
 
 template <unsigned First, Team T, class X, unsigned N>
 ESPALIER_HD inline void count_all(T team, const test::team_case<X, N>& c, test::outcome<X, N>& out) {
   const auto v = team.template view<N>(c.any);
   const auto s = team.template load<N>(c.any);
-  const unsigned below_n = team.count(v, below{c.bound});
-  const unsigned not_above_n = team.count(v, not_above{c.bound});
-  const unsigned equal_n = team.count(v, equal_to{c.bound});
+  const unsigned below_n = team.count(v, less_than{c.bound});
+  const unsigned not_above_n = team.count(v, at_most{c.bound});
+  const unsigned equal_n = team.count(v, equals{c.bound});
   const unsigned odd_n = team.count(v, test::is_odd{});
-  const unsigned below_from = team.template count_from<First>(v, below{c.bound});
-  const unsigned not_above_from = team.template count_from<First>(v, not_above{c.bound});
-  const unsigned equal_from = team.template count_from<First>(v, equal_to{c.bound});
+  const unsigned below_from = team.template count_from<First>(v, less_than{c.bound});
+  const unsigned not_above_from = team.template count_from<First>(v, at_most{c.bound});
+  const unsigned equal_from = team.template count_from<First>(v, equals{c.bound});
   const unsigned odd_from = team.template count_from<First>(v, test::is_odd{});
-  const unsigned below_in_slots = team.count(s, below{c.bound});
-  const unsigned not_above_in_slots = team.template count_from<First>(s, not_above{c.bound});
-  const unsigned equal_in_slots = team.count(s, equal_to{c.bound});
+  const unsigned below_in_slots = team.count(s, less_than{c.bound});
+  const unsigned not_above_in_slots = team.template count_from<First>(s, at_most{c.bound});
+  const unsigned equal_in_slots = team.count(s, equals{c.bound});
   team.once([&] {
     out.below = below_n;
-    out.not_above = not_above_n;
+    out.at_most = not_above_n;
     out.equal = equal_n;
     out.odd = odd_n;
     out.below_from = below_from;
@@ -73,7 +73,7 @@ ESPALIER_HD inline void read_words(T team, const test::team_case<std::uint8_t, N
 /// Where a view is a copy in registers it can be changed, and stored from the first slot that did.
 template <Team T, class X, unsigned N>
 ESPALIER_HD inline void change_views(T team, const test::team_case<X, N>& c, test::outcome<X, N>& out) {
-  if constexpr (T::copies_views && !std::is_same_v<X, std::uint8_t>) {
+  if constexpr (T::view_is_register_copy && !std::is_same_v<X, std::uint8_t>) {
     const auto v = team.template view<N>(c.any);
     team.store(out.stored_from, team.template load<N>(c.any));
     team.sync();
@@ -118,17 +118,17 @@ ESPALIER_HD inline void change_all(T team, const test::team_case<X, N>& c, test:
 /// Slot i looked at by lane i % lanes().
 template <Team T, class X, unsigned N>
 ESPALIER_HD inline void look_by_lanes(T team, const test::team_case<X, N>& c, test::outcome<X, N>& out) {
-  unsigned votes = 0;
-  X nth{};
+  unsigned count_lanes = 0;
+  X broadcast{};
   for (unsigned base = 0; base < N; base += T::lanes()) {
     const unsigned i = base + team.lane();
     const X mine = i < N ? c.any[i] : X{};
-    votes += team.votes(i < N && i % 3 != 1 && i <= c.at);
-    if (c.at / T::lanes() == base / T::lanes()) nth = team.nth(mine, c.at % T::lanes());
+    count_lanes += team.count_lanes(i < N && i % 3 != 1 && i <= c.at);
+    if (c.at / T::lanes() == base / T::lanes()) broadcast = team.broadcast(mine, c.at % T::lanes());
   }
   team.once([&] {
-    out.votes = votes;
-    out.nth = nth;
+    out.count_lanes = count_lanes;
+    out.broadcast = broadcast;
   });
 }
 
@@ -160,6 +160,6 @@ inline std::vector<test::outcome<X, N>> with_ranks_by(T team, std::vector<test::
   return out;
 }
 
-ESPALIER_END_ALGORITHMS
+ESPALIER_END_TARGET_NAMESPACE
 
 #endif  // ESPALIER_TESTS_TEAM_OPERATIONS_HPP

@@ -17,7 +17,7 @@ void count_by_standard(const team_case<X, N>& c, outcome<X, N>& out) {
     return static_cast<unsigned>(std::count_if(c.any + first, c.any + N, pred));
   };
   out.below = out.below_in_slots = counted(0, below_bound);
-  out.not_above = counted(0, not_above_bound);
+  out.at_most = counted(0, not_above_bound);
   out.equal = out.equal_in_slots = static_cast<unsigned>(std::count(c.any, c.any + N, c.bound));
   out.odd = counted(0, odd);
   out.below_from = counted(First, below_bound);
@@ -55,8 +55,8 @@ void change_by_standard(const team_case<X, N>& c, outcome<X, N>& out) {
   out.last = slots.back();
   out.ran_once = 1;
   out.once = 2;
-  for (unsigned i = 0; i <= c.at; ++i) out.votes += i % 3 != 1 ? 1 : 0;
-  out.nth = slots[c.at];
+  for (unsigned i = 0; i <= c.at; ++i) out.count_lanes += i % 3 != 1 ? 1 : 0;
+  out.broadcast = slots[c.at];
 }
 
 template <unsigned First, class X, unsigned N>

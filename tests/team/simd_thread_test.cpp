@@ -14,7 +14,7 @@ template <unsigned First, class X, unsigned N>
 std::vector<outcome<X, N>> reference_outcomes(const std::vector<team_case<X, N>>& cases);
 }  // namespace espalier::test
 
-ESPALIER_BEGIN_ALGORITHMS
+ESPALIER_BEGIN_TARGET_NAMESPACE
 
 struct against_reference {
   std::string target;
@@ -22,11 +22,11 @@ struct against_reference {
   void operator()(test::shape<X, N, First> s) const {
     const auto cases = test::make_cases<X, N, First>();
     const auto want = test::reference_outcomes<First>(cases);
-    const std::string where = s.name() + ", " + target;
+    const std::string dev = s.name() + ", " + target;
     const auto linear = perform_all<First>(simd_thread<linear_search>{}, cases);
-    test::expect_same(want, linear, where + ", linear");
+    test::expect_same(want, linear, dev + ", linear");
     test::expect_same(want, with_ranks_by<First>(simd_thread<hierarchical_search>{}, linear, cases),
-                      where + ", hierarchical");
+                      dev + ", hierarchical");
   }
 };
 
@@ -35,7 +35,7 @@ void check_simd_thread(const std::string& target) {
   test::for_each_shape(test::other_shapes{}, against_reference{target});
 }
 
-ESPALIER_END_ALGORITHMS
+ESPALIER_END_TARGET_NAMESPACE
 
 #if HWY_ONCE
 

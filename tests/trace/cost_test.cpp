@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "espalier/radix_tree/change.hpp"
+#include "espalier/radix_tree/insert_erase.hpp"
 #include "espalier/team/scalar_team.hpp"
 #include "espalier/trace/note.hpp"
 
@@ -13,11 +13,11 @@ namespace {
 using plain_view = radix_view<8>;
 
 static_assert(!is_traced<scalar_team> && is_traced<traced_team<scalar_team>>);
-static_assert(std::is_empty_v<scalar_team> && std::is_empty_v<unnoted_thread>);
-static_assert(std::is_empty_v<radix_notes<unnoted_thread, plain_view>>);
-static_assert(std::is_empty_v<noted_latch<version_latch>> && std::is_empty_v<noted_latch<no_latch>>);
+static_assert(std::is_empty_v<scalar_team> && std::is_empty_v<untraced_thread>);
+static_assert(std::is_empty_v<radix_notes<untraced_thread, plain_view>>);
+static_assert(std::is_empty_v<traced_latch<version_latch>> && std::is_empty_v<traced_latch<no_latch>>);
 // On a GPU every register counts: what a changer holds is where the tree is, its root and its pools.
-static_assert(sizeof(radix_changer<plain_view>) <= sizeof(void*) * 3 + sizeof(radix_pools));
+static_assert(sizeof(radix_mutator<plain_view>) <= sizeof(void*) * 3 + sizeof(radix_pools));
 
 /// A tree that must not be looked at.
 struct no_view {
@@ -30,7 +30,7 @@ struct no_view {
 
 TEST(TraceCost, WhoIsNotTracedDoesNotEvenLook) {
   const no_view tree;
-  const radix_notes<unnoted_thread, no_view> notes(unnoted_thread{}, tree);
+  const radix_notes<untraced_thread, no_view> notes(untraced_thread{}, tree);
   const radix_link some = radix_link::of(radix_kind::node4, 0);
   notes.attempt(3);
   notes.reach(some);

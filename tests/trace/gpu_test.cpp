@@ -37,7 +37,7 @@ TEST_P(TraceOnGpu, IsReplayedExactly) {
   traced_run run(GetParam(), {5, 50, 500}, 1u << 20, *gpu_);
   EXPECT_EQ(run.trace.header.device, "gpu");
   const auto inserted = run.run(trace_op::insert, scattered(2000), 256);
-  EXPECT_EQ(inserted.no_room, 0u);
+  EXPECT_EQ(inserted.out_of_nodes, 0u);
   const auto found = run.run(trace_op::find, scattered(2000), 64);
   EXPECT_EQ(found.done, 2000u);
   (void)run.run(trace_op::erase, scattered(1500), 256);

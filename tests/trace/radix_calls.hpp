@@ -23,13 +23,13 @@ inline std::vector<std::string> keys_of_numbers(const number_list& numbers) {
 }
 
 /// Writes with repeated keys, questions, and in the end: the same elements, and a trace that leads to them.
-inline void expect_traced_calls(const device& where, unsigned teams) {
+inline void expect_traced_calls(const device& dev, unsigned teams) {
   SCOPED_TRACE(std::to_string(teams) + " teams");
   std::mt19937_64 random(teams);
   std::map<std::uint64_t, std::uint64_t> model{{3, 4}, {1000, 5}};
-  auto tree = radix_tree<std::uint64_t>::build(keys_of_numbers({3, 1000}), number_list{4, 5}, {}, where);
+  auto tree = radix_tree<std::uint64_t>::build(keys_of_numbers({3, 1000}), number_list{4, 5}, {}, dev);
   recorded_trace trace = begin_trace(tree);
-  trace_recorder recorder(where, std::uint64_t{1} << 20);
+  trace_recorder recorder(dev, std::uint64_t{1} << 20);
   traced_radix_calls work(tree, recorder, teams);
   for (unsigned round = 0; round < 8; ++round) {
     number_list numbers, values;
@@ -75,7 +75,7 @@ inline void expect_traced_calls(const device& where, unsigned teams) {
   EXPECT_EQ(tree.size(), model.size());
   EXPECT_TRUE(tree.validate().ok) << tree.validate().problem;
   EXPECT_EQ(trace.lost, 0u);
-  EXPECT_EQ(trace.header.device, where.kind() == device_kind::cpu ? "cpu" : "gpu");
+  EXPECT_EQ(trace.header.device, dev.kind() == device_kind::cpu ? "cpu" : "gpu");
   trace_replay replay(trace);
   replay.go(trace.events.size());
   EXPECT_TRUE(replay.state() == state_of_radix_dump(tree.dump_json()));

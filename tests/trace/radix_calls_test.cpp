@@ -18,7 +18,7 @@ TEST(RadixCalls, DoWhatAMapDoesAndAreReplayed) {
 TEST(RadixCalls, BeginAnEmptyTree) {
   radix_tree<double> tree(device::cpu(1));
   recorded_trace trace = begin_trace(tree);
-  trace_recorder recorder(tree.where(), 1 << 12);
+  trace_recorder recorder(tree.get_device(), 1 << 12);
   traced_radix_calls work(tree, recorder);
   EXPECT_EQ(work.erase(keys_of_numbers({1})).unchanged, 1u);
   EXPECT_EQ(work.insert(keys_of_numbers({1, 1}), std::vector<double>{0.5, 2}).done, 1u);
@@ -35,7 +35,7 @@ TEST(RadixCalls, ARefTellsWhereATracedTeamGoes) {
   const auto keys = keys_of_numbers({1, 2, 300});
   const auto tree = radix_tree<std::uint64_t>::build(keys, number_list{7, 8, 9}, {}, device::cpu(1));
   recorded_trace trace = begin_trace(tree);
-  trace_recorder recorder(tree.where(), 1 << 8);
+  trace_recorder recorder(tree.get_device(), 1 << 8);
   const auto ref = tree.ref();
   std::uint64_t value = 0;
   EXPECT_TRUE(ref.find(traced_team(scalar_team{}, recorder.ring(), 0), ref.key(keys[2]), value));
@@ -49,7 +49,7 @@ TEST(RadixCalls, ARefTellsWhereATracedTeamGoes) {
 
 TEST(RadixCalls, RefuseKeysThatTracesDoNotKnow) {
   auto tree = radix_tree<std::uint64_t>::build(keys_of_numbers({1, 2}), number_list{1, 2}, {}, device::cpu(1));
-  trace_recorder recorder(tree.where(), 1 << 8);
+  trace_recorder recorder(tree.get_device(), 1 << 8);
   traced_radix_calls work(tree, recorder, 2);
   EXPECT_THROW(work.insert({"12345678", "short"}, number_list{3, 4}), error);
   EXPECT_THROW(work.find({"123456789"}), error);
@@ -65,7 +65,7 @@ TEST(RadixCalls, AreForTreesThatHaveHooks) {
       radix_tree<std::uint32_t>::build(keys_of_numbers({1}), std::vector<std::uint32_t>{1}, {}, device::cpu(1));
   EXPECT_EQ(begin_trace(tree).start.nodes.size(), 2u);
   const auto keys = keys_of_numbers({1});
-  EXPECT_THROW((void)tree.untyped().run_traced({trace_op::find, keys_of_bytes(keys).raw(), nullptr, 0, 1, {}, 0}),
+  EXPECT_THROW((void)tree.untyped().run_traced({trace_op::find, byte_string_batch(keys).raw(), nullptr, 0, 1, {}, 0}),
                error);
 }
 

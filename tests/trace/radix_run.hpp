@@ -86,9 +86,9 @@ struct radix_run {
   std::vector<std::pair<std::uint64_t, trace_state>> seen;
   std::set<std::uint64_t> keys;
 
-  explicit radix_run(const number_list& first = {}, const device& where = device::cpu(1))
-      : tree(explorer::make_live_tree(where, {"radix", "", "", 0, first})),
-        recorder(where, std::uint64_t{1} << 20),
+  explicit radix_run(const number_list& first = {}, const device& dev = device::cpu(1))
+      : tree(explorer::make_live_tree(dev, {"radix", "", "", 0, first})),
+        recorder(dev, std::uint64_t{1} << 20),
         keys(first.begin(), first.end()) {
     trace.header = tree->header();
     trace.start = tree->state();

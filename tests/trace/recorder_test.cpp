@@ -87,7 +87,7 @@ TEST(TraceRecorder, ATreeWhoseTraceOverflowsWorksOn) {
 TEST(TraceRecorder, RefsOfAnyTreeRecord) {
   blink_tree<std::uint64_t, std::uint64_t> tree(device::cpu(1));
   recorded_trace trace = begin_trace(tree);
-  trace_recorder recorder(tree.where(), 1000);
+  trace_recorder recorder(tree.get_device(), 1000);
   const auto ref = tree.ref(30);
   const traced_team<scalar_team> team(scalar_team{}, recorder.ring(), 0);
   for (std::uint64_t k = 0; k < 30; ++k) {
@@ -105,8 +105,8 @@ TEST(TraceRecorder, RefsOfAnyTreeRecord) {
 /// A team waits for a latch that another one keeps for as long as `kept` says, and inserts then.
 template <protocol P>
 std::vector<trace_event> events_of_a_wait(std::chrono::milliseconds kept) {
-  blink_tree<std::uint64_t, std::uint64_t, blink_policy<P, upper::classic>> tree(device::cpu(1));
-  trace_recorder recorder(tree.where(), 1u << 20);
+  blink_tree<std::uint64_t, std::uint64_t, blink_policy<P, inner_index::inner_nodes>> tree(device::cpu(1));
+  trace_recorder recorder(tree.get_device(), 1u << 20);
   const auto ref = tree.ref(1);
   const std::uint32_t leaf = nlohmann::json::parse(tree.dump_json())["leaves"][0]["id"];
   std::uint32_t* const word = ref.layout().leaf(leaf).version();
@@ -125,8 +125,8 @@ std::vector<trace_event> events_of_a_wait(std::chrono::milliseconds kept) {
 }
 
 TEST(TraceRecorder, ATeamThatWaitsDoesNotFillTheTrace) {
-  for (const auto& events : {events_of_a_wait<protocol::link>(std::chrono::milliseconds(50)),
-                             events_of_a_wait<protocol::couple>(std::chrono::milliseconds(50))}) {
+  for (const auto& events : {events_of_a_wait<protocol::blink>(std::chrono::milliseconds(50)),
+                             events_of_a_wait<protocol::latch_coupling>(std::chrono::milliseconds(50))}) {
     EXPECT_LT(events.size(), 200u) << "it looks at the latch a thousand times and more";
     const auto has = [&](trace_kind kind) {
       return std::any_of(events.begin(), events.end(), [=](const trace_event& e) { return e.kind == kind; });

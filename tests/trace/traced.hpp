@@ -57,9 +57,9 @@ struct traced_run {
   std::vector<std::pair<std::uint64_t, trace_state>> seen;  ///< dumps, and the position at which they were made
 
   explicit traced_run(const traced_shape& shape, std::vector<std::uint64_t> keys = {}, std::uint64_t room = 1u << 20,
-                      const device& where = device::cpu(1))
-      : tree(explorer::make_live_tree(where, {"blink", shape.protocol, shape.upper, shape.slots, std::move(keys)})),
-        recorder(where, room) {
+                      const device& dev = device::cpu(1))
+      : tree(explorer::make_live_tree(dev, {"blink", shape.protocol, shape.upper, shape.slots, std::move(keys)})),
+        recorder(dev, room) {
     trace.header = tree->header();
     trace.start = tree->state();
     look();

@@ -26,14 +26,14 @@ std::vector<write_path> paths_of(operation op, const options& what) {
 
 }  // namespace
 
-blink_measurement::blink_measurement(const options& what, const blink_data& data, device where, double copy_bandwidth)
+blink_measurement::blink_measurement(const options& what, const blink_data& data, device dev, double copy_bandwidth)
     : what_(what),
       data_(data),
-      where_(std::move(where)),
+      device_(std::move(dev)),
       copy_bandwidth_(copy_bandwidth),
-      peers_(what, data, where_),
-      keys_(data.tree.keys, where_),
-      values_(data.tree.values, where_) {}
+      peers_(what, data, device_),
+      keys_(data.tree.keys, device_),
+      values_(data.tree.values, device_) {}
 
 std::vector<row> blink_measurement::measure(operation op, std::uint64_t queries) {
   if (op == operation::build) return measure_build();
@@ -51,19 +51,19 @@ row blink_measurement::empty_row(operation op, const blink_under_test& tree) con
   r.key_type = name_of(spec().key);
   r.value_type = name_of(spec().value);
   r.distribution = name_of(spec().shape);
-  r.threads = where_.threads();
+  r.threads = device_.threads();
   r.aggregates = name_in(aggregates_names, aggregates::none);
   r.location = is_gpu() ? "device" : "host";
   r.blink.emplace();
-  r.blink->policy = name_in(protocol_names, tree.shape().how);
-  r.blink->upper = name_in(upper_names, tree.shape().above);
+  r.blink->policy = name_in(protocol_names, tree.shape().protocol);
+  r.blink->upper = name_in(upper_names, tree.shape().inner);
   r.blink->slots = tree.shape().slots;
   r.blink->repeat = writes(op) ? what_.write_repeat : what_.repeat;
   return r;
 }
 
 blink_under_test blink_measurement::make_tree(const blink_shape& shape) const {
-  return blink_under_test(where_, spec(), shape, what_.blink.fill);
+  return blink_under_test(device_, spec(), shape, what_.blink.fill);
 }
 
 void blink_measurement::load(blink_under_test& tree) const {
@@ -114,7 +114,7 @@ std::vector<row> blink_measurement::measure_snapshot() const {
 }
 
 std::vector<row> blink_measurement::measure_visit() const {
-  const blink_pairs pairs{where_, {what_.blink.fill}, keys_.data(), values_.data(), data_.tree.keys.size()};
+  const blink_pairs pairs{device_, {what_.blink.fill}, keys_.data(), values_.data(), data_.tree.keys.size()};
   const std::uint64_t right = checksum_of(data_.tree);
   std::vector<row> rows;
   for (const auto& shape : what_.blink.shapes) {
@@ -122,7 +122,7 @@ std::vector<row> blink_measurement::measure_visit() const {
     const auto tree = make_blink_visitor(spec(), shape, pairs);
     if (tree == nullptr) {
       r.notes.push_back(fmt::format("visit: skipped, not compiled for these types and this shape on a {} ({})",
-                                    r.device, visited_blink_trees(where_.kind())));
+                                    r.device, visited_blink_trees(device_.kind())));
       continue;
     }
     r.seconds = seconds_of_visit("the tree", right, what_.repeat, [&] { return tree->visit(); });
@@ -142,8 +142,8 @@ void blink_measurement::make_ranges_for(operation op, std::uint64_t queries, que
     q.notes.push_back(
         fmt::format("range: {} of {} queries, so that the answers fit into memory", q.ranges.size(), queries));
   }
-  q.keys = device_column(q.ranges.lo, where_);
-  q.hi = device_column(q.ranges.hi, where_);
+  q.keys = device_column(q.ranges.lo, device_);
+  q.hi = device_column(q.ranges.hi, device_);
   q.expected = expected_answers(lists_ranges(op) ? operation::range : op, *q.elements, q.view(op));
 }
 
@@ -162,7 +162,7 @@ blink_measurement::question blink_measurement::make_question(operation op, std::
   const column& incoming = op == operation::find_after_insert ? grown_->keys : data_.incoming_keys();
   q.points = make_requests(*q.elements, incoming, queries, what_.blink.requests.value_or(request_order::uniform),
                            what_.hit_rate);
-  q.keys = device_column(q.points.keys, where_);
+  q.keys = device_column(q.points.keys, device_);
   q.expected = asks_neighbours(op) ? expected_neighbours(op, *q.elements, q.points)
                                    : expected_answers(op, *q.elements, q.view(op));
   return q;
@@ -178,7 +178,7 @@ std::vector<row> blink_measurement::measure_questions(operation op, std::uint64_
     insert.values = first_of(data_.fresh_values, inserted);
     insert.allowed.assign(inserted, original);
   }
-  const device_step on_device(insert, spec(), where_);
+  const device_step on_device(insert, spec(), device_);
   std::vector<row> rows;
   for (const auto path : paths_of(op, what_)) {
     for (const auto& shape : what_.blink.shapes) {
@@ -204,10 +204,10 @@ std::vector<row> blink_measurement::measure_questions(operation op, std::uint64_
 
 void blink_measurement::time_question(operation op, const question& q, const blink_under_test& tree, row& r) const {
   const query_view view = q.view(op);
-  request ask{q.keys.data(), q.hi.data(), view.size(), {}, 0, {}, true, where_.default_stream()};
+  request ask{q.keys.data(), q.hi.data(), view.size(), {}, 0, {}, true, device_.default_stream()};
   if (op == operation::range) return time_range(q, tree, ask, r);
   if (op == operation::range_rows) return time_rows(q, tree, ask, r);
-  const device_answers out(columns_like(q.expected), where_);
+  const device_answers out(columns_like(q.expected), device_);
   ask.out = out.pointers();
   out.poison();
   tree.ask(op, ask);
@@ -221,7 +221,7 @@ void blink_measurement::time_question(operation op, const question& q, const bli
 
 void blink_measurement::time_rows(const question& q, const blink_under_test& tree, request ask, row& r) const {
   const std::uint64_t length = longest(q.ranges);
-  const device_answers out(make_rows(q.ranges, spec(), length), where_);
+  const device_answers out(make_rows(q.ranges, spec(), length), device_);
   ask.out = out.pointers();
   out.poison();
   tree.ask_rows(ask, length);
@@ -273,7 +273,7 @@ double blink_measurement::run_once(operation op, const blink_script& script, con
   } else {
     load(tree);
   }
-  where_.default_stream().synchronize();
+  device_.default_stream().synchronize();
   const stopwatch watch;
   for (const auto& s : steps) tree.run(s, options);
   const double seconds = watch.seconds();
@@ -300,8 +300,8 @@ std::vector<row> blink_measurement::measure_writes(operation op, std::uint64_t q
   const std::uint64_t asked = takes_batch(op) ? what_.blink.batch.value_or(queries) : queries;
   const blink_script script = make_script(op, data_, fitting_size(op, asked, notes), what_.blink.requests);
   std::vector<device_step> steps;
-  for (const auto& step : script.steps) steps.emplace_back(step, spec(), where_);
-  const device_step contents(script.contents, spec(), where_);
+  for (const auto& step : script.steps) steps.emplace_back(step, spec(), device_);
+  const device_step contents(script.contents, spec(), device_);
   std::vector<row> rows;
   for (const auto path : paths_of(op, what_)) {
     for (const auto& shape : what_.blink.shapes) {

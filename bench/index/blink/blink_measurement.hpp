@@ -23,7 +23,7 @@ namespace espalier::bench {
 
 class blink_measurement {
  public:
-  blink_measurement(const options& what, const blink_data& data, device where, double copy_bandwidth);
+  blink_measurement(const options& what, const blink_data& data, device dev, double copy_bandwidth);
 
   /// One row for each shape, and for each path where the operation writes.
   [[nodiscard]] std::vector<row> measure(operation op, std::uint64_t queries);
@@ -42,7 +42,7 @@ class blink_measurement {
     }
   };
 
-  [[nodiscard]] bool is_gpu() const { return where_.kind() == device_kind::cuda; }
+  [[nodiscard]] bool is_gpu() const { return device_.kind() == device_kind::cuda; }
   [[nodiscard]] const data_spec& spec() const { return data_.tree.spec; }
   [[nodiscard]] row empty_row(operation op, const blink_under_test& tree) const;
   [[nodiscard]] blink_under_test make_tree(const blink_shape& shape) const;
@@ -68,7 +68,7 @@ class blink_measurement {
 
   const options& what_;
   const blink_data& data_;
-  device where_;
+  device device_;
   double copy_bandwidth_;
   blink_peers peers_;
   device_column keys_, values_;

@@ -6,16 +6,16 @@
 
 namespace espalier::bench {
 
-device_step::device_step(const blink_step& step, const data_spec& spec, const device& where)
+device_step::device_step(const blink_step& step, const data_spec& spec, const device& dev)
     : step_(&step),
-      ops_(step.ops, where),
-      keys_(step.what == step_kind::range ? step.ranges.lo : step.keys, where),
-      hi_(step.ranges.hi, where),
-      values_(step.values, where),
-      out_(step.what == step_kind::range ? answers{} : make_answers(step, spec), where) {}
+      ops_(step.ops, dev),
+      keys_(step.what == step_kind::range ? step.ranges.lo : step.keys, dev),
+      hi_(step.ranges.hi, dev),
+      values_(step.values, dev),
+      out_(step.what == step_kind::range ? answers{} : make_answers(step, spec), dev) {}
 
-blink_under_test::blink_under_test(const device& where, const data_spec& spec, const blink_shape& shape, double fill)
-    : where_(where), spec_(spec), asked_(shape), options_{fill} {
+blink_under_test::blink_under_test(const device& dev, const data_spec& spec, const blink_shape& shape, double fill)
+    : device_(dev), spec_(spec), asked_(shape), options_{fill} {
   try {
     build(nullptr, nullptr, 0);
   } catch (const out_of_memory&) {
@@ -27,18 +27,18 @@ blink_under_test::blink_under_test(const device& where, const data_spec& spec, c
 
 void blink_under_test::build(const void* keys, const void* values, std::size_t n) {
   tree_.reset();
-  tree_ = espalier::detail::build_blink_index(where_, {spec_.key, spec_.value, bytes_of(spec_.value)}, asked_, keys,
-                                              values, n, options_, where_.default_stream());
+  tree_ = espalier::detail::build_blink_index(device_, {spec_.key, spec_.value, bytes_of(spec_.value)}, asked_, keys,
+                                              values, n, options_, device_.default_stream());
 }
 
 void blink_under_test::run(const device_step& on_device, const write_options& options) {
   const blink_step& step = on_device.step();
   if (step.what == step_kind::range) {
     scanned_ = {};
-    scanned_ = tree_->range(on_device.keys(), on_device.hi(), step.size(), {}, {where_.default_stream(), true});
+    scanned_ = tree_->range(on_device.keys(), on_device.hi(), step.size(), {}, {device_.default_stream(), true});
     return;
   }
-  const espalier::detail::execution now{where_.default_stream(), true};
+  const espalier::detail::execution now{device_.default_stream(), true};
   const auto out = on_device.out().pointers();
   auto* done = static_cast<std::uint8_t*>(out[1]);
   if (step.what == step_kind::write) {
@@ -51,7 +51,7 @@ void blink_under_test::run(const device_step& on_device, const write_options& op
 }
 
 void blink_under_test::ask(operation op, const request& r) const {
-  const espalier::detail::execution ex{where_.resolve(r.order), r.wait};
+  const espalier::detail::execution ex{device_.resolve(r.order), r.wait};
   if (op == operation::contains) {
     tree_->find(r.keys, r.queries, nullptr, static_cast<std::uint8_t*>(r.out[0]), ex);
   } else if (asks_neighbours(op) || takes_ranges(op)) {
@@ -62,31 +62,31 @@ void blink_under_test::ask(operation op, const request& r) const {
 }
 
 std::uint64_t blink_under_test::snapshot() const {
-  const stream order = where_.default_stream();
+  const stream order = device_.default_stream();
   const range_buffers all = tree_->all(order);
   build_options sorted;
   sorted.sorted = true;
-  return espalier::detail::build_static_index(where_, tree_->elements(), all.keys.data(), all.values.data(), all.total,
+  return espalier::detail::build_static_index(device_, tree_->elements(), all.keys.data(), all.values.data(), all.total,
                                               sorted, {order, true})
       ->stats()
       .size;
 }
 
 range_buffers blink_under_test::range(const request& r) const {
-  return tree_->range(r.keys, r.hi, r.queries, {}, {where_.resolve(r.order), r.wait});
+  return tree_->range(r.keys, r.hi, r.queries, {}, {device_.resolve(r.order), r.wait});
 }
 
 void blink_under_test::ask_rows(const request& r, std::uint64_t row) const {
   tree_->rows(r.keys, r.hi, r.queries, {interval::closed, row}, r.out[1], r.out[2],
-              static_cast<std::uint64_t*>(r.out[0]), {where_.resolve(r.order), r.wait});
+              static_cast<std::uint64_t*>(r.out[0]), {device_.resolve(r.order), r.wait});
 }
 
 answers blink_under_test::fetch(const range_buffers& raw) const {
   answers out;
-  const stream order = where_.default_stream();
+  const stream order = device_.default_stream();
   const auto add = [&](scalar_kind kind, const void* from, std::size_t n) {
     const column& to = out.emplace_back(kind, n);
-    if (to.byte_count() != 0) where_.copy(to.data(), from, to.byte_count(), order);
+    if (to.byte_count() != 0) device_.copy(to.data(), from, to.byte_count(), order);
   };
   add(scalar_kind::u64, raw.offsets.data(), raw.offsets.size());
   add(spec_.key, raw.keys.data(), raw.total);

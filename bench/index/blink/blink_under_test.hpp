@@ -18,7 +18,7 @@ using espalier::detail::range_buffers;
 /// A step's columns where the device can use them, with room for answers other than those of ranges.
 class device_step {
  public:
-  device_step(const blink_step& step, const data_spec& spec, const device& where);
+  device_step(const blink_step& step, const data_spec& spec, const device& dev);
 
   [[nodiscard]] const blink_step& step() const { return *step_; }
   [[nodiscard]] const std::uint8_t* ops() const { return static_cast<const std::uint8_t*>(ops_.data()); }
@@ -38,7 +38,7 @@ class device_step {
 class blink_under_test {
  public:
   /// An empty tree. Throws bad_arguments if the library has none of this shape for these types.
-  blink_under_test(const device& where, const data_spec& spec, const blink_shape& shape, double fill);
+  blink_under_test(const device& dev, const data_spec& spec, const blink_shape& shape, double fill);
 
   /// Replaces the tree, freeing the old one first.
   void build(const void* keys, const void* values, std::size_t n);
@@ -46,7 +46,7 @@ class blink_under_test {
   /// One batch of writes, waited for; all pointers are the device's.
   void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
              const write_options& options) {
-    tree_->write(op, keys, values, n, done, options, {where_.default_stream(), true});
+    tree_->write(op, keys, values, n, done, options, {device_.default_stream(), true});
   }
   /// The answers of ranges in host memory, as columns offsets, keys, values.
   [[nodiscard]] answers fetch(const range_buffers& raw) const;
@@ -70,7 +70,7 @@ class blink_under_test {
   [[nodiscard]] write_path path_of_mixed(std::size_t n, const write_options& options) const;
 
  private:
-  device where_;
+  device device_;
   data_spec spec_;
   blink_shape asked_;
   blink_options options_;

@@ -15,9 +15,9 @@ std::unique_ptr<blink_visitor> make_blink_visitor(const data_spec& spec, const b
                          [&]<class Key>() { return make_typed_blink_visitor<Key>(spec.value, shape, pairs); });
 }
 
-std::string visited_blink_trees(device_kind where) {
-  return where == device_kind::cuda ? "keys u32, u64, f32 and f64 with values of their size, --slots for u32 and u64"
-                                    : "every shape for keys u32 and u64, the default for all";
+std::string visited_blink_trees(device_kind dev) {
+  return dev == device_kind::cuda ? "keys u32, u64, f32 and f64 with values of their size, --slots for u32 and u64"
+                                  : "every shape for keys u32 and u64, the default for all";
 }
 
 }  // namespace espalier::bench

@@ -25,7 +25,7 @@ class blink_visitor {
 
 /// What a tree is built of; keys and values are in the device's memory.
 struct blink_pairs {
-  const device& where;
+  const device& dev;
   blink_options options;
   const void* keys = nullptr;
   const void* values = nullptr;
@@ -36,6 +36,6 @@ struct blink_pairs {
 [[nodiscard]] std::unique_ptr<blink_visitor> make_blink_visitor(const data_spec& spec, const blink_shape& shape,
                                                                 const blink_pairs& pairs);
 /// What is.
-[[nodiscard]] std::string visited_blink_trees(device_kind where);
+[[nodiscard]] std::string visited_blink_trees(device_kind dev);
 
 }  // namespace espalier::bench

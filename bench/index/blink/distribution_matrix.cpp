@@ -42,11 +42,8 @@ struct device_pairs {
   column keys, values;
   device_column device_keys, device_values;
 
-  device_pairs(column all, const data_spec& spec, const device& where)
-      : keys(std::move(all)),
-        values(values_of(keys, spec, 0)),
-        device_keys(keys, where),
-        device_values(values, where) {}
+  device_pairs(column all, const data_spec& spec, const device& dev)
+      : keys(std::move(all)), values(values_of(keys, spec, 0)), device_keys(keys, dev), device_values(values, dev) {}
   [[nodiscard]] std::size_t size() const { return keys.size(); }
 };
 
@@ -57,28 +54,28 @@ struct device_batch {
   device_answers done;   ///< of writes
   device_answers found;  ///< values and whether there are any
 
-  device_batch(batch_distribution lying, column keys, const data_spec& spec, const device& where)
+  device_batch(batch_distribution lying, column keys, const data_spec& spec, const device& dev)
       : which(lying),
-        pairs(std::move(keys), spec, where),
-        done({column(scalar_kind::u8, pairs.size())}, where),
-        found({column(spec.value, pairs.size()), column(scalar_kind::u8, pairs.size())}, where) {}
+        pairs(std::move(keys), spec, dev),
+        done({column(scalar_kind::u8, pairs.size())}, dev),
+        found({column(spec.value, pairs.size()), column(scalar_kind::u8, pairs.size())}, dev) {}
   [[nodiscard]] std::size_t size() const { return pairs.size(); }
 };
 
 class matrix_of_tree {
  public:
-  matrix_of_tree(const options& what, const data_spec& spec, const device& where)
+  matrix_of_tree(const options& what, const data_spec& spec, const device& dev)
       : what_(what),
         spec_(spec),
-        where_(where),
+        device_(dev),
         layout_(spec.key, spec.keys, spec.seed),
-        elements_(make_column(spec.key, spec.keys, [&](std::uint64_t i) { return layout_.tree_key(i); }), spec, where),
-        tree_(where, spec, what.blink.shapes.front(), what.blink.fill) {}
+        elements_(make_column(spec.key, spec.keys, [&](std::uint64_t i) { return layout_.tree_key(i); }), spec, dev),
+        tree_(dev, spec, what.blink.shapes.front(), what.blink.fill) {}
 
   /// Adds the rows of one batch.
   void measure(batch_distribution which, std::uint64_t size, std::vector<row>& rows) {
     const batch_keys keys(layout_, which, size);
-    const device_batch batch(which, make_column(spec_.key, size, keys), spec_, where_);
+    const device_batch batch(which, make_column(spec_.key, size, keys), spec_, device_);
     for (const auto op : what_.operations) {
       const std::size_t first = rows.size();
       for (const auto path : what_.blink.paths) rows.push_back(measure(op, path, batch));
@@ -90,7 +87,7 @@ class matrix_of_tree {
 
  private:
   [[nodiscard]] row empty_row(operation op, write_path path, const device_batch& batch) const {
-    const bool gpu = where_.kind() == device_kind::cuda;
+    const bool gpu = device_.kind() == device_kind::cuda;
     row r;
     r.index = "blink";
     r.device = gpu ? "gpu" : "cpu";
@@ -100,12 +97,12 @@ class matrix_of_tree {
     r.key_type = name_of(spec_.key);
     r.value_type = name_of(spec_.value);
     r.distribution = name_of(batch.which);
-    r.threads = where_.threads();
+    r.threads = device_.threads();
     r.aggregates = name_in(aggregates_names, aggregates::none);
     r.location = gpu ? "device" : "host";
     r.blink.emplace();
-    r.blink->policy = name_in(protocol_names, tree_.shape().how);
-    r.blink->upper = name_in(upper_names, tree_.shape().above);
+    r.blink->policy = name_in(protocol_names, tree_.shape().protocol);
+    r.blink->upper = name_in(upper_names, tree_.shape().inner);
     r.blink->slots = tree_.shape().slots;
     r.blink->repeat = what_.write_repeat;
     r.blink->path = name_in(path_names, path);
@@ -143,7 +140,7 @@ class matrix_of_tree {
     const write_op way = op == operation::erase ? write_op::erase : write_op::insert;
     if (r != nullptr) r->blink->chosen = name_in(path_names, tree_.path_of(way, batch.size(), {.path = path}));
     if (checked) batch.done.poison();
-    where_.default_stream().synchronize();
+    device_.default_stream().synchronize();
     const stopwatch watch;
     write(way, path, batch);
     const double seconds = watch.seconds();
@@ -174,7 +171,7 @@ class matrix_of_tree {
     require(size == right, fmt::format("the tree has {} keys afterwards, but must have {}.", size, right));
     batch.found.poison();
     request ask{batch.pairs.device_keys.data(), nullptr, batch.size(), batch.found.pointers(), 0, {}, true,
-                where_.default_stream()};
+                device_.default_stream()};
     tree_.ask(operation::find, ask);
     const answers& found = batch.found.fetch();
     const auto there = found[1].as<const std::uint8_t>();
@@ -212,7 +209,7 @@ class matrix_of_tree {
   void add_peers(const device_batch& batch, std::span<row> rows) const {
     for (const auto& name : what_.peers) {
       if (!what_.peers_named && name != "absl-btree") continue;
-      const peer_choice choice = choose_peer(what_, name, what_.index, where_.kind(), spec_.keys + batch.size());
+      const peer_choice choice = choose_peer(what_, name, what_.index, device_.kind(), spec_.keys + batch.size());
       if (!choice.note.empty()) rows.front().notes.push_back(choice.note);
       if (!choice.measured) continue;
       // The tree's memory pool keeps what is freed, so that its runs find pages that the system has cleared before. So
@@ -250,7 +247,7 @@ class matrix_of_tree {
 
   const options& what_;
   data_spec spec_;
-  device where_;
+  device device_;
   batch_layout layout_;
   device_pairs elements_;
   blink_under_test tree_;
@@ -259,9 +256,9 @@ class matrix_of_tree {
 
 }  // namespace
 
-std::vector<row> measure_distributions(const options& what, const data_spec& spec, const device& where,
+std::vector<row> measure_distributions(const options& what, const data_spec& spec, const device& dev,
                                        const std::function<void(const std::string&)>& say) {
-  matrix_of_tree matrix(what, spec, where);
+  matrix_of_tree matrix(what, spec, dev);
   std::vector<row> rows;
   for (const auto which : what.blink.batch_distributions) {
     for (const auto batch : what.blink.batches) {

@@ -21,7 +21,7 @@ namespace espalier::bench {
 
 /// Batches written to one tree on one device: one row for each distribution, batch, operation and path. spec.keys may
 /// be 0. `say` is told what is measured next, and is called once for each distribution and batch.
-[[nodiscard]] std::vector<row> measure_distributions(const options& what, const data_spec& spec, const device& where,
+[[nodiscard]] std::vector<row> measure_distributions(const options& what, const data_spec& spec, const device& dev,
                                                      const std::function<void(const std::string&)>& say);
 
 /// Is this a report of such rows? They have a table of their own: a line for each operation, distribution, tree and

@@ -26,14 +26,14 @@ class typed_blink_visitor final : public blink_visitor {
 
  public:
   [[nodiscard]] static std::unique_ptr<blink_visitor> make(const blink_pairs& pairs) {
-    if (pairs.where.kind() == device_kind::cuda && !gpu_too) return nullptr;
+    if (pairs.dev.kind() == device_kind::cuda && !gpu_too) return nullptr;
     return std::make_unique<typed_blink_visitor>(pairs);
   }
   explicit typed_blink_visitor(const blink_pairs& pairs) : tree_(build(pairs)) {}
 
   [[nodiscard]] std::uint64_t visit() const override {
     if constexpr (gpu_too) {
-      if (tree_.where().kind() == device_kind::cuda) return visit_on_gpu(tree_);
+      if (tree_.get_device().kind() == device_kind::cuda) return visit_on_gpu(tree_);
     }
     return visit_all(tree_);
   }
@@ -43,10 +43,10 @@ class typed_blink_visitor final : public blink_visitor {
   static tree_type build(const blink_pairs& from) {
     const std::span<const Key> keys(static_cast<const Key*>(from.keys), from.size);
     if constexpr (std::is_void_v<Value>) {
-      return tree_type::build(keys, from.options, from.where);
+      return tree_type::build(keys, from.options, from.dev);
     } else {
       const std::span<const Value> values(static_cast<const Value*>(from.values), from.size);
-      return tree_type::build(keys, values, from.options, from.where);
+      return tree_type::build(keys, values, from.options, from.dev);
     }
   }
 
@@ -56,36 +56,38 @@ class typed_blink_visitor final : public blink_visitor {
 /// Shapes other than the default, whose values are as wide as their keys. Each costs the compiler a second, so they are
 /// for keys u32 and u64.
 template <class Key>
-std::unique_ptr<blink_visitor> make_shaped_blink_visitor(protocol how, upper above, unsigned slots,
+std::unique_ptr<blink_visitor> make_shaped_blink_visitor(protocol how, inner_index above, unsigned slots,
                                                          const blink_pairs& pairs) {
   const auto make = [&]<protocol How, upper Above, unsigned Slots>() -> std::unique_ptr<blink_visitor> {
     return typed_blink_visitor<Key, word_of<Key>, blink_policy<How, Above, Slots>>::make(pairs);
   };
   switch (slots) {
     case 8:
-      return make.template operator()<protocol::link, upper::express, 8>();
+      return make.template operator()<protocol::blink, inner_index::express_lane, 8>();
     case 32:
-      return make.template operator()<protocol::link, upper::express, 32>();
+      return make.template operator()<protocol::blink, inner_index::express_lane, 32>();
     case 128:
-      return make.template operator()<protocol::link, upper::express, 128>();
+      return make.template operator()<protocol::blink, inner_index::express_lane, 128>();
     case 4096:
-      return make.template operator()<protocol::link, upper::express, 4096>();
+      return make.template operator()<protocol::blink, inner_index::express_lane, 4096>();
     default:
       break;
   }
-  if (how == protocol::couple) return make.template operator()<protocol::couple, upper::classic, 0>();
-  if (how == protocol::link) return make.template operator()<protocol::link, upper::classic, 0>();
-  if (above == upper::express) return make.template operator()<protocol::none, upper::express, 0>();
-  return make.template operator()<protocol::none, upper::classic, 0>();
+  if (how == protocol::latch_coupling)
+    return make.template operator()<protocol::latch_coupling, inner_index::inner_nodes, 0>();
+  if (how == protocol::blink) return make.template operator()<protocol::blink, inner_index::inner_nodes, 0>();
+  if (above == inner_index::express_lane)
+    return make.template operator()<protocol::single_writer, inner_index::express_lane, 0>();
+  return make.template operator()<protocol::single_writer, inner_index::inner_nodes, 0>();
 }
 
 template <class Key>
 std::unique_ptr<blink_visitor> make_typed_blink_visitor(scalar_kind value, const blink_shape& shape,
                                                         const blink_pairs& pairs) {
   const unsigned slots = shape.slots == espalier::detail::node_slots<word_of<Key>>(0) ? 0 : shape.slots;
-  if (shape.how != protocol::link || shape.above != upper::express || slots != 0) {
+  if (shape.protocol != protocol::blink || shape.inner != inner_index::express_lane || slots != 0) {
     if constexpr (std::is_same_v<Key, word_of<Key>>) {
-      return make_shaped_blink_visitor<Key>(shape.how, shape.above, slots, pairs);
+      return make_shaped_blink_visitor<Key>(shape.protocol, shape.inner, slots, pairs);
     }
     return nullptr;
   }

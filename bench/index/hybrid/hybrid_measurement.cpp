@@ -46,13 +46,13 @@ std::vector<std::optional<request_order>> requests_of(operation op, const option
 }
 
 /// The implicit layout is built anew, whatever the way.
-std::vector<update_way> update_ways(operation op, const options& what, hybrid_layout layout) {
-  if (!writes(op) || layout == hybrid_layout::implicit) return {update_way::automatic};
+std::vector<update_mode> update_ways(operation op, const options& what, hybrid_layout layout) {
+  if (!writes(op) || layout == hybrid_layout::implicit) return {update_mode::automatic};
   return what.hybrid.ways;
 }
 
-hybrid_query query_for(const hybrid_way& way) {
-  hybrid_query how;
+hybrid_query_options query_for(const hybrid_way& way) {
+  hybrid_query_options how;
   how.placement = way.placement;
   how.buckets = way.handling;
   if (way.balance == balancing::none) how.balance = load_balance{};
@@ -84,13 +84,12 @@ std::size_t hybrid_rows(operation op, const options& what) {
   return rows * what.hybrid.pages.size() * requests_of(op, what).size();
 }
 
-hybrid_measurement::hybrid_measurement(const options& what, const blink_data& data, const device& where,
-                                       unsigned threads)
+hybrid_measurement::hybrid_measurement(const options& what, const blink_data& data, const device& dev, unsigned threads)
     : what_(what),
       data_(data),
-      where_(where),
+      device_(dev),
       host_(device::cpu(threads)),
-      tree_(where, data.tree.spec),
+      tree_(dev, data.tree.spec),
       peers_(what, data, host_) {}
 
 std::vector<row> hybrid_measurement::measure(operation op, std::uint64_t queries) {
@@ -101,7 +100,7 @@ std::vector<row> hybrid_measurement::measure(operation op, std::uint64_t queries
 row hybrid_measurement::empty_row(operation op, const tree_shape& shape) const {
   row r;
   r.index = "hybrid";
-  r.device = where_.kind() == device_kind::cuda ? "gpu" : "cpu";
+  r.device = device_.kind() == device_kind::cuda ? "gpu" : "cpu";
   r.op = name_of(op);
   r.keys = data_.tree.keys.size();
   r.key_type = name_of(spec().key);
@@ -294,12 +293,12 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
 }
 
 host_memory hybrid_measurement::copy_of(const column& c) const {
-  host_memory m(c.byte_count(), is_pinned() ? where_ : host_);
+  host_memory m(c.byte_count(), is_pinned() ? device_ : host_);
   if (m.bytes() != 0) std::memcpy(m.data(), c.data(), m.bytes());
   return m;
 }
 
-hybrid_measurement::cost hybrid_measurement::time_question(const question& q, const hybrid_query& how) const {
+hybrid_measurement::cost hybrid_measurement::time_question(const question& q, const hybrid_query_options& how) const {
   const query_view view = q.view();
   const host_memory keys = copy_of(q.keys()), hi = copy_of(q.ranges.hi);
   request ask{keys.data(), hi.data(), view.size(), {}, 0, {}, true, {}};
@@ -364,7 +363,7 @@ std::vector<row> hybrid_measurement::measure_writes(operation op, std::uint64_t 
 }
 
 row hybrid_measurement::measure_write(operation op, const blink_script& script, const tree_shape& shape,
-                                      update_way way) {
+                                      update_mode way) {
   row r = empty_row(op, shape);
   r.queries = script.operations;
   load(shape);
@@ -380,13 +379,13 @@ row hybrid_measurement::measure_write(operation op, const blink_script& script, 
   if (takes_part(s)) r.hybrid->placement = r.hybrid->ran = name_in(placement_names, hybrid_placement::shared);
   if (shape.layout == hybrid_layout::regular) {
     r.hybrid->way = name_in(update_way_names, s.update.way);
-    if (way == update_way::automatic) r.notes.push_back(fmt::format("{}: {}", r.hybrid->way, s.update.reason));
+    if (way == update_mode::automatic) r.notes.push_back(fmt::format("{}: {}", r.hybrid->way, s.update.reason));
   }
   finish_row(r.queries, r);
   return r;
 }
 
-double hybrid_measurement::write_once(operation op, const blink_script& script, update_way way) {
+double hybrid_measurement::write_once(operation op, const blink_script& script, update_mode way) {
   const blink_step& step = script.steps.front();
   const column done(scalar_kind::u8, step.size());
   done.poison();

@@ -25,7 +25,7 @@ namespace espalier::bench {
 /// How a question is asked: one point of the axes that a tree has for an operation.
 struct hybrid_way {
   hybrid_placement placement = hybrid_placement::host_alone;
-  bucket_handling handling = bucket_handling::double_buffered;
+  queue_depth handling = queue_depth::double_buffered;
   balancing balance = balancing::tuned;
   [[nodiscard]] bool alone() const { return placement == hybrid_placement::host_alone; }
 };
@@ -35,7 +35,7 @@ struct hybrid_way {
 class hybrid_measurement {
  public:
   /// `threads`: of the host, 0 for all cores.
-  hybrid_measurement(const options& what, const blink_data& data, const device& where, unsigned threads);
+  hybrid_measurement(const options& what, const blink_data& data, const device& dev, unsigned threads);
 
   /// One row for each layout, page configuration, size of bucket, order of requests and way of asking or writing, as
   /// far as the operation has them.
@@ -83,23 +83,23 @@ class hybrid_measurement {
   [[nodiscard]] question make_question(operation op, std::uint64_t queries,
                                        std::optional<request_order> requests) const;
   [[nodiscard]] bool is_pinned() const {
-    return where_.kind() == device_kind::cuda && what_.hybrid.memory == host_memory_kind::pinned;
+    return device_.kind() == device_kind::cuda && what_.hybrid.memory == host_memory_kind::pinned;
   }
   [[nodiscard]] std::uint64_t most_elements(operation op) const;
   /// Memory of a caller.
   [[nodiscard]] host_memory copy_of(const column& c) const;
   /// Seconds of one call, after one whose answers were right.
-  [[nodiscard]] cost time_question(const question& q, const hybrid_query& how) const;
+  [[nodiscard]] cost time_question(const question& q, const hybrid_query_options& how) const;
   /// `alone`: seconds of the host alone.
   [[nodiscard]] row measure_way(const question& q, const tree_shape& shape, const hybrid_way& way, const cost& alone);
 
-  [[nodiscard]] row measure_write(operation op, const blink_script& script, const tree_shape& shape, update_way way);
-  [[nodiscard]] double write_once(operation op, const blink_script& script, update_way way);
+  [[nodiscard]] row measure_write(operation op, const blink_script& script, const tree_shape& shape, update_mode way);
+  [[nodiscard]] double write_once(operation op, const blink_script& script, update_mode way);
   void require_contents(operation op, const blink_script& script) const;
 
   const options& what_;
   const blink_data& data_;
-  device where_;
+  device device_;
   device host_;
   hybrid_under_test tree_;
   std::optional<tree_shape> built_;  ///< nothing: there is no tree, or one that was written to

@@ -9,11 +9,11 @@ namespace espalier::bench {
 
 void hybrid_under_test::build(const hybrid_options& options, const column& keys, const column& values) {
   tree_.reset();
-  tree_ = espalier::detail::build_hybrid_index(where_, {spec_.key, spec_.value, bytes_of(spec_.value)}, options,
+  tree_ = espalier::detail::build_hybrid_index(device_, {spec_.key, spec_.value, bytes_of(spec_.value)}, options,
                                                keys.data(), values.data(), keys.size());
 }
 
-void hybrid_under_test::ask(operation op, const request& r, const hybrid_query& how) const {
+void hybrid_under_test::ask(operation op, const request& r, const hybrid_query_options& how) const {
   if (op == operation::find) {
     tree_->find(r.keys, r.queries, r.out[0], static_cast<std::uint8_t*>(r.out[1]), how);
   } else if (op == operation::contains) {
@@ -23,12 +23,12 @@ void hybrid_under_test::ask(operation op, const request& r, const hybrid_query& 
   }
 }
 
-void hybrid_under_test::ask_rows(const request& r, std::uint64_t row, const hybrid_query& how) const {
+void hybrid_under_test::ask_rows(const request& r, std::uint64_t row, const hybrid_query_options& how) const {
   tree_->rows(r.keys, r.hi, r.queries, {interval::closed, row}, r.out[1], r.out[2],
               static_cast<std::uint64_t*>(r.out[0]), how);
 }
 
-range_buffers hybrid_under_test::range(const request& r, const hybrid_query&) const {
+range_buffers hybrid_under_test::range(const request& r, const hybrid_query_options&) const {
   return tree_->range(r.keys, r.hi, r.queries, {});
 }
 
@@ -45,7 +45,7 @@ answers hybrid_under_test::fetch(const range_buffers& raw) const {
 }
 
 void hybrid_under_test::write(write_op op, const column& keys, const column& values, const column& done,
-                              update_way way) {
+                              update_mode way) {
   tree_->write(op, keys.data(), values.data(), keys.size(), static_cast<std::uint8_t*>(done.data()), way);
 }
 

@@ -18,25 +18,25 @@ using espalier::detail::range_buffers;
 class hybrid_under_test {
  public:
   /// `where`: who walks the inner levels beside the host.
-  hybrid_under_test(device where, const data_spec& spec) : where_(std::move(where)), spec_(spec) {}
+  hybrid_under_test(device dev, const data_spec& spec) : device_(std::move(dev)), spec_(spec) {}
 
   /// Replaces the tree, freeing the old one first.
   void build(const hybrid_options& options, const column& keys, const column& values);
   /// find, contains, lower-bound, successor, predecessor, count, sum, min, max; `how`: of those that travel.
-  void ask(operation op, const request& what, const hybrid_query& how) const;
+  void ask(operation op, const request& what, const hybrid_query_options& how) const;
   /// range-rows: counts, keys and values of rows with `row` places.
-  void ask_rows(const request& what, std::uint64_t row, const hybrid_query& how) const;
+  void ask_rows(const request& what, std::uint64_t row, const hybrid_query_options& how) const;
   /// Ranges, as columns offsets, keys, values.
   [[nodiscard]] answers fetch(const range_buffers& raw) const;
-  [[nodiscard]] range_buffers range(const request& what, const hybrid_query& how) const;
-  void write(write_op op, const column& keys, const column& values, const column& done, update_way way);
+  [[nodiscard]] range_buffers range(const request& what, const hybrid_query_options& how) const;
+  void write(write_op op, const column& keys, const column& values, const column& done, update_mode way);
   void tune(const void* keys, std::size_t n) { tree_->tune(keys, n); }
 
   [[nodiscard]] hybrid_stats stats() const { return tree_->stats(); }
   [[nodiscard]] validation validate() const { return tree_->validate(); }
 
  private:
-  device where_;
+  device device_;
   data_spec spec_;
   std::unique_ptr<espalier::detail::hybrid_index> tree_;
 };

@@ -111,7 +111,7 @@ std::optional<std::string> wrong_lists(operation op, const radix_data& data, con
   }
   const auto to_host = [](const raw_buffer& from, std::size_t bytes) {
     std::vector<char> to(bytes);
-    if (bytes != 0) from.where().copy(to.data(), from.data(), bytes, from.order());
+    if (bytes != 0) from.get_device().copy(to.data(), from.data(), bytes, from.order());
     if (bytes != 0) from.order().synchronize();
     return to;
   };

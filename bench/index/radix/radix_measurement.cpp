@@ -18,8 +18,8 @@ constexpr unsigned default_streams = 8;
 
 }  // namespace
 
-std::vector<radix_variant> radix_variants(operation op, const options& what, device_kind where) {
-  const bool cpu = where == device_kind::cpu;
+std::vector<radix_variant> radix_variants(operation op, const options& what, device_kind dev) {
+  const bool cpu = dev == device_kind::cpu;
   const bool point = asks_points(op), write = writes(op);
   const bool structural = write && op != operation::update;
   std::vector<location> places = what.radix.places;
@@ -43,19 +43,19 @@ std::vector<radix_variant> radix_variants(operation op, const options& what, dev
 }
 
 radix_measurement::radix_measurement(const options& what, const radix_data& data, const string_maps& maps,
-                                     const device& where, long_key_way long_keys)
+                                     const device& dev, long_key_mode long_keys)
     : what_(what),
       data_(data),
-      where_(where),
+      device_(dev),
       long_keys_(long_keys),
-      keys_(data.keys(), data.one_length(), data.keys().size(), where, location::device),
-      values_(data.values(), where),
-      tree_(where, long_keys),
-      peers_(what, data, maps, where) {}
+      keys_(data.keys(), data.one_length(), data.keys().size(), dev, location::device),
+      values_(data.values(), dev),
+      tree_(dev, long_keys),
+      peers_(what, data, maps, dev) {}
 
 std::vector<row> radix_measurement::measure(operation op, std::uint64_t queries) {
   std::vector<row> rows;
-  for (const auto& how : radix_variants(op, what_, where_.kind())) rows.push_back(measure_one(op, queries, how));
+  for (const auto& how : radix_variants(op, what_, device_.kind())) rows.push_back(measure_one(op, queries, how));
   return rows;
 }
 
@@ -92,7 +92,7 @@ row radix_measurement::empty_row(operation op, const radix_variant& how) const {
   r.key_type = "bytes";
   r.value_type = name_of(scalar_kind::u64);
   r.distribution = name_of(spec.shape);
-  r.threads = where_.threads();
+  r.threads = device_.threads();
   if (what_.long_keys_named) r.plan = name_in(long_key_names, long_keys_);
   r.aggregates = name_in(aggregates_names, aggregates::none);
   r.location = name_in(location_names, how.place);
@@ -145,9 +145,9 @@ void radix_measurement::measure_points(operation op, std::uint64_t queries, cons
   const radix_questions& questions = asked.keys;
   const answers& expected = asked.expected;
   const std::uint64_t batch = how.batch == 0 ? queries : std::min(how.batch, queries);
-  const string_batches batches(questions.keys, questions.one_length, batch, where_, how.place);
-  const device_answers out(make_radix_answers(op, questions.size()), where_, how.place);
-  const askers who(where_, how.streams);
+  const string_batches batches(questions.keys, questions.one_length, batch, device_, how.place);
+  const device_answers out(make_radix_answers(op, questions.size()), device_, how.place);
+  const askers who(device_, how.streams);
   r.queries = questions.size();
   r.radix->batch = batch;
   const auto ask = [&](std::size_t b, const stream& order) {
@@ -174,12 +174,12 @@ void radix_measurement::measure_ranks(operation op, std::uint64_t queries, const
   const point_questions& asked = questions_for(op, queries);
   const radix_questions& questions = asked.keys;
   const answers& expected = asked.expected;
-  const string_batches on_device(questions.keys, questions.one_length, questions.size(), where_, how.place);
-  const keys_of_bytes keys = on_device.all();
-  const device_answers out(make_radix_answers(op, questions.size()), where_, how.place);
+  const string_batches on_device(questions.keys, questions.one_length, questions.size(), device_, how.place);
+  const byte_string_batch keys = on_device.all();
+  const device_answers out(make_radix_answers(op, questions.size()), device_, how.place);
   request ask;
   ask.out = out.pointers();
-  ask.order = where_.default_stream();
+  ask.order = device_.default_stream();
   r.queries = questions.size();
   out.poison();
   tree_.ask(op, keys, ask);
@@ -198,16 +198,16 @@ void radix_measurement::measure_lists(operation op, std::uint64_t queries, const
   load_if_changed();
   const radix_lists lists =
       make_radix_lists(op, data_, queries, what_.range_length.value_or(radix_range_length), what_.hit_rate);
-  const string_batches low(lists.lo, lists.one_length, lists.size(), where_, how.place);
-  const string_batches high(lists.hi, lists.one_length, lists.hi.size(), where_, how.place);
-  const keys_of_bytes lo = low.all(), hi = op == operation::range ? high.all() : lo;
+  const string_batches low(lists.lo, lists.one_length, lists.size(), device_, how.place);
+  const string_batches high(lists.hi, lists.one_length, lists.hi.size(), device_, how.place);
+  const byte_string_batch lo = low.all(), hi = op == operation::range ? high.all() : lo;
   r.queries = lists.size();
   r.range_elements = lists.elements();
   r.notes = lists.notes;
   if (auto wrong = wrong_lists(op, data_, lists, tree_.list(op, lo, hi))) throw wrong_answer(*wrong);
   r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
     for (std::size_t i = 0; i < k; ++i) static_cast<void>(tree_.list(op, lo, hi));
-    where_.default_stream().synchronize();
+    device_.default_stream().synchronize();
   });
   peers_.add_none(r);
 }

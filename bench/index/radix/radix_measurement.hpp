@@ -27,12 +27,12 @@ struct radix_variant {
   unsigned streams = 1;
   radix_path path = radix_path::automatic;
 };
-[[nodiscard]] std::vector<radix_variant> radix_variants(operation op, const options& what, device_kind where);
+[[nodiscard]] std::vector<radix_variant> radix_variants(operation op, const options& what, device_kind dev);
 
 class radix_measurement {
  public:
-  radix_measurement(const options& what, const radix_data& data, const string_maps& maps, const device& where,
-                    long_key_way long_keys);
+  radix_measurement(const options& what, const radix_data& data, const string_maps& maps, const device& dev,
+                    long_key_mode long_keys);
 
   /// One row for each variant.
   [[nodiscard]] std::vector<row> measure(operation op, std::uint64_t queries);
@@ -47,7 +47,7 @@ class radix_measurement {
 
   [[nodiscard]] row measure_one(operation op, std::uint64_t queries, const radix_variant& how);
   [[nodiscard]] row empty_row(operation op, const radix_variant& how) const;
-  [[nodiscard]] bool is_gpu() const { return where_.kind() == device_kind::cuda; }
+  [[nodiscard]] bool is_gpu() const { return device_.kind() == device_kind::cuda; }
   void load();
   /// Of questions: those before may have changed the tree.
   void load_if_changed();
@@ -62,14 +62,14 @@ class radix_measurement {
   /// What the write answered, and what it left behind.
   void require_done(operation op, const radix_batch& batch, const device_answers& done) const;
   void require_contents(operation op, const radix_batch& batch, const answers& after,
-                        const keys_of_bytes& batch_keys) const;
-  void require_found(operation op, const byte_column& keys, const keys_of_bytes& on_device,
+                        const byte_string_batch& batch_keys) const;
+  void require_found(operation op, const byte_column& keys, const byte_string_batch& on_device,
                      const answers& expected) const;
 
   const options& what_;
   const radix_data& data_;
-  device where_;
-  long_key_way long_keys_;
+  device device_;
+  long_key_mode long_keys_;
   string_batches keys_;  ///< all in one batch
   device_column values_;
   radix_under_test tree_;

@@ -23,9 +23,9 @@ void radix_measurement::require_done(operation op, const radix_batch& batch, con
   }
 }
 
-void radix_measurement::require_found(operation op, const byte_column& keys, const keys_of_bytes& on_device,
+void radix_measurement::require_found(operation op, const byte_column& keys, const byte_string_batch& on_device,
                                       const answers& expected) const {
-  const device_answers out(make_radix_answers(operation::find, keys.size()), where_);
+  const device_answers out(make_radix_answers(operation::find, keys.size()), device_);
   request ask;
   ask.out = out.pointers();
   out.poison();
@@ -34,7 +34,7 @@ void radix_measurement::require_found(operation op, const byte_column& keys, con
 }
 
 void radix_measurement::require_contents(operation op, const radix_batch& batch, const answers& after,
-                                         const keys_of_bytes& batch_keys) const {
+                                         const byte_string_batch& batch_keys) const {
   require_found(op, data_.keys(), keys_.all(), after);
   if (op == operation::insert) require_found(op, batch.elements.keys, batch_keys, batch_after(batch));
   if (batch.size_after <= most_validated_keys) {
@@ -46,10 +46,10 @@ void radix_measurement::measure_update(std::uint64_t n, const radix_variant& how
   load_if_changed();
   changed_ = true;
   const radix_batch batch = make_radix_batch(operation::update, data_, n, what_.hit_rate);
-  const string_batches on_device(batch.elements.keys, batch.elements.one_length, n, where_, how.place);
-  const device_column values(batch.values, where_, how.place);
-  const device_answers done(columns_like(batch.done), where_, how.place);
-  const keys_of_bytes keys = on_device.all();
+  const string_batches on_device(batch.elements.keys, batch.elements.one_length, n, device_, how.place);
+  const device_column values(batch.values, device_, how.place);
+  const device_answers done(columns_like(batch.done), device_, how.place);
+  const byte_string_batch keys = on_device.all();
   r.queries = r.radix->batch = n;
   const auto update = [&](bool wait = true) {
     tree_.write(batch.what, keys, values.data(), done.pointers()[0], radix_path::automatic, wait);
@@ -67,12 +67,12 @@ void radix_measurement::measure_update(std::uint64_t n, const radix_variant& how
   const auto in_a_row = [&](const auto& work) {
     return median_seconds(what_.repeat, [&](std::size_t k) {
       for (std::size_t i = 0; i < k; ++i) work();
-      where_.default_stream().synchronize();
+      device_.default_stream().synchronize();
     });
   };
   r.seconds = repeated([&] { update(); });
   // Both are waited for one by one; then neither.
-  const device_answers out(make_radix_answers(operation::find, n), where_, how.place);
+  const device_answers out(make_radix_answers(operation::find, n), device_, how.place);
   request ask;
   ask.out = out.pointers();
   const double finds = repeated([&] { tree_.ask(operation::find, keys, ask); });
@@ -82,7 +82,7 @@ void radix_measurement::measure_update(std::uint64_t n, const radix_variant& how
   const double finds_in_a_row = in_a_row([&] { tree_.ask(operation::find, keys, ask); });
   if (updates_in_a_row > 0) r.radix->share_of_enqueued_find = finds_in_a_row / updates_in_a_row;
   // Cheaper than building the tree anew for the next row.
-  const device_column before(batch.before, where_, how.place);
+  const device_column before(batch.before, device_, how.place);
   tree_.write(batch.what, keys, before.data(), done.pointers()[0], radix_path::automatic);
   changed_ = false;
   peers_.add_update(batch, after, how.place, r);
@@ -90,17 +90,17 @@ void radix_measurement::measure_update(std::uint64_t n, const radix_variant& how
 
 void radix_measurement::measure_change(operation op, std::uint64_t n, const radix_variant& how, row& r) {
   const radix_batch batch = make_radix_batch(op, data_, n, what_.hit_rate);
-  const string_batches on_device(batch.elements.keys, batch.elements.one_length, batch.elements.size(), where_,
+  const string_batches on_device(batch.elements.keys, batch.elements.one_length, batch.elements.size(), device_,
                                  how.place);
-  const device_column values(batch.values, where_, how.place);
-  const device_answers done(columns_like(batch.done), where_, how.place);
-  const keys_of_bytes keys = on_device.all();
+  const device_column values(batch.values, device_, how.place);
+  const device_answers done(columns_like(batch.done), device_, how.place);
+  const byte_string_batch keys = on_device.all();
   r.queries = r.radix->batch = batch.elements.size();
   r.notes = batch.notes;
   const auto run_once = [&] {
     done.poison();
     load_if_changed();
-    where_.default_stream().synchronize();
+    device_.default_stream().synchronize();
     changed_ = true;
     const stopwatch watch;
     tree_.write(batch.what, keys, values.data(), done.pointers()[0], how.path);

@@ -14,18 +14,18 @@ namespace espalier::bench {
 
 class radix_under_test {
  public:
-  radix_under_test(device where, long_key_way long_keys) : where_(std::move(where)) { options_.long_keys = long_keys; }
+  radix_under_test(device dev, long_key_mode long_keys) : device_(std::move(dev)) { options_.long_keys = long_keys; }
 
   [[nodiscard]] bool built() const { return tree_ != nullptr; }
   /// Replaces the tree, freeing the old one first.
-  void build(const keys_of_bytes& keys, const void* values) {
+  void build(const byte_string_batch& keys, const void* values) {
     tree_.reset();
-    tree_ = espalier::detail::build_radix_index(where_, {scalar_kind::opaque, scalar_kind::u64, sizeof(std::uint64_t)},
-                                                keys.raw(), values, options_, where_.default_stream());
+    tree_ = espalier::detail::build_radix_index(device_, {scalar_kind::opaque, scalar_kind::u64, sizeof(std::uint64_t)},
+                                                keys.raw(), values, options_, device_.default_stream());
   }
   /// Of the request, outputs and how to run count.
-  void ask(operation op, const keys_of_bytes& keys, const request& r) const {
-    const espalier::detail::execution ex{where_.resolve(r.order), r.wait};
+  void ask(operation op, const byte_string_batch& keys, const request& r) const {
+    const espalier::detail::execution ex{device_.resolve(r.order), r.wait};
     if (op == operation::find) {
       tree_->find(keys.raw(), r.out[0], static_cast<std::uint8_t*>(r.out[1]), ex);
     } else if (op == operation::contains) {
@@ -37,23 +37,23 @@ class radix_under_test {
                    static_cast<std::uint64_t*>(r.out[0]), ex);
     }
   }
-  [[nodiscard]] espalier::detail::byte_range_buffers list(operation op, const keys_of_bytes& lo,
-                                                          const keys_of_bytes& hi) const {
+  [[nodiscard]] espalier::detail::byte_range_buffers list(operation op, const byte_string_batch& lo,
+                                                          const byte_string_batch& hi) const {
     using espalier::detail::radix_slice;
     const radix_slice what = op == operation::range    ? radix_slice::range
                              : op == operation::prefix ? radix_slice::prefix
                                                        : radix_slice::successor;
-    return tree_->list(what, lo.raw(), hi.raw(), {}, {where_.default_stream(), true});
+    return tree_->list(what, lo.raw(), hi.raw(), {}, {device_.default_stream(), true});
   }
-  void write(espalier::detail::radix_write what, const keys_of_bytes& keys, const void* values, void* done,
+  void write(espalier::detail::radix_write what, const byte_string_batch& keys, const void* values, void* done,
              radix_path path, bool wait = true) {
-    tree_->write(what, keys.raw(), values, static_cast<std::uint8_t*>(done), path, {where_.default_stream(), wait});
+    tree_->write(what, keys.raw(), values, static_cast<std::uint8_t*>(done), path, {device_.default_stream(), wait});
   }
   [[nodiscard]] radix_stats stats() const { return tree_->stats(); }
   [[nodiscard]] validation validate() const { return tree_->validate(); }
 
  private:
-  device where_;
+  device device_;
   radix_options options_;
   std::unique_ptr<espalier::detail::radix_index> tree_;
 };

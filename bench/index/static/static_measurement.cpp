@@ -19,13 +19,13 @@ std::uint64_t default_range_length(operation op, std::uint64_t keys) {
 
 }  // namespace
 
-static_measurement::static_measurement(const options& what, const workload& data, device where, double copy_bandwidth)
+static_measurement::static_measurement(const options& what, const workload& data, device dev, double copy_bandwidth)
     : what_(what),
       data_(data),
-      where_(std::move(where)),
+      device_(std::move(dev)),
       copy_bandwidth_(copy_bandwidth),
-      keys_(data.keys, where_),
-      values_(data.values, where_),
+      keys_(data.keys, device_),
+      values_(data.values, device_),
       tree_(make_system_under_test(data.spec.key, data.spec.value)) {}
 
 row static_measurement::measure(operation op, std::uint64_t queries) {
@@ -52,7 +52,7 @@ row static_measurement::empty_row(operation op) const {
   r.key_type = name_of(data_.spec.key);
   r.value_type = name_of(data_.spec.value);
   r.distribution = name_of(data_.spec.shape);
-  r.threads = where_.threads();
+  r.threads = device_.threads();
   r.aggregates = name_in(aggregates_names, kept_for(op));
   r.location = is_gpu() ? "device" : "host";
   return r;
@@ -65,7 +65,7 @@ aggregates static_measurement::kept_for(operation op) const {
 
 query_options static_measurement::query_options_for(operation op) const {
   query_options o;
-  o.how = what_.how;
+  o.plan = what_.how;
   if (op == operation::find_sorted) o.order = batch_order::ascending;
   if (what_.search) o.search = *what_.search;
   return o;
@@ -75,7 +75,7 @@ void static_measurement::need_tree(operation op) {
   const aggregates keep = kept_for(op);
   if (built_with_ == keep) return;
   built_with_.reset();
-  tree_->build({keys_.data(), values_.data(), data_.keys.size(), {.sorted = false, .keep = keep}}, where_);
+  tree_->build({keys_.data(), values_.data(), data_.keys.size(), {.sorted = false, .keep = keep}}, device_);
   built_with_ = keep;
 }
 
@@ -89,12 +89,12 @@ static_measurement::inputs static_measurement::make_inputs(operation op, std::ui
       r.notes.push_back(
           fmt::format("range: {} of {} queries, so that the answers fit into memory", in.ranges.size(), queries));
     }
-    in.keys = device_column(in.ranges.lo, where_);
-    in.hi = device_column(in.ranges.hi, where_);
+    in.keys = device_column(in.ranges.lo, device_);
+    in.hi = device_column(in.ranges.hi, device_);
     r.range_elements = query_view{nullptr, &in.ranges}.elements();
   } else {
     in.points = make_queries(data_, queries, what_.hit_rate, op == operation::find_sorted);
-    in.keys = device_column(in.points.keys, where_);
+    in.keys = device_column(in.points.keys, device_);
   }
   r.queries = in.view(op).size();
   return in;
@@ -104,12 +104,12 @@ void static_measurement::measure_build(row& r) {
   const build_request build{
       keys_.data(), values_.data(), data_.keys.size(), {.sorted = false, .keep = kept_for(operation::build)}};
   built_with_.reset();
-  tree_->build(build, where_);
+  tree_->build(build, device_);
   if (data_.keys.size() <= most_validated_keys) {
     if (const validation v = tree_->validate(); !v) throw wrong_answer("build: the index is not valid: " + v.problem);
   }
   r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
-    for (std::size_t i = 0; i < k; ++i) tree_->build(build, where_);
+    for (std::size_t i = 0; i < k; ++i) tree_->build(build, device_);
   });
   built_with_ = kept_for(operation::build);
   finish_row(operation::build, r);
@@ -132,14 +132,14 @@ void static_measurement::measure_queries(operation op, row& r, const inputs& in)
   const query_view view = in.view(op);
   const answers expected = expected_answers(op, data_, view);
   const std::uint64_t elements = op == operation::range ? r.range_elements : 0;
-  const device_answers out(make_answers(op, data_.spec, view.size(), elements), where_);
+  const device_answers out(make_answers(op, data_.spec, view.size(), elements), device_);
   request q{in.keys.data(), in.hi.data(), view.size(), out.pointers(), elements, query_options_for(op), true, {}};
   out.poison();
   tree_->run(op, q);
   const answers& ours = out.fetch();
   require_right(op, data_.spec, view, ours, expected);
 
-  const stream order = where_.default_stream();
+  const stream order = device_.default_stream();
   q.order = order;
   q.wait = !is_gpu();
   r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
@@ -147,7 +147,8 @@ void static_measurement::measure_queries(operation op, row& r, const inputs& in)
     if (!q.wait) order.synchronize();
   });
   if (!takes_ranges(op)) {
-    const plan chosen = what_.how != plan::automatic ? what_.how : tree_->explain(view.size(), q.options).chosen;
+    const query_plan chosen =
+        what_.how != query_plan::automatic ? what_.how : tree_->explain(view.size(), q.options).chosen;
     r.plan = name_in(plan_names, chosen);
   }
   finish_row(op, r);

@@ -21,7 +21,7 @@ namespace espalier::bench {
 
 class static_measurement {
  public:
-  static_measurement(const options& what, const workload& data, device where, double copy_bandwidth);
+  static_measurement(const options& what, const workload& data, device dev, double copy_bandwidth);
 
   /// Seconds are 0, with a note, where this device has no code for the operation on these types.
   [[nodiscard]] row measure(operation op, std::uint64_t queries);
@@ -46,7 +46,7 @@ class static_measurement {
   [[nodiscard]] inputs make_inputs(operation op, std::uint64_t queries, row& r) const;
   [[nodiscard]] aggregates kept_for(operation op) const;
   [[nodiscard]] query_options query_options_for(operation op) const;
-  [[nodiscard]] bool is_gpu() const { return where_.kind() == device_kind::cuda; }
+  [[nodiscard]] bool is_gpu() const { return device_.kind() == device_kind::cuda; }
   void need_tree(operation op);
   void finish_row(operation op, row& r) const;
 
@@ -61,7 +61,7 @@ class static_measurement {
 
   const options& what_;
   const workload& data_;
-  device where_;
+  device device_;
   double copy_bandwidth_;
   device_column keys_, values_;  ///< unsorted pairs
   std::unique_ptr<system_under_test> tree_;

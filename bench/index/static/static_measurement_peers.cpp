@@ -25,7 +25,7 @@ std::uint64_t elements_of(operation op, const query_view& view, std::size_t quer
 
 static_measurement::prepared_peer* static_measurement::peer_named(const std::string& name, row& r) {
   if (const auto known = peers_.find(name); known != peers_.end()) return &known->second;
-  const peer_entry* const entry = known_peer(name, index_kind::static_tree, where_.kind());
+  const peer_entry* const entry = known_peer(name, index_kind::static_tree, device_.kind());
   if (entry == nullptr) {
     if (what_.peers_named) r.notes.push_back(fmt::format("{}: skipped, not a peer on a {}", name, r.device));
     return nullptr;
@@ -35,7 +35,7 @@ static_measurement::prepared_peer* static_measurement::peer_named(const std::str
         fmt::format("{}: skipped above {} keys (--force-peers measures it)", name, size_text(entry->most_keys)));
     return nullptr;
   }
-  auto made = is_gpu() ? make_gpu_peer(name, data_, where_) : make_cpu_peer(name, data_, where_.threads());
+  auto made = is_gpu() ? make_gpu_peer(name, data_, device_) : make_cpu_peer(name, data_, device_.threads());
   if (made == nullptr) {
     r.notes.push_back(fmt::format("{}: skipped, not compiled for {}/{}", name, r.key_type, r.value_type));
     return nullptr;
@@ -50,7 +50,7 @@ void static_measurement::add_peers(operation op, row& r, const inputs& in, const
     if (p->it->answers(op)) {
       if (!p->prepared) p->it->prepare();
       p->prepared = true;
-      if (const std::string note = note_of_one_thread(op, name, where_.threads()); !note.empty())
+      if (const std::string note = note_of_one_thread(op, name, device_.threads()); !note.empty())
         r.notes.push_back(note);
       op == operation::visit ? add_visitor(r, name, *p->it) : add_peer(op, r, in, ours, name, *p->it);
     } else if (what_.peers_named) {
@@ -61,7 +61,7 @@ void static_measurement::add_peers(operation op, row& r, const inputs& in, const
 }
 
 void static_measurement::add_visitor(row& r, const std::string& name, peer& p) const {
-  const double seconds = seconds_of_visit(p, name, checksum_of(data_), what_.repeat, where_.default_stream());
+  const double seconds = seconds_of_visit(p, name, checksum_of(data_), what_.repeat, device_.default_stream());
   r.peers.push_back({name, seconds, r.keys, r.seconds > 0 ? seconds / r.seconds : 0});
 }
 
@@ -72,8 +72,8 @@ void static_measurement::add_peer(operation op, row& r, const inputs& in, const 
       static_cast<double>(r.range_elements) / static_cast<double>(std::max<std::uint64_t>(r.queries, 1));
   const std::size_t queries = p.sample(op, view.size(), mean);
   const std::uint64_t elements = elements_of(op, view, queries);
-  const device_answers out(make_answers(op, data_.spec, queries, elements), where_);
-  request q{in.keys.data(), in.hi.data(), queries, out.pointers(), elements, {}, true, where_.default_stream()};
+  const device_answers out(make_answers(op, data_.spec, queries, elements), device_);
+  request q{in.keys.data(), in.hi.data(), queries, out.pointers(), elements, {}, true, device_.default_stream()};
   if (op == operation::build) q.keys = keys_.data(), q.hi = values_.data();
 
   out.poison();

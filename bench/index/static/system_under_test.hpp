@@ -25,7 +25,7 @@ class system_under_test {
  public:
   virtual ~system_under_test() = default;
   /// Replaces the index, freeing the old one first.
-  virtual void build(const build_request& what, const device& where) = 0;
+  virtual void build(const build_request& what, const device& dev) = 0;
   virtual void clear() = 0;
   virtual void run(operation op, const request& what) const = 0;
   /// Checksum over all elements (element_checksum.hpp); nothing where this device has no code for these types.

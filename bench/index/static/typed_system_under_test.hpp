@@ -32,13 +32,13 @@ class typed_system_under_test final : public system_under_test {
   }
 
  public:
-  void build(const build_request& what, const device& where) override {
+  void build(const build_request& what, const device& dev) override {
     tree_.reset();
     if constexpr (std::is_void_v<Value>) {
-      tree_.emplace(tree_type::build(in<Key>(what.keys, what.size), what.options, where));
+      tree_.emplace(tree_type::build(in<Key>(what.keys, what.size), what.options, dev));
     } else {
       tree_.emplace(
-          tree_type::build(in<Key>(what.keys, what.size), in<Value>(what.values, what.size), what.options, where));
+          tree_type::build(in<Key>(what.keys, what.size), in<Value>(what.values, what.size), what.options, dev));
     }
   }
   void clear() override { tree_.reset(); }
@@ -58,7 +58,7 @@ class typed_system_under_test final : public system_under_test {
   }
 
   [[nodiscard]] std::optional<std::uint64_t> visit() const override {
-    if (tree_->where().kind() == device_kind::cpu) return visit_all(*tree_);
+    if (tree_->get_device().kind() == device_kind::cpu) return visit_all(*tree_);
 #ifdef ESPALIER_HAS_CUDA
     if constexpr (requires { visit_on_gpu(*tree_); }) return visit_on_gpu(*tree_);
 #endif
@@ -96,7 +96,7 @@ class typed_system_under_test final : public system_under_test {
     const auto offsets = out<std::uint64_t>(r.out[0], r.queries + 1);
     tree_->range_offsets_async(lo, in<Key>(r.hi, r.queries), offsets, {}, r.order);
     tree_->range_fill_async(lo, offsets, out<Key>(r.out[1], r.elements), out<slot>(r.out[2], r.elements), {}, r.order);
-    if (r.wait) tree_->where().resolve(r.order).synchronize();
+    if (r.wait) tree_->get_device().resolve(r.order).synchronize();
   }
 
   void run_aggregates(operation op, const request& r) const {
@@ -113,7 +113,7 @@ class typed_system_under_test final : public system_under_test {
     } else {
       tree_->max_async(lo, hi, out<summand>(r.out[0], n), out<std::uint8_t>(r.out[1], n), interval::closed, r.order);
     }
-    if (r.wait) tree_->where().resolve(r.order).synchronize();
+    if (r.wait) tree_->get_device().resolve(r.order).synchronize();
   }
 
   std::optional<tree_type> tree_;

@@ -29,9 +29,9 @@ constexpr const char* btree_introduction =
 /// B+tree and B-link tree of the paper, and the B-link tree with an express lane.
 const std::vector<std::pair<blink_shape, const char*>>& trees() {
   static const std::vector<std::pair<blink_shape, const char*>> list{
-      {{protocol::couple, upper::classic, 0}, "B+tree"},
-      {{protocol::link, upper::classic, 0}, "B-link"},
-      {{protocol::link, upper::express, 0}, "B-link express"}};
+      {{protocol::latch_coupling, inner_index::inner_nodes, 0}, "B+tree"},
+      {{protocol::blink, inner_index::inner_nodes, 0}, "B-link"},
+      {{protocol::blink, inner_index::express_lane, 0}, "B-link express"}};
   return list;
 }
 
@@ -135,9 +135,9 @@ class btree_suite {
       measured[std::string(name_of(m.op))][m.keys][m.result.name == "std-map" ? baseline : "absl::btree_map"] = {
           m.result.seconds, m.result.queries};
     }
-    for (const auto where : devices_) {
-      const timed_log log(fmt::format("{} on the {}", name_of(set.shape), where == device_choice::gpu ? "GPU" : "CPU"));
-      report& result = part.reports[where] = run_benchmarks(options_for(set, where));
+    for (const auto dev : devices_) {
+      const timed_log log(fmt::format("{} on the {}", name_of(set.shape), dev == device_choice::gpu ? "GPU" : "CPU"));
+      report& result = part.reports[dev] = run_benchmarks(options_for(set, dev));
       for (const auto& r : result.rows) measured[r.op][r.keys][name_of_tree(r)] = {r.seconds, r.queries};
     }
     add_maps(maps, part.reports[device_choice::cpu]);
@@ -158,7 +158,7 @@ class btree_suite {
   /// To the rows of the first tree.
   static void add_maps(const std::vector<map_timing>& maps, report& trees) {
     for (auto& r : trees.rows) {
-      if (r.blink->policy != name_in(protocol_names, protocol::couple)) continue;
+      if (r.blink->policy != name_in(protocol_names, protocol::latch_coupling)) continue;
       for (const auto& m : maps) {
         if (m.keys != r.keys || name_of(m.op) != r.op) continue;
         peer_result& p = r.peers.emplace_back(m.result);
@@ -176,10 +176,10 @@ class btree_suite {
     for (std::uint64_t n = least_keys; n <= what_.most_keys; n *= 2) list.push_back(n);
     return list;
   }
-  [[nodiscard]] options options_for(const data_set& set, device_choice where) const {
+  [[nodiscard]] options options_for(const data_set& set, device_choice dev) const {
     options o = what_.base;
     o.index = index_kind::blink;
-    o.where = where;
+    o.dev = dev;
     o.keys = sizes();
     o.queries = {as_many_as_keys};
     o.key_types = {set.key};
@@ -195,8 +195,8 @@ class btree_suite {
 
   static std::string name_of_tree(const row& r) {
     for (const auto& [shape, name] : trees()) {
-      if (r.blink->policy == name_in(protocol_names, shape.how) &&
-          r.blink->upper == name_in(upper_names, shape.above)) {
+      if (r.blink->policy == name_in(protocol_names, shape.protocol) &&
+          r.blink->upper == name_in(upper_names, shape.inner)) {
         return fmt::format("{}, {}", name, r.device == "gpu" ? "GPU" : "CPU");
       }
     }
@@ -205,9 +205,9 @@ class btree_suite {
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> list;
-    for (const auto where : devices_) {
+    for (const auto dev : devices_) {
       for (const auto& [shape, name] : trees()) {
-        list.push_back(fmt::format("{}, {}", name, where == device_choice::gpu ? "GPU" : "CPU"));
+        list.push_back(fmt::format("{}, {}", name, dev == device_choice::gpu ? "GPU" : "CPU"));
       }
     }
     list.emplace_back("absl::btree_map");

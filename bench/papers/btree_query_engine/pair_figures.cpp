@@ -27,7 +27,7 @@ class pair_figures {
   pair_figures(query_setting& setting, pair_kind kind) : setting_(setting), kind_(kind) {
     for (std::uint64_t n = least_rows; n < setting.what.most_keys; n *= 4) sizes_.push_back(n);
     sizes_.push_back(setting.what.most_keys);
-    for (const auto where : setting.devices) part_.reports[where] = begin_report(setting.what.base);
+    for (const auto dev : setting.devices) part_.reports[dev] = begin_report(setting.what.base);
   }
 
   [[nodiscard]] suite_part measure() {
@@ -59,13 +59,13 @@ class pair_figures {
     setting_.duckdb.run(fmt::format("CREATE OR REPLACE TABLE t AS SELECT * FROM read_parquet('{}')", file.path()));
     measure_duckdb(table);
     setting_.duckdb.run("DROP TABLE t");
-    for (const auto where : setting_.devices) {
-      sql_under_test tested(where, setting_.threads);
+    for (const auto dev : setting_.devices) {
+      sql_under_test tested(dev, setting_.threads);
       tested.load("t", file.path());
-      if (where == device_choice::cpu) measure_ours(tested, table, where, "none");
+      if (dev == device_choice::cpu) measure_ours(tested, table, dev, "none");
       for (const char* const kind : index_kinds) {
         tested.run(fmt::format("CREATE INDEX i ON t USING {} (k) INCLUDE (v)", kind));
-        measure_ours(tested, table, where, kind);
+        measure_ours(tested, table, dev, kind);
         tested.run("DROP INDEX i");
       }
     }
@@ -84,8 +84,8 @@ class pair_figures {
     }
   }
 
-  void measure_ours(sql_under_test& tested, const key_table& table, device_choice where, const std::string& index) {
-    const std::string curve = fmt::format("{}, {}", index == "none" ? "no index" : index, processor_name(where));
+  void measure_ours(sql_under_test& tested, const key_table& table, device_choice dev, const std::string& index) {
+    const std::string curve = fmt::format("{}, {}", index == "none" ? "no index" : index, processor_name(dev));
     for (const auto asked : asked_of(table.rows(), index == "none")) {
       const auto ranges = table.ranges(different_statements, asked);
       for (const auto question : questions) {
@@ -93,7 +93,7 @@ class pair_figures {
         table.check(question, ranges.front(), *tested.ask(statements.front()));
         const double seconds = tested.seconds(statements, setting_.what.base.repeat);
         add(question, table.rows(), asked, curve, seconds);
-        add_row(question, table, asked, where, index, seconds);
+        add_row(question, table, asked, dev, index, seconds);
       }
     }
   }
@@ -107,9 +107,9 @@ class pair_figures {
     }
   }
 
-  void add_row(key_question question, const key_table& table, std::uint64_t asked, device_choice where,
+  void add_row(key_question question, const key_table& table, std::uint64_t asked, device_choice dev,
                const std::string& index, double seconds) {
-    row r = setting_.result(where, name_of(question), table.rows(), seconds);
+    row r = setting_.result(dev, name_of(question), table.rows(), seconds);
     r.index = index;
     r.key_type = r.value_type = "i32";
     r.distribution = name_of(kind_);
@@ -117,7 +117,7 @@ class pair_figures {
     if (const auto peer = by_duckdb_.find({question, asked}); peer != by_duckdb_.end()) {
       add_peer(r, "duckdb", peer->second);
     }
-    part_.reports[where].rows.push_back(std::move(r));
+    part_.reports[dev].rows.push_back(std::move(r));
   }
 
   // ---- showing --------------------------------------------------------------------------------------------------

@@ -34,11 +34,11 @@ class figure_maker {
 
  private:
   /// What all figures share. From host memory, as the paper measures, and from the GPU's own beside it.
-  [[nodiscard]] options run(device_choice where, operation op, const std::vector<std::uint64_t>& keys) const {
+  [[nodiscard]] options run(device_choice dev, operation op, const std::vector<std::uint64_t>& keys) const {
     options o = base_;
-    const bool gpu = where == device_choice::gpu;
+    const bool gpu = dev == device_choice::gpu;
     o.index = index_kind::radix;
-    o.where = where;
+    o.dev = dev;
     o.keys = fitting(keys, 0);
     // On a CPU few enough for small sizes to take seconds; on a GPU enough for many batches in flight.
     o.queries = {gpu ? 4 * mi : std::clamp<std::uint64_t>(most_keys_, 4 * ki, mi)};

@@ -41,8 +41,8 @@ class cuart_suite {
     figure_curves measured;
     for (const auto& run : figure.runs) {
       const timed_log log(
-          fmt::format("figure {} on the {}", figure.number, run.where == device_choice::gpu ? "GPU" : "CPU"));
-      const report& result = part.reports[run.where] = run_benchmarks(run);
+          fmt::format("figure {} on the {}", figure.number, run.dev == device_choice::gpu ? "GPU" : "CPU"));
+      const report& result = part.reports[run.dev] = run_benchmarks(run);
       for (const auto& r : result.rows) collect(figure, r, measured);
     }
     const std::string file = fmt::format("figure-{}.svg", figure.number);

@@ -60,11 +60,11 @@ class hb_figure_maker {
     return std::clamp<std::uint64_t>(most_keys_, std::uint64_t{1} << 12, std::uint64_t{1} << 25);
   }
 
-  [[nodiscard]] options plain(index_kind index, device_choice where, operation op, std::vector<std::uint64_t> keys,
+  [[nodiscard]] options plain(index_kind index, device_choice dev, operation op, std::vector<std::uint64_t> keys,
                               scalar_kind key = scalar_kind::u64) const {
     options o = base_;
     o.index = index;
-    o.where = where;
+    o.dev = dev;
     o.operations = {op};
     o.keys = std::move(keys);
     o.queries = {queries()};
@@ -80,11 +80,11 @@ class hb_figure_maker {
     o.hybrid = {};
     o.hybrid.layouts = {hybrid_layout::implicit, hybrid_layout::regular};
     o.hybrid.placements = std::move(placements);
-    o.hybrid.handlings = {bucket_handling::double_buffered};
+    o.hybrid.handlings = {queue_depth::double_buffered};
     o.hybrid.buckets = {std::uint64_t{1} << 20};  // near the best of figure 11
     o.hybrid.balances = {balancing::tuned};
     o.hybrid.pages = {page_configuration::huge};
-    o.hybrid.ways = {update_way::automatic};
+    o.hybrid.ways = {update_mode::automatic};
     o.hybrid.requests = {request_order::uniform};
     return o;
   }
@@ -98,7 +98,7 @@ class hb_figure_maker {
 
   [[nodiscard]] hb_figure page_configurations() const {
     options all = hybrid(operation::find, fitting(doublings(23, 27)), {hybrid_placement::host_alone});
-    all.where = device_choice::cpu;
+    all.dev = device_choice::cpu;
     all.hybrid.pages = {page_configuration::small, page_configuration::huge_inner, page_configuration::huge};
     options one = all;
     one.threads = {1};
@@ -160,7 +160,7 @@ class hb_figure_maker {
 
   [[nodiscard]] hb_figure handlings() const {
     options o = hybrid(operation::find, sizes());
-    o.hybrid.handlings = {bucket_handling::sequential, bucket_handling::pipelined, bucket_handling::double_buffered};
+    o.hybrid.handlings = {queue_depth::sequential, queue_depth::pipelined, queue_depth::double_buffered};
     return {10,
             "Figure 10: how buckets are handled",
             "pipelining is 56 % (implicit) and 20 % (regular) above sequential, double buffering 110 %.",
@@ -205,7 +205,7 @@ class hb_figure_maker {
 
   /// New keys, as those change inner levels; a tree is built anew for each run, so there is one.
   [[nodiscard]] options updates(std::vector<std::uint64_t> keys, std::vector<std::uint64_t> batches,
-                                update_way way) const {
+                                update_mode way) const {
     options o = hybrid(operation::insert, std::move(keys));
     o.hybrid.layouts = {hybrid_layout::regular};
     o.hybrid.ways = {way};
@@ -215,7 +215,7 @@ class hb_figure_maker {
   }
   [[nodiscard]] hb_figure update_sizes() const {
     const auto keys = fitting(doublings(23, 26));
-    const options all = updates(keys, one_size(20), update_way::asynchronous);
+    const options all = updates(keys, one_size(20), update_mode::asynchronous);
     options one = without_device(all);
     one.threads = {1};
     return {
@@ -229,7 +229,7 @@ class hb_figure_maker {
         {{all, "asynchronous, inner levels sent", {0, 1}},
          {without_device(all), "asynchronous, no device"},
          {std::move(one), "asynchronous, one thread, no device"},
-         {updates(keys, one_size(20), update_way::synchronised), "synchronised"}},
+         {updates(keys, one_size(20), update_mode::synchronised), "synchronised"}},
         no_more};
   }
   [[nodiscard]] hb_figure update_batches() const {
@@ -239,9 +239,9 @@ class hb_figure_maker {
             "64 M keys: up to 64 K updates the synchronised way is faster, from 128 K on the asynchronous one.",
             "The time of one call with new keys. The tree chooses between the ways itself.",
             {{"", "Figure 14: updates by size of the batch", hb_axis::batch, hb_value::seconds}},
-            {{updates(one_size(26), batches, update_way::asynchronous), "asynchronous"},
-             {updates(one_size(26), batches, update_way::synchronised), "synchronised"},
-             {updates(one_size(26), batches, update_way::automatic), "automatic"}},
+            {{updates(one_size(26), batches, update_mode::asynchronous), "asynchronous"},
+             {updates(one_size(26), batches, update_mode::synchronised), "synchronised"},
+             {updates(one_size(26), batches, update_mode::automatic), "automatic"}},
             no_more};
   }
   [[nodiscard]] hb_figure rebuilds() const {

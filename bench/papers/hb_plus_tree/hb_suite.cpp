@@ -41,7 +41,7 @@ class hb_suite {
     suite_part part;
     std::vector<figure_curves> measured(figure.panels.size());
     for (const auto& run : figure.runs) {
-      const bool gpu = run.what.where == device_choice::gpu;
+      const bool gpu = run.what.dev == device_choice::gpu;
       const timed_log log(fmt::format("figure {}{}{} on the {}", figure.number,
                                       figure.panels[run.panels.front()].letter,
                                       run.label.empty() ? "" : ", " + run.label, gpu ? "GPU" : "CPU"));
@@ -49,7 +49,7 @@ class hb_suite {
       for (const auto p : run.panels) {
         for (const auto& r : result.rows) collect(figure, figure.panels[p], run, r, result.rows, measured[p]);
       }
-      append_rows(result, part.reports[run.what.where]);
+      append_rows(result, part.reports[run.what.dev]);
     }
     part.tables = fmt::format("## {}\n\nThe paper: {}\n\n", figure.title, figure.paper);
     if (!figure.ours.empty()) part.tables += fmt::format("Ours: {}\n\n", figure.ours);

@@ -43,7 +43,7 @@ constexpr std::array pipeline_lengths{pipeline_length{1, find_with<1>},   pipeli
 
 row measure_length(const options& what, const workload& data, const query_set& queries, const answers& expected,
                    const static_tree<word, word>& tree, const pipeline_length& way) {
-  const cpu_backend threads(tree.where());
+  const cpu_backend threads(tree.get_device());
   const answers out = columns_like(expected);
   for (const auto& c : out) c.poison();
   finds job;
@@ -61,7 +61,7 @@ row measure_length(const options& what, const workload& data, const query_set& q
   r.key_type = name_of(data.spec.key);
   r.value_type = name_of(data.spec.value);
   r.distribution = name_of(data.spec.shape);
-  r.threads = tree.where().threads();
+  r.threads = tree.get_device().threads();
   r.aggregates = name_in(aggregates_names, aggregates::none);
   r.location = "host";
   r.pipeline = way.length;

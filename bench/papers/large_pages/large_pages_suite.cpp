@@ -61,9 +61,9 @@ class large_pages_suite {
     return allowed({100'000, 300'000, 1'000'000, 3'000'000, 10'000'000, 30'000'000});
   }
 
-  [[nodiscard]] options common(device_choice where, std::vector<std::uint64_t> keys, operation op) const {
+  [[nodiscard]] options common(device_choice dev, std::vector<std::uint64_t> keys, operation op) const {
     options o = what_.base;
-    o.where = where;
+    o.dev = dev;
     o.keys = std::move(keys);
     o.key_types = {scalar_kind::u32};
     o.value_type = scalar_kind::u32;
@@ -73,12 +73,12 @@ class large_pages_suite {
     o.hit_rate = 0.5;
     return o;
   }
-  [[nodiscard]] options of_nodes(device_choice where, std::vector<std::uint64_t> keys, operation op,
+  [[nodiscard]] options of_nodes(device_choice dev, std::vector<std::uint64_t> keys, operation op,
                                  const std::vector<unsigned>& slots) const {
-    options o = common(where, std::move(keys), op);
+    options o = common(dev, std::move(keys), op);
     o.index = index_kind::blink;
     o.blink = {};
-    for (const auto s : slots) o.blink.shapes.push_back({protocol::link, upper::express, s});
+    for (const auto s : slots) o.blink.shapes.push_back({protocol::blink, inner_index::express_lane, s});
     o.blink.paths = {write_path::per_key};
     return o;
   }
@@ -102,17 +102,17 @@ class large_pages_suite {
 
   [[nodiscard]] report measured(const char* text, const options& o, suite_part& part,
                                 report (*measure)(const options&) = run_benchmarks) const {
-    const timed_log log(fmt::format("{} on the {}", text, o.where == device_choice::gpu ? "GPU" : "CPU"));
+    const timed_log log(fmt::format("{} on the {}", text, o.dev == device_choice::gpu ? "GPU" : "CPU"));
     report result = measure(o);
-    append_rows(result, part.reports[o.where]);
+    append_rows(result, part.reports[o.dev]);
     return result;
   }
 
   [[nodiscard]] suite_part creation() const {
     suite_part part;
     panel p{"", "Figure 2: creation time by page size", "elements of a node", {}};
-    for (const auto where : devices_) {
-      options o = of_nodes(where, allowed({5'000, 30'000, 100'000, 1'000'000}), operation::insert_empty, all_slots);
+    for (const auto dev : devices_) {
+      options o = of_nodes(dev, allowed({5'000, 30'000, 100'000, 1'000'000}), operation::insert_empty, all_slots);
       o.operations.push_back(operation::build);
       for (const auto& r : measured("figure 2", o, part).rows) {
         const std::string name =
@@ -133,11 +133,11 @@ class large_pages_suite {
     suite_part part;
     std::vector<panel> panels{{"a", "Figure 3: insertion into a growing tree, batches of 100", "keys", {}},
                               {"b", "Figure 3: insertion into a growing tree, batches of 2^16", "keys", {}}};
-    for (const auto where : devices_) {
+    for (const auto dev : devices_) {
       for (std::size_t i = 0; i < panels.size(); ++i) {
-        options o = of_nodes(where, growing(), operation::insert, few_slots);
+        options o = of_nodes(dev, growing(), operation::insert, few_slots);
         o.blink.batch = i == 0 ? 100 : std::uint64_t{1} << 16;
-        if (where == device_choice::cpu) o.peers = {"absl-btree"};
+        if (dev == device_choice::cpu) o.peers = {"absl-btree"};
         for (const auto& r : measured(i == 0 ? "figure 3a" : "figure 3b", o, part).rows) by_size(r, panels[i].curves);
       }
     }
@@ -153,12 +153,12 @@ class large_pages_suite {
     std::vector<panel> panels{{"a", "Figure 4, left: search, batches of 100", "keys", {}},
                               {"b", "Figure 4, left: search, batches of 2^20", "keys", {}},
                               {"c", "Figure 4, right: a scalar operation on all values", "keys", {}}};
-    for (const auto where : devices_) {
-      const bool gpu = where == device_choice::gpu;
+    for (const auto dev : devices_) {
+      const bool gpu = dev == device_choice::gpu;
       for (std::size_t i = 0; i < 2; ++i) {
-        options trees = of_nodes(where, growing(), operation::find, few_slots);
+        options trees = of_nodes(dev, growing(), operation::find, few_slots);
         if (!gpu) trees.peers = {"absl-btree"};
-        options flat = common(where, growing(), operation::find);
+        options flat = common(dev, growing(), operation::find);
         flat.index = index_kind::static_tree;
         flat.peers = {gpu ? "thrust-lower-bound" : "lower-bound"};
         for (options* const o : {&trees, &flat}) {
@@ -167,7 +167,7 @@ class large_pages_suite {
             by_size(r, panels[i].curves);
         }
       }
-      const options visits = of_nodes(where, growing(), operation::visit, few_slots);
+      const options visits = of_nodes(dev, growing(), operation::visit, few_slots);
       for (const auto& r : measured("figure 4c", visits, part, measure_scalar_visits).rows)
         by_size(r, panels[2].curves);
     }

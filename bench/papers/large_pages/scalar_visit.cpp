@@ -24,14 +24,14 @@ namespace {
 /// Collections of one size on one device, which are visited one after the other.
 class scalar_visit {
  public:
-  scalar_visit(const options& what, const device& where, std::uint64_t keys)
+  scalar_visit(const options& what, const device& dev, std::uint64_t keys)
       : what_(what),
-        where_(where),
+        device_(dev),
         data_(make_blink_data({scalar_kind::u32, scalar_kind::u32, distribution::uniform, keys, what.seed}, 0)),
-        keys_(data_.tree.keys, where),
-        values_(data_.tree.values, where),
-        sorted_values_(data_.tree.sorted_values, where),
-        out_(where, keys) {
+        keys_(data_.tree.keys, dev),
+        values_(data_.tree.values, dev),
+        sorted_values_(data_.tree.sorted_values, dev),
+        out_(dev, keys) {
     for (const std::uint32_t v : data_.tree.sorted_values.as<const std::uint32_t>()) {
       expected_.push_back(scalar_operation{}(v));
     }
@@ -45,7 +45,7 @@ class scalar_visit {
   }
 
  private:
-  [[nodiscard]] bool on_gpu() const { return where_.kind() == device_kind::cuda; }
+  [[nodiscard]] bool on_gpu() const { return device_.kind() == device_kind::cuda; }
   [[nodiscard]] std::span<const std::uint32_t> input(const device_column& c) const {
     return {static_cast<const std::uint32_t*>(c.data()), expected_.size()};
   }
@@ -53,8 +53,8 @@ class scalar_visit {
   /// Seconds of one apply(), which fills out_; its results are checked first.
   template <class Apply>
   [[nodiscard]] double seconds_of(const std::string& name, const Apply& apply) {
-    where_.fill(out_.data(), 0xa5, out_.bytes(), where_.default_stream());
-    where_.default_stream().synchronize();
+    device_.fill(out_.data(), 0xa5, out_.bytes(), device_.default_stream());
+    device_.default_stream().synchronize();
     apply();
     if (out_.to_vector() != expected_) {
       throw wrong_answer(fmt::format("transform: the results of {} are wrong.", name));
@@ -72,7 +72,7 @@ class scalar_visit {
     r.keys = r.queries = expected_.size();
     r.key_type = r.value_type = "u32";
     r.distribution = name_of(distribution::uniform);
-    r.threads = where_.threads();
+    r.threads = device_.threads();
     r.location = on_gpu() ? "device" : "host";
     r.seconds = seconds;
     r.rate = static_cast<double>(r.keys) / seconds;
@@ -80,7 +80,7 @@ class scalar_visit {
   }
 
   [[nodiscard]] row measure_static() {
-    const flat_tree tree = flat_tree::build(input(keys_), input(values_), {}, where_);
+    const flat_tree tree = flat_tree::build(input(keys_), input(values_), {}, device_);
     row r = make_row("static", seconds_of("the static tree", [&] {
 #ifdef ESPALIER_HAS_CUDA
                        if (on_gpu()) return apply_on_gpu(tree, out_.span());
@@ -110,7 +110,7 @@ class scalar_visit {
   template <unsigned Slots>
   [[nodiscard]] row measure_blink() {
     const auto tree =
-        tree_of_slots<Slots>::build(input(keys_), input(values_), blink_options{what_.blink.fill}, where_);
+        tree_of_slots<Slots>::build(input(keys_), input(values_), blink_options{what_.blink.fill}, device_);
     row r = make_row("blink", seconds_of("the B-link tree", [&] {
 #ifdef ESPALIER_HAS_CUDA
                        if (on_gpu()) return apply_on_gpu(tree, out_.span());
@@ -118,8 +118,8 @@ class scalar_visit {
                        static_cast<void>(espalier::transform(tree, out_.span(), scalar_operation{}));
                      }));
     r.blink.emplace();
-    r.blink->policy = name_in(protocol_names, protocol::link);
-    r.blink->upper = name_in(upper_names, upper::express);
+    r.blink->policy = name_in(protocol_names, protocol::blink);
+    r.blink->upper = name_in(upper_names, inner_index::express_lane);
     r.blink->slots = espalier::detail::node_slots<std::uint32_t>(Slots);
     r.blink->repeat = what_.repeat;
     return r;
@@ -128,9 +128,9 @@ class scalar_visit {
   [[nodiscard]] double seconds_of_array() {
     const auto from = input(sorted_values_);
 #ifdef ESPALIER_HAS_CUDA
-    if (on_gpu()) return seconds_of("Thrust", [&] { apply_on_gpu(where_, from, out_.span()); });
+    if (on_gpu()) return seconds_of("Thrust", [&] { apply_on_gpu(device_, from, out_.span()); });
 #endif
-    worker_threads threads(where_.threads());
+    worker_threads threads(device_.threads());
     return seconds_of("TBB", [&] {
       threads.for_pieces(from.size(), [&](std::size_t first, std::size_t last) {
         for (std::size_t i = first; i < last; ++i) out_.data()[i] = scalar_operation{}(from[i]);
@@ -154,7 +154,7 @@ class scalar_visit {
   }
 
   const options& what_;
-  device where_;
+  device device_;
   blink_data data_;
   device_column keys_, values_, sorted_values_;
   buffer<std::uint32_t> out_;
@@ -165,10 +165,10 @@ class scalar_visit {
 
 report measure_scalar_visits(const options& what) {
   report result = begin_report(what);
-  device where = choose_device(what);
-  if (where.kind() == device_kind::cpu) where = device::cpu(static_cast<unsigned>(what.threads.front()));
+  device dev = choose_device(what);
+  if (dev.kind() == device_kind::cpu) dev = device::cpu(static_cast<unsigned>(what.threads.front()));
   for (const auto n : what.keys) {
-    for (auto& r : scalar_visit(what, where, n).measure()) result.rows.push_back(std::move(r));
+    for (auto& r : scalar_visit(what, dev, n).measure()) result.rows.push_back(std::move(r));
   }
   return result;
 }

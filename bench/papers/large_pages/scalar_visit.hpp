@@ -24,7 +24,8 @@ struct scalar_operation {
 [[nodiscard]] report measure_scalar_visits(const options& what);
 
 template <unsigned Slots>
-using tree_of_slots = blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::link, upper::express, Slots>>;
+using tree_of_slots =
+    blink_tree<std::uint32_t, std::uint32_t, blink_policy<protocol::blink, inner_index::express_lane, Slots>>;
 using flat_tree = static_tree<std::uint32_t, std::uint32_t>;
 
 // In scalar_visit_gpu.cu. All memory is the GPU's; each call waits.
@@ -32,6 +33,6 @@ template <unsigned Slots>
 void apply_on_gpu(const tree_of_slots<Slots>& tree, std::span<std::uint32_t> out);
 void apply_on_gpu(const flat_tree& tree, std::span<std::uint32_t> out);
 /// thrust::transform over an array of values.
-void apply_on_gpu(const device& where, std::span<const std::uint32_t> values, std::span<std::uint32_t> out);
+void apply_on_gpu(const device& dev, std::span<const std::uint32_t> values, std::span<std::uint32_t> out);
 
 }  // namespace espalier::bench

@@ -23,8 +23,8 @@ void apply_on_gpu(const flat_tree& tree, std::span<std::uint32_t> out) {
   espalier::transform(tree, out.data(), scalar_operation{});
 }
 
-void apply_on_gpu(const device& where, std::span<const std::uint32_t> values, std::span<std::uint32_t> out) {
-  const stream order = where.default_stream();
+void apply_on_gpu(const device& dev, std::span<const std::uint32_t> values, std::span<std::uint32_t> out) {
+  const stream order = dev.default_stream();
   const thrust::device_ptr<const std::uint32_t> from(values.data());
   thrust::transform(thrust::cuda::par_nosync.on(static_cast<cudaStream_t>(order.native())), from, from + values.size(),
                     thrust::device_ptr<std::uint32_t>(out.data()), scalar_operation{});

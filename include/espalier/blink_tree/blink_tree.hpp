@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "espalier/index/single_key.hpp"
 #include "espalier/blink_tree/index.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/blink_tree/ref.hpp"
+#include "espalier/index/single_key.hpp"
 #include "espalier/static_tree/result.hpp"
 #include "espalier/static_tree/static_tree.hpp"
 
@@ -48,15 +48,16 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   static_assert(std::is_trivially_copyable_v<slot>, "values must be trivially copyable");
   static_assert(sizeof(slot) <= 16, "values have at most 16 bytes: store an index to larger ones");
   static constexpr bool has_default_policy =
-      Policy::how == protocol::link && Policy::above == upper::express && Policy::slots == 0;
+      Policy::protocol == protocol::blink && Policy::inner == inner_index::express_lane && Policy::slots == 0;
   static_assert(has_default_policy || (!is_set && detail::value_slot(sizeof(slot)) == sizeof(word_of<Key>)),
                 "policies other than the default are compiled for keys and values of 4, or of 8 bytes");
   static_assert(Policy::slots == 0
-                    ? Policy::how != protocol::couple || Policy::above == upper::classic
-                    : Policy::how == protocol::link && Policy::above == upper::express &&
+                    ? Policy::protocol != protocol::latch_coupling || Policy::inner == inner_index::inner_nodes
+                    : Policy::protocol == protocol::blink && Policy::inner == inner_index::express_lane &&
                           (Policy::slots == 8 || Policy::slots == 32 || Policy::slots == 128 || Policy::slots == 4096),
-                "protocol::couple takes upper::classic; nodes of 8, 32, 128 and 4096 slots take protocol::link and "
-                "upper::express");
+                "protocol::latch_coupling takes inner_index::inner_nodes; nodes of 8, 32, 128 and 4096 slots take "
+                "protocol::blink and "
+                "inner_index::express_lane");
 
   template <class T>
   using in = std::span<const T>;
@@ -72,19 +73,22 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   using ref_type = blink_tree_ref<Key, Value, Policy>;
 
   /// Makes an empty tree. Throws `error` if options.fill is not in [0.25, 1].
-  explicit blink_tree(const device& where = device::best(), const blink_options& options = {}, const stream& s = {})
-      : blink_tree({}, {}, options, where, where.resolve(s)) {}
+  explicit blink_tree(const device& dev = device::default_device(), const blink_options& options = {},
+                      const stream& s = {})
+      : blink_tree({}, {}, options, dev, dev.resolve(s)) {}
 
   /// Builds a tree from pairs in any order; of equal keys the last one wins. Requires as many values as keys. O(n)
   /// after a radix sort, which sorted input does not need.
   [[nodiscard]] static blink_tree build(keys_in keys, in<slot> values, const blink_options& options = {},
-                                        const device& where = device::best(), const stream& s = {}) requires(!is_set) {
+                                        const device& dev = device::default_device(),
+                                        const stream& s = {}) requires(!is_set) {
     detail::require_equal("build values", keys.size(), values.size());
-    return blink_tree(keys, values, options, where, where.resolve(s));
+    return blink_tree(keys, values, options, dev, dev.resolve(s));
   }
   [[nodiscard]] static blink_tree build(keys_in keys, const blink_options& options = {},
-                                        const device& where = device::best(), const stream& s = {}) requires(is_set) {
-    return blink_tree(keys, {}, options, where, where.resolve(s));
+                                        const device& dev = device::default_device(),
+                                        const stream& s = {}) requires(is_set) {
+    return blink_tree(keys, {}, options, dev, dev.resolve(s));
   }
 
   // ---- writes -------------------------------------------------------------------------------------------- done
@@ -154,9 +158,9 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
 
   /// Rebuilds the upper levels and recycles the space of erased elements. Writes of the owner do this themselves if it
   /// pays, but not while a ref is in use. Lifetime: invalidates all refs. Exclusive. O(leaves).
-  void maintain(const stream& s = {}) { index_->maintain(where().resolve(s)); }
+  void maintain(const stream& s = {}) { index_->maintain(get_device().resolve(s)); }
   /// Removes all elements. Lifetime: invalidates all refs. Exclusive.
-  void clear(const stream& s = {}) { index_->clear(where().resolve(s)); }
+  void clear(const stream& s = {}) { index_->clear(get_device().resolve(s)); }
 
   // ---- point queries -------------------------------------------------------------------------------------
   using single_key::contains;
@@ -220,9 +224,9 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
     count_on(lo, hi, counts, options, enqueue(s));
   }
   /// Estimates the number of elements in [lo, hi] from a sample of leaves, in the default stream. Exact for up to 64
-  /// leaves, on a GPU, and without a lane (upper::classic, small trees). Otherwise some percent off, more if many
-  /// leaves are empty. Keys written since the lane was built, at most those of an eighth of all leaves unless a ref is
-  /// in use, may be missed. Reads about a hundred leaves, whatever the length.
+  /// leaves, on a GPU, and without a lane (inner_index::inner_nodes, small trees). Otherwise some percent off, more if
+  /// many leaves are empty. Keys written since the lane was built, at most those of an eighth of all leaves unless a
+  /// ref is in use, may be missed. Reads about a hundred leaves, whatever the length.
   [[nodiscard]] std::uint64_t estimate_count(const Key& lo, const Key& hi) const { return index_->estimate(&lo, &hi); }
   /// Returns all elements of every range, at most options.limit each, compact and in key order, in buffers on the
   /// device of the tree. Throws `error` if refs keep changing the ranges during the call; repeat it when they are done.
@@ -286,16 +290,16 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   /// Copies the elements into a static tree on the same device. Precondition: no ref writes during the call. Exclusive
   /// during the copy; writers continue while the snapshot is used. O(n).
   [[nodiscard]] static_tree<Key, Value> snapshot(const build_options& options = {}, const stream& s = {}) const {
-    const stream order = where().resolve(s);
+    const stream order = get_device().resolve(s);
     detail::range_buffers raw = index_->all(order);
     const buffer<Key> keys(std::move(raw.keys), raw.total);
     build_options sorted = options;
     sorted.sorted = true;
     if constexpr (is_set) {
-      return static_tree<Key, Value>::build(keys.span(), sorted, where(), order);
+      return static_tree<Key, Value>::build(keys.span(), sorted, get_device(), order);
     } else {
       const buffer<Value> values(std::move(raw.values), raw.total);
-      return static_tree<Key, Value>::build(keys.span(), values.span(), sorted, where(), order);
+      return static_tree<Key, Value>::build(keys.span(), values.span(), sorted, get_device(), order);
     }
   }
 
@@ -308,7 +312,7 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   [[nodiscard]] std::size_t size() const { return index_->size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
   /// The device of the tree.
-  [[nodiscard]] const device& where() const { return index_->where(); }
+  [[nodiscard]] const device& get_device() const { return index_->get_device(); }
   /// Numbers of nodes, bytes and fill of the tree. May run concurrently with writers.
   [[nodiscard]] blink_stats stats() const { return index_->stats(); }
   /// Checks order, links, high keys, fill, reachability, and that no node is lost. Precondition: no ref writes. O(n).
@@ -349,14 +353,14 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   [[nodiscard]] detail::blink_index& untyped() const { return *index_; }
 
  private:
-  blink_tree(keys_in keys, in<slot> values, const blink_options& options, const device& where, const stream& order)
-      : index_(detail::build_blink_index(where, elements, {Policy::how, Policy::above, Policy::slots}, keys.data(),
+  blink_tree(keys_in keys, in<slot> values, const blink_options& options, const device& dev, const stream& order)
+      : index_(detail::build_blink_index(dev, elements, {Policy::protocol, Policy::inner, Policy::slots}, keys.data(),
                                          values.data(), keys.size(), options, order)) {}
 
   static constexpr detail::element_type elements{
       scalar_kind_of<Key>, is_set ? scalar_kind::opaque : scalar_kind_of<slot>, is_set ? 0u : unsigned{sizeof(slot)}};
-  detail::execution wait(const stream& s) const { return {where().resolve(s), true}; }
-  detail::execution enqueue(const stream& s) const { return {where().resolve(s), false}; }
+  detail::execution wait(const stream& s) const { return {get_device().resolve(s), true}; }
+  detail::execution enqueue(const stream& s) const { return {get_device().resolve(s), false}; }
 
   void write_on(write_op op, keys_in keys, in<slot> values, mask_out done, const write_options& options,
                 const detail::execution& ex) {

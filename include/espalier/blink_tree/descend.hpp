@@ -21,15 +21,15 @@ struct racing_reads {
   using plain = racing_reads;
   template <unsigned N, class Team, class X>
   [[nodiscard]] static ESPALIER_INLINE auto view(Team team, const X* p) {
-    return team.template view_shared<N>(p);
+    return team.template view_relaxed<N>(p);
   }
   template <unsigned N, class Team, class X>
   [[nodiscard]] static ESPALIER_INLINE auto slots(Team team, const X* p) {
-    return team.template load_shared<N>(p);
+    return team.template load_relaxed<N>(p);
   }
   template <class X>
   [[nodiscard]] static ESPALIER_INLINE X one(const X* p) {
-    return load_shared(p);
+    return load_relaxed(p);
   }
 };
 /// By the only writer.
@@ -124,10 +124,10 @@ struct node_reader {
   template <class Look>
   static ESPALIER_INLINE unsigned slot(Team team, node_at<Shape> node, const Look& v, word x) {
     if constexpr (Shape::in_one_piece) {
-      return team.template count_from<front>(v, below<word>{x});
+      return team.template count_from<front>(v, less_than<word>{x});
     } else {
       const unsigned first = chunk_of(node.keys(), x);
-      return first + team.count(Reads::template view<chunk>(team, node.keys() + first), below<word>{x});
+      return first + team.count(Reads::template view<chunk>(team, node.keys() + first), less_than<word>{x});
     }
   }
   struct place {
@@ -137,12 +137,12 @@ struct node_reader {
   template <class Look>
   static ESPALIER_INLINE place rank(Team team, node_at<Shape> node, const Look& v, word x) {
     if constexpr (Shape::in_one_piece) {
-      return {team.template count_from<front>(v, below<word>{x}),
-              team.template count_from<front>(v, equal_to<word>{x}) != 0};
+      return {team.template count_from<front>(v, less_than<word>{x}),
+              team.template count_from<front>(v, equals<word>{x}) != 0};
     } else {
       const unsigned first = chunk_of(node.keys(), x);
       const auto keys = Reads::template view<chunk>(team, node.keys() + first);
-      return {first + team.count(keys, below<word>{x}), team.count(keys, equal_to<word>{x}) != 0};
+      return {first + team.count(keys, less_than<word>{x}), team.count(keys, equals<word>{x}) != 0};
     }
   }
 };
@@ -154,7 +154,7 @@ template <class Team, class Reads, class Word, unsigned V, unsigned N>
 struct descender<Team, Reads, blink_view<Word, V, N>> {
   using view = blink_view<Word, V, N>;
   using inner_reader = node_reader<Team, Reads, typename view::inner_shape>;
-  using latch = noted_latch<typename Reads::latch>;
+  using latch = traced_latch<typename Reads::latch>;
 
   struct start {
     node_id id;
@@ -192,7 +192,7 @@ struct descender<Team, Reads, blink_view<Word, V, N>> {
   }
 
   // ---- by the express lane ---------------------------------------------------------------------------------
-  using lane_search = searcher<Team, Word, lines_elsewhere>;
+  using lane_search = searcher<Team, Word, external_keys>;
 
   static ESPALIER_INLINE node_id leaf_of_line(const view& t, std::uint64_t line) {
     return t.lane_leaves == nullptr ? static_cast<node_id>(line) : t.lane_leaves[line];

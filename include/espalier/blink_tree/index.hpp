@@ -18,7 +18,7 @@ namespace espalier::detail {
 enum class seek_kind : std::uint8_t { lower_bound, successor, predecessor };
 
 /// Who may write to a tree while it is visited.
-enum class visit_beside : std::uint8_t { writers, nobody };
+enum class visit_concurrency : std::uint8_t { writers, nobody };
 
 /// The leaves of a tree in key order, as they were when its upper levels were made. Entry i stands for the keys above
 /// highs[i - 1] up to highs[i]: going right from leaf ids[i] meets them all, whatever was split or merged since.
@@ -33,7 +33,7 @@ class blink_index {
  public:
   virtual ~blink_index() = default;
 
-  [[nodiscard]] virtual const device& where() const = 0;
+  [[nodiscard]] virtual const device& get_device() const = 0;
   [[nodiscard]] virtual element_type elements() const = 0;
   [[nodiscard]] virtual blink_shape shape() const = 0;
   /// Known, unless a ref is in use or has just been; then leaves are counted, in any order.
@@ -62,14 +62,14 @@ class blink_index {
   virtual void maintain(const stream& order) = 0;
   /// Are the upper levels so far behind, or leaves so empty, that it is time for maintain()? Reads and writes of many
   /// keys see to it themselves, unless a ref is in use.
-  [[nodiscard]] virtual bool is_behind() const = 0;
+  [[nodiscard]] virtual bool needs_rebuild() const = 0;
   virtual void clear(const stream& order) = 0;
 
   // ---- reads ---------------------------------------------------------------------------------------------
   virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const execution& ex) const = 0;
   /// Of the express lane, as it is now, and how often it was made: writes may leave it behind, maintain() and reads of
   /// many keys make it anew. Its size is 0 if the tree is too small for one.
-  [[nodiscard]] virtual any_upper_image upper(std::size_t& builds) const = 0;
+  [[nodiscard]] virtual any_inner_levels_view upper(std::size_t& builds) const = 0;
   /// CPU only: the searches start at these lines of that lane; false: there is another one since. All memory is the
   /// host's.
   [[nodiscard]] virtual bool find_from(std::size_t builds, const std::uint32_t* lines, const void* keys, std::size_t n,
@@ -94,14 +94,14 @@ class blink_index {
                          std::uint8_t* found, const execution& ex) const = 0;
   /// work(table) while no node is moved or given out again. On a CPU work is done when it returns; on a GPU it enqueues
   /// to `order`. It must not call the owner.
-  virtual void visit(visit_beside others, const std::function<void(const leaf_table&)>& work,
+  virtual void visit(visit_concurrency others, const std::function<void(const leaf_table&)>& work,
                      const stream& order) const = 0;
   /// All elements in key order, in buffers on the device.
   [[nodiscard]] virtual range_buffers all(const stream& order) const = 0;
 };
 
 /// Builds a tree from pairs in any order; equal keys: the last one wins. n = 0 makes an empty tree.
-[[nodiscard]] std::unique_ptr<blink_index> build_blink_index(const device& where, element_type elements,
+[[nodiscard]] std::unique_ptr<blink_index> build_blink_index(const device& dev, element_type elements,
                                                              const blink_shape& shape, const void* keys,
                                                              const void* values, std::size_t n,
                                                              const blink_options& options, const stream& order);

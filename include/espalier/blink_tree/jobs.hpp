@@ -45,7 +45,7 @@ template <class View>
 struct blink_count_job : blink_range_job<View> {
   std::uint64_t limit = ~std::uint64_t{0};
   std::uint64_t* counts = nullptr;
-  leaf_place* starts = nullptr;  ///< where each range begins; may be null
+  leaf_position* starts = nullptr;  ///< where each range begins; may be null
   /// The same as a place in the lane, which is only a start: writers may be about. For teams with batches; may be null.
   std::uint32_t* lines = nullptr;
   /// How many elements lie before each leaf of the lane, which names all of them; not known: leaves are followed by
@@ -71,9 +71,9 @@ template <class View>
 struct blink_fill_job : blink_range_job<View> {
   std::uint64_t limit = ~std::uint64_t{0};
   const std::uint64_t* offsets = nullptr;
-  const leaf_place* starts = nullptr;    ///< from the count, if nobody writes between (stable_reads)
-  const std::uint32_t* lines = nullptr;  ///< from the count; may be null
-  leaf_ranks ranks;                      ///< as in the count; starts then name leaves by their place in the lane
+  const leaf_position* starts = nullptr;  ///< from the count, if nobody writes between (stable_reads)
+  const std::uint32_t* lines = nullptr;   ///< from the count; may be null
+  leaf_ranks ranks;                       ///< as in the count; starts then name leaves by their place in the lane
   const std::uint64_t* parts =
       nullptr;  ///< with ranks: element i of the job is a part of a range; before each range. May be null
   std::size_t ranges = 0;

@@ -12,8 +12,8 @@
 // (3) A dead leaf leads by `right` to the leaf that covers its keys: the left neighbour that absorbed it or, after
 //     maintenance, the next leaf to the right.
 // (4) Key i of an inner node is the lowest key that child i covered when it was posted; key 0 is the node's own.
-//     Children between two posted ones are reached by right links: an upper level may be stale, never wrong. Which leaves
-//     are posted, and by whom, is in write.hpp: without a lane all of them, with a lane those of long chains.
+//     Children between two posted ones are reached by right links: an upper level may be stale, never wrong. Which
+//     leaves are posted, and by whom, is in write.hpp: without a lane all of them, with a lane those of long chains.
 // (5) Everything but `version` changes only while its writer holds the latch (sync/version_latch.hpp).
 #pragma once
 
@@ -22,7 +22,7 @@
 
 #include "espalier/core/config.hpp"
 #include "espalier/static_tree/layout.hpp"
-#include "espalier/sync/shared_memory.hpp"
+#include "espalier/sync/concurrent_access.hpp"
 
 namespace espalier {
 
@@ -34,7 +34,8 @@ namespace detail {
 
 [[nodiscard]] constexpr unsigned round_up(unsigned n, unsigned unit) { return (n + unit - 1) / unit * unit; }
 
-/// Slots that point work likes best: header and keys of a leaf are 64 bytes (u32) or 128 bytes (u64), and come in one piece.
+/// Slots that point work likes best: header and keys of a leaf are 64 bytes (u32) or 128 bytes (u64), and come in one
+/// piece.
 template <class Word>
 [[nodiscard]] constexpr unsigned node_slots(unsigned asked) {
   return asked != 0 ? asked : 12u;
@@ -108,13 +109,13 @@ struct node_at {
 };
 
 /// Slot `slot` of a leaf.
-struct leaf_place {
+struct leaf_position {
   node_id id;
   std::uint32_t slot;
 };
 
-/// How many elements lie before each leaf of a lane, in 32 bits each, so that more of them stay in the caches: counted from
-/// every 2^16th leaf on, which 2^16 leaves of 4096 elements cannot overflow.
+/// How many elements lie before each leaf of a lane, in 32 bits each, so that more of them stay in the caches: counted
+/// from every 2^16th leaf on, which 2^16 leaves of 4096 elements cannot overflow.
 struct leaf_ranks {
   static constexpr unsigned shift = 16;
   const std::uint64_t* bases = nullptr;  ///< null: they are not known
@@ -128,8 +129,9 @@ struct leaf_ranks {
 
 /// Counters of a pool, in the device's memory, because running kernels and threads take nodes from it.
 struct pool_state {
-  /// Low half: nodes asked for since the last maintenance; high half: how many there were to give. In one word, so that who
-  /// takes a ticket knows at the same moment whether it counts; tickets that did not are taken back when the limit is raised.
+  /// Low half: nodes asked for since the last maintenance; high half: how many there were to give. In one word, so that
+  /// who takes a ticket knows at the same moment whether it counts; tickets that did not are taken back when the limit
+  /// is raised.
   std::uint64_t tickets = 0;
   std::uint32_t recycled = 0;  ///< the first ones come from the list of reusable nodes,
   std::uint32_t fresh = 0;     ///< and the others are numbered from here
@@ -145,8 +147,8 @@ struct pool_state {
   }
 };
 
-/// Nodes lie in a first block and, when it is full, in segments of 2^shift nodes. None of them ever moves while it may be
-/// in use, so a pool grows under running kernels and threads.
+/// Nodes lie in a first block and, when it is full, in segments of 2^shift nodes. None of them ever moves while it may
+/// be in use, so a pool grows under running kernels and threads.
 struct pool_view {
   static constexpr unsigned most_segments = 4096;
   std::byte* first = nullptr;
@@ -161,17 +163,17 @@ struct pool_view {
     if (id < first_nodes) return {first + std::size_t{id} * Shape::bytes};
     const std::uint32_t n = id - first_nodes;
     // Past L1: the entry may be younger than the kernel.
-    auto* segment = reinterpret_cast<std::byte*>(load_shared(segments + (n >> shift)));
+    auto* segment = reinterpret_cast<std::byte*>(load_relaxed(segments + (n >> shift)));
     return {segment + std::size_t{n & ((1u << shift) - 1)} * Shape::bytes};
   }
 
   /// A node that nobody else has, or no_node. By one lane.
   [[nodiscard]] ESPALIER_INLINE node_id take() const {
-    const shared_word tickets{&state->tickets};
+    const atomic_word_ref tickets{&state->tickets};
     std::uint64_t seen = tickets.load_relaxed();
     // Looked at first, so that not more tickets are asked for in vain than teams are running.
     if (pool_state::asked(seen) >= pool_state::limit(seen)) return no_node;
-    seen = tickets.fetch_one();
+    seen = tickets.fetch_increment_aggregated();
     const std::uint32_t ticket = pool_state::asked(seen);
     if (ticket >= pool_state::limit(seen)) return no_node;
     return number(ticket);
@@ -182,7 +184,7 @@ struct pool_view {
   };
   /// Up to `most` nodes at once. By one thread.
   [[nodiscard]] ESPALIER_INLINE ticket_range take_up_to(std::uint32_t most) const {
-    const shared_word tickets{&state->tickets};
+    const atomic_word_ref tickets{&state->tickets};
     std::uint64_t seen = tickets.load_relaxed();
     const std::uint32_t left = pool_state::limit(seen) - pool_state::taken(seen);  // as in take()
     if (most > left) most = left;
@@ -192,8 +194,8 @@ struct pool_view {
     return {begin, granted < most ? granted : most};
   }
   [[nodiscard]] ESPALIER_INLINE node_id number(std::uint32_t ticket) const {
-    const std::uint32_t recycled = load_shared(&state->recycled);
-    return ticket < recycled ? reusable[ticket] : load_shared(&state->fresh) + (ticket - recycled);
+    const std::uint32_t recycled = load_relaxed(&state->recycled);
+    return ticket < recycled ? reusable[ticket] : load_relaxed(&state->fresh) + (ticket - recycled);
   }
 };
 
@@ -207,8 +209,8 @@ struct blink_view {
 
   pool_view leaves;
   pool_view inners;
-  tree_view<Word, lines_elsewhere> lane;  ///< its keys are the high keys of leaves; size 0: there is none
-  const node_id* lane_leaves = nullptr;   ///< which leaf each key belongs to; null: the leaf of the same number
+  tree_view<Word, external_keys> lane;   ///< its keys are the high keys of leaves; size 0: there is none
+  const node_id* lane_leaves = nullptr;  ///< which leaf each key belongs to; null: the leaf of the same number
   scalar_kind key = scalar_kind::u32;
   scalar_kind value = scalar_kind::opaque;
   unsigned value_bytes = 0;  ///< of the caller's type, at most ValueBytes

@@ -17,41 +17,41 @@ struct node_writer {
 
   static ESPALIER_INLINE void store_head(Team team, node_at<Shape> node, const node_head<word>& h) {
     team.once([&] {
-      store_shared(node.info(), h.info());
-      store_shared(node.right(), h.right);
-      store_shared(node.high(), h.high);
+      store_relaxed(node.info(), h.info());
+      store_relaxed(node.right(), h.right);
+      store_relaxed(node.high(), h.high);
     });
   }
   /// A new node's version, before anybody can see it.
   static ESPALIER_INLINE void store_version(Team team, node_at<Shape> node) {
-    team.once([&] { store_shared(node.version(), std::uint32_t{0}); });
+    team.once([&] { store_relaxed(node.version(), std::uint32_t{0}); });
   }
 
-  /// Slot `at` becomes x; those from there to `count` move up. Chunks from the end, so that none is overwritten before it
-  /// is read; within a chunk all is read before anything is written.
+  /// Slot `at` becomes x; those from there to `count` move up. Chunks from the end, so that none is overwritten before
+  /// it is read; within a chunk all is read before anything is written.
   template <class X>
   static ESPALIER_INLINE void open_gap(Team team, X* p, unsigned at, unsigned count, X x) {
     for (unsigned base = count == 0 ? 0 : (count - 1) / chunk * chunk;; base -= chunk) {
-      const auto s = team.template load_shared<chunk>(p + base);
+      const auto s = team.template load_relaxed<chunk>(p + base);
       team.sync();
       team.for_slots(s, at > base ? at - base : 0, count - base < chunk ? count - base : chunk,
-                     [=](unsigned i, const X& moved) { store_shared(p + base + i + 1, moved); });
+                     [=](unsigned i, const X& moved) { store_relaxed(p + base + i + 1, moved); });
       if (base <= at) break;
     }
-    team.once([&] { store_shared(p + at, x); });
+    team.once([&] { store_relaxed(p + at, x); });
     team.sync();
   }
   /// Slots after `at` move down; slot count - 1 becomes `fill`.
   template <class X>
   static ESPALIER_INLINE void close_gap(Team team, X* p, unsigned at, unsigned count, X fill) {
     for (unsigned base = at / chunk * chunk; base < count; base += chunk) {
-      const auto s = team.template load_shared<chunk>(p + base);
+      const auto s = team.template load_relaxed<chunk>(p + base);
       team.sync();
       team.for_slots(s, at + 1 > base ? at + 1 - base : 0, count - base < chunk ? count - base : chunk,
-                     [=](unsigned i, const X& moved) { store_shared(p + base + i - 1, moved); });
+                     [=](unsigned i, const X& moved) { store_relaxed(p + base + i - 1, moved); });
       team.sync();
     }
-    team.once([&] { store_shared(p + count - 1, fill); });
+    team.once([&] { store_relaxed(p + count - 1, fill); });
     team.sync();
   }
   static ESPALIER_INLINE void insert_at(Team team, node_at<Shape> node, unsigned at, unsigned count, word key,
@@ -63,12 +63,12 @@ struct node_writer {
   template <class Look>
   static ESPALIER_INLINE void insert_at(Team team, node_at<Shape> node, [[maybe_unused]] const Look& seen, unsigned at,
                                         unsigned count, word key, const value& v) {
-    if constexpr (Shape::in_one_piece && Team::copies_views) {
+    if constexpr (Shape::in_one_piece && Team::view_is_register_copy) {
       constexpr unsigned front = Shape::head_words;
       word* keys = node.keys();
       team.for_slots(seen, front + at, front + count,
-                     [=](unsigned i, word moved) { store_shared(keys + i - front + 1, moved); });
-      team.once([&] { store_shared(keys + at, key); });
+                     [=](unsigned i, word moved) { store_relaxed(keys + i - front + 1, moved); });
+      team.once([&] { store_relaxed(keys + at, key); });
       if constexpr (Shape::value_bytes != 0) open_gap(team, node.values(), at, count, v);
     } else {
       insert_at(team, node, at, count, key, v);
@@ -77,12 +77,12 @@ struct node_writer {
   template <class Look>
   static ESPALIER_INLINE void erase_at(Team team, node_at<Shape> node, [[maybe_unused]] const Look& seen, unsigned at,
                                        unsigned count) {
-    if constexpr (Shape::in_one_piece && Team::copies_views) {
+    if constexpr (Shape::in_one_piece && Team::view_is_register_copy) {
       constexpr unsigned front = Shape::head_words;
       word* keys = node.keys();
       team.for_slots(seen, front + at + 1, front + count,
-                     [=](unsigned i, word moved) { store_shared(keys + i - front - 1, moved); });
-      team.once([&] { store_shared(keys + count - 1, static_cast<word>(~word{0})); });
+                     [=](unsigned i, word moved) { store_relaxed(keys + i - front - 1, moved); });
+      team.once([&] { store_relaxed(keys + count - 1, static_cast<word>(~word{0})); });
       if constexpr (Shape::value_bytes != 0) close_gap(team, node.values(), at, count, value{});
       team.sync();
     } else {
@@ -98,13 +98,13 @@ struct node_writer {
   template <class X>
   static ESPALIER_INLINE void move_tail(Team team, const X* p, unsigned from, X* to, X fill) {
     if constexpr (Shape::slots == chunk) {
-      team.store_shared(to, team.tail(team.template load_shared<chunk>(p), from, fill));
+      team.store_relaxed(to, team.tail(team.template load_relaxed<chunk>(p), from, fill));
     } else {  // `from` is a multiple of chunk: half of the slots, or all
       for (unsigned base = 0; base < Shape::slots; base += chunk) {
         if (from + base < Shape::slots) {
-          team.store_shared(to + base, team.template load_shared<chunk>(p + from + base));
+          team.store_relaxed(to + base, team.template load_relaxed<chunk>(p + from + base));
         } else {
-          team.store_shared(to + base, team.head(team.template load_shared<chunk>(p), 0, fill));
+          team.store_relaxed(to + base, team.head(team.template load_relaxed<chunk>(p), 0, fill));
         }
       }
     }
@@ -112,35 +112,35 @@ struct node_writer {
   template <class X>
   static ESPALIER_INLINE void cut(Team team, X* p, unsigned from, X fill) {
     for (unsigned base = from / chunk * chunk; base < Shape::slots; base += chunk) {
-      const auto s = team.template load_shared<chunk>(p + base);
-      team.store_shared(p + base, team.head(s, from > base ? from - base : 0, fill));
+      const auto s = team.template load_relaxed<chunk>(p + base);
+      team.store_relaxed(p + base, team.head(s, from > base ? from - base : 0, fill));
     }
   }
   /// Slots [0, n) of one node behind those of another.
   template <class X>
   static ESPALIER_INLINE void append(Team team, const X* p, unsigned n, X* to) {
     for (unsigned base = 0; base < n; base += chunk) {
-      const auto s = team.template load_shared<chunk>(p + base);
+      const auto s = team.template load_relaxed<chunk>(p + base);
       X* target = to + base;
       team.for_slots(s, 0, n - base < chunk ? n - base : chunk,
-                     [=](unsigned i, const X& x) { store_shared(target + i, x); });
+                     [=](unsigned i, const X& x) { store_relaxed(target + i, x); });
     }
   }
 
   /// Slots [from, from + n) become these, by one thread.
   template <class X>
   static ESPALIER_INLINE void put(X* p, unsigned from, const X* x, unsigned n) {
-    for (unsigned i = 0; i < n; ++i) store_shared(p + from + i, x[i]);
+    for (unsigned i = 0; i < n; ++i) store_relaxed(p + from + i, x[i]);
   }
   /// All slots: the first n become these, the others `fill`.
   template <class X>
   static ESPALIER_INLINE void put_all(Team team, X* p, const X* x, unsigned n, X fill) {
     for (unsigned base = 0; base < Shape::slots; base += chunk) {
       if (base + chunk <= n) {
-        team.store_shared(p + base, team.template load<chunk>(x + base));
+        team.store_relaxed(p + base, team.template load<chunk>(x + base));
       } else {
-        team.store_shared(p + base,
-                          team.template make<chunk>([&](unsigned s) { return base + s < n ? x[base + s] : fill; }));
+        team.store_relaxed(p + base,
+                           team.template make<chunk>([&](unsigned s) { return base + s < n ? x[base + s] : fill; }));
       }
     }
   }
@@ -148,8 +148,8 @@ struct node_writer {
   /// By a CPU thread: a new node, before any other can see it, of h.count keys, and values if it has any.
   static ESPALIER_INLINE void write_new(Team team, node_at<Shape> node, const word* keys,
                                         [[maybe_unused]] const value* values, const node_head<word>& h) {
-    // New nodes most often lie in a row. 2^20 appended pairs of u64 took 3.0 ns each, without asking for the lines early
-    // 3.9 (Xeon, one thread, other processes at its memory).
+    // New nodes most often lie in a row. 2^20 appended pairs of u64 took 3.0 ns each, without asking for the lines
+    // early 3.9 (Xeon, one thread, other processes at its memory).
     constexpr unsigned ahead = 8 * Shape::bytes;
     for (unsigned b = 0; b < Shape::bytes; b += 64) prefetch_to_write(node.p + ahead + b);
     put_all(team, node.keys(), keys, h.count, unused);
@@ -163,15 +163,15 @@ struct node_writer {
 #endif
   }
 
-  /// Takes the upper half of `left`, whose new header is `h`, into `right`, which no other team can reach yet; its header is
-  /// returned and not stored. `left` still has its elements: cut_left() once the right one is complete.
+  /// Takes the upper half of `left`, whose new header is `h`, into `right`, which no other team can reach yet; its
+  /// header is returned and not stored. `left` still has its elements: cut_left() once the right one is complete.
   static ESPALIER_INLINE node_head<word> split(Team team, node_at<Shape> left, node_at<Shape> right, node_id right_id,
                                                unsigned keep, node_head<word>& h) {
     node_head<word> r = h;
     r.count = h.count - keep;
     move_tail(team, left.keys(), keep, right.keys(), unused);
     if constexpr (Shape::value_bytes != 0) move_tail(team, left.values(), keep, right.values(), value{});
-    h.high = team.once([&] { return load_shared(left.keys() + keep - 1); });
+    h.high = team.once([&] { return load_relaxed(left.keys() + keep - 1); });
     h.count = keep;
     h.right = right_id;
     team.sync();
@@ -182,13 +182,13 @@ struct node_writer {
     node_head<word> left, right;
     word separator;  ///< lowest key of the right one
   };
-  /// Cuts a latched inner node, whose header is `h`, in two. The root keeps its number: its lower half moves to `left`, and
-  /// it becomes the parent of both; other nodes are `left` themselves.
+  /// Cuts a latched inner node, whose header is `h`, in two. The root keeps its number: its lower half moves to `left`,
+  /// and it becomes the parent of both; other nodes are `left` themselves.
   static ESPALIER_INLINE halves halve(Team team, node_at<Shape> node, node_head<word> h, node_id left_id,
                                       node_at<Shape> left, node_id right_id, node_at<Shape> right) {
     halves made;
     made.right = split(team, node, right, right_id, Shape::half, h);
-    made.separator = team.once([&] { return load_shared(right.keys()); });
+    made.separator = team.once([&] { return load_relaxed(right.keys()); });
     h.high = static_cast<word>(made.separator - 1);
     made.left = h;
     store_version(team, right);
@@ -203,24 +203,24 @@ struct node_writer {
       store_head(team, left, h);
     }
     team.sync();
-    fence_both();  // new nodes are complete before a link leads to them
+    fence_acq_rel();  // new nodes are complete before a link leads to them
     team.sync();
     if (!grow) {
       cut_left(team, node, h);
       store_head(team, node, h);
       return made;
     }
-    const word first = team.once([&] { return load_shared(left.keys()); });
+    const word first = team.once([&] { return load_relaxed(left.keys()); });
     node_head<word> top;
     top.level = h.level + 1;
     top.count = 2;
     cut(team, node.keys(), 0, unused);
     team.sync();
     team.once([&] {
-      store_shared(node.keys(), first);
-      store_shared(node.keys() + 1, made.separator);
-      store_shared(node.values(), value{left_id});
-      store_shared(node.values() + 1, value{right_id});
+      store_relaxed(node.keys(), first);
+      store_relaxed(node.keys() + 1, made.separator);
+      store_relaxed(node.values(), value{left_id});
+      store_relaxed(node.values() + 1, value{right_id});
     });
     store_head(team, node, top);
     return made;

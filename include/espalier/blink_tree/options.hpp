@@ -13,9 +13,9 @@ namespace espalier {
 
 /// How operations of many teams stay out of each other's way.
 enum class protocol : std::uint8_t {
-  link,    ///< B-link tree: readers take no latch and move right past splits; a writer latches one node at a time
-  couple,  ///< B+tree: latches from parent to child, full nodes are split on the way down, readers restart
-  none,    ///< one writer, nobody else: no latches
+  blink,  ///< B-link tree: readers take no latch and move right past splits; a writer latches one node at a time
+  latch_coupling,  ///< B+tree: latches from parent to child, full nodes are split on the way down, readers restart
+  single_writer,   ///< one writer, nobody else: no latches
 };
 
 /// What a write through a ref did.
@@ -29,24 +29,24 @@ enum class write_result : std::uint8_t {
 };
 
 /// What lies above the leaves.
-enum class upper : std::uint8_t {
-  express,  ///< a static index over the leaves, allowed to be stale; inner nodes only where it is too stale
-  classic,  ///< inner nodes alone
+enum class inner_index : std::uint8_t {
+  express_lane,  ///< a static index over the leaves, allowed to be stale; inner nodes only where it is too stale
+  inner_nodes,   ///< inner nodes alone
 };
 
-/// The shape of a tree, fixed when it is compiled. `slots` is the number of elements of a node: 8, 32, 128 or 4096, or 0 for
-/// the width that point work likes best.
-template <protocol Protocol = protocol::link, upper Upper = upper::express, unsigned Slots = 0>
+/// The shape of a tree, fixed when it is compiled. `slots` is the number of elements of a node: 8, 32, 128 or 4096, or
+/// 0 for the width that point work likes best.
+template <protocol Protocol = protocol::blink, inner_index Upper = inner_index::express_lane, unsigned Slots = 0>
 struct blink_policy {
-  static constexpr protocol how = Protocol;
-  static constexpr upper above = Upper;
+  static constexpr espalier::protocol protocol = Protocol;
+  static constexpr espalier::inner_index inner = Upper;
   static constexpr unsigned slots = Slots;  ///< 0: the width that point work likes best
 };
 
 /// The same at run time: which of the compiled trees serves an owner.
 struct blink_shape {
-  protocol how = protocol::link;
-  upper above = upper::express;
+  espalier::protocol protocol = espalier::protocol::blink;
+  espalier::inner_index inner = inner_index::express_lane;
   unsigned slots = 0;
 };
 
@@ -75,7 +75,7 @@ enum class batch_semantics : std::uint8_t {
 enum class write_path : std::uint8_t {
   automatic,
   per_key,  ///< each key descends by itself
-  bulk,     ///< sort the batch, cut it along the leaves, merge leaf by leaf without latches; updates are written in place
+  bulk,  ///< sort the batch, cut it along the leaves, merge leaf by leaf without latches; updates are written in place
 };
 
 struct write_options {
@@ -107,7 +107,7 @@ struct blink_stats {
 };
 
 [[nodiscard]] std::string to_string(protocol p);
-[[nodiscard]] std::string to_string(upper u);
+[[nodiscard]] std::string to_string(inner_index u);
 [[nodiscard]] std::string to_string(write_path p);
 
 }  // namespace espalier

@@ -3,23 +3,23 @@
 
 #include <type_traits>
 
-#include "espalier/blink_tree/couple.hpp"
+#include "espalier/blink_tree/latch_coupling.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/blink_tree/write.hpp"
 
 namespace espalier::detail {
 
 /// How a tree is written to, for any team: writer<Team, View> has find_from, insert_from, update_from and erase_from.
-template <protocol Protocol, upper Upper>
+template <protocol Protocol, inner_index Upper>
 struct writing {
-  using reads = std::conditional_t<Protocol == protocol::none, own_reads, racing_reads>;
+  using reads = std::conditional_t<Protocol == protocol::single_writer, own_reads, racing_reads>;
   static constexpr bool starts_at_leaf = true;  ///< operations are told where the upper levels lead
   template <class Team, class View>
-  using writer = blink_writer<Team, reads, Upper == upper::classic, View>;
+  using writer = blink_writer<Team, reads, Upper == inner_index::inner_nodes, View>;
 };
-template <upper Upper>
-struct writing<protocol::couple, Upper> {
-  static_assert(Upper == upper::classic, "the protocol couple needs inner nodes that know every leaf");
+template <inner_index Upper>
+struct writing<protocol::latch_coupling, Upper> {
+  static_assert(Upper == inner_index::inner_nodes, "the protocol couple needs inner nodes that know every leaf");
   using reads = racing_reads;
   static constexpr bool starts_at_leaf = false;
   template <class Team, class View>
@@ -27,7 +27,7 @@ struct writing<protocol::couple, Upper> {
 };
 
 /// The operations of one tree, for one team, while other teams read and write.
-template <protocol Protocol, upper Upper, class Team, class View>
+template <protocol Protocol, inner_index Upper, class Team, class View>
 struct blink_ops {
   using how = writing<Protocol, Upper>;
   using reads = typename how::reads;

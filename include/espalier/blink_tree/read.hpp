@@ -19,7 +19,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   using value = typename shape::value;
   using reader = node_reader<Team, Reads, shape>;
   using descent = descender<Team, typename Reads::plain, view>;
-  using latch = noted_latch<typename Reads::latch>;
+  using latch = traced_latch<typename Reads::latch>;
   static constexpr Word largest = static_cast<Word>(~Word{0});
 
   /// A leaf on the way: where it is, its header, and the version under which that was read.
@@ -44,17 +44,17 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     return {node, id, version, seen, reader::head(team, node, seen)};
   }
   static ESPALIER_INLINE bool covers(const position& p, Word x) { return !p.head.dead && x <= p.head.high; }
-  /// Number of right links that are followed before the inner nodes are asked, where writers post leaves of long chains: what
-  /// upper levels have not learned yet costs a few steps, not the whole chain.
-  static constexpr unsigned far = 4;
+  /// Number of right links that are followed before the inner nodes are asked, where writers post leaves of long
+  /// chains: what upper levels have not learned yet costs a few steps, not the whole chain.
+  static constexpr unsigned max_right_links = 4;
   static constexpr bool asks = Team::batch > 1 || Reads::kernels_ask;
-  /// After 4, 8, 16, ... links. Upper levels may name a dead leaf, which leads back to the left: each time there must be
-  /// further to go before they are asked again, so that no search goes round for ever.
+  /// After 4, 8, 16, ... links. Upper levels may name a dead leaf, which leads back to the left: each time there must
+  /// be further to go before they are asked again, so that no search goes round for ever.
   [[nodiscard]] static ESPALIER_INLINE bool is_far(unsigned links) {
-    return links >= far && (links & (links - 1)) == 0;
+    return links >= max_right_links && (links & (links - 1)) == 0;
   }
   /// From a leaf at or to the left of x to the one that covers it.
-  static ESPALIER_INLINE position arrive(Team team, const view& t, node_id id, Word x) {
+  static ESPALIER_INLINE position move_right(Team team, const view& t, node_id id, Word x) {
     for ([[maybe_unused]] unsigned links = 0;;) {
       const position p = look(team, t, id);
       if (covers(p, x)) return p;  // the caller validates, together with what it reads
@@ -74,7 +74,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   // ---- find ------------------------------------------------------------------------------------------------
   static ESPALIER_INLINE bool find_from(Team team, const view& t, node_id start, Word x, value& out) {
     for (;;) {
-      const position p = arrive(team, t, start, x);
+      const position p = move_right(team, t, start, x);
       const auto place = rank(team, p, x);
       const bool found = place.equal && place.slot < p.head.count;
       value v{};
@@ -90,15 +90,15 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     return find_from(team, t, descent::leaf(team, t, x), x, out);
   }
 
-  /// The same for n keys at once: on a CPU the reads of one need not wait for those of the one before. ahead(j) is called
-  /// between them, answer(j, found, value) afterwards.
+  /// The same for n keys at once: on a CPU the reads of one need not wait for those of the one before. ahead(j) is
+  /// called between them, answer(j, found, value) afterwards.
   template <unsigned Most, class Ahead, class Answer>
   static ESPALIER_INLINE void find_each(Team team, const view& t, const node_id* start, const Word* x, unsigned n,
                                         Ahead ahead, Answer answer) {
     std::uint32_t version[Most];
     bool seen[Most], found[Most];
     value v[Most];
-    for (unsigned j = 0; j < n; ++j) version[j] = Reads::latch::glance(t.leaf(start[j]).version());
+    for (unsigned j = 0; j < n; ++j) version[j] = Reads::latch::peek_version(t.leaf(start[j]).version());
     fence_acquire();
     for (unsigned j = 0; j < n; ++j) {
       ahead(j);
@@ -113,7 +113,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     }
     fence_acquire();
     for (unsigned j = 0; j < n; ++j) {
-      if (!seen[j] || Reads::latch::glance(t.leaf(start[j]).version()) != version[j]) {
+      if (!seen[j] || Reads::latch::peek_version(t.leaf(start[j]).version()) != version[j]) {
         v[j] = value{};
         found[j] = find_from(team, t, start[j], x[j], v[j]);
       }
@@ -130,7 +130,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   static ESPALIER_HD bool at_or_after(Team team, const view& t, Word x, element& out) {
     node_id id = descent::leaf(team, t, x);
     for (;;) {
-      const position p = arrive(team, t, id, x);
+      const position p = move_right(team, t, id, x);
       const auto place = rank(team, p, x);
       const bool here = place.slot < p.head.count;
       element e;
@@ -185,12 +185,13 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   }
 
   // ---- scans -------------------------------------------------------------------------------------------------
-  /// visit(keys, values, from, to) for the slots of one chunk of a leaf that hold elements with lo <= key <= hi, chunks in
-  /// key order, until it says false.
+  /// visit(keys, values, from, to) for the slots of one chunk of a leaf that hold elements with lo <= key <= hi, chunks
+  /// in key order, until it says false.
   template <class Visit>
   static ESPALIER_HD void scan_from(Team team, const view& t, node_id id, Word lo, Word hi, Visit visit) {
     if (lo > hi) return;
-    node_id begins_at_lo = no_node;  // a neighbour reached by its link; not one that a merge made longer to the left
+    node_id leaf_starting_at_lo =
+        no_node;  // a neighbour reached by its link; not one that a merge made longer to the left
     for ([[maybe_unused]] unsigned links = 0;;) {
       const position p = look(team, t, id);
       if (!covers(p, lo)) {
@@ -201,15 +202,15 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
         }
         continue;
       }
-      const bool from_first = id == begins_at_lo, to_last = p.head.high <= hi;
+      const bool from_first = id == leaf_starting_at_lo, to_last = p.head.high <= hi;
       unsigned base = from_first ? 0 : reader::chunk_of(p.node.keys(), lo);
       bool intact = base < p.head.count || valid(team, p);  // nothing is read here but the header
       for (; intact && base < p.head.count; base += shape::chunk) {
         const auto keys = Reads::template slots<shape::chunk>(team, p.node.keys() + base);
         const auto values = Reads::template slots<shape::chunk>(team, p.node.values() + base);
         const unsigned used = p.head.count - base < shape::chunk ? p.head.count - base : shape::chunk;
-        const unsigned from = from_first ? 0 : team.count(keys, below<Word>{lo});
-        const unsigned to = to_last ? used : team.count(keys, not_above<Word>{hi});  // unused slots are above hi
+        const unsigned from = from_first ? 0 : team.count(keys, less_than<Word>{lo});
+        const unsigned to = to_last ? used : team.count(keys, at_most<Word>{hi});  // unused slots are above hi
         Word last{};
         if constexpr (shape::slots > shape::chunk) last = to == 0 ? Word{0} : team.get(keys, to - 1);
         intact = valid(team, p);
@@ -219,7 +220,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
           if constexpr (shape::slots > shape::chunk) {
             if (last == largest) return;
             lo = static_cast<Word>(last + 1);
-            begins_at_lo = no_node;
+            leaf_starting_at_lo = no_node;
           }
         }
         if (to < used) return;  // the next one is above hi
@@ -227,18 +228,21 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       if (!intact) continue;
       if (p.head.high >= hi) return;
       lo = static_cast<Word>(p.head.high + 1);
-      id = begins_at_lo = p.head.right;
+      id = leaf_starting_at_lo = p.head.right;
     }
   }
-  /// How many elements are below x. `ranks` counts those before each leaf of the lane, which names all leaves; nobody writes.
-  static ESPALIER_INLINE std::uint64_t rank_of(Team team, const view& t, const leaf_ranks& ranks, Word x, leaf_place& at) {
+  /// How many elements are below x. `ranks` counts those before each leaf of the lane, which names all leaves; nobody
+  /// writes.
+  static ESPALIER_INLINE std::uint64_t rank_of(Team team, const view& t, const leaf_ranks& ranks, Word x,
+                                               leaf_position& at) {
     std::uint64_t line = descent::line_of(team, t, x);
     while (t.lane.key_at(line) < x) ++line;  // the lane may lead a little to the left
     const position p = look(team, t, descent::leaf_of_line(t, line));
     at = {static_cast<node_id>(line), rank(team, p, x).slot};
     return ranks[line] + at.slot;
   }
-  /// Elements of a leaf: visit(keys, values, from, to) for chunks with those from `slot` on, of `count`, at most n; how many.
+  /// Elements of a leaf: visit(keys, values, from, to) for chunks with those from `slot` on, of `count`, at most n; how
+  /// many.
   template <class Visit>
   static ESPALIER_INLINE unsigned copy_leaf(Team team, node_at<shape> node, unsigned slot, unsigned count,
                                             std::uint64_t n, Visit visit) {
@@ -259,10 +263,10 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   struct rank_walk {
     const view& t;
     const leaf_ranks& ranks;
-    leaf_place start;  ///< in the lane
+    leaf_position start;  ///< in the lane
     std::uint64_t begin, line;
 
-    ESPALIER_INLINE rank_walk(const view& tree, const leaf_ranks& known, leaf_place from)
+    ESPALIER_INLINE rank_walk(const view& tree, const leaf_ranks& known, leaf_position from)
         : t(tree), ranks(known), start(from), begin(known[from.id]), line(from.id) {}
     /// Number i from the start on; it is there.
     ESPALIER_INLINE element operator()(std::uint64_t i) {
@@ -277,10 +281,10 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       return e;
     }
   };
-  /// visit(i, element) for element i of the n from a place in the lane on, each by one lane, neighbours by neighbours; i
-  /// begins `skipped` lanes later.
+  /// visit(i, element) for element i of the n from a place in the lane on, each by one lane, neighbours by neighbours;
+  /// i begins `skipped` lanes later.
   template <class Visit>
-  static ESPALIER_INLINE void each_by_ranks(Team team, const view& t, const leaf_ranks& ranks, leaf_place start,
+  static ESPALIER_INLINE void each_by_ranks(Team team, const view& t, const leaf_ranks& ranks, leaf_position start,
                                             std::uint64_t n, unsigned skipped, Visit visit) {
     rank_walk walk(t, ranks, start);
     for (std::uint64_t i = team.lane(); i < n + skipped; i += Team::lanes()) {
@@ -289,8 +293,8 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   }
   /// The same for those that are not above hi; how many they are. There are n from that place on.
   template <class Visit>
-  static ESPALIER_INLINE std::uint64_t each_up_to(Team team, const view& t, const leaf_ranks& ranks, leaf_place start,
-                                                  Word hi, std::uint64_t n, Visit visit) {
+  static ESPALIER_INLINE std::uint64_t each_up_to(Team team, const view& t, const leaf_ranks& ranks,
+                                                  leaf_position start, Word hi, std::uint64_t n, Visit visit) {
     rank_walk walk(t, ranks, start);
     for (std::uint64_t base = 0; base < n; base += Team::lanes()) {
       const std::uint64_t i = base + team.lane();
@@ -300,15 +304,16 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
         inside = e.key <= hi;
         if (inside) visit(i, e);
       }
-      const unsigned votes = team.votes(inside);
-      if (votes != Team::lanes()) return base + votes;
+      const unsigned count_lanes = team.count_lanes(inside);
+      if (count_lanes != Team::lanes()) return base + count_lanes;
     }
     return n;
   }
-  /// visit(keys, values, from, to) for the chunks that n elements from a slot of a leaf on lie in. They are there, and nobody
-  /// writes.
+  /// visit(keys, values, from, to) for the chunks that n elements from a slot of a leaf on lie in. They are there, and
+  /// nobody writes.
   template <class Visit>
-  static ESPALIER_INLINE void copy_from(Team team, const view& t, node_id id, unsigned slot, std::uint64_t n, Visit visit) {
+  static ESPALIER_INLINE void copy_from(Team team, const view& t, node_id id, unsigned slot, std::uint64_t n,
+                                        Visit visit) {
     while (n != 0) {
       const auto node = t.leaf(id);
       const auto h = reader::head_alone(team, node);
@@ -331,8 +336,8 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
               });
   }
 
-  /// Counts all of a leaf that begins at lo, by its header, and goes on to the next; false: it also has elements above hi, or
-  /// was merged into another.
+  /// Counts all of a leaf that begins at lo, by its header, and goes on to the next; false: it also has elements above
+  /// hi, or was merged into another.
   static ESPALIER_INLINE bool skip(Team team, const view& t, node_id& id, Word& lo, Word hi, std::uint64_t& total) {
     for (;;) {
       const auto node = t.leaf(id);
@@ -349,16 +354,18 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   /// How many elements have lo <= key <= hi, or `limit` if they are more. Leaves in the middle are not opened.
   /// `start`: the leaf and slot where counting started.
   static ESPALIER_HD std::uint64_t count_from(Team team, const view& t, node_id id, Word lo, Word hi,
-                                              std::uint64_t limit, leaf_place& start) {
+                                              std::uint64_t limit, leaf_position& start) {
     if (lo > hi) return 0;
     std::uint64_t total = 0;
     bool started = false;
-    node_id begins_at_lo = no_node;  // a neighbour reached by its link; not one that a merge made longer to the left
+    node_id leaf_starting_at_lo =
+        no_node;  // a neighbour reached by its link; not one that a merge made longer to the left
     for (;;) {
-      if constexpr (Team::copies_views) {  // where a view stays where it is, a look at a leaf is one at its header
-        if (id == begins_at_lo && skip(team, t, id, lo, hi, total)) {
+      if constexpr (Team::view_is_register_copy) {  // where a view stays where it is, a look at a leaf is one at its
+                                                    // header
+        if (id == leaf_starting_at_lo && skip(team, t, id, lo, hi, total)) {
           if (total >= limit) return limit;
-          begins_at_lo = id;
+          leaf_starting_at_lo = id;
           continue;
         }
       }
@@ -368,7 +375,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
         continue;
       }
       unsigned begin = 0, end = p.head.count;
-      if (id != begins_at_lo) begin = rank(team, p, lo).slot;
+      if (id != leaf_starting_at_lo) begin = rank(team, p, lo).slot;
       if (p.head.high >= hi) {
         const auto last = rank(team, p, hi);
         end = last.slot + (last.equal ? 1u : 0u);
@@ -379,7 +386,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       started = true;
       if (end > begin) total += end - begin;
       if (p.head.high >= hi || total >= limit) return total < limit ? total : limit;
-      begins_at_lo = p.head.right;
+      leaf_starting_at_lo = p.head.right;
       lo = static_cast<Word>(p.head.high + 1);
       id = p.head.right;
     }

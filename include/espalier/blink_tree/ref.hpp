@@ -4,11 +4,12 @@
 // (scalar_team), in a kernel a tile, called by all its lanes. An insert that finds no node left answers no_room and
 // changes nothing: ask the owner for a ref with more room. Tiles of a warp may use refs of different trees.
 //
-// Concurrent with other writers insert, update, erase, find and contains take effect at one moment each (they are linearizable).
-// lower_bound, successor, predecessor and range are not: each leaf they read is seen as it was at one moment, but leaf
-// after leaf. If the leaf of the key has no answer and the neighbour is asked, a key may come to the first one and another
-// go from the second in between, and the answer is then one that was right at no single moment. What they do promise: an
-// element that they deliver was there at some moment of the call, and no key that was there throughout is passed over.
+// Concurrent with other writers insert, update, erase, find and contains take effect at one moment each (they are
+// linearizable). lower_bound, successor, predecessor and range are not: each leaf they read is seen as it was at one
+// moment, but leaf after leaf. If the leaf of the key has no answer and the neighbour is asked, a key may come to the
+// first one and another go from the second in between, and the answer is then one that was right at no single moment.
+// What they do promise: an element that they deliver was there at some moment of the call, and no key that was there
+// throughout is passed over.
 #pragma once
 
 #include <cstring>
@@ -29,7 +30,7 @@ class blink_tree_ref {
   using view = blink_view<word, value_bytes, detail::node_slots<word>(Policy::slots)>;
   using raw = typename value_raw<value_bytes>::type;
   template <class Team>
-  using ops = detail::blink_ops<Policy::how, Policy::above, Team, view>;
+  using ops = detail::blink_ops<Policy::protocol, Policy::inner, Team, view>;
 
  public:
   using key_type = Key;
@@ -44,72 +45,72 @@ class blink_tree_ref {
   /// Returns inserted or exists.
   template <class Team>
   [[nodiscard]] ESPALIER_HD write_result insert(Team team, Key key, const slot& value) const requires(!is_set) {
-    return result(ops<Team>::insert(team, view_, codec<Key>::encode(key), pack(value), false), write_result::inserted,
-                  write_result::exists);
+    return result(ops<Team>::insert(team, view_, key_codec<Key>::encode(key), pack(value), false),
+                  write_result::inserted, write_result::exists);
   }
   template <class Team>
   [[nodiscard]] ESPALIER_HD write_result insert(Team team, Key key) const requires(is_set) {
-    return result(ops<Team>::insert(team, view_, codec<Key>::encode(key), raw{}, false), write_result::inserted,
+    return result(ops<Team>::insert(team, view_, key_codec<Key>::encode(key), raw{}, false), write_result::inserted,
                   write_result::exists);
   }
   /// Returns inserted or assigned.
   template <class Team>
   [[nodiscard]] ESPALIER_HD write_result insert_or_assign(Team team, Key key, const slot& value) const
       requires(!is_set) {
-    return result(ops<Team>::insert(team, view_, codec<Key>::encode(key), pack(value), true), write_result::inserted,
-                  write_result::assigned);
+    return result(ops<Team>::insert(team, view_, key_codec<Key>::encode(key), pack(value), true),
+                  write_result::inserted, write_result::assigned);
   }
-  /// Inserts (key, value), or replaces the value `current` of an existing key by f(current, value). The value is read and
-  /// written under the latch of its leaf, so that concurrent calls lose nothing: a minimum, a sum, a counter. Every lane
-  /// of the team calls f; f must be the same function in all of them and must not touch this tree. Returns inserted or
-  /// assigned.
+  /// Inserts (key, value), or replaces the value `current` of an existing key by f(current, value). The value is read
+  /// and written under the latch of its leaf, so that concurrent calls lose nothing: a minimum, a sum, a counter. Every
+  /// lane of the team calls f; f must be the same function in all of them and must not touch this tree. Returns
+  /// inserted or assigned.
   template <class Team, class F>
   [[nodiscard]] ESPALIER_HD write_result insert_or_apply(Team team, Key key, const slot& value, F f) const
       requires(!is_set) {
     const auto apply = [&](const raw& current) { return pack(f(unpack(current), value)); };
-    return result(ops<Team>::insert_or_apply(team, view_, codec<Key>::encode(key), pack(value), apply),
+    return result(ops<Team>::insert_or_apply(team, view_, key_codec<Key>::encode(key), pack(value), apply),
                   write_result::inserted, write_result::assigned);
   }
   /// Returns assigned or not_found.
   template <class Team>
   [[nodiscard]] ESPALIER_HD write_result update(Team team, Key key, const slot& value) const requires(!is_set) {
-    return result(ops<Team>::update(team, view_, codec<Key>::encode(key), pack(value)), write_result::assigned,
+    return result(ops<Team>::update(team, view_, key_codec<Key>::encode(key), pack(value)), write_result::assigned,
                   write_result::not_found);
   }
   /// Returns erased or not_found.
   template <class Team>
   [[nodiscard]] ESPALIER_HD write_result erase(Team team, Key key) const {
-    return result(ops<Team>::erase(team, view_, codec<Key>::encode(key)), write_result::erased,
+    return result(ops<Team>::erase(team, view_, key_codec<Key>::encode(key)), write_result::erased,
                   write_result::not_found);
   }
 
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool find(Team team, Key key, slot& value) const requires(!is_set) {
     raw v{};
-    if (!ops<Team>::find(team, view_, codec<Key>::encode(key), v)) return false;
+    if (!ops<Team>::find(team, view_, key_codec<Key>::encode(key), v)) return false;
     value = unpack(v);
     return true;
   }
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool contains(Team team, Key key) const {
     raw v{};
-    return ops<Team>::find(team, view_, codec<Key>::encode(key), v);
+    return ops<Team>::find(team, view_, key_codec<Key>::encode(key), v);
   }
   /// First element with a key not less than `key`. For a set `value` is left alone.
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool lower_bound(Team team, Key key, Key& out_key, slot& value) const {
-    return after(team, codec<Key>::encode(key), out_key, value);
+    return after(team, key_codec<Key>::encode(key), out_key, value);
   }
   /// First element with a greater key.
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool successor(Team team, Key key, Key& out_key, slot& value) const {
-    const word w = codec<Key>::encode(key);
+    const word w = key_codec<Key>::encode(key);
     return static_cast<word>(w + 1) != 0 && after(team, static_cast<word>(w + 1), out_key, value);
   }
   /// Last element with a smaller key.
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool predecessor(Team team, Key key, Key& out_key, slot& value) const {
-    const word w = codec<Key>::encode(key);
+    const word w = key_codec<Key>::encode(key);
     typename ops<Team>::element e;
     if (w == 0 || !ops<Team>::at_or_before(team, view_, static_cast<word>(w - 1), e)) return false;
     deliver(e, out_key, value);
@@ -119,13 +120,14 @@ class blink_tree_ref {
   /// lane.
   template <class Team, class F>
   ESPALIER_HD void range(Team team, Key lo, Key hi, F f) const {
-    ops<Team>::scan(team, view_, codec<Key>::encode(lo), codec<Key>::encode(hi), [&](word w, const raw& v) -> bool {
-      if constexpr (is_set) {
-        return f(codec<Key>::decode(w));
-      } else {
-        return f(codec<Key>::decode(w), unpack(v));
-      }
-    });
+    ops<Team>::scan(team, view_, key_codec<Key>::encode(lo), key_codec<Key>::encode(hi),
+                    [&](word w, const raw& v) -> bool {
+                      if constexpr (is_set) {
+                        return f(key_codec<Key>::decode(w));
+                      } else {
+                        return f(key_codec<Key>::decode(w), unpack(v));
+                      }
+                    });
   }
 
   /// The memory itself (node.hpp).
@@ -146,7 +148,7 @@ class blink_tree_ref {
   }
   template <class Element>
   static ESPALIER_INLINE void deliver(const Element& e, Key& key, [[maybe_unused]] slot& value) {
-    key = codec<Key>::decode(e.key);
+    key = key_codec<Key>::decode(e.key);
     if constexpr (!is_set) value = unpack(e.v);
   }
   static ESPALIER_INLINE raw pack(const slot& value) {

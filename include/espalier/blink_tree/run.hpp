@@ -1,7 +1,7 @@
 // run.hpp - bulk operations on a team: run(team, job, first, last) does elements [first, last) of a job.
 //
-// Each operation is the same three steps: read keys as words, find the leaves where the searches start (start.hpp), then
-// one element after the other. Those over ranges are in run_ranges.hpp.
+// Each operation is the same three steps: read keys as words, find the leaves where the searches start (start.hpp),
+// then one element after the other. Those over ranges are in run_ranges.hpp.
 #pragma once
 
 #include "espalier/blink_tree/policy.hpp"
@@ -17,10 +17,10 @@ template <class Team, class Reads, class Writing, class Word, unsigned V, unsign
 struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     : blink_range_runner<Team, Reads, blink_view<Word, V, N>> {
   using base = blink_range_runner<Team, Reads, blink_view<Word, V, N>>;
-  using base::ask_ahead;
   using base::batch;
   using base::batch_size;
   using base::land;
+  using base::prefetch_ahead;
   using base::prefetch_most_of;
   using base::run;
   using base::start;
@@ -44,7 +44,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
                                      const value& v) {
     team.once([&] {
       if (V != 0 && job.values != nullptr) io::template store_value<V>(job.tree.value_bytes, job.values, i, v);
-      if (job.found != nullptr) store_once(job.found + i, std::uint8_t{found});
+      if (job.found != nullptr) store_streaming(job.found + i, std::uint8_t{found});
     });
   }
   static ESPALIER_INLINE void run(Team team, const blink_find_job<view>& job, std::size_t first, std::size_t last) {
@@ -111,13 +111,13 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
         }
         if (V != 0 && job.out_values != nullptr)
           io::template store_value<V>(t.value_bytes, job.out_values, i, found ? e.v : value{});
-        if (job.found != nullptr) store_once(job.found + i, std::uint8_t{found});
+        if (job.found != nullptr) store_streaming(job.found + i, std::uint8_t{found});
       });
     }
   }
 
   // ---- writes ------------------------------------------------------------------------------------------------
-  template <splitting Splits>
+  template <split_policy Splits>
   static ESPALIER_INLINE blink_outcome one(Team team, const view& t, blink_op op, node_id id, Word x, const value& v,
                                            value& out) {
     switch (op) {
@@ -130,7 +130,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
       case blink_op::update:
         return writer::update_from(team, t, id, x, v);
       default:
-        if constexpr (Splits == splitting::never && requires { writer::try_erase_from(team, t, id, x); }) {
+        if constexpr (Splits == split_policy::never && requires { writer::try_erase_from(team, t, id, x); }) {
           return writer::try_erase_from(team, t, id, x);
         } else {
           return writer::erase_from(team, t, id, x);
@@ -138,7 +138,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     }
   }
   /// Element e of the batch; false: there was no room.
-  template <splitting Splits>
+  template <split_policy Splits>
   static ESPALIER_INLINE bool element(Team team, const blink_write_job<view>& job, blink_op op, std::size_t e,
                                       node_id id, Word x) {
     const view& t = job.tree;
@@ -150,7 +150,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
       if (V != 0 && op == blink_op::find && job.out_values != nullptr)
         io::template store_value<V>(t.value_bytes, job.out_values, e, out);
     });
-    return r != blink_outcome::no_room;
+    return r != blink_outcome::out_of_nodes;
   }
   static ESPALIER_INLINE value value_for(const blink_write_job<view>& job, std::size_t e) {
     if (V != 0 && job.values != nullptr) return load_value<V>(job.tree.value_bytes, job.values, e);
@@ -158,29 +158,28 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
   }
   /// By one lane: what became of element e.
   static ESPALIER_INLINE void tell(const blink_write_job<view>& job, std::size_t e, blink_outcome r) {
-    if (r == blink_outcome::no_room) {
-      job.refused[shared_word{job.refusals}.fetch_one()] = static_cast<std::uint32_t>(e);
+    if (r == blink_outcome::out_of_nodes) {
+      job.refused[atomic_word_ref{job.refusals}.fetch_increment_aggregated()] = static_cast<std::uint32_t>(e);
     } else if (job.done != nullptr) {
-      store_once(job.done + e, std::uint8_t{r == blink_outcome::done});
+      store_streaming(job.done + e, std::uint8_t{r == blink_outcome::done});
     }
   }
   static ESPALIER_COLD bool element_called(Team team, const blink_write_job<view>& job, std::size_t e, node_id id,
                                            Word x) {
     const blink_op op = job.ops == nullptr ? job.op : static_cast<blink_op>(job.ops[e]);
-    return element<splitting::allowed>(team, job, op, e, id, x);
+    return element<split_policy::allowed>(team, job, op, e, id, x);
   }
 
   /// body(element, start leaf, key) for each element of [first, last).
   template <class Body>
-  static ESPALIER_INLINE void elements(Team team, const blink_write_job<view>& job, std::size_t first,
-                                       std::size_t last, Body body) {
+  static ESPALIER_INLINE void elements(Team team, const blink_write_job<view>& job, std::size_t first, std::size_t last,
+                                       Body body) {
     for (std::size_t i = first; i < last; i += batch) {
       const unsigned n = batch_size(i, last);
       const auto number = [&](unsigned j) -> std::size_t { return job.order == nullptr ? i + j : job.order[i + j]; };
-      const starts s =
-          start(team, job.tree, n, [&](unsigned j) { return word_at(job.tree, job.keys, number(j)); });
+      const starts s = start(team, job.tree, n, [&](unsigned j) { return word_at(job.tree, job.keys, number(j)); });
       for (unsigned j = 0; j < n; ++j) {
-        ask_ahead(team, job.tree, s, n, j);
+        prefetch_ahead(team, job.tree, s, n, j);
         body(number(j), s.id_of(team, j), s.key_of(team, j));
       }
     }
@@ -191,8 +190,8 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
   }
 
   // ---- runs of ascending keys, by a CPU thread --------------------------------------------------------------------
-  /// Inserts that go to one leaf, and to those that it is split into, need neither a descent nor a latch each. `at` is where
-  /// the last batch ended, and `before` its last key.
+  /// Inserts that go to one leaf, and to those that it is split into, need neither a descent nor a latch each. `at` is
+  /// where the last batch ended, and `before` its last key.
   struct run_state {
     typename writer::run_place at;
     Word before = 0;
@@ -206,7 +205,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
   static ESPALIER_INLINE bool goes_on(const view& t, const run_state& s, const Word* keys, unsigned n) {
     if (s.at.leaf == no_node || keys[0] < s.before) return false;
     const auto leaf = t.leaf(s.at.leaf);
-    return keys[n - 1] <= load_shared(leaf.high()) || load_shared(leaf.right()) == no_node;
+    return keys[n - 1] <= load_relaxed(leaf.high()) || load_relaxed(leaf.right()) == no_node;
   }
   /// Do the caller's values look as they do in a node?
   static ESPALIER_INLINE bool are_slots(const blink_write_job<view>& job) {
@@ -223,7 +222,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     for (unsigned j = 1; j < least; ++j) {
       if (word_at(t, job.keys, first + j) <= word_at(t, job.keys, first + j - 1)) return first;
     }
-    const auto l = writer::hold(team, t, descent::leaf(team, t, x), x);
+    const auto l = writer::latch_leaf(team, t, descent::leaf(team, t, x), x);
     writer::release_unchanged(team, l);
     typename writer::run_place at{l.id};
     while (first < last) {
@@ -235,8 +234,8 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
   }
   /// By append_run(), behind the leaf where the run is.
   template <class Place>
-  static ESPALIER_INLINE unsigned append_some(Team team, const blink_write_job<view>& job, Place& at,
-                                              std::size_t first, std::size_t last) {
+  static ESPALIER_INLINE unsigned append_some(Team team, const blink_write_job<view>& job, Place& at, std::size_t first,
+                                              std::size_t last) {
     const view& t = job.tree;
     constexpr unsigned most = Team::batch;
     const unsigned n = last - first < most ? static_cast<unsigned>(last - first) : most;
@@ -261,7 +260,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     while (rising < n && keys[rising - 1] < keys[rising]) ++rising;
     const unsigned done = writer::append_run(team, t, at, keys, values, rising);
     if (job.done != nullptr) {
-      for (unsigned j = 0; j < done; ++j) store_once(job.done + first + j, std::uint8_t{1});
+      for (unsigned j = 0; j < done; ++j) store_streaming(job.done + first + j, std::uint8_t{1});
     }
     return done;
   }
@@ -287,7 +286,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
             [&](unsigned j, blink_outcome r) { team.once([&] { tell(job, number(j), r); }); });
       } else {
         for (unsigned j = 0; j < n; ++j) {
-          ask_ahead(team, t, s, n, j);
+          prefetch_ahead(team, t, s, n, j);
           const blink_outcome r = writer::insert_from(team, t, s.id[j], s.key[j], value_for(job, number(j)), assign);
           team.once([&] { tell(job, number(j), r); });
         }
@@ -315,15 +314,15 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
       }
       return;
     }
-    constexpr splitting splits = Team::batch > 1 ? splitting::allowed : splitting::never;
+    constexpr split_policy splits = Team::batch > 1 ? split_policy::allowed : split_policy::never;
     elements(team, job, first, last,
              [&](std::size_t e, node_id id, Word x) { (void)element<splits>(team, job, Op, e, id, x); });
   }
 
   /// In `done`: this element and what follows it in its run are still to do.
   static constexpr std::uint8_t refused_mark = 2;
-  /// All elements with the key x of position i of the sorted batch, in batch order, if i is the first of them. The rest of
-  /// a run waits with the one that found no room. start() gives the leaf.
+  /// All elements with the key x of position i of the sorted batch, in batch order, if i is the first of them. The rest
+  /// of a run waits with the one that found no room. start() gives the leaf.
   template <class Start>
   static ESPALIER_INLINE void run_of_equals(Team team, const blink_ordered_job<view>& job, std::size_t i, Word x,
                                             Start start) {
@@ -346,7 +345,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
         const unsigned n = batch_size(i, last);
         const starts s = start(team, t, n, [&](unsigned j) { return word_at(t, job.keys, job.order[i + j]); });
         for (unsigned j = 0; j < n; ++j) {
-          ask_ahead(team, t, s, n, j);
+          prefetch_ahead(team, t, s, n, j);
           run_of_equals(team, job, i + j, s.key[j], [&] { return s.id[j]; });
         }
       }

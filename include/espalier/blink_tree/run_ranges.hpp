@@ -3,8 +3,8 @@
 
 #include <limits>
 
+#include "espalier/blink_tree/batch_descent.hpp"
 #include "espalier/blink_tree/read.hpp"
-#include "espalier/blink_tree/start.hpp"
 #include "espalier/static_tree/aggregate.hpp"
 
 namespace espalier {
@@ -13,12 +13,12 @@ template <class Team, class Reads, class View>
 struct blink_range_runner;
 
 template <class Team, class Reads, class Word, unsigned V, unsigned N>
-struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<Team, Reads, blink_view<Word, V, N>> {
-  using base = blink_starter<Team, Reads, blink_view<Word, V, N>>;
-  using base::ask_ahead;
+struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : leaf_locator<Team, Reads, blink_view<Word, V, N>> {
+  using base = leaf_locator<Team, Reads, blink_view<Word, V, N>>;
   using base::batch;
   using base::batch_size;
   using base::enter;
+  using base::prefetch_ahead;
   using base::prefetch_leaf;
   using base::start;
   using base::word_at;
@@ -95,7 +95,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
       };
       for (unsigned j = 0; j < ranges_ahead; ++j) ask_for(j);
       for (unsigned j = 0; j < n; ++j) {
-        ask_ahead(team, t, s, n, j);
+        prefetch_ahead(team, t, s, n, j);
         ask_for(j + ranges_ahead);
         Word lo, hi;
         const bool some = closed(job, i + j, lo, hi);
@@ -109,17 +109,17 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
       if (job.ranks) return count_by_ranks(team, job, first, last);
     }
     ranges(team, job, first, last, [&](std::size_t i, node_id id, Word lo, Word hi, bool some) {
-      leaf_place start{id, 0};
+      leaf_position start{id, 0};
       const std::uint64_t n = some ? reader::count_from(team, job.tree, id, lo, hi, job.limit, start) : 0;
       answer(team, job, i, n, start);
     });
   }
   static ESPALIER_INLINE void answer(Team team, const blink_count_job<view>& job, std::size_t i, std::uint64_t n,
-                                     leaf_place start) {
+                                     leaf_position start) {
     team.once([&] {
-      store_once(job.counts + i, n);
+      store_streaming(job.counts + i, n);
       if (job.starts != nullptr) job.starts[i] = start;
-      if (job.long_ones != nullptr && n > range_part) shared_word{job.long_ones}.store_relaxed(1);
+      if (job.long_ones != nullptr && n > range_part) atomic_word_ref{job.long_ones}.store_relaxed(1);
     });
   }
   /// By differences of ranks, however long the ranges are.
@@ -127,7 +127,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
                                              std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       Word lo, hi;
-      leaf_place start{0, 0}, end{0, 0};
+      leaf_position start{0, 0}, end{0, 0};
       std::uint64_t n = 0;
       if (closed(job, i, lo, hi)) {
         const std::uint64_t below = reader::rank_of(team, job.tree, job.ranks, lo, start);
@@ -169,7 +169,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
       at += to - from;
       if constexpr (Plain) {
         auto* to_keys = static_cast<Word*>(job.out_keys) + shift;
-        team.for_slots(keys, from, to, [=](unsigned j, Word key) { store_once(to_keys + j, key); });
+        team.for_slots(keys, from, to, [=](unsigned j, Word key) { store_streaming(to_keys + j, key); });
         if constexpr (V != 0) {
           auto* to_values = static_cast<value*>(job.out_values) + shift;
           team.for_slots(values, from, to, [=](unsigned j, const value& v) { to_values[j] = v; });
@@ -191,7 +191,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
     /// By one lane.
     ESPALIER_INLINE void put(std::uint64_t i, const typename reader::element& e) const {
       if constexpr (Plain) {
-        store_once(static_cast<Word*>(job.out_keys) + i, e.key);
+        store_streaming(static_cast<Word*>(job.out_keys) + i, e.key);
         if constexpr (V != 0) static_cast<value*>(job.out_values)[i] = e.v;
       } else {
         const view& t = job.tree;
@@ -225,7 +225,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
           out.append(team, keys, values, from, to);
         };
         out.at = job.offsets[i];
-        const leaf_place start = job.starts[i];
+        const leaf_position start = job.starts[i];
         reader::copy_from(team, job.tree, start.id, start.slot, job.offsets[i + 1] - out.at, append);
       }
     } else {
@@ -244,7 +244,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
     }
   }
   struct part {
-    leaf_place start;
+    leaf_position start;
     std::uint64_t at, size;  ///< in the outputs
   };
   static ESPALIER_INLINE part part_at(const blink_fill_job<view>& job, std::size_t i) {
@@ -289,7 +289,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
                           });
       }
       if (job.changed != nullptr && (out.at != end || (more && end - begin < job.limit))) {
-        team.once([&] { shared_word{job.changed}.fetch_add(1); });
+        team.once([&] { atomic_word_ref{job.changed}.fetch_add(1); });
       }
     });
   }
@@ -317,18 +317,18 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
                             return out.at < end;
                           });
       }
-      team.once([&] { store_once(job.counts + i, out.at - begin); });
+      team.once([&] { store_streaming(job.counts + i, out.at - begin); });
     });
   }
   /// Each lane looks where a row of its own begins; then all fill one row after the other.
   template <bool Plain>
   static ESPALIER_INLINE void rows_by_ranks(Team team, const blink_rows_job<view>& job, std::size_t first,
                                             std::size_t last) {
-    using alone = typename Team::alone;
+    using alone = typename Team::single_lane_team;
     const output<Plain, blink_rows_job<view>> out{job, 0, 0};
     for (std::size_t i = first; i < last; i += Team::lanes()) {
       const unsigned rows = last - i < Team::lanes() ? static_cast<unsigned>(last - i) : Team::lanes();
-      leaf_place place{0, 0};
+      leaf_position place{0, 0};
       Word lo, hi{};
       std::uint64_t most = 0;
       if (team.lane() < rows && closed(job, i + team.lane(), lo, hi)) {
@@ -337,11 +337,12 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : blink_starter<T
         if (most > job.limit) most = job.limit;
       }
       for (unsigned j = 0; j < rows; ++j) {
-        const leaf_place start{team.nth(place.id, j), team.nth(place.slot, j)};
+        const leaf_position start{team.broadcast(place.id, j), team.broadcast(place.slot, j)};
         const std::uint64_t begin = (i + j) * job.limit;
-        const std::uint64_t n = reader::each_up_to(team, job.tree, job.ranks, start, team.nth(hi, j), team.nth(most, j),
-                                                   [&](std::uint64_t k, const auto& e) { out.put(begin + k, e); });
-        team.once([&] { store_once(job.counts + i + j, n); });
+        const std::uint64_t n =
+            reader::each_up_to(team, job.tree, job.ranks, start, team.broadcast(hi, j), team.broadcast(most, j),
+                               [&](std::uint64_t k, const auto& e) { out.put(begin + k, e); });
+        team.once([&] { store_streaming(job.counts + i + j, n); });
       }
     }
   }

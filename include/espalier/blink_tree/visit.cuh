@@ -44,7 +44,7 @@ struct leaf_visitor {
     return i == 0 ? word{0} : static_cast<word>(highs[i - 1] + 1);
   }
   __device__ __forceinline__ std::uint64_t count(std::uint64_t i) const {
-    leaf_place start{};
+    leaf_position start{};
     return reader::count_from(tile<1>{}, tree, leaf(i), low(i), highs[i], ~std::uint64_t{0}, start);
   }
   /// visit(result of f) for the elements of entry i in key order.
@@ -55,12 +55,12 @@ struct leaf_visitor {
                       [&](const auto& keys, const auto& values, unsigned from, unsigned to) {
                         team.for_slots(keys, from, to, [&](unsigned j, word key) {
                           if constexpr (std::is_void_v<Value>) {
-                            visit(f(codec<Key>::decode(key)));
+                            visit(f(key_codec<Key>::decode(key)));
                           } else {
                             const auto raw = team.own(values, j);
                             Value value;
                             memcpy(static_cast<void*>(&value), &raw, sizeof(value));
-                            visit(f(codec<Key>::decode(key), value));
+                            visit(f(key_codec<Key>::decode(key), value));
                           }
                         });
                         return true;
@@ -136,9 +136,9 @@ __global__ void __launch_bounds__(visit_threads)
 template <class Key, class Value, class Policy, class F>
 void enqueue_for_each_leaf(const blink_tree<Key, Value, Policy>& tree, const F& f, visit_order in,
                            const stream& order) {
-  const device_guard guard(tree.where().ordinal());
+  const device_guard guard(tree.get_device().ordinal());
   tree.untyped().visit(
-      visit_beside::writers,
+      visit_concurrency::writers,
       [&](const leaf_table& table) {
         const leaf_visitor_of<Key, Value, Policy> leaves(table);
         const cudaStream_t native = cuda_backend::native(order);
@@ -155,26 +155,26 @@ void enqueue_for_each_leaf(const blink_tree<Key, Value, Policy>& tree, const F& 
 template <class Key, class Value, class Policy, class T, class F>
 std::size_t enqueue_transform_leaves(const blink_tree<Key, Value, Policy>& tree, std::span<T> out, const F& f,
                                      const stream& order) {
-  const device_guard guard(tree.where().ordinal());
+  const device_guard guard(tree.get_device().ordinal());
   std::uint64_t size = 0;
   tree.untyped().visit(
-      visit_beside::writers,
+      visit_concurrency::writers,
       [&](const leaf_table& table) {
         const leaf_visitor_of<Key, Value, Policy> leaves(table);
         const cudaStream_t native = cuda_backend::native(order);
-        const buffer<std::uint64_t> offsets(tree.where(), leaves.size + 1, order);
+        const buffer<std::uint64_t> offsets(tree.get_device(), leaves.size + 1, order);
         count_leaves<<<visit_blocks(leaves.size + 1), visit_threads, 0, native>>>(leaves, offsets.data());
-        cuda_backend(tree.where()).exclusive_scan(order, offsets.data(), offsets.data(), leaves.size + 1);
-        tree.where().copy(&size, offsets.data() + leaves.size, sizeof(size), order);
+        cuda_backend(tree.get_device()).exclusive_scan(order, offsets.data(), offsets.data(), leaves.size + 1);
+        tree.get_device().copy(&size, offsets.data() + leaves.size, sizeof(size), order);
         order.synchronize();
         const std::uint64_t n = std::min<std::uint64_t>(size, out.size());
         if (n == 0) return;
-        const bool local = tree.where().is_local(out.data());
-        const buffer<T> hold(tree.where(), local ? 0 : n, order);
+        const bool local = tree.get_device().is_local(out.data());
+        const buffer<T> latch_leaf(tree.get_device(), local ? 0 : n, order);
         T* target = local ? out.data() : hold.data();
         transform_leaves<<<visit_blocks(leaves.size), visit_threads, 0, native>>>(leaves, offsets.data(), target, n, f);
         check_cuda(cudaGetLastError(), "transform");
-        if (!local) tree.where().copy(out.data(), target, n * sizeof(T), order);
+        if (!local) tree.get_device().copy(out.data(), target, n * sizeof(T), order);
       },
       order);
   return size;
@@ -184,20 +184,20 @@ template <class Key, class Value, class Policy, class T, class Map, class Combin
 void enqueue_reduce_leaves(const blink_tree<Key, Value, Policy>& tree, T* out, T init, const Map& map, Combine combine,
                            visit_order in, const stream& order) {
   static_assert(std::is_trivially_copyable_v<T>, "a reduction on a GPU needs a trivially copyable result");
-  const device_guard guard(tree.where().ordinal());
+  const device_guard guard(tree.get_device().ordinal());
   tree.untyped().visit(
-      visit_beside::writers,
+      visit_concurrency::writers,
       [&](const leaf_table& table) {
         const leaf_visitor_of<Key, Value, Policy> leaves(table);
         const cudaStream_t native = cuda_backend::native(order);
         // Enough blocks to fill the card several times over, so that the last ones to finish wait for little.
-        const std::uint64_t most = 32u * static_cast<unsigned>(cuda_backend(tree.where()).sm_count());
+        const std::uint64_t most = 32u * static_cast<unsigned>(cuda_backend(tree.get_device()).sm_count());
         const std::uint64_t blocks = std::min<std::uint64_t>(visit_blocks(leaves.size), most);
         const std::uint64_t per_block = (leaves.size + blocks - 1) / blocks;
         const auto grid = static_cast<unsigned>((leaves.size + per_block - 1) / per_block);
-        const buffer<maybe<T>> partial(tree.where(), grid, order);
-        const bool local = tree.where().is_local(out);
-        const buffer<T> hold(tree.where(), local ? 0 : 1, order);
+        const buffer<maybe<T>> partial(tree.get_device(), grid, order);
+        const bool local = tree.get_device().is_local(out);
+        const buffer<T> latch_leaf(tree.get_device(), local ? 0 : 1, order);
         T* target = local ? out : hold.data();
         if (in == visit_order::by_key) {
           reduce_leaves<true><<<grid, visit_threads, 0, native>>>(leaves, per_block, map, combine, partial.data());
@@ -206,7 +206,7 @@ void enqueue_reduce_leaves(const blink_tree<Key, Value, Policy>& tree, T* out, T
         }
         fold_partials<<<1, visit_threads, 0, native>>>(partial.data(), grid, init, combine, target);
         check_cuda(cudaGetLastError(), "reduce");
-        if (!local) tree.where().copy(out, target, sizeof(T), order);
+        if (!local) tree.get_device().copy(out, target, sizeof(T), order);
       },
       order);
 }

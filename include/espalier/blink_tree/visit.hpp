@@ -63,7 +63,7 @@ class leaf_pieces {
   template <class F, class Call>
   void scan(std::size_t piece, F& f, Call call) const {
     reader::scan(scalar_team{}, tree_, lows_[piece], last_of(piece), [&](word w, const raw& v) -> bool {
-      const Key key = codec<Key>::decode(w);
+      const Key key = key_codec<Key>::decode(w);
       if constexpr (std::is_void_v<Value>) {
         return call([&]() -> decltype(auto) { return f(key); });
       } else {
@@ -74,13 +74,13 @@ class leaf_pieces {
     });
   }
   [[nodiscard]] std::uint64_t count(std::size_t piece) const {
-    leaf_place start{};
+    leaf_position start{};
     const node_id leaf = descent::leaf(scalar_team{}, tree_, lows_[piece]);
     return reader::count_from(scalar_team{}, tree_, leaf, lows_[piece], last_of(piece), ~std::uint64_t{0}, start);
   }
 
  private:
-  using reads = typename detail::writing<Policy::how, Policy::above>::reads;
+  using reads = typename detail::writing<Policy::protocol, Policy::inner>::reads;
   using reader = blink_reader<scalar_team, reads, view>;
   using descent = descender<scalar_team, reads, view>;
   using latch = typename reads::latch;
@@ -111,7 +111,7 @@ class leaf_pieces {
       const std::uint32_t version = latch::read_begin(scalar_team{}, node.version());
       const auto h = inner_reader::head_alone(scalar_team{}, node);
       word keys[slots];
-      for (unsigned i = 0; i < slots; ++i) keys[i] = load_shared(node.keys() + i);
+      for (unsigned i = 0; i < slots; ++i) keys[i] = load_relaxed(node.keys() + i);
       if (!latch::read_valid(scalar_team{}, node.version(), version)) continue;
       if (h.level != level || x > h.high) continue;  // split since, or the root has grown
       for (unsigned i = 0; i < h.count; ++i) {
@@ -140,23 +140,23 @@ template <class Key, class Value, class Policy>
 struct borrowed_map {
   const detail::blink_index* index;
   explicit borrowed_map(const blink_tree<Key, Value, Policy>& tree) : index(&tree.untyped()) {}
-  [[nodiscard]] const device& where() const { return index->where(); }
+  [[nodiscard]] const device& get_device() const { return index->get_device(); }
 };
 
 /// visit(pieces, piece) for each piece of a CPU tree, from all its threads; prepare(pieces) before.
 template <class Key, class Value, class Policy, class Prepare, class Visit>
-void over_pieces(const borrowed_map<Key, Value, Policy>& tree, detail::visit_beside others, visit_order order,
+void over_pieces(const borrowed_map<Key, Value, Policy>& tree, detail::visit_concurrency others, visit_order order,
                  const stream& s, Prepare prepare, Visit visit) {
   tree.index->visit(
       others,
       [&](const detail::leaf_table& leaves) {
         const leaf_pieces<Key, Value, Policy> pieces(leaves, order);
         prepare(pieces);
-        cpu_backend(tree.where())
+        cpu_backend(tree.get_device())
             .for_each(
                 pieces.size(), [&](std::size_t piece) { visit(pieces, piece); }, 1);
       },
-      tree.where().resolve(s));
+      tree.get_device().resolve(s));
 }
 struct nothing_to_prepare {
   template <class Pieces>
@@ -167,7 +167,7 @@ struct nothing_to_prepare {
 
 template <class Key, class Value, class Policy, class F>
 void for_each_here(const borrowed_map<Key, Value, Policy>& tree, F& f, visit_order order, const stream& s) {
-  over_pieces(tree, detail::visit_beside::writers, order, s, nothing_to_prepare{},
+  over_pieces(tree, detail::visit_concurrency::writers, order, s, nothing_to_prepare{},
               [&](const auto& pieces, std::size_t piece) {
                 pieces.scan(piece, f, [](auto&& call) {
                   call();
@@ -181,12 +181,12 @@ std::size_t transform_here(const borrowed_map<Key, Value, Policy>& tree, std::sp
   std::vector<std::uint64_t> offsets;
   const auto count = [&](const auto& pieces) {
     offsets.assign(pieces.size() + 1, 0);
-    cpu_backend(tree.where())
+    cpu_backend(tree.get_device())
         .for_each(
             pieces.size(), [&](std::size_t i) { offsets[i + 1] = pieces.count(i); }, 1);
     for (std::size_t i = 0; i < pieces.size(); ++i) offsets[i + 1] += offsets[i];
   };
-  over_pieces(tree, detail::visit_beside::nobody, visit_order::any, s, count,
+  over_pieces(tree, detail::visit_concurrency::nobody, visit_order::any, s, count,
               [&](const auto& pieces, std::size_t piece) {
                 std::uint64_t at = offsets[piece];
                 const std::uint64_t end = std::min<std::uint64_t>(offsets[piece + 1], out.size());
@@ -209,7 +209,7 @@ template <class Key, class Value, class Policy, class T, class Map, class Combin
   std::vector<piece_result> partial;
   const auto prepare = [&](const auto& pieces) { partial.assign(pieces.size(), {init, false}); };
   // Pieces are combined in key order below, so that one for each thread at a time serves both orders.
-  over_pieces(tree, detail::visit_beside::writers, visit_order::any, s, prepare,
+  over_pieces(tree, detail::visit_concurrency::writers, visit_order::any, s, prepare,
               [&](const auto& pieces, std::size_t piece) {
                 piece_result mine{init, false};
                 pieces.scan(piece, map, [&](auto&& call) {
@@ -231,9 +231,9 @@ template <class Key, class Value, class Policy, class F>
 void for_each(const blink_tree<Key, Value, Policy>& tree, F f, visit_order order = visit_order::any,
               const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
-    detail::enqueue_for_each_leaf(tree, f, order, tree.where().resolve(s));
-    return tree.where().resolve(s).synchronize();
+  if (tree.get_device().kind() == device_kind::cuda) {
+    detail::enqueue_for_each_leaf(tree, f, order, tree.get_device().resolve(s));
+    return tree.get_device().resolve(s).synchronize();
   }
 #endif
   visiting::for_each_here(visiting::borrowed_map(tree), f, order, s);
@@ -244,9 +244,9 @@ void for_each(const blink_tree<Key, Value, Policy>& tree, F f, visit_order order
 template <class Key, class Value, class Policy, class T, class F>
 std::size_t transform(const blink_tree<Key, Value, Policy>& tree, std::span<T> out, F f, const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
-    const std::size_t size = detail::enqueue_transform_leaves(tree, out, f, tree.where().resolve(s));
-    tree.where().resolve(s).synchronize();
+  if (tree.get_device().kind() == device_kind::cuda) {
+    const std::size_t size = detail::enqueue_transform_leaves(tree, out, f, tree.get_device().resolve(s));
+    tree.get_device().resolve(s).synchronize();
     return size;
   }
 #endif
@@ -259,10 +259,10 @@ template <class Key, class Value, class Policy, class T, class Map, class Combin
 [[nodiscard]] T reduce(const blink_tree<Key, Value, Policy>& tree, T init, Map map, Combine combine,
                        [[maybe_unused]] visit_order order = visit_order::any, const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
+  if (tree.get_device().kind() == device_kind::cuda) {
     T result = init;
-    detail::enqueue_reduce_leaves(tree, &result, init, map, combine, order, tree.where().resolve(s));
-    tree.where().resolve(s).synchronize();
+    detail::enqueue_reduce_leaves(tree, &result, init, map, combine, order, tree.get_device().resolve(s));
+    tree.get_device().resolve(s).synchronize();
     return result;
   }
 #endif
@@ -276,12 +276,12 @@ template <class Key, class Value, class Policy, class F>
 void for_each_async(const blink_tree<Key, Value, Policy>& tree, F f, visit_order order = visit_order::any,
                     const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
-    return detail::enqueue_for_each_leaf(tree, f, order, tree.where().resolve(s));
+  if (tree.get_device().kind() == device_kind::cuda) {
+    return detail::enqueue_for_each_leaf(tree, f, order, tree.get_device().resolve(s));
   }
 #endif
-  const stream in = tree.where().resolve(s);
-  tree.where().enqueue(in, [tree = visiting::borrowed_map(tree), f, order, in]() mutable {
+  const stream in = tree.get_device().resolve(s);
+  tree.get_device().enqueue(in, [tree = visiting::borrowed_map(tree), f, order, in]() mutable {
     visiting::for_each_here(tree, f, order, in);
   });
 }
@@ -291,14 +291,14 @@ template <class Key, class Value, class Policy, class T, class F>
 void transform_async(const blink_tree<Key, Value, Policy>& tree, std::span<T> out, F f, std::size_t* size = nullptr,
                      const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
-    const std::size_t n = detail::enqueue_transform_leaves(tree, out, f, tree.where().resolve(s));
+  if (tree.get_device().kind() == device_kind::cuda) {
+    const std::size_t n = detail::enqueue_transform_leaves(tree, out, f, tree.get_device().resolve(s));
     if (size != nullptr) *size = n;
     return;
   }
 #endif
-  const stream in = tree.where().resolve(s);
-  tree.where().enqueue(in, [tree = visiting::borrowed_map(tree), out, f, size, in]() mutable {
+  const stream in = tree.get_device().resolve(s);
+  tree.get_device().enqueue(in, [tree = visiting::borrowed_map(tree), out, f, size, in]() mutable {
     const std::size_t n = visiting::transform_here(tree, out, f, in);
     if (size != nullptr) *size = n;
   });
@@ -309,12 +309,12 @@ template <class Key, class Value, class Policy, class T, class Map, class Combin
 void reduce_async(const blink_tree<Key, Value, Policy>& tree, T* out, T init, Map map, Combine combine,
                   [[maybe_unused]] visit_order order = visit_order::any, const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
-    return detail::enqueue_reduce_leaves(tree, out, init, map, combine, order, tree.where().resolve(s));
+  if (tree.get_device().kind() == device_kind::cuda) {
+    return detail::enqueue_reduce_leaves(tree, out, init, map, combine, order, tree.get_device().resolve(s));
   }
 #endif
-  const stream in = tree.where().resolve(s);
-  tree.where().enqueue(in, [tree = visiting::borrowed_map(tree), out, init, map, combine, in]() mutable {
+  const stream in = tree.get_device().resolve(s);
+  tree.get_device().enqueue(in, [tree = visiting::borrowed_map(tree), out, init, map, combine, in]() mutable {
     *out = visiting::reduce_here(tree, init, map, combine, in);
   });
 }

@@ -1,35 +1,38 @@
 // write.hpp - operations that change the tree, by the protocols link and none. Written once for every team.
 //
 // Invariants, in addition to those of nodes (node.hpp):
-// (a) A writer holds the latch of the leaf it changes and nothing else; when it merges, also that of the right neighbour,
+// (a) A writer holds the latch of the leaf it changes and nothing else; when it merges, also that of the right
+// neighbour,
 //     which it only ever tries for. So no cycle of waiting teams exists.
 // (b) A search for x is always at a leaf whose lowest key is not above x. So it may go on at any such leaf: where upper
 //     levels lead, or where a key that is not above x went before.
-// (c) A search that followed `far` links asks the inner nodes where it is, each time: what was posted while it was on its
+// (c) A search that followed `far` links asks the inner nodes where it is, each time: what was posted while it was on
+// its
 //     way, or waited, shortens the rest of it.
 // (d) A new leaf is complete before a link leads to it. It is posted after the latch of its left neighbour is released:
 //     until then, and if there is no room for its separator, the right link alone leads there.
-// (e) Without a lane every new leaf is posted, once, by the team that made it. With a lane the leaves of long chains are:
+// (e) Without a lane every new leaf is posted, once, by the team that made it. With a lane the leaves of long chains
+// are:
 //     by those that make them, in kernels, and every `far`-th of those that a search had to walk along.
 // (f) A team reads an inner node optimistically before it latches it: most often the separator is there already.
 // (g) Teams that wait for a leaf let one of them do the work of all (together.hpp).
 #pragma once
 
+#include "espalier/blink_tree/combining_insert.hpp"
 #include "espalier/blink_tree/node_write.hpp"
 #include "espalier/blink_tree/read.hpp"
-#include "espalier/blink_tree/together.hpp"
 
 namespace espalier {
 
-/// May an insert split a leaf, or wait for one? On a GPU most need not, and would wait for those in their warp that do. So
-/// batches are inserted in two passes: the first answers no_room where a leaf is full or another team has it.
-enum class splitting : std::uint8_t { allowed, never };
+/// May an insert split a leaf, or wait for one? On a GPU most need not, and would wait for those in their warp that do.
+/// So batches are inserted in two passes: the first answers no_room where a leaf is full or another team has it.
+enum class split_policy : std::uint8_t { allowed, never };
 
 template <class Team, class Reads, bool PostAlways, class View>
 struct blink_writer;  // protocols link and none
 
-/// `Reads` carries the latch: racing_reads for the protocol link, own_reads for none. `PostAlways`: each split is posted to
-/// the inner nodes at once, lane or not.
+/// `Reads` carries the latch: racing_reads for the protocol link, own_reads for none. `PostAlways`: each split is
+/// posted to the inner nodes at once, lane or not.
 template <class Team, class Reads, bool PostAlways, class Word, unsigned V, unsigned N>
 struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   using view = blink_view<Word, V, N>;
@@ -42,12 +45,12 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   using inner_reader = node_reader<Team, own_reads, inner_shape>;
   using inner_writer = node_writer<Team, inner_shape>;
   using descent = descender<Team, Reads, view>;
-  using latch = noted_latch<typename Reads::latch>;
+  using latch = traced_latch<typename Reads::latch>;
 
-  static constexpr unsigned far = reader::far;
-  /// Teams of a warp that wait for a leaf can hand over what they want to insert. Not those whose steps are recorded one by
-  /// one, and not one that is the only writer.
-  static constexpr bool combines = Team::copies_views && !is_traced<Team> && latch::is_real;
+  static constexpr unsigned max_right_links = reader::max_right_links;
+  /// Teams of a warp that wait for a leaf can hand over what they want to insert. Not those whose steps are recorded
+  /// one by one, and not one that is the only writer.
+  static constexpr bool combines = Team::view_is_register_copy && !is_traced<Team> && latch::is_real;
 
   // ---- the way to the leaf of a key ------------------------------------------------------------------------------
   struct walk {
@@ -62,7 +65,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     const Word next = h.dead ? Word{0} : static_cast<Word>(h.high + 1);
     if (next > w.low) w.low = next;
     w.id = h.right;
-    if (++w.links == far) w = ask_nodes(team, t, w, next, x);
+    if (++w.links == max_right_links) w = ask_nodes(team, t, w, next, x);
   }
   /// `next` is the lowest key of leaf w.id, or 0: not known.
   static ESPALIER_COLD walk ask_nodes(Team team, const view& t, walk w, Word next, Word x) {
@@ -81,7 +84,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   }
 
   // ---- the leaf of a key, latched ------------------------------------------------------------------------------
-  struct held {
+  struct latched_leaf {
     node_at<shape> node;
     node_id id;
     std::uint32_t before;  ///< version, for release
@@ -89,7 +92,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     node_head<Word> head;
     bool in_chain;  ///< the lane, if there is one, does not lead near this leaf
   };
-  static ESPALIER_HD held hold(Team team, const view& t, node_id start, Word x) {
+  static ESPALIER_HD latched_leaf latch_leaf(Team team, const view& t, node_id start, Word x) {
     walk w = walk_from(t, start);
     bool blind = true;  // The first try is, most often right, and saves a read. Then look before taking the latch.
     for (unsigned turn = 0;;) {
@@ -107,7 +110,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       const std::uint32_t before = latch::try_latch(team, trace::leaf(w.id), node.version());
       if ((before & 1) != 0) {
         if (turn == 0) note(team, trace::retry(trace::leaf(w.id), trace_why::busy));
-        pause(turn++);
+        backoff(turn++);
         continue;
       }
       const auto seen = leaf_reader::look(team, node);
@@ -117,10 +120,10 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       go_on(team, t, h, w, x);
     }
   }
-  static ESPALIER_INLINE void release(Team team, const held& l) {
+  static ESPALIER_INLINE void release(Team team, const latched_leaf& l) {
     latch::release(team, trace::leaf(l.id), l.node.version(), l.before);
   }
-  static ESPALIER_INLINE void release_unchanged(Team team, const held& l) {
+  static ESPALIER_INLINE void release_unchanged(Team team, const latched_leaf& l) {
     latch::release_unchanged(team, trace::leaf(l.id), l.node.version(), l.before);
   }
 
@@ -129,23 +132,23 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   }
 
   // ---- insert ----------------------------------------------------------------------------------------------------
-  template <splitting Splits = splitting::allowed>
+  template <split_policy Splits = split_policy::allowed>
   static ESPALIER_HD blink_outcome insert_from(Team team, const view& t, node_id start, Word x, const value& v,
                                                bool assign) {
-    if constexpr (shape::in_one_piece && Team::copies_views && (Splits == splitting::never || combines)) {
+    if constexpr (shape::in_one_piece && Team::view_is_register_copy && (Splits == split_policy::never || combines)) {
       const blink_outcome r = try_insert_from<Splits>(team, t, start, x, v, assign);
-      if (Splits == splitting::never || r != blink_outcome::no_room) return r;
+      if (Splits == split_policy::never || r != blink_outcome::out_of_nodes) return r;
     }
-    if constexpr (Splits == splitting::allowed && combines) {
+    if constexpr (Splits == split_policy::allowed && combines) {
       return blink_together<blink_writer, Team, view>::insert(team, t, walk_from(t, start), x, v, assign);
     } else {
       return insert_alone<Splits>(team, t, start, x, v, assign);
     }
   }
-  template <splitting Splits>
+  template <split_policy Splits>
   static ESPALIER_INLINE blink_outcome insert_alone(Team team, const view& t, node_id start, Word x, const value& v,
                                                     bool assign) {
-    return insert_or<Splits>(team, t, start, x, v, [&](const held& l, unsigned slot) {
+    return insert_or<Splits>(team, t, start, x, v, [&](const latched_leaf& l, unsigned slot) {
       if (V == 0 || !assign) {
         release_unchanged(team, l);
       } else {
@@ -157,17 +160,17 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   template <class Apply>
   static ESPALIER_HD blink_outcome insert_or_apply_from(Team team, const view& t, node_id start, Word x, const value& v,
                                                         Apply apply) {
-    return insert_or<splitting::allowed>(team, t, start, x, v, [&](const held& l, unsigned slot) {
-      const value old = load_shared(l.node.values() + slot);
+    return insert_or<split_policy::allowed>(team, t, start, x, v, [&](const latched_leaf& l, unsigned slot) {
+      const value old = load_relaxed(l.node.values() + slot);
       team.sync();  // all lanes have it before one of them stores the next one
       store_value(team, l, slot, x, apply(old));
     });
   }
   /// present(leaf, slot) is called under the latch of the leaf where x exists, and releases it.
-  template <splitting Splits, class Present>
+  template <split_policy Splits, class Present>
   static ESPALIER_INLINE blink_outcome insert_or(Team team, const view& t, node_id start, Word x, const value& v,
                                                  Present present) {
-    held l = hold(team, t, start, x);
+    latched_leaf l = latch_leaf(team, t, start, x);
     const auto place = leaf_reader::rank(team, l.node, l.seen, x);
     if (place.equal && place.slot < l.head.count) {
       present(l, place.slot);
@@ -176,17 +179,17 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     if (l.head.count < N) {
       leaf_writer::insert_at(team, l.node, l.seen, place.slot, l.head.count, x, v);
       ++l.head.count;
-      team.once([&] { store_shared(l.node.info(), l.head.info()); });
+      team.once([&] { store_relaxed(l.node.info(), l.head.info()); });
       note(team, trace::insert(trace::leaf(l.id), place.slot, x));
       release(team, l);
       return blink_outcome::done;
     }
-    if constexpr (Splits == splitting::never) {
+    if constexpr (Splits == split_policy::never) {
       release_unchanged(team, l);
-      return blink_outcome::no_room;
+      return blink_outcome::out_of_nodes;
     } else {
       const new_leaf made = split_and_insert(team, t, l, place.slot, x, v, false);
-      if (made.id == no_node) return blink_outcome::no_room;
+      if (made.id == no_node) return blink_outcome::out_of_nodes;
       if (posts(t, l.in_chain)) post(team, t, made.low, made.id);
       return blink_outcome::done;
     }
@@ -203,15 +206,15 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     unsigned unposted = 0;        ///< leaves made since one was posted
     node_id posted_to = no_node;  ///< inner node of the lowest level that got the last one
   };
-  /// Inserts keys[0] <= ... <= keys[n - 1], of which the first is not below the last one of the run so far: as inserts one
-  /// after the other, but for each leaf under one latch, and with no descent between. answer(j, outcome) for each.
+  /// Inserts keys[0] <= ... <= keys[n - 1], of which the first is not below the last one of the run so far: as inserts
+  /// one after the other, but for each leaf under one latch, and with no descent between. answer(j, outcome) for each.
   template <class ValueAt, class Answer>
   static ESPALIER_INLINE void insert_run(Team team, const view& t, run_place& at, const Word* keys, unsigned n,
                                          bool assign, ValueAt value_at, Answer answer) {
     for (unsigned j = 0; j < n;) {
-      held l = hold(team, t, at.leaf, keys[j]);
+      latched_leaf l = latch_leaf(team, t, at.leaf, keys[j]);
       at.leaf = l.id;
-      Word last = l.head.count == 0 ? Word{0} : load_shared(l.node.keys() + l.head.count - 1);
+      Word last = l.head.count == 0 ? Word{0} : load_relaxed(l.node.keys() + l.head.count - 1);
       bool changed = false, split = false;
       do {
         const Word x = keys[j];
@@ -225,7 +228,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
         }
         if (present) {
           if (V != 0 && assign) {
-            team.once([&] { store_shared(l.node.values() + slot, v); });
+            team.once([&] { store_relaxed(l.node.values() + slot, v); });
             note(team, trace::assign(trace::leaf(l.id), slot, x));
             changed = true;
           }
@@ -234,8 +237,8 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
           if (slot == l.head.count) {
             last = x;
             team.once([&] {
-              store_shared(l.node.keys() + slot, x);
-              store_shared(l.node.values() + slot, v);
+              store_relaxed(l.node.keys() + slot, x);
+              store_relaxed(l.node.values() + slot, v);
             });
           } else {
             leaf_writer::insert_at(team, l.node, slot, l.head.count, x, v);
@@ -251,7 +254,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       } while (++j < n && !split && keys[j] <= l.head.high);
       if (split) continue;
       if (changed) {
-        team.once([&] { store_shared(l.node.info(), l.head.info()); });
+        team.once([&] { store_relaxed(l.node.info(), l.head.info()); });
         release(team, l);
       } else {
         release_unchanged(team, l);
@@ -260,7 +263,8 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   }
   /// Inserts keys[0] < ... < keys[n - 1], a run likewise, behind the last key of the tree. What does not fit into the
   /// last leaf goes to new ones, which are complete before one link makes all of them visible. Gives how many keys were
-  /// inserted: 0 if they do not belong there or another thread holds the leaf, fewer than n if the pool has no more nodes.
+  /// inserted: 0 if they do not belong there or another thread holds the leaf, fewer than n if the pool has no more
+  /// nodes.
   static ESPALIER_INLINE unsigned append_run(Team team, const view& t, run_place& at, const Word* keys,
                                              [[maybe_unused]] const value* values, unsigned n) {
     const node_id id = at.leaf;
@@ -268,7 +272,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     const std::uint32_t before = latch::try_latch(team, trace::leaf(id), node.version());
     if ((before & 1) != 0) return 0;
     node_head<Word> h = leaf_reader::head_alone(team, node);
-    if (h.dead || h.right != no_node || (h.count != 0 && load_shared(node.keys() + h.count - 1) >= keys[0])) {
+    if (h.dead || h.right != no_node || (h.count != 0 && load_relaxed(node.keys() + h.count - 1) >= keys[0])) {
       latch::release_unchanged(team, trace::leaf(id), node.version(), before);
       return 0;
     }
@@ -284,7 +288,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     unsigned done = here;
     if (more.count != 0) {
       h.right = t.leaves.number(more.first);
-      h.high = load_shared(node.keys() + N - 1);
+      h.high = load_relaxed(node.keys() + N - 1);
       at.leaf = h.right;
       for (std::uint32_t k = 1;; ++k) {
         node_head<Word> made;
@@ -298,54 +302,55 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
         if (k == more.count) break;
         at.leaf = made.right;
       }
-      fence_both();  // new leaves are complete before any link leads to them
+      fence_acq_rel();  // new leaves are complete before any link leads to them
     }
     leaf_writer::store_head(team, node, h);
     latch::release(team, trace::leaf(id), node.version(), before);
     for (std::uint32_t k = 0; k < more.count; ++k) {  // (e)
-      if (!posts(t, false) && ++at.unposted != far) continue;
+      if (!posts(t, false) && ++at.unposted != max_right_links) continue;
       const Word low = k == 0 ? h.high : keys[here + k * N - 1];
       post_near(team, t, at.posted_to, static_cast<Word>(low + 1), t.leaves.number(more.first + k));
       at.unposted = 0;
     }
     return done;
   }
-  static ESPALIER_COLD blink_outcome split_in_run(Team team, const view& t, run_place& at, held& l, unsigned slot, Word x,
-                                                  const value& v, bool changed) {
-    if (changed) team.once([&] { store_shared(l.node.info(), l.head.info()); });
+  static ESPALIER_COLD blink_outcome split_in_run(Team team, const view& t, run_place& at, latched_leaf& l,
+                                                  unsigned slot, Word x, const value& v, bool changed) {
+    if (changed) team.once([&] { store_relaxed(l.node.info(), l.head.info()); });
     const new_leaf made = split_and_insert(team, t, l, slot, x, v, changed);
-    if (made.id == no_node) return blink_outcome::no_room;
+    if (made.id == no_node) return blink_outcome::out_of_nodes;
     if (made.has_x) at.leaf = made.id;
-    if (posts(t, l.in_chain) || ++at.unposted == far) {
+    if (posts(t, l.in_chain) || ++at.unposted == max_right_links) {
       post(team, t, made.low, made.id);
       at.unposted = 0;
     }
     return blink_outcome::done;
   }
 
-  /// Where a look brings a whole leaf: no waiting, nothing rare; the leaf is changed in registers. no_room: not this way, and
-  /// nothing was changed. The first of two passes; else what most inserts need, and `id` is then where it gave up.
-  template <splitting Splits>
+  /// Where a look brings a whole leaf: no waiting, nothing rare; the leaf is changed in registers. no_room: not this
+  /// way, and nothing was changed. The first of two passes; else what most inserts need, and `id` is then where it gave
+  /// up.
+  template <split_policy Splits>
   static ESPALIER_INLINE blink_outcome try_insert_from(Team team, const view& t, node_id& id, Word x, const value& v,
                                                        bool assign) {
     constexpr unsigned front = shape::head_words;
     for ([[maybe_unused]] unsigned links = 0;;) {
       const auto node = t.leaf(id);
-      if constexpr (Splits == splitting::never && combines) {
+      if constexpr (Splits == split_policy::never && combines) {
         // Of the teams of a warp at one leaf one can have the latch; the others need not ask for it.
-        if (!team.meet(node.p).leads()) return blink_outcome::no_room;
+        if (!team.meet(node.p).leads()) return blink_outcome::out_of_nodes;
       }
       for (unsigned b = 0; b < shape::bytes; b += 64) prefetch_shared(node.p + b);  // while the latch is on its way
       const std::uint32_t before = latch::try_latch(team, trace::leaf(id), node.version());
-      if ((before & 1) != 0) return blink_outcome::no_room;
+      if ((before & 1) != 0) return blink_outcome::out_of_nodes;
       const auto seen = leaf_reader::look(team, node);
       const auto values = leaf_values(team, node);
       const auto h = leaf_reader::head(team, node, seen);
       if (h.dead || x > h.high) {
         latch::release_unchanged(team, trace::leaf(id), node.version(), before);
         id = h.right;
-        if constexpr (Splits == splitting::allowed) {
-          if (++links == 2) return blink_outcome::no_room;
+        if constexpr (Splits == split_policy::allowed) {
+          if (++links == 2) return blink_outcome::out_of_nodes;
         }
         continue;
       }
@@ -353,19 +358,18 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       const bool present = place.equal && place.slot < h.count;
       if ((h.count == N && !present) || (present && (V == 0 || !assign))) {
         latch::release_unchanged(team, trace::leaf(id), node.version(), before);
-        return present ? blink_outcome::unchanged : blink_outcome::no_room;
+        return present ? blink_outcome::unchanged : blink_outcome::out_of_nodes;
       }
       if (present) {
-        if constexpr (V != 0) team.once([&] { store_shared(node.values() + place.slot, v); });
+        if constexpr (V != 0) team.once([&] { store_relaxed(node.values() + place.slot, v); });
         note(team, trace::assign(trace::leaf(id), place.slot, x));
       } else {
         team.store_shared_from(reinterpret_cast<Word*>(node.p), team.insert_at(seen, front + place.slot, x),
                                front + place.slot);
-        if constexpr (V != 0)
-          team.store_shared_from(node.values(), team.insert_at(values, place.slot, v), place.slot);
+        if constexpr (V != 0) team.store_shared_from(node.values(), team.insert_at(values, place.slot, v), place.slot);
         node_head<Word> more = h;
         ++more.count;
-        team.once([&] { store_shared(node.info(), more.info()); });
+        team.once([&] { store_relaxed(node.info(), more.info()); });
         note(team, trace::insert(trace::leaf(id), place.slot, x));
       }
       latch::release(team, trace::leaf(id), node.version(), before);
@@ -374,7 +378,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   }
   static ESPALIER_INLINE auto leaf_values([[maybe_unused]] Team team, [[maybe_unused]] node_at<shape> node) {
     if constexpr (V != 0) {
-      return team.template view_shared<N>(node.values());
+      return team.template view_relaxed<N>(node.values());
     } else {
       return value{};
     }
@@ -385,9 +389,10 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     Word low;
     bool has_x;
   };
-  /// Into a full leaf: x is the key number `at` of it. Releases the latch, under which the leaf was `changed` before or not.
-  static ESPALIER_COLD new_leaf split_and_insert(Team team, const view& t, held& l, unsigned at, Word x, const value& v,
-                                                 bool changed) {
+  /// Into a full leaf: x is the key number `at` of it. Releases the latch, under which the leaf was `changed` before or
+  /// not.
+  static ESPALIER_COLD new_leaf split_and_insert(Team team, const view& t, latched_leaf& l, unsigned at, Word x,
+                                                 const value& v, bool changed) {
     const node_id right_id = team.once([&] { return t.leaves.take(); });
     if (right_id == no_node) {
       if (changed) {
@@ -411,7 +416,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     leaf_writer::store_version(team, right);
     leaf_writer::store_head(team, right, rh);
     team.sync();
-    fence_both();  // the right leaf is complete before any link leads to it
+    fence_acq_rel();  // the right leaf is complete before any link leads to it
     team.sync();
     if (!goes_right) ++l.head.count;
     if (keep != N) cut(team, l.node, keep);  // readers cannot be misled: the version is odd
@@ -430,16 +435,16 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     team.sync();
   }
 
-  static ESPALIER_INLINE void store_value(Team team, const held& l, unsigned slot, Word x, const value& v) {
+  static ESPALIER_INLINE void store_value(Team team, const latched_leaf& l, unsigned slot, Word x, const value& v) {
     if constexpr (V != 0) {
-      team.once([&] { store_shared(l.node.values() + slot, v); });
+      team.once([&] { store_relaxed(l.node.values() + slot, v); });
     }
     note(team, trace::assign(trace::leaf(l.id), slot, x));
     release(team, l);
   }
 
   static ESPALIER_HD blink_outcome update_from(Team team, const view& t, node_id start, Word x, const value& v) {
-    const held l = hold(team, t, start, x);
+    const latched_leaf l = latch_leaf(team, t, start, x);
     const auto place = leaf_reader::rank(team, l.node, l.seen, x);
     if (!place.equal || place.slot >= l.head.count) {
       release_unchanged(team, l);
@@ -455,7 +460,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     for (;;) {
       const auto node = t.leaf(id);
       const std::uint32_t before = latch::try_latch(team, trace::leaf(id), node.version());
-      if ((before & 1) != 0) return blink_outcome::no_room;
+      if ((before & 1) != 0) return blink_outcome::out_of_nodes;
       const auto seen = leaf_reader::look(team, node);
       auto h = leaf_reader::head(team, node, seen);
       if (h.dead || x > h.high) {
@@ -470,14 +475,14 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       }
       leaf_writer::erase_at(team, node, seen, place.slot, h.count);
       --h.count;
-      team.once([&] { store_shared(node.info(), h.info()); });
+      team.once([&] { store_relaxed(node.info(), h.info()); });
       note(team, trace::erase(trace::leaf(id), place.slot, x));
       latch::release(team, trace::leaf(id), node.version(), before);
       return blink_outcome::done;
     }
   }
   static ESPALIER_HD blink_outcome erase_from(Team team, const view& t, node_id start, Word x) {
-    held l = hold(team, t, start, x);
+    latched_leaf l = latch_leaf(team, t, start, x);
     const auto place = leaf_reader::rank(team, l.node, l.seen, x);
     if (!place.equal || place.slot >= l.head.count) {
       release_unchanged(team, l);
@@ -488,7 +493,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     note(team, trace::erase(trace::leaf(l.id), place.slot, x));
     // Not in kernels: a stretch of keys that thousands of teams erase at once would become a chain of dead leaves, each
     // leading to the one before it, and its nodes could not be given out again before maintain() either way.
-    if (Team::batch > 1 && l.head.count < shape::few && l.head.right != no_node) take_in_right(team, t, l);
+    if (Team::batch > 1 && l.head.count < shape::few && l.head.right != no_node) merge_right_sibling(team, t, l);
     leaf_writer::store_head(team, l.node, l.head);
     release(team, l);
     return blink_outcome::done;
@@ -496,7 +501,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
 
   /// Takes in the right neighbour if the two fit together and nobody else is at it. It stays as a dead node that leads
   /// here, until no upper level names it (the owner's maintenance).
-  static ESPALIER_COLD void take_in_right(Team team, const view& t, held& l) {
+  static ESPALIER_COLD void merge_right_sibling(Team team, const view& t, latched_leaf& l) {
     const node_id right_id = l.head.right;
     const auto right = t.leaf(right_id);
     const std::uint32_t before = latch::try_latch(team, trace::leaf(right_id), right.version());
@@ -552,7 +557,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
         const bool posted = here && place.equal && place.slot < h.count;
         if (!here || posted) {
           if (!latch::read_valid(told, trace_node{id, h.level}, node.version(), version)) continue;
-          if (posted) return level == 1 ? id : lowest;  // another team was first
+          if (posted) return level == 1 ? id : lowest;                                  // another team was first
           id = h.level == level ? h.right : descent::by_nodes(told, t, low, level).id;  // the root has grown
           continue;
         }
@@ -562,7 +567,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
           latch::release_unchanged(team, trace_node{id, level}, node.version(), before);
         } else {
           if (turn == 0) note(team, trace::retry(trace_node{id, level}, trace_why::busy));
-          pause(turn);
+          backoff(turn);
         }
         ++turn;
       }
@@ -582,8 +587,8 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
 
   /// True: `low` and `child` are now what the next level has to learn.
   static ESPALIER_COLD bool split_inner(Team team, const view& t, node_id id, node_at<inner_shape> node,
-                                      node_head<Word> h, std::uint32_t before, unsigned at, Word& low,
-                                      node_id& child) {
+                                        node_head<Word> h, std::uint32_t before, unsigned at, Word& low,
+                                        node_id& child) {
     const bool grow = id == view::root;
     const node_id right_id = team.once([&] { return t.inners.take(); });
     const node_id left_id = grow && right_id != no_node ? team.once([&] { return t.inners.take(); }) : id;
@@ -600,7 +605,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     const unsigned slot = goes_right ? at - inner_shape::half : at;
     inner_writer::insert_at(team, to, slot, to_head.count, low, child);
     ++to_head.count;
-    team.once([&] { store_shared(to.info(), to_head.info()); });
+    team.once([&] { store_relaxed(to.info(), to_head.info()); });
     note(team, trace::post(trace_node{goes_right ? right_id : left_id, h.level}, slot, low, child));
     latch::release(team, trace_node{id, grow ? h.level + 1 : h.level}, node.version(), before);
     low = made.separator;

@@ -46,7 +46,7 @@ inline constexpr char string_escape = 0x01;  // precedes byte + 1, for the two r
 
 template <KeyType T>
 void append_fixed_width(std::string& out, T column) {
-  const auto word = codec<T>::encode(column);
+  const auto word = key_codec<T>::encode(column);
   char bytes[sizeof(T)];
   for (std::size_t i = 0; i < sizeof(T); ++i) bytes[i] = static_cast<char>(word >> (8 * (sizeof(T) - 1 - i)) & 0xff);
   out.append(bytes, sizeof(T));
@@ -107,14 +107,14 @@ class byte_key_reader {
 
   template <KeyType Column>
   Column fixed_width() {
-    using word_type = typename codec<Column>::word;
-    constexpr scalar_kind kind = codec<Column>::kind;
+    using word_type = typename key_codec<Column>::word;
+    constexpr scalar_kind kind = key_codec<Column>::kind;
     word_type word = 0;
     for (const char byte : take(sizeof(Column))) word = word << 8 | static_cast<unsigned char>(byte);
     // Rejects words of no key: NaNs other than the canonical one, and words of bool above 1.
     const bool written = encode_bits(kind, decode_bits(kind, word)) == word;
     if (!written || (std::is_same_v<Column, bool> && word > 1)) refuse("has bytes that no value of its type has");
-    return codec<Column>::decode(word);
+    return key_codec<Column>::decode(word);
   }
 
   std::string escaped() {

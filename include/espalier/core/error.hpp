@@ -17,7 +17,7 @@ enum class error_kind : std::uint8_t {
 };
 
 /// Base of the library's exceptions. A call that throws has changed no index, except writes of a blink_tree key by key,
-/// whose `done` mask marks the elements that were written. The engine also throws statement_stopped
+/// whose `done` mask marks the elements that were written. The engine also throws query_cancelled
 /// (engine/stop.hpp), which is not derived from it.
 class error : public std::runtime_error {
  public:

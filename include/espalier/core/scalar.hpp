@@ -151,7 +151,7 @@ template <std::unsigned_integral Word>
 // large batch does not evict the tree from the caches. (H200, u32: 20.7 to 21.2 G/s at 2^27 keys and 14.5 to 15.8 at
 // 2^29, in two runs between which this was the main change.)
 template <class T>
-[[nodiscard]] ESPALIER_INLINE T load_once(const T* p) {
+[[nodiscard]] ESPALIER_INLINE T load_streaming(const T* p) {
 #ifdef __CUDA_ARCH__
   return __ldcs(p);
 #else
@@ -159,7 +159,7 @@ template <class T>
 #endif
 }
 template <class T>
-ESPALIER_INLINE void store_once(T* p, T x) {
+ESPALIER_INLINE void store_streaming(T* p, T x) {
 #ifdef __CUDA_ARCH__
   __stcs(p, x);
 #else
@@ -172,13 +172,13 @@ template <std::unsigned_integral Word>
 [[nodiscard]] ESPALIER_INLINE Word load_bits(scalar_kind kind, const void* array, std::size_t i) {
   switch (bytes_of(kind)) {
     case 1:
-      return load_once(static_cast<const std::uint8_t*>(array) + i);
+      return load_streaming(static_cast<const std::uint8_t*>(array) + i);
     case 2:
-      return load_once(static_cast<const std::uint16_t*>(array) + i);
+      return load_streaming(static_cast<const std::uint16_t*>(array) + i);
     case 4:
-      return load_once(static_cast<const std::uint32_t*>(array) + i);
+      return load_streaming(static_cast<const std::uint32_t*>(array) + i);
     default:
-      if constexpr (sizeof(Word) == 8) return load_once(static_cast<const std::uint64_t*>(array) + i);
+      if constexpr (sizeof(Word) == 8) return load_streaming(static_cast<const std::uint64_t*>(array) + i);
       return 0;
   }
 }
@@ -188,24 +188,24 @@ template <std::unsigned_integral Word>
 ESPALIER_INLINE void store_bits(scalar_kind kind, void* array, std::size_t i, Word raw) {
   switch (bytes_of(kind)) {
     case 1:
-      store_once(static_cast<std::uint8_t*>(array) + i, static_cast<std::uint8_t>(raw));
+      store_streaming(static_cast<std::uint8_t*>(array) + i, static_cast<std::uint8_t>(raw));
       break;
     case 2:
-      store_once(static_cast<std::uint16_t*>(array) + i, static_cast<std::uint16_t>(raw));
+      store_streaming(static_cast<std::uint16_t*>(array) + i, static_cast<std::uint16_t>(raw));
       break;
     case 4:
-      store_once(static_cast<std::uint32_t*>(array) + i, static_cast<std::uint32_t>(raw));
+      store_streaming(static_cast<std::uint32_t*>(array) + i, static_cast<std::uint32_t>(raw));
       break;
     default:
       if constexpr (sizeof(Word) == 8)
-        store_once(static_cast<std::uint64_t*>(array) + i, static_cast<std::uint64_t>(raw));
+        store_streaming(static_cast<std::uint64_t*>(array) + i, static_cast<std::uint64_t>(raw));
       break;
   }
 }
 
 /// Converts a typed key to its order-preserving word, and back.
 template <KeyType T>
-struct codec {
+struct key_codec {
   using word = word_of<T>;
   static constexpr scalar_kind kind = scalar_kind_of<T>;
 

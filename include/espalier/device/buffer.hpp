@@ -19,9 +19,9 @@ class raw_buffer {
  public:
   raw_buffer() = default;
   /// Allocates `bytes` from the pool of `d` in the order of `s`. Throws out_of_memory. The memory is uninitialised.
-  raw_buffer(device d, std::size_t bytes, stream s, memory_use use = memory_use::any)
+  raw_buffer(device d, std::size_t bytes, stream s, allocation_hint use = allocation_hint::any)
       : device_(std::move(d)), stream_(device_->resolve(s)), bytes_(bytes) {
-    if (bytes_ != 0) data_ = device_->pool()->allocate_for(use, bytes_, stream_);
+    if (bytes_ != 0) data_ = device_->pool()->allocate_with_hint(use, bytes_, stream_);
   }
   raw_buffer(raw_buffer&& other) noexcept { swap(other); }
   raw_buffer& operator=(raw_buffer&& other) noexcept {
@@ -42,14 +42,14 @@ class raw_buffer {
 
   /// Frees the memory in the order of this stream from now on. Precondition: all other uses of the memory precede that
   /// point of the stream.
-  void tie(const stream& s) {
+  void set_stream(const stream& s) {
     if (device_) stream_ = device_->resolve(s);
   }
 
   [[nodiscard]] void* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   /// The device of the memory. Precondition: not default-constructed.
-  [[nodiscard]] const device& where() const { return *device_; }
+  [[nodiscard]] const device& get_device() const { return *device_; }
   /// The stream in whose order the memory is freed.
   [[nodiscard]] const stream& order() const noexcept { return stream_; }
 
@@ -73,7 +73,7 @@ class buffer {
   buffer(raw_buffer&& raw, std::size_t n) : raw_(std::move(raw)), size_(raw_.data() == nullptr ? 0 : n) {}
 
   /// As raw_buffer::tie().
-  void tie(const stream& s) { raw_.tie(s); }
+  void set_stream(const stream& s) { raw_.set_stream(s); }
 
   [[nodiscard]] T* data() const noexcept { return static_cast<T*>(raw_.data()); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -97,7 +97,7 @@ class buffer {
  private:
   void copy_to(T* host) const {
     if (size_ == 0) return;
-    raw_.where().copy(host, data(), size_ * sizeof(T), raw_.order());
+    raw_.get_device().copy(host, data(), size_ * sizeof(T), raw_.order());
     raw_.order().synchronize();
   }
 

@@ -2,9 +2,9 @@
 // oneTBB.
 //
 // Every method blocks until its work is done and uses no stream. Owners order the work with device.enqueue
-// (asynchronous) or device.run_now (in the calling thread):
+// (asynchronous) or device.invoke_in_order (in the calling thread):
 //
-//   d.run_now(s, [&] { cpu_backend(d).for_each(n, [&](std::size_t i) { out[i] = in[i] + 1; }); });
+//   d.invoke_in_order(s, [&] { cpu_backend(d).for_each(n, [&](std::size_t i) { out[i] = in[i] + 1; }); });
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ namespace espalier {
 class cpu_backend {
  public:
   /// Throws `error` if `where` is not a CPU device.
-  explicit cpu_backend(const device& where);
-  [[nodiscard]] const device& where() const noexcept { return where_; }
+  explicit cpu_backend(const device& dev);
+  [[nodiscard]] const device& get_device() const noexcept { return device_; }
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }
 
   /// Calls body(i) for each i in [0, n), in no particular order, on all threads; for n <= grain in the calling thread
@@ -67,7 +67,7 @@ class cpu_backend {
  private:
   void run(std::size_t n, std::size_t grain, void (*piece)(void*, std::size_t, std::size_t), void* context) const;
 
-  device where_;
+  device device_;
   unsigned threads_;
 };
 

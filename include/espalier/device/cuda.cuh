@@ -55,8 +55,8 @@ class cuda_backend {
   static constexpr unsigned block_threads = 256;
 
   /// Throws `error` if `where` is not a GPU.
-  explicit cuda_backend(const device& where);
-  [[nodiscard]] const device& where() const noexcept { return where_; }
+  explicit cuda_backend(const device& dev);
+  [[nodiscard]] const device& get_device() const noexcept { return device_; }
   [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
   [[nodiscard]] int sm_count() const noexcept { return sm_count_; }
   [[nodiscard]] std::size_t l2_bytes() const noexcept { return l2_bytes_; }
@@ -110,7 +110,7 @@ class cuda_backend {
   void exclusive_scan(const stream& s, const T* in, T* out, std::size_t n) const;
 
  private:
-  device where_;
+  device device_;
   int ordinal_ = 0;
   int sm_count_ = 0;
   std::size_t l2_bytes_ = 0;

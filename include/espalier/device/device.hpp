@@ -21,34 +21,34 @@
 #include <vector>
 
 #include "espalier/core/error.hpp"
-#include "espalier/device/memory_pool.hpp"
+#include "espalier/device/memory_resource.hpp"
 
 namespace espalier {
 
 enum class device_kind { cpu, cuda };
 
 namespace detail {
-class device_state;
-class stream_state;
-class mark_state;
+class device_impl;
+class stream_impl;
+class event_impl;
 }  // namespace detail
 
 /// A point in the order of a stream that other streams can wait for (an event). Immutable, cheap to copy.
-class stream_mark {
+class stream_event {
  public:
-  stream_mark() = default;  ///< waiting for it has no effect
-  explicit stream_mark(std::shared_ptr<const detail::mark_state> state) : state_(std::move(state)) {}
-  [[nodiscard]] const std::shared_ptr<const detail::mark_state>& state() const noexcept { return state_; }
+  stream_event() = default;  ///< waiting for it has no effect
+  explicit stream_event(std::shared_ptr<const detail::event_impl> state) : state_(std::move(state)) {}
+  [[nodiscard]] const std::shared_ptr<const detail::event_impl>& state() const noexcept { return state_; }
 
  private:
-  std::shared_ptr<const detail::mark_state> state_;
+  std::shared_ptr<const detail::event_impl> state_;
 };
 
 /// An ordered queue of work. Copies of a stream are the same stream. Thread-safe.
 class stream {
  public:
   stream() = default;  ///< empty: the call that takes it uses the default stream of the device
-  explicit stream(std::shared_ptr<detail::stream_state> state) : state_(std::move(state)) {}
+  explicit stream(std::shared_ptr<detail::stream_impl> state) : state_(std::move(state)) {}
 
   /// Blocks until all work enqueued so far is done. Rethrows the first error of that work. Throws `error` for an empty
   /// stream.
@@ -57,18 +57,18 @@ class stream {
   /// errors.
   [[nodiscard]] bool is_done() const;
   /// Returns the point after all work enqueued so far. For an empty stream, waiting for it has no effect.
-  [[nodiscard]] stream_mark mark() const;
+  [[nodiscard]] stream_event mark() const;
   /// Makes work enqueued from now on wait for the work before the mark. Does not block. Preconditions: the mark belongs
   /// to a stream of the same kind of device; enqueued work does not itself wait for a stream that may wait for a later
   /// mark.
-  void wait_for(const stream_mark& mark) const;
+  void wait_for(const stream_event& mark) const;
   /// The cudaStream_t of a GPU stream; null on a CPU.
   [[nodiscard]] void* native() const;
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
-  [[nodiscard]] const std::shared_ptr<detail::stream_state>& state() const noexcept { return state_; }
+  [[nodiscard]] const std::shared_ptr<detail::stream_impl>& state() const noexcept { return state_; }
 
  private:
-  std::shared_ptr<detail::stream_state> state_;
+  std::shared_ptr<detail::stream_impl> state_;
 };
 
 /// A processor with memory. Cheap to copy; copies are the same device. Thread-safe: all methods are const and may run
@@ -80,7 +80,7 @@ class device {
   /// A GPU. Throws `error` with the reason if there is none or the build has no CUDA code.
   [[nodiscard]] static device cuda(int ordinal = 0);
   /// The first usable GPU, or the CPU with all cores.
-  [[nodiscard]] static device best();
+  [[nodiscard]] static device default_device();
   /// The CPU, then every usable GPU.
   [[nodiscard]] static std::vector<device> all();
 
@@ -93,12 +93,12 @@ class device {
   // any stream can be used. A kernel that waits for the host (a persistent one) must not run when memory may run out.
 
   /// The same processor with another memory pool.
-  [[nodiscard]] device with_pool(std::shared_ptr<memory_pool> pool) const;
+  [[nodiscard]] device with_pool(std::shared_ptr<memory_resource> pool) const;
   /// The pool of the device's memory.
-  [[nodiscard]] const std::shared_ptr<memory_pool>& pool() const noexcept;
+  [[nodiscard]] const std::shared_ptr<memory_resource>& pool() const noexcept;
   /// The pool of host memory that kernels of this device access by the same address: pinned memory on a GPU, pool() on
   /// a CPU.
-  [[nodiscard]] const std::shared_ptr<memory_pool>& host_pool() const noexcept;
+  [[nodiscard]] const std::shared_ptr<memory_resource>& host_pool() const noexcept;
 
   /// The default stream. On a GPU it is CUDA's legacy default stream. On a CPU each thread has its own, so that calls
   /// of several threads run concurrently; a thread completes the work of its stream before it ends.
@@ -121,7 +121,7 @@ class device {
   /// Registers existing host memory, so that kernels of this device read it at its own address; a GPU reads it over the
   /// bus. Throws `error` if the device cannot. Lifetime: the registration ends with the result, which must be destroyed
   /// before the memory is freed.
-  [[nodiscard]] std::shared_ptr<const void> map_host(const void* p, std::size_t bytes) const;
+  [[nodiscard]] std::shared_ptr<const void> register_host(const void* p, std::size_t bytes) const;
 
   /// Copies between host memory and memory of this device, in any direction, in stream order.
   void copy(void* to, const void* from, std::size_t bytes, const stream& s) const;
@@ -132,14 +132,14 @@ class device {
   /// itself enqueues kernels.
   void enqueue(const stream& s, std::function<void()> work) const;
   /// On a CPU, waits for the stream and runs `work` in the calling thread; on a GPU the same as enqueue().
-  void run_now(const stream& s, const std::function<void()>& work) const;
+  void invoke_in_order(const stream& s, const std::function<void()>& work) const;
 
   /// The implementation, for the library's own layers.
-  [[nodiscard]] const std::shared_ptr<detail::device_state>& state() const noexcept { return state_; }
-  explicit device(std::shared_ptr<detail::device_state> state) : state_(std::move(state)) {}
+  [[nodiscard]] const std::shared_ptr<detail::device_impl>& state() const noexcept { return state_; }
+  explicit device(std::shared_ptr<detail::device_impl> state) : state_(std::move(state)) {}
 
  private:
-  std::shared_ptr<detail::device_state> state_;
+  std::shared_ptr<detail::device_impl> state_;
 };
 
 }  // namespace espalier

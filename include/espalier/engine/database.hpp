@@ -88,7 +88,7 @@ class prepared {
   /// Executes the statement once per row of `parameters` (column i is $i+1), with as few index calls as possible. The
   /// result has the column `statement` (bigint, the row of `parameters`, from 0), then the columns of the SELECT. Rows
   /// of one execution are contiguous, in the order of `parameters`. Throws as database::execute().
-  [[nodiscard]] query_result execute(const arrow::Table& parameters, const stop_question& stop = {});
+  [[nodiscard]] query_result execute(const arrow::Table& parameters, const cancellation_token& stop = {});
 
  private:
   std::unique_ptr<detail::prepared_state> state_;
@@ -107,14 +107,15 @@ class database {
   ~database();
 
   /// Executes one statement (a trailing semicolon is allowed). Throws `sql_error` with kind and SQLSTATE,
-  /// `statement_stopped` soon after `stop` returned true, or an exception of `tell`. A statement that throws has
+  /// `query_cancelled` soon after `stop` returned true, or an exception of `tell`. A statement that throws has
   /// changed nothing.
-  query_result execute(std::string_view sql, const progress& tell = {}, const stop_question& stop = {});
+  query_result execute(std::string_view sql, const progress& tell = {}, const cancellation_token& stop = {});
 
   /// Executes the statements of a script in order. Statements before one that throws keep their effect.
   /// `sql_error::position` is an offset in the whole script. A transaction that the script begins and does not end is
   /// rolled back, whether a statement throws or not. Saves indexes at the end.
-  std::vector<query_result> run_script(std::string_view sql, const progress& tell = {}, const stop_question& stop = {});
+  std::vector<query_result> run_script(std::string_view sql, const progress& tell = {},
+                                       const cancellation_token& stop = {});
 
   /// Prepares a SELECT. Throws `sql_error` for other statements.
   [[nodiscard]] prepared prepare(std::string_view sql);
@@ -130,7 +131,7 @@ class database {
   /// The tables of the database. Lifetime: valid while the database lives; statements change its content.
   [[nodiscard]] const catalog& tables() const;
   /// The device of the indexes.
-  [[nodiscard]] const espalier::device& where() const;
+  [[nodiscard]] const espalier::device& get_device() const;
   /// Problems found so far, one sentence each: indexes that were rebuilt because their file is damaged or missing (the
   /// new file is written when the database is closed, if not before), and tables with damaged rows. Such a table can be
   /// dropped; other statements that name it are rejected. Opening checks names and sizes of files; checksums are

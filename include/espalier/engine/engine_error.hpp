@@ -79,7 +79,7 @@ inline constexpr error_code internal_error{error_kind::internal, "XX000"};
 }  // namespace codes
 
 /// Exception of a database. Opening throws engine_error, statements throw the derived `sql_error`; a cancelled
-/// statement throws `statement_stopped`.
+/// statement throws `query_cancelled`.
 class engine_error : public error {
  public:
   explicit engine_error(const std::string& sentence, const error_code& code) : error(sentence), code_(code) {}

@@ -8,13 +8,13 @@ namespace espalier::engine {
 
 /// Cancellation callback; true cancels the statement. Polled frequently and concurrently, so it must be thread-safe. An
 /// empty function never cancels.
-using stop_question = std::function<bool()>;
+using cancellation_token = std::function<bool()>;
 
 /// Thrown by a cancelled statement. It is not derived from `error`, because the engine adds a position in the statement
 /// to every `error`.
-class statement_stopped : public std::runtime_error {
+class query_cancelled : public std::runtime_error {
  public:
-  statement_stopped() : std::runtime_error("Stopped: everything is as it was before the statement.") {}
+  query_cancelled() : std::runtime_error("Stopped: everything is as it was before the statement.") {}
 };
 
 }  // namespace espalier::engine

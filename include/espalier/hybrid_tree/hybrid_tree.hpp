@@ -4,7 +4,7 @@
 //   tree.find(queries, out, found);          // the GPU walks the inner levels, the CPU continues in the leaves
 //
 // Pinned queries and answers are transferred without a copy by the CPU (espalier/device/buffer.hpp):
-//   auto gpu = espalier::device::best();
+//   auto gpu = espalier::device::default_device();
 //   espalier::buffer<std::uint64_t> queries(gpu.with_pool(gpu.host_pool()), n);   // pass queries.span()
 #pragma once
 
@@ -14,9 +14,9 @@
 #include <string>
 #include <type_traits>
 
-#include "espalier/index/single_key.hpp"
 #include "espalier/hybrid_tree/index.hpp"
 #include "espalier/hybrid_tree/options.hpp"
+#include "espalier/index/single_key.hpp"
 #include "espalier/static_tree/result.hpp"
 #include "espalier/static_tree/static_tree.hpp"
 
@@ -57,17 +57,17 @@ class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value
   using sum_type = sum_of<summand>;
 
   /// Makes an empty tree. `where` is the device that walks the inner levels.
-  explicit hybrid_tree(const hybrid_options& options = {}, const device& where = device::best())
-      : hybrid_tree({}, {}, options, where) {}
+  explicit hybrid_tree(const hybrid_options& options = {}, const device& dev = device::default_device())
+      : hybrid_tree({}, {}, options, dev) {}
   /// Builds a tree from pairs in any order; of equal keys the last one wins. Requires as many values as keys.
   [[nodiscard]] static hybrid_tree build(keys_in keys, in<slot> values, const hybrid_options& options = {},
-                                         const device& where = device::best()) requires(!is_set) {
+                                         const device& dev = device::default_device()) requires(!is_set) {
     detail::require_equal("build values", keys.size(), values.size());
-    return hybrid_tree(keys, values, options, where);
+    return hybrid_tree(keys, values, options, dev);
   }
   [[nodiscard]] static hybrid_tree build(keys_in keys, const hybrid_options& options = {},
-                                         const device& where = device::best()) requires(is_set) {
-    return hybrid_tree(keys, {}, options, where);
+                                         const device& dev = device::default_device()) requires(is_set) {
+    return hybrid_tree(keys, {}, options, dev);
   }
 
   // ---- point queries -----------------------------------------------------------------------------------------------
@@ -77,17 +77,21 @@ class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value
   using single_key::find;
 
   /// Writes the value of each key.
-  void find(keys_in keys, out<slot> values, mask_out found = {}, const hybrid_query& how = {}) const requires(!is_set) {
+  void find(keys_in keys, out<slot> values, mask_out found = {}, const hybrid_query_options& how = {}) const
+      requires(!is_set) {
     find_all(keys, values, found, how);
   }
   /// As contains(): a set has no values, and `values` is not written.
-  void find(keys_in keys, out<slot> values, mask_out found, const hybrid_query& how = {}) const requires(is_set) {
+  void find(keys_in keys, out<slot> values, mask_out found, const hybrid_query_options& how = {}) const
+      requires(is_set) {
     find_all(keys, values, found, how);
   }
   /// As contains().
   void find(keys_in keys, mask_out found) const requires(is_set) { contains(keys, found); }
   /// found[i] is 1 if the key is present.
-  void contains(keys_in keys, mask_out found, const hybrid_query& how = {}) const { find_all(keys, {}, found, how); }
+  void contains(keys_in keys, mask_out found, const hybrid_query_options& how = {}) const {
+    find_all(keys, {}, found, how);
+  }
   /// Writes the first element whose key is not less than the query.
   void lower_bound(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found) const {
     seek(detail::seek_kind::lower_bound, keys, out_keys, values, found);
@@ -124,7 +128,7 @@ class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value
   /// their number to counts[i]; the other positions are unspecified. Requires outputs of lo.size() * limit elements or
   /// empty ones. Uses the device as find() does; intended for many short ranges. O(log n + limit).
   void range_rows(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
-                  const range_options& options, const hybrid_query& how = {}) const {
+                  const range_options& options, const hybrid_query_options& how = {}) const {
     detail::require_rows(lo.size(), hi.size(), counts.size(), options.limit, out_keys.size(), values.size());
     index_->rows(lo.data(), hi.data(), lo.size(), options, out_keys.empty() ? nullptr : out_keys.data(),
                  values.empty() ? nullptr : values.data(), counts.data(), how);
@@ -155,16 +159,16 @@ class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value
 
   /// Inserts elements, and assigns the values of keys that are present. Requires as many values as keys.
   void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {},
-                        update_way way = update_way::automatic) requires(!is_set) {
+                        update_mode way = update_mode::automatic) requires(!is_set) {
     detail::require_equal("values to write", keys.size(), values.size());
     write(write_op::insert_or_assign, keys, values, done, way);
   }
   /// Inserts keys into a set.
-  void insert(keys_in keys, mask_out done = {}, update_way way = update_way::automatic) requires(is_set) {
+  void insert(keys_in keys, mask_out done = {}, update_mode way = update_mode::automatic) requires(is_set) {
     write(write_op::insert_or_assign, keys, {}, done, way);
   }
   /// Removes keys.
-  void erase(keys_in keys, mask_out done = {}, update_way way = update_way::automatic) {
+  void erase(keys_in keys, mask_out done = {}, update_mode way = update_mode::automatic) {
     write(write_op::erase, keys, {}, done, way);
   }
 
@@ -174,7 +178,7 @@ class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value
   [[nodiscard]] std::size_t size() const { return index_->size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
   /// The device that walks the inner levels.
-  [[nodiscard]] const device& where() const { return index_->where(); }
+  [[nodiscard]] const device& get_device() const { return index_->get_device(); }
   /// Sizes, placement and the last update. Waits for the call that uses the device and queries the page sizes of the
   /// system, which takes milliseconds.
   [[nodiscard]] hybrid_stats stats() const { return index_->stats(); }
@@ -189,20 +193,20 @@ class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value
   }
   /// Measures all placements with these queries, which should resemble later ones, and tries a failed device again.
   /// Without tune(), large calls with a GPU measure while they run; a CPU device is then not used. Large calls try
-  /// another placement from time to time, also after tune(), because the load may change; hybrid_query::placement
-  /// prevents this. Throws out_of_memory if host memory for the answers is missing; results of other calls do not
-  /// change.
+  /// another placement from time to time, also after tune(), because the load may change;
+  /// hybrid_query_options::placement prevents this. Throws out_of_memory if host memory for the answers is missing;
+  /// results of other calls do not change.
   void tune(keys_in keys) { index_->tune(keys.data(), keys.size()); }
 
  private:
-  void find_all(keys_in keys, out<slot> values, mask_out found, const hybrid_query& how) const {
+  void find_all(keys_in keys, out<slot> values, mask_out found, const hybrid_query_options& how) const {
     detail::require_optional("find values", keys.size(), values.size());
     detail::require_optional("find mask", keys.size(), found.size());
     index_->find(keys.data(), keys.size(), values.empty() ? nullptr : values.data(),
                  found.empty() ? nullptr : found.data(), how);
   }
-  hybrid_tree(keys_in keys, in<slot> values, const hybrid_options& options, const device& where)
-      : index_(detail::build_hybrid_index(where, elements, options, keys.data(), values.data(), keys.size())) {}
+  hybrid_tree(keys_in keys, in<slot> values, const hybrid_options& options, const device& dev)
+      : index_(detail::build_hybrid_index(dev, elements, options, keys.data(), values.data(), keys.size())) {}
 
   static constexpr detail::element_type elements{
       scalar_kind_of<Key>, is_set ? scalar_kind::opaque : scalar_kind_of<slot>, is_set ? 0u : unsigned{sizeof(slot)}};
@@ -222,7 +226,7 @@ class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value
     index_->aggregate(op, lo.data(), hi.data(), lo.size(), ends, results.data(),
                       found.empty() ? nullptr : found.data());
   }
-  void write(write_op op, keys_in keys, in<slot> values, mask_out done, update_way way) {
+  void write(write_op op, keys_in keys, in<slot> values, mask_out done, update_mode way) {
     detail::require_optional("write mask", keys.size(), done.size());
     index_->write(op, keys.data(), values.data(), keys.size(), done.empty() ? nullptr : done.data(), way);
   }

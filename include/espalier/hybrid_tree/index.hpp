@@ -15,7 +15,7 @@ class hybrid_index {
  public:
   virtual ~hybrid_index() = default;
 
-  [[nodiscard]] virtual const device& where() const = 0;  ///< of the inner levels
+  [[nodiscard]] virtual const device& get_device() const = 0;  ///< of the inner levels
   [[nodiscard]] virtual const device& host() const = 0;
   [[nodiscard]] virtual element_type elements() const = 0;
   [[nodiscard]] virtual std::size_t size() const = 0;
@@ -25,7 +25,7 @@ class hybrid_index {
   virtual void tune(const void* keys, std::size_t n) = 0;
 
   virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found,
-                    const hybrid_query& how) const = 0;
+                    const hybrid_query_options& how) const = 0;
   virtual void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
                     std::uint8_t* found) const = 0;
   virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
@@ -36,16 +36,16 @@ class hybrid_index {
                                             const range_options& options) const = 0;
   /// As static_index::rows, in host memory.
   virtual void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
-                    void* out_values, std::uint64_t* counts, const hybrid_query& how) const = 0;
+                    void* out_values, std::uint64_t* counts, const hybrid_query_options& how) const = 0;
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                          std::uint8_t* found) const = 0;
   /// Strong guarantee: if it throws, the tree is as it was.
   virtual void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
-                     update_way way) = 0;
+                     update_mode way) = 0;
 };
 
 /// Of equal keys the last one wins. n = 0 makes an empty tree.
-[[nodiscard]] std::unique_ptr<hybrid_index> build_hybrid_index(const device& where, element_type elements,
+[[nodiscard]] std::unique_ptr<hybrid_index> build_hybrid_index(const device& dev, element_type elements,
                                                                const hybrid_options& options, const void* keys,
                                                                const void* values, std::size_t n);
 

@@ -14,7 +14,8 @@ namespace espalier {
 /// How the tree is kept in host memory.
 enum class hybrid_layout : std::uint8_t {
   /// Arrays addressed by number, no pointers: a static tree. Fastest to search. Host memory: 1.23 times that of keys
-  /// and values of 8 bytes, 1.04 times without aggregates (`keep`). A write builds it anew beside the old one, and needs
+  /// and values of 8 bytes, 1.04 times without aggregates (`keep`). A write builds it anew beside the old one, and
+  /// needs
   /// a copy of all pairs meanwhile.
   implicit,
   /// Nodes with links: a B-link tree with an express lane. Takes batches of writes. Host memory: twice that of keys and
@@ -33,7 +34,7 @@ enum class hybrid_placement : std::uint8_t {
 
 /// How a write to the regular layout brings the inner levels up to date (the HB+-tree paper's two ways). The implicit
 /// layout is built anew.
-enum class update_way : std::uint8_t {
+enum class update_mode : std::uint8_t {
   automatic,     ///< by what both would cost for the batch
   asynchronous,  ///< the batch is sorted and merged by all threads; then inner levels that changed are sent as a whole
   synchronised,  ///< key by key; inner levels stay while few steps lead on to all leaves, then what differs is sent
@@ -48,7 +49,7 @@ enum class page_configuration : std::uint8_t {
 };
 
 /// How buckets of queries follow each other.
-enum class bucket_handling : std::uint8_t {
+enum class queue_depth : std::uint8_t {
   sequential,       ///< up, walk, down, leaves: one bucket after the other
   pipelined,        ///< the device begins with the next bucket when this one's answer has come back
   double_buffered,  ///< the device always has a second bucket waiting
@@ -60,8 +61,8 @@ enum class host_copies : std::uint8_t {
   staged,     ///< by way of pinned memory of the tree
 };
 
-/// How the inner levels of a bucket are shared out: the CPU walks `levels` of them for the first `share` of the queries,
-/// and one more for the others. There are two: the table, and the headers of groups.
+/// How the inner levels of a bucket are shared out: the CPU walks `levels` of them for the first `share` of the
+/// queries, and one more for the others. There are two: the table, and the headers of groups.
 struct load_balance {
   unsigned levels = 0;
   double share = 1;
@@ -87,19 +88,19 @@ struct hybrid_options {
   page_configuration pages = page_configuration::huge;
 };
 
-struct hybrid_query {
+struct hybrid_query_options {
   hybrid_placement placement = hybrid_placement::automatic;
-  bucket_handling buckets = bucket_handling::double_buffered;
+  queue_depth buckets = queue_depth::double_buffered;
   std::optional<load_balance> balance = {};  ///< else as tuned, and as the load shifts
   host_copies copies = host_copies::automatic;
 };
 
 /// What the last write did, or the build.
 struct hybrid_update {
-  update_way way = update_way::automatic;  ///< automatic: there was none, or all was built anew
-  std::size_t sent = 0;                    ///< bytes of inner levels that went to the device
-  double send_seconds = 0;                 ///< how long that took, with the search for what differs
-  std::string reason;                      ///< why, in one sentence
+  update_mode way = update_mode::automatic;  ///< automatic: there was none, or all was built anew
+  std::size_t sent = 0;                      ///< bytes of inner levels that went to the device
+  double send_seconds = 0;                   ///< how long that took, with the search for what differs
+  std::string reason;                        ///< why, in one sentence
 };
 
 /// Pages of the host memory, as the system counts them now.
@@ -128,10 +129,10 @@ struct hybrid_stats {
 };
 
 [[nodiscard]] std::string to_string(hybrid_layout l);
-[[nodiscard]] std::string to_string(update_way w);
+[[nodiscard]] std::string to_string(update_mode w);
 [[nodiscard]] std::string to_string(page_configuration p);
 [[nodiscard]] std::string to_string(hybrid_placement p);
-[[nodiscard]] std::string to_string(bucket_handling b);
+[[nodiscard]] std::string to_string(queue_depth b);
 [[nodiscard]] std::string to_string(host_copies c);
 
 }  // namespace espalier

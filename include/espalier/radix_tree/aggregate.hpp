@@ -4,7 +4,7 @@
 // static tree does (static_tree/aggregate.hpp says why in these ways): integers by prefix sums per block, exact; floats
 // by a 16-ary tree of block sums in double; minima and maxima by 16-ary trees of order-preserving words, NaN being the
 // largest. A question reads the leaves at both ends of its range, fewer than two blocks of them, and for the rest
-// summaries. Summaries may be missing (src/radix_tree/summary.hpp): then it reads all leaves of its range.
+// summaries. Summaries may be missing (src/radix_tree/block_summaries.hpp): then it reads all leaves of its range.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace espalier {
 
 /// Null: not there.
-struct radix_summaries {
+struct block_summaries {
   /// Ranks of a block. 32 make all summaries of a tree with values of 4 bytes 0.25 + 0.27 bytes per key, of 8 bytes 0.5
   /// + 0.53 (floats: 0.27 + 0.27, 0.27 + 0.53), and a question reads 32 leaves at its ends on average.
   static constexpr unsigned block = 32;
@@ -31,7 +31,7 @@ struct radix_summaries {
 template <unsigned V>
 struct radix_aggregate_job {
   radix_view<V> tree;
-  radix_summaries kept;
+  block_summaries kept;
   aggregate_kind op = aggregate_kind::sum;
   const std::uint64_t* begins = nullptr;
   const std::uint64_t* counts = nullptr;
@@ -68,31 +68,31 @@ struct radix_aggregator {
   }
   /// Of all elements before `rank`.
   static ESPALIER_INLINE sum_type exact_before(const view& t, const void* prefix, std::uint64_t rank) {
-    const std::uint64_t at = rank / radix_summaries::block;
+    const std::uint64_t at = rank / block_summaries::block;
     return static_cast<sum_type>(static_cast<const sum_type*>(prefix)[at] +
-                                 exact_between(t, at * radix_summaries::block, rank));
+                                 exact_between(t, at * block_summaries::block, rank));
   }
-  static ESPALIER_INLINE sum_type exact_sum(const view& t, const radix_summaries& kept, std::uint64_t begin,
+  static ESPALIER_INLINE sum_type exact_sum(const view& t, const block_summaries& kept, std::uint64_t begin,
                                             std::uint64_t end) {
-    if (kept.prefix == nullptr || end - begin < radix_summaries::block) return exact_between(t, begin, end);
+    if (kept.prefix == nullptr || end - begin < block_summaries::block) return exact_between(t, begin, end);
     return static_cast<sum_type>(exact_before(t, kept.prefix, end) - exact_before(t, kept.prefix, begin));
   }
   template <class Op, class Element>
-  static ESPALIER_INLINE typename Op::type over(const radix_summaries& kept, const void* tree, std::uint64_t begin,
+  static ESPALIER_INLINE typename Op::type over(const block_summaries& kept, const void* tree, std::uint64_t begin,
                                                 std::uint64_t end, Element element) {
     if (tree != nullptr)
-      return values::template over<Op, radix_summaries::block>(static_cast<const typename Op::type*>(tree), kept.blocks,
+      return values::template over<Op, block_summaries::block>(static_cast<const typename Op::type*>(tree), kept.blocks,
                                                                begin, end, element);
     auto total = Op::identity();
     for (std::uint64_t r = begin; r < end; ++r) total = Op::combine(total, element(r));
     return total;
   }
-  static ESPALIER_INLINE double float_sum(const view& t, const radix_summaries& kept, std::uint64_t begin,
+  static ESPALIER_INLINE double float_sum(const view& t, const block_summaries& kept, std::uint64_t begin,
                                           std::uint64_t end) {
     return over<add_doubles>(kept, kept.sums, begin, end, [&t](std::uint64_t r) { return double_at(t, r); });
   }
   template <class Op>
-  static ESPALIER_INLINE word bound(const view& t, const radix_summaries& kept, const void* tree, std::uint64_t begin,
+  static ESPALIER_INLINE word bound(const view& t, const block_summaries& kept, const void* tree, std::uint64_t begin,
                                     std::uint64_t end) {
     return over<Op>(kept, tree, begin, end, [&t](std::uint64_t r) { return word_at(t, r); });
   }

@@ -17,18 +17,18 @@
 namespace espalier {
 
 /// A batch of keys that belong to somebody else.
-class keys_of_bytes {
+class byte_string_batch {
  public:
   /// Key i is bytes [offsets[i], offsets[i + 1]): one offset more than there are keys. They ascend: builds and writes
   /// check that, and on a CPU questions, too. Both in host memory, or both in the tree's device memory.
-  keys_of_bytes(std::span<const char> bytes, std::span<const std::uint64_t> offsets) {
+  byte_string_batch(std::span<const char> bytes, std::span<const std::uint64_t> offsets) {
     if (offsets.empty()) throw error("keys_of_bytes: n keys have n + 1 offsets; give one at least.");
     keys_.batch = {reinterpret_cast<const std::uint8_t*>(bytes.data()), offsets.data(), 0};
     keys_.n = offsets.size() - 1;
     keys_.bytes = bytes.size();
   }
   /// Keys of `length` bytes each, one behind the other.
-  keys_of_bytes(std::span<const char> bytes, std::size_t length) {
+  byte_string_batch(std::span<const char> bytes, std::size_t length) {
     if (length == 0 || bytes.size() % length != 0)
       throw error("keys_of_bytes: " + std::to_string(bytes.size()) + " bytes are no whole number of keys of " +
                   std::to_string(length) + ".");
@@ -38,15 +38,15 @@ class keys_of_bytes {
   }
   /// Strings in host memory; copied, so that they may go before an _async call is done.
   template <class String>
-  requires(std::is_convertible_v<const String&, std::string_view>) keys_of_bytes(std::span<const String> strings)
-      : keys_of_bytes(copied(strings)) {}
+  requires(std::is_convertible_v<const String&, std::string_view>) byte_string_batch(std::span<const String> strings)
+      : byte_string_batch(copied(strings)) {}
   template <class String>
-  requires(std::is_convertible_v<const String&, std::string_view>) keys_of_bytes(const std::vector<String>& strings)
-      : keys_of_bytes(std::span<const String>(strings)) {}
+  requires(std::is_convertible_v<const String&, std::string_view>) byte_string_batch(const std::vector<String>& strings)
+      : byte_string_batch(std::span<const String>(strings)) {}
 
   /// {"a", "bc"}
-  keys_of_bytes(std::initializer_list<std::string_view> strings)
-      : keys_of_bytes(std::span<const std::string_view>(strings.begin(), strings.size())) {}
+  byte_string_batch(std::initializer_list<std::string_view> strings)
+      : byte_string_batch(std::span<const std::string_view>(strings.begin(), strings.size())) {}
 
   /// Keys with memory of their own, which they share with their copies.
   struct memory {
@@ -58,9 +58,10 @@ class keys_of_bytes {
       offsets.push_back(bytes.size());
     }
   };
-  explicit keys_of_bytes(memory&& own) {
+  explicit byte_string_batch(memory&& own) {
     const auto hold = std::make_shared<const memory>(std::move(own));
-    *this = hold->length != 0 ? keys_of_bytes(hold->bytes, hold->length) : keys_of_bytes(hold->bytes, hold->offsets);
+    *this = hold->length != 0 ? byte_string_batch(hold->bytes, hold->length)
+                              : byte_string_batch(hold->bytes, hold->offsets);
     keys_.copy = hold;
   }
 

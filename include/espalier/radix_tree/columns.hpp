@@ -32,11 +32,11 @@ namespace detail {
 
 /// Row by row; `append` adds one row to the bytes.
 template <class Append, ColumnOfKeys First, ColumnOfKeys... Columns>
-[[nodiscard]] keys_of_bytes keys_of_rows(const Append& append, const First& first, const Columns&... columns) {
+[[nodiscard]] byte_string_batch keys_of_rows(const Append& append, const First& first, const Columns&... columns) {
   const std::size_t rows = std::ranges::size(first);
   for (const std::size_t n : std::initializer_list<std::size_t>{std::ranges::size(columns)...})
     require_equal("columns", rows, n);
-  keys_of_bytes::memory own;
+  byte_string_batch::memory own;
   if constexpr (KeyType<std::ranges::range_value_t<const First>> &&
                 (KeyType<std::ranges::range_value_t<const Columns>> && ...))
     own.length =
@@ -47,14 +47,14 @@ template <class Append, ColumnOfKeys First, ColumnOfKeys... Columns>
     append(own.bytes, std::ranges::begin(first)[at], std::ranges::begin(columns)[at]...);
     if (own.length == 0) own.offsets.push_back(own.bytes.size());
   }
-  return keys_of_bytes(std::move(own));
+  return byte_string_batch(std::move(own));
 }
 
 }  // namespace detail
 
 /// One key for each row.
 template <ColumnOfKeys... Columns>
-[[nodiscard]] keys_of_bytes keys_of_columns(const Columns&... columns) requires(sizeof...(Columns) > 0) {
+[[nodiscard]] byte_string_batch keys_of_columns(const Columns&... columns) requires(sizeof...(Columns) > 0) {
   return detail::keys_of_rows(
       [](std::string& out, const std::ranges::range_value_t<const Columns>&... row) { out += byte_key(row...); },
       columns...);
@@ -62,7 +62,7 @@ template <ColumnOfKeys... Columns>
 
 /// What the keys of all rows begin with whose first columns these are. More columns must follow in the tree's keys.
 template <ColumnOfKeys... Columns>
-[[nodiscard]] keys_of_bytes prefixes_of_columns(const Columns&... columns) requires(sizeof...(Columns) > 0) {
+[[nodiscard]] byte_string_batch prefixes_of_columns(const Columns&... columns) requires(sizeof...(Columns) > 0) {
   return detail::keys_of_rows(
       [](std::string& out, const std::ranges::range_value_t<const Columns>&... row) {
         (append_key_bytes(out, row), ...);

@@ -1,7 +1,7 @@
 // descend.hpp - from a key to its leaf, and to the place of a key that is not there. Written once for every team.
 #pragma once
 
-#include "espalier/radix_tree/noted.hpp"
+#include "espalier/radix_tree/trace_hooks.hpp"
 #include "espalier/radix_tree/view.hpp"
 
 namespace espalier {

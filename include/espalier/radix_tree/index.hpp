@@ -48,7 +48,7 @@ struct radix_traced_call {
   const void* values = nullptr;
   std::uint64_t to = 0;  ///< of ranges: the last key, as a number
   unsigned teams = 1;    ///< team w takes the keys at w, w + teams, ...
-  trace_ring ring;
+  event_log ring;
   std::uint64_t most_found = 0;  ///< keys of a range that are wanted
 };
 struct radix_traced_outcome {
@@ -62,7 +62,7 @@ class radix_index {
  public:
   virtual ~radix_index() = default;
 
-  [[nodiscard]] virtual const device& where() const = 0;
+  [[nodiscard]] virtual const device& get_device() const = 0;
   [[nodiscard]] virtual element_type elements() const = 0;
   [[nodiscard]] virtual radix_stats stats() const = 0;
   [[nodiscard]] virtual validation validate() const = 0;
@@ -96,7 +96,7 @@ class radix_index {
 };
 
 /// Keys in any order; of equal ones the last counts. Strong guarantee.
-[[nodiscard]] std::unique_ptr<radix_index> build_radix_index(const device& where, element_type elements,
+[[nodiscard]] std::unique_ptr<radix_index> build_radix_index(const device& dev, element_type elements,
                                                              const byte_keys& keys, const void* values,
                                                              const radix_options& options, const stream& order);
 

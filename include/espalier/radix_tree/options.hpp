@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "espalier/device/memory_pool.hpp"
+#include "espalier/device/memory_resource.hpp"
 #include "espalier/static_tree/options.hpp"  // interval, range_options, validation
 
 namespace espalier {
@@ -14,7 +14,7 @@ namespace espalier {
 /// operations. Where a CPU has a part in it, a find about long keys keeps the calling thread until that is done, an
 /// _async one, too; its answers are there when the stream is. On a CPU everything is in host memory: there the three
 /// are one and the same, and cost the same.
-enum class long_key_way : std::uint8_t {
+enum class long_key_mode : std::uint8_t {
   on_device,       ///< long keys are in the GPU's memory, and it compares them
   in_host_memory,  ///< they are in pinned host memory: the GPU finds the leaf that may hold a key, the CPU compares
   beside,  ///< they are in the GPU's memory and in a second tree on the CPU, which is asked about them meanwhile
@@ -22,13 +22,13 @@ enum class long_key_way : std::uint8_t {
 
 struct radix_options {
   /// Bits of the root table: as the keys suggest, or so many, at most 26; 0: none.
-  static constexpr unsigned as_the_keys_suggest = ~0u;
-  unsigned table_bits = as_the_keys_suggest;
-  long_key_way long_keys = long_key_way::on_device;
+  static constexpr unsigned automatic = ~0u;
+  unsigned table_bits = automatic;
+  long_key_mode long_keys = long_key_mode::on_device;
   /// Go that way on a CPU, too: slower, with the same answers; so it can be tested without a GPU.
   bool long_keys_on_cpu = false;
   /// Where host memory for long keys comes from; null: device::host_pool().
-  std::shared_ptr<memory_pool> host_pool;
+  std::shared_ptr<memory_resource> host_pool;
 };
 
 /// How inserts and erases are done. Both ways give the same elements.
@@ -46,7 +46,7 @@ struct radix_stats {
   unsigned table_bits = 0;     ///< 0: no table
   std::size_t table_bytes = 0;
   std::size_t order_bytes = 0;    ///< leaves in key order, where they do not lie so
-  std::size_t summary_bytes = 0;  ///< of aggregates, which the first of them makes (src/radix_tree/summary.hpp)
+  std::size_t summary_bytes = 0;  ///< of aggregates, which the first of them makes (src/radix_tree/block_summaries.hpp)
   std::size_t bytes = 0;          ///< all device memory of the tree
   std::size_t host_bytes = 0;     ///< in host memory beside it: longer keys, or the tree of them
 };

@@ -12,8 +12,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "espalier/index/single_key.hpp"
 #include "espalier/core/scalar.hpp"
+#include "espalier/index/single_key.hpp"
 #include "espalier/radix_tree/batch.hpp"
 #include "espalier/radix_tree/index.hpp"
 #include "espalier/radix_tree/ref.hpp"
@@ -49,13 +49,13 @@ namespace espalier {
 /// than 2^32 - 1 keys; at most 2^28 - 1 leaves of each of four classes (keys of up to 8, 16, 32 bytes, and longer) and
 /// 2^28 - 1 inner nodes of each kind. Split larger data over several trees.
 template <class Value = void>
-class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_view, Value, keys_of_bytes> {
-  using single_key = single_key_map_writes<radix_tree, std::string_view, Value, keys_of_bytes>;
+class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_view, Value, byte_string_batch> {
+  using single_key = single_key_map_writes<radix_tree, std::string_view, Value, byte_string_batch>;
   static constexpr bool is_set = std::is_void_v<Value>;
   using slot = std::conditional_t<is_set, unsigned char, Value>;
   static_assert(std::is_trivially_copyable_v<slot>, "values must be trivially copyable");
   static_assert(sizeof(slot) <= 16, "values have at most 16 bytes: store an index to larger ones");
-  using keys_in = const keys_of_bytes&;
+  using keys_in = const byte_string_batch&;
   template <class T>
   using in = std::span<const T>;
   template <class T>
@@ -67,20 +67,22 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   using sum_type = sum_of<slot>;
 
   /// Makes an empty tree.
-  explicit radix_tree(const device& where = device::best(), const radix_options& options = {}, const stream& s = {})
-      : radix_tree(detail::build_radix_index(where, elements(), keys_of_bytes({}).raw(), nullptr, options,
-                                             where.resolve(s))) {}
+  explicit radix_tree(const device& dev = device::default_device(), const radix_options& options = {},
+                      const stream& s = {})
+      : radix_tree(detail::build_radix_index(dev, elements(), byte_string_batch({}).raw(), nullptr, options,
+                                             dev.resolve(s))) {}
 
   /// Builds a tree from keys in any order; of equal keys the last one wins. Requires as many values as keys.
   [[nodiscard]] static radix_tree build(keys_in keys, in<slot> values, const radix_options& options = {},
-                                        const device& where = device::best(), const stream& s = {}) requires(!is_set) {
+                                        const device& dev = device::default_device(),
+                                        const stream& s = {}) requires(!is_set) {
     detail::require_equal("build values", keys.size(), values.size());
-    return radix_tree(
-        detail::build_radix_index(where, elements(), keys.raw(), values.data(), options, where.resolve(s)));
+    return radix_tree(detail::build_radix_index(dev, elements(), keys.raw(), values.data(), options, dev.resolve(s)));
   }
   [[nodiscard]] static radix_tree build(keys_in keys, const radix_options& options = {},
-                                        const device& where = device::best(), const stream& s = {}) requires(is_set) {
-    return radix_tree(detail::build_radix_index(where, elements(), keys.raw(), nullptr, options, where.resolve(s)));
+                                        const device& dev = device::default_device(),
+                                        const stream& s = {}) requires(is_set) {
+    return radix_tree(detail::build_radix_index(dev, elements(), keys.raw(), nullptr, options, dev.resolve(s)));
   }
 
   // ---- point queries -----------------------------------------------------------------------------------------
@@ -319,7 +321,7 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   [[nodiscard]] std::size_t size() const { return index_->stats().size; }
   [[nodiscard]] bool empty() const { return size() == 0; }
   /// The device of the tree.
-  [[nodiscard]] const device& where() const { return index_->where(); }
+  [[nodiscard]] const device& get_device() const { return index_->get_device(); }
   /// Numbers of nodes and leaves, and sizes of the parts of the tree.
   [[nodiscard]] radix_stats stats() const { return index_->stats(); }
   /// Checks order, branches, kinds, ranks, the table, and that nothing is lost. O(n).
@@ -343,8 +345,8 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
       return {scalar_kind::opaque, scalar_kind_of<Value>, sizeof(slot)};
     }
   }
-  [[nodiscard]] detail::execution wait(const stream& s) const { return {where().resolve(s), true}; }
-  [[nodiscard]] detail::execution enqueue(const stream& s) const { return {where().resolve(s), false}; }
+  [[nodiscard]] detail::execution wait(const stream& s) const { return {get_device().resolve(s), true}; }
+  [[nodiscard]] detail::execution enqueue(const stream& s) const { return {get_device().resolve(s), false}; }
   void find_on(keys_in keys, out<slot> values, mask_out found, const detail::execution& ex) const {
     detail::require_optional("find values", keys.size(), values.size());
     detail::require_optional("find mask", keys.size(), found.size());

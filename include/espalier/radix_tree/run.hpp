@@ -5,7 +5,7 @@
 #include "espalier/radix_tree/descend.hpp"
 #include "espalier/radix_tree/jobs.hpp"
 #include "espalier/static_tree/run.hpp"  // store_value
-#include "espalier/sync/shared_memory.hpp"
+#include "espalier/sync/concurrent_access.hpp"
 
 namespace espalier {
 
@@ -130,10 +130,10 @@ struct radix_runner {
                                    radix_link l, std::uint64_t heap_at) {
     std::uint64_t at = 0;
     if (job.copies != nullptr) {
-      at = shared_word{job.copied}.fetch_add((std::uint64_t{key.size} + 7) / 8);
+      at = atomic_word_ref{job.copied}.fetch_add((std::uint64_t{key.size} + 7) / 8);
       for (std::uint32_t b = 0; b < key.size; b += 8) job.copies[at + b / 8] = key.word(b);
     }
-    const std::uint64_t place = shared_word{job.listed}.fetch_one();
+    const std::uint64_t place = atomic_word_ref{job.listed}.fetch_increment_aggregated();
     job.candidates[place] = {heap_at, at, key.size, static_cast<std::uint32_t>(i - job.first)};
     job.leaves[place] = l;
   }

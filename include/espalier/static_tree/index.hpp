@@ -48,12 +48,12 @@ inline constexpr std::uint64_t visit_piece = 1 << 16;
 
 /// The levels above the lines, as bytes: what a copy of them on another device is made from (hybrid_tree).
 template <class Word>
-struct upper_image {
-  tree_view<Word, lines_elsewhere> view;  ///< its pointers are in the memory of the index's device
+struct inner_levels_view {
+  tree_view<Word, external_keys> view;  ///< its pointers are in the memory of the index's device
   std::size_t header_bytes = 0, cell_bytes = 0, subtable_bytes = 0;
   [[nodiscard]] std::size_t bytes() const { return header_bytes + cell_bytes + subtable_bytes; }
 };
-using any_upper_image = std::variant<upper_image<std::uint32_t>, upper_image<std::uint64_t>>;
+using any_inner_levels_view = std::variant<inner_levels_view<std::uint32_t>, inner_levels_view<std::uint64_t>>;
 
 enum class aggregate_op : std::uint8_t { sum, min, max, avg };
 enum class bound_kind : std::uint8_t { lower, upper };
@@ -64,7 +64,7 @@ class static_index {
  public:
   virtual ~static_index() = default;
 
-  [[nodiscard]] virtual const device& where() const = 0;
+  [[nodiscard]] virtual const device& get_device() const = 0;
   [[nodiscard]] virtual element_type elements() const = 0;
   [[nodiscard]] virtual tree_stats stats() const = 0;
   [[nodiscard]] virtual aggregates kept() const = 0;
@@ -73,11 +73,11 @@ class static_index {
   /// Address of the trivially copyable tree_view<Word, ValueSlot> that refs are made from.
   [[nodiscard]] virtual const void* view() const = 0;
 
-  [[nodiscard]] virtual any_upper_image upper() const = 0;
+  [[nodiscard]] virtual any_inner_levels_view upper() const = 0;
 
   virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const query_options& options,
                     const execution& ex) const = 0;
-  /// CPU only: the searches start at these lines (walk_job); all memory is the host's.
+  /// CPU only: the searches start at these lines (find_line_job); all memory is the host's.
   virtual void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,
                          std::uint8_t* found) const = 0;
   virtual void bound(bound_kind kind, const void* keys, std::size_t n, std::uint64_t* ranks,
@@ -116,7 +116,7 @@ class static_index {
 };
 
 /// Builds an index on `where`; keys and values may be host or device memory. Strong guarantee.
-[[nodiscard]] std::unique_ptr<static_index> build_static_index(const device& where, element_type elements,
+[[nodiscard]] std::unique_ptr<static_index> build_static_index(const device& dev, element_type elements,
                                                                const void* keys, const void* values, std::size_t n,
                                                                const build_options& options, const execution& ex);
 

@@ -25,16 +25,16 @@ struct query_job {
 /// lines[i]: the first line that can hold the lower bound of key i. Upper levels alone are read, so that they may lie
 /// in the memory of one processor and the lines in that of another.
 template <class Word>
-struct walk_job {
-  tree_view<Word, lines_elsewhere> tree;
+struct find_line_job {
+  tree_view<Word, external_keys> tree;
   const void* keys = nullptr;
   const std::uint32_t* groups = nullptr;  ///< where to go on, if the table has been looked at already
   std::uint32_t* lines = nullptr;
 };
 /// The first level of that by itself: groups[i].
 template <class Word>
-struct table_job {
-  tree_view<Word, lines_elsewhere> tree;
+struct top_table_job {
+  tree_view<Word, external_keys> tree;
   const void* keys = nullptr;
   std::uint32_t* groups = nullptr;
 };
@@ -61,7 +61,7 @@ struct neighbour_job : query_job<Word, ValueBytes> {
 };
 
 template <class Word, unsigned ValueBytes>
-struct at_job {
+struct select_job {
   tree_view<Word, ValueBytes> tree;
   const std::uint64_t* ranks = nullptr;
   void* out_keys = nullptr;
@@ -99,7 +99,7 @@ struct fill_job {
 
 /// The first `limit` elements of each range [keys[i], hi[i]], in places i * limit and up: one pass, without offsets.
 template <class Word, unsigned ValueBytes>
-struct rows_job : query_job<Word, ValueBytes> {
+struct range_head_job : query_job<Word, ValueBytes> {
   const void* hi = nullptr;
   interval ends = interval::closed;
   std::uint64_t limit = 0;

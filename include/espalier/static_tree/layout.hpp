@@ -73,9 +73,9 @@ template <unsigned V>
 
 /// In place of ValueBytes: an index over keys that lie elsewhere, one to a line, and that is asked for lines only. The
 /// express lane of blink_tree is one: its lines are leaves.
-inline constexpr unsigned lines_elsewhere = ~0u;
+inline constexpr unsigned external_keys = ~0u;
 template <>
-struct value_raw<lines_elsewhere> {
+struct value_raw<external_keys> {
   struct type {};
 };
 
@@ -84,12 +84,12 @@ struct tree_shape {
   using word = Word;
   using value = typename value_raw<ValueBytes>::type;
   static constexpr unsigned value_bytes = ValueBytes;
-  static constexpr unsigned keys_per_line = ValueBytes == lines_elsewhere ? 1 : 32 / sizeof(Word);
+  static constexpr unsigned keys_per_line = ValueBytes == external_keys ? 1 : 32 / sizeof(Word);
   static constexpr unsigned first_separator = sizeof(Word) + 1;  // bytes of base and shift
   static constexpr unsigned lines_per_group = 32 - first_separator;
   static constexpr unsigned keys_per_group = keys_per_line * lines_per_group;
   static constexpr unsigned line_bytes =
-      keys_per_line * (sizeof(Word) + (ValueBytes == lines_elsewhere ? 0 : ValueBytes));
+      keys_per_line * (sizeof(Word) + (ValueBytes == external_keys ? 0 : ValueBytes));
 };
 
 /// One sector: which line of a group. Read as 32 bytes; separators start at byte `first_separator`.
@@ -106,7 +106,7 @@ inline constexpr unsigned crowded = 4;
 /// Up to this many of them are halved rather than cut: four steps, where two tables cost four accesses. Not tuned.
 inline constexpr unsigned halved = 16;
 /// Data that crowd at every scale (log-uniform keys, say) are cut this often, then halved.
-inline constexpr unsigned most_table_levels = 3;
+inline constexpr unsigned max_table_levels = 3;
 /// A cell with this bit names a sub-table, otherwise a group.
 inline constexpr std::uint32_t subtable_flag = 0x80000000u;
 

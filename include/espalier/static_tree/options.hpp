@@ -19,7 +19,7 @@ enum class aggregates : std::uint8_t { none = 0, sum = 1, min_max = 2, all = 3 }
 enum class visit_order : std::uint8_t { any, by_key };
 
 /// How a batch of queries is answered. All plans give the same answers; `automatic` picks by measured cost.
-enum class plan : std::uint8_t {
+enum class query_plan : std::uint8_t {
   automatic,
   small,       ///< few queries: in the calling thread on a CPU, one launch on a GPU
   scattered,   ///< many queries in no order: interleaved descents on all threads
@@ -41,7 +41,7 @@ struct build_options {
 
 struct query_options {
   batch_order order = batch_order::unknown;  ///< a promise of `ascending` only affects speed, never answers
-  plan how = plan::automatic;
+  query_plan plan = query_plan::automatic;
   node_search search = node_search::linear;  ///< CPU only; answers are the same
 };
 
@@ -53,10 +53,10 @@ struct range_options {
 /// The plan for a batch and what it was chosen over.
 struct explanation {
   struct candidate {
-    plan how;
+    query_plan plan;
     double seconds;  ///< predicted
   };
-  plan chosen = plan::automatic;
+  query_plan chosen = query_plan::automatic;
   std::vector<candidate> candidates;
   std::string text;  ///< a few lines for people
 };
@@ -80,7 +80,7 @@ struct validation {
   explicit operator bool() const noexcept { return ok; }
 };
 
-[[nodiscard]] std::string to_string(plan p);
+[[nodiscard]] std::string to_string(query_plan p);
 [[nodiscard]] std::string to_string(interval i);
 [[nodiscard]] std::string to_string(aggregates a);
 

@@ -37,12 +37,12 @@ class static_tree_ref {
   /// Rank of the first element with a key not less than `key`; size() if there is none.
   template <class Team>
   [[nodiscard]] ESPALIER_HD std::uint64_t lower_bound(Team team, Key key) const {
-    return rank_of(team, codec<Key>::encode(key));
+    return rank_of(team, key_codec<Key>::encode(key));
   }
   /// Rank of the first element with a key greater than `key`; size() if there is none.
   template <class Team>
   [[nodiscard]] ESPALIER_HD std::uint64_t upper_bound(Team team, Key key) const {
-    const word w = codec<Key>::encode(key);
+    const word w = key_codec<Key>::encode(key);
     const word next = static_cast<word>(w + 1);
     return next == 0 ? view_.size : rank_of(team, next);
   }
@@ -50,18 +50,18 @@ class static_tree_ref {
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool find(Team team, Key key, slot& value) const requires(!is_set) {
     const std::uint64_t rank = lower_bound(team, key);
-    if (rank >= view_.size || view_.key_at(rank) != codec<Key>::encode(key)) return false;
+    if (rank >= view_.size || view_.key_at(rank) != key_codec<Key>::encode(key)) return false;
     value = value_at(rank);
     return true;
   }
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool contains(Team team, Key key) const {
     const std::uint64_t rank = lower_bound(team, key);
-    return rank < view_.size && view_.key_at(rank) == codec<Key>::encode(key);
+    return rank < view_.size && view_.key_at(rank) == key_codec<Key>::encode(key);
   }
 
   /// Element by rank < size(): iterate a range with lower_bound and these two.
-  [[nodiscard]] ESPALIER_HD Key key_at(std::uint64_t rank) const { return codec<Key>::decode(view_.key_at(rank)); }
+  [[nodiscard]] ESPALIER_HD Key key_at(std::uint64_t rank) const { return key_codec<Key>::decode(view_.key_at(rank)); }
   [[nodiscard]] ESPALIER_HD slot value_at(std::uint64_t rank) const requires(!is_set) {
     const auto raw = view_.value_at(rank);
     slot value;

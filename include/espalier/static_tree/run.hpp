@@ -14,7 +14,7 @@
 #include "espalier/static_tree/run_rows.hpp"
 #include "espalier/static_tree/search.hpp"
 
-ESPALIER_BEGIN_ALGORITHMS
+ESPALIER_BEGIN_TARGET_NAMESPACE
 
 template <class Team>
 struct runner {
@@ -66,14 +66,14 @@ struct runner {
   template <class Word, unsigned V>
   static ESPALIER_INLINE void load_queries(const query_job<Word, V>& job, std::size_t first, unsigned n, Word* words) {
     if (job.place != nullptr) {
-      for (unsigned j = 0; j < n; ++j) words[j] = load_once(static_cast<const Word*>(job.keys) + first + j);
+      for (unsigned j = 0; j < n; ++j) words[j] = load_streaming(static_cast<const Word*>(job.keys) + first + j);
     } else {
       load_words(job.tree.key, job.keys, first, n, words);
     }
   }
   template <class Job>
   static ESPALIER_INLINE std::size_t place_of(const Job& job, std::size_t i) {
-    return job.place != nullptr ? load_once(job.place + i) : i;
+    return job.place != nullptr ? load_streaming(job.place + i) : i;
   }
 
   template <class Word>
@@ -101,7 +101,7 @@ struct runner {
         } else if constexpr (V == 16) {
           *reinterpret_cast<typename value_raw<V>::type*>(to) = raw;
         } else {
-          store_once(reinterpret_cast<typename value_raw<V>::type*>(to), raw);
+          store_streaming(reinterpret_cast<typename value_raw<V>::type*>(to), raw);
         }
       } else {
         auto* to = static_cast<unsigned char*>(out) + i * value_bytes;
@@ -123,7 +123,7 @@ struct runner {
     if (V != 0 && out_values != nullptr) {
       store_value<V>(t.value_bytes, out_values, i, there ? t.value_at(rank) : typename value_raw<V>::type{});
     }
-    if (found != nullptr) store_once(found + i, std::uint8_t{there});
+    if (found != nullptr) store_streaming(found + i, std::uint8_t{there});
   }
 
   // ---- find -----------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ struct runner {
           const unsigned slot = team.template rank<0>(k, x);
           const bool hit = team.get(k, slot) == key;
           if (job.values != nullptr) store_value<V>(t.value_bytes, job.values, i, hit ? team.get(v, slot) : raw{});
-          if (job.found != nullptr) store_once(job.found + i, std::uint8_t{hit});
+          if (job.found != nullptr) store_streaming(job.found + i, std::uint8_t{hit});
           return;
         }
       } else {
@@ -151,7 +151,7 @@ struct runner {
           const bool hit = team.get(k, slot) == key;
           if (V != 0 && job.values != nullptr)
             store_value<V>(t.value_bytes, job.values, i, hit ? t.line_values(line)[slot] : raw{});
-          if (job.found != nullptr) store_once(job.found + i, std::uint8_t{hit});
+          if (job.found != nullptr) store_streaming(job.found + i, std::uint8_t{hit});
           return;
         }
       }
@@ -266,9 +266,9 @@ struct runner {
   // ---- upper levels alone ---------------------------------------------------------------------------------
   /// Queries as the table takes them. `prefetches`: their cells are looked at next.
   template <class Word>
-  static ESPALIER_INLINE void load_clamped(Team team, const tree_view<Word, lines_elsewhere>& t, const void* keys,
+  static ESPALIER_INLINE void load_clamped(Team team, const tree_view<Word, external_keys>& t, const void* keys,
                                            std::size_t first, unsigned n, [[maybe_unused]] bool prefetches, Word* x) {
-    using search = searcher<Team, Word, lines_elsewhere>;
+    using search = searcher<Team, Word, external_keys>;
     load_words(t.key, keys, first, n, x);
     for (unsigned j = 0; j < n; ++j) {
       x[j] = search::clamp(t, x[j]);
@@ -278,8 +278,8 @@ struct runner {
     }
   }
   template <class Word>
-  static ESPALIER_INLINE void run(Team team, const table_job<Word>& job, std::size_t first, std::size_t last) {
-    using search = searcher<Team, Word, lines_elsewhere>;
+  static ESPALIER_INLINE void run(Team team, const top_table_job<Word>& job, std::size_t first, std::size_t last) {
+    using search = searcher<Team, Word, external_keys>;
     const auto& t = job.tree;
     for (std::size_t i = first; i < last; i += batch) {
       const unsigned n = batch_size(i, last);
@@ -289,8 +289,8 @@ struct runner {
     }
   }
   template <class Word>
-  static ESPALIER_INLINE void run(Team team, const walk_job<Word>& job, std::size_t first, std::size_t last) {
-    using search = searcher<Team, Word, lines_elsewhere>;
+  static ESPALIER_INLINE void run(Team team, const find_line_job<Word>& job, std::size_t first, std::size_t last) {
+    using search = searcher<Team, Word, external_keys>;
     const auto& t = job.tree;
     for (std::size_t i = first; i < last; i += batch) {
       const unsigned n = batch_size(i, last);
@@ -340,7 +340,7 @@ struct runner {
       std::uint64_t rank[batch];
       load_queries(job, i, n, key);
       ranks(team, job, i, job.upper, key, n, rank);
-      for (unsigned j = 0; j < n; ++j) store_once(job.ranks + place_of(job, i + j), rank[j]);
+      for (unsigned j = 0; j < n; ++j) store_streaming(job.ranks + place_of(job, i + j), rank[j]);
     }
   }
 
@@ -361,7 +361,7 @@ struct runner {
   }
 
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void run(Team, const at_job<Word, V>& job, std::size_t first, std::size_t last) {
+  static ESPALIER_INLINE void run(Team, const select_job<Word, V>& job, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       store_element(job.tree, job.ranks[i], job.ranks[i] < job.tree.size, i, job.out_keys, job.out_values, job.found);
     }
@@ -446,7 +446,7 @@ struct runner {
   }
 
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void run(Team team, const rows_job<Word, V>& job, std::size_t first, std::size_t last) {
+  static ESPALIER_INLINE void run(Team team, const range_head_job<Word, V>& job, std::size_t first, std::size_t last) {
     rows_runner<Team, runner>::run(team, job, first, last);
   }
 
@@ -502,6 +502,6 @@ struct runner {
   }
 };
 
-ESPALIER_END_ALGORITHMS
+ESPALIER_END_TARGET_NAMESPACE
 
 #endif

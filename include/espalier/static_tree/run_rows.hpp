@@ -9,7 +9,7 @@
 #include "espalier/static_tree/jobs.hpp"
 #include "espalier/static_tree/search.hpp"
 
-ESPALIER_BEGIN_ALGORITHMS
+ESPALIER_BEGIN_TARGET_NAMESPACE
 
 /// `Runner`: runner<Team>, for reading keys, walking and copying.
 template <class Team, class Runner>
@@ -28,7 +28,7 @@ struct rows_runner {
     unsigned n = 0;
   };
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void begin_rows(Team team, const rows_job<Word, V>& job, std::size_t i, std::size_t last,
+  static ESPALIER_INLINE void begin_rows(Team team, const range_head_job<Word, V>& job, std::size_t i, std::size_t last,
                                          row_batch<Word>& b) {
     using search = searcher<Team, Word, V>;
     const auto& t = job.tree;
@@ -51,13 +51,13 @@ struct rows_runner {
   }
   /// That a row may be in.
   template <class Word, unsigned V>
-  [[nodiscard]] static ESPALIER_INLINE std::uint64_t lines_wanted(const rows_job<Word, V>& job) {
+  [[nodiscard]] static ESPALIER_INLINE std::uint64_t lines_wanted(const range_head_job<Word, V>& job) {
     constexpr unsigned slots = tree_shape<Word, V>::keys_per_line;
     return (job.limit + 2 * slots - 2) / slots;
   }
   /// Lines of row j: those behind its first one, if a descent has asked for that already.
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void prefetch_row(Team team, const rows_job<Word, V>& job, const row_batch<Word>& b,
+  static ESPALIER_INLINE void prefetch_row(Team team, const range_head_job<Word, V>& job, const row_batch<Word>& b,
                                            unsigned j) {
     using search = searcher<Team, Word, V>;
     if (j >= b.n || job.tree.size == 0) return;
@@ -69,7 +69,7 @@ struct rows_runner {
   }
 
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void run(Team team, const rows_job<Word, V>& job, std::size_t first, std::size_t last) {
+  static ESPALIER_INLINE void run(Team team, const range_head_job<Word, V>& job, std::size_t first, std::size_t last) {
     static_assert(batch > 1);  // on a GPU, a warp copies rows together (src/static_tree/cuda_rows.cuh)
     // Lines of a batch are asked for while the one in front of it is copied, row by row: of many at once a core
     // forgets some.
@@ -95,7 +95,7 @@ struct rows_runner {
       }
       first += b.n;
     }
-    team.end_streams();
+    team.fence_nontemporal();
   }
   template <class Word, unsigned V>
   struct row_target {
@@ -109,8 +109,8 @@ struct rows_runner {
   /// Rows of whole vectors are put together first and written past the caches: otherwise each of their lines would be
   /// read from memory before it is overwritten.
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void write_row(Team team, const rows_job<Word, V>& job, const row_batch<Word>& b, unsigned j,
-                                        std::size_t i) {
+  static ESPALIER_INLINE void write_row(Team team, const range_head_job<Word, V>& job, const row_batch<Word>& b,
+                                        unsigned j, std::size_t i) {
     const std::size_t key_row = job.limit * bytes_of(job.tree.key), value_row = job.limit * job.tree.value_bytes;
     std::uint64_t count = 0;
     if (streams(job.out_keys, key_row) && streams(job.out_values, value_row)) {
@@ -149,7 +149,7 @@ struct rows_runner {
     unsigned count;  ///< of elements that are in the range; what is behind them may be written as well
   };
   template <class Word, unsigned V>
-  [[nodiscard]] static ESPALIER_INLINE bool takes_whole_lines(const rows_job<Word, V>& job) {
+  [[nodiscard]] static ESPALIER_INLINE bool takes_whole_lines(const range_head_job<Word, V>& job) {
     const auto& t = job.tree;
     return (t.key == scalar_kind::u32 || t.key == scalar_kind::u64) && (V == 0 || t.value_bytes == V) &&
            job.limit != 0 && job.limit < most_copied_bytes &&
@@ -158,7 +158,8 @@ struct rows_runner {
   /// Lines that others have walked to (rows_from) may be too far to the left, nearly always by one: those of the rows
   /// from j on are put right, and what is then missing is asked for.
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void settle_lines(Team team, const rows_job<Word, V>& job, row_batch<Word>& b, unsigned j) {
+  static ESPALIER_INLINE void settle_lines(Team team, const range_head_job<Word, V>& job, row_batch<Word>& b,
+                                           unsigned j) {
     using search = searcher<Team, Word, V>;
     if (job.lines == nullptr || job.tree.size == 0) return;
     for (unsigned k = j; k < b.n && k < j + together; ++k) {
@@ -169,7 +170,7 @@ struct rows_runner {
   }
   /// Rows from j on of b; meanwhile lines of the same rows of the next batch are asked for.
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void write_rows(Team team, const rows_job<Word, V>& job, const row_batch<Word>& b,
+  static ESPALIER_INLINE void write_rows(Team team, const range_head_job<Word, V>& job, const row_batch<Word>& b,
                                          const row_batch<Word>& next, unsigned j, std::size_t i) {
     row_copy<Word, V> copies[together];
     const unsigned n = b.n - j < together ? b.n - j : together;
@@ -195,8 +196,8 @@ struct rows_runner {
     }
   }
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void copy_lines(Team team, const rows_job<Word, V>& job, const row_batch<Word>& b, unsigned j,
-                                         row_copy<Word, V>& to) {
+  static ESPALIER_INLINE void copy_lines(Team team, const range_head_job<Word, V>& job, const row_batch<Word>& b,
+                                         unsigned j, row_copy<Word, V>& to) {
     using search = searcher<Team, Word, V>;
     const auto& t = job.tree;
     const bool below = job.ends == interval::right_open || job.ends == interval::open;
@@ -212,7 +213,7 @@ struct rows_runner {
     if (most < t.line_keys(line + end / search::slots)[end % search::slots]) {
       unsigned up_to = 0;
       for (std::uint64_t l = 0; l < lines; ++l)
-        up_to += team.count(search::keys(team, t, line + l), not_above<Word>{most});
+        up_to += team.count(search::keys(team, t, line + l), at_most<Word>{most});
       to.count = up_to < to.slot ? 0 : up_to - to.slot;
       if (lines > few_lines && to.count < job.limit / 2) return;  // most of it would be copied for nothing
     }
@@ -243,7 +244,7 @@ struct rows_runner {
   }
   /// How many elements there were, from place `at` on.
   template <class Word, unsigned V>
-  [[nodiscard]] static ESPALIER_INLINE std::uint64_t copy_row(Team team, const rows_job<Word, V>& job,
+  [[nodiscard]] static ESPALIER_INLINE std::uint64_t copy_row(Team team, const range_head_job<Word, V>& job,
                                                               const row_batch<Word>& b, unsigned j,
                                                               const row_target<Word, V>& to, std::size_t at) {
     using search = searcher<Team, Word, V>;
@@ -254,8 +255,7 @@ struct rows_runner {
     std::uint64_t count = 0, rank = search::rank_in(team, t, b.line[j], b.x[j]);
     while (count < job.limit && rank < t.size) {
       const auto slot = static_cast<unsigned>(rank % search::slots);
-      const unsigned up_to =
-          team.count(search::keys(team, t, rank / search::slots), not_above<Word>{most});  // ascending
+      const unsigned up_to = team.count(search::keys(team, t, rank / search::slots), at_most<Word>{most});  // ascending
       std::uint64_t n = up_to > slot ? up_to - slot : 0;
       if (n > job.limit - count) n = job.limit - count;
       if (n > t.size - rank) n = t.size - rank;
@@ -268,6 +268,6 @@ struct rows_runner {
   }
 };
 
-ESPALIER_END_ALGORITHMS
+ESPALIER_END_TARGET_NAMESPACE
 
 #endif

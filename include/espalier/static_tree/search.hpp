@@ -14,10 +14,10 @@
 #endif
 
 #include "espalier/static_tree/layout.hpp"
-#include "espalier/team/region.hpp"
+#include "espalier/team/multi_target.hpp"
 #include "espalier/team/team.hpp"
 
-ESPALIER_BEGIN_ALGORITHMS
+ESPALIER_BEGIN_TARGET_NAMESPACE
 
 template <class Team, class Word, unsigned ValueBytes>
 struct searcher {
@@ -25,7 +25,7 @@ struct searcher {
   using shape = tree_shape<Word, ValueBytes>;
   static constexpr unsigned lines = shape::lines_per_group;
   static constexpr unsigned slots = shape::keys_per_line;
-  static constexpr bool has_lines = ValueBytes != lines_elsewhere;
+  static constexpr bool has_lines = ValueBytes != external_keys;
 
   static ESPALIER_INLINE Word clamp(const view& t, Word key) {
     const Word raised = key < t.first ? t.first : key;
@@ -99,7 +99,7 @@ struct searcher {
     const auto group = static_cast<std::uint32_t>(line / lines);
     const auto h = header(team, t, group);
     const auto decided =
-        team.template count_from<shape::first_separator>(h, not_above<std::uint8_t>{truncated(team, h, x)});
+        team.template count_from<shape::first_separator>(h, at_most<std::uint8_t>{truncated(team, h, x)});
     const std::uint64_t start = std::uint64_t{group} * lines;
     const std::uint64_t end = start + decided;  // if decided < lines, the line there is surely not below x
     const std::uint64_t found = first_not_below(t, line + 1, end < start + lines ? end : start + lines, x);
@@ -117,7 +117,7 @@ struct searcher {
       const unsigned line = team.template rank<shape::first_separator>(h, digit);
       if (line == lines) continue;  // all of this group is below x
       const std::uint64_t start = std::uint64_t{group} * lines;
-      const unsigned decided = team.template count_from<shape::first_separator>(h, not_above<std::uint8_t>{digit});
+      const unsigned decided = team.template count_from<shape::first_separator>(h, at_most<std::uint8_t>{digit});
       if (decided <= line + 1) return start + line;
       const std::uint64_t found = first_not_below(t, start + line, start + (decided < lines ? decided : lines), x);
       if (found < start + lines) return found;
@@ -218,6 +218,6 @@ struct searcher {
   }
 };
 
-ESPALIER_END_ALGORITHMS
+ESPALIER_END_TARGET_NAMESPACE
 
 #endif

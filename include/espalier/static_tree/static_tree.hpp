@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "espalier/index/single_key.hpp"
 #include "espalier/core/scalar.hpp"
 #include "espalier/device/buffer.hpp"
+#include "espalier/index/single_key.hpp"
 #include "espalier/static_tree/index.hpp"
 #include "espalier/static_tree/options.hpp"
 #include "espalier/static_tree/ref.hpp"
@@ -67,22 +67,24 @@ class static_tree : public single_key_reads<static_tree<Key, Value>, Key, Value>
   /// options.sorted is set and keys descend, and out_of_memory. O(n) after a radix sort, which sorted input does not
   /// need.
   [[nodiscard]] static static_tree build(keys_in keys, in<slot> values, const build_options& options = {},
-                                         const device& where = device::best(), const stream& s = {}) requires(!is_set) {
-    return make(keys, values, options, where, {where.resolve(s), true});
+                                         const device& dev = device::default_device(),
+                                         const stream& s = {}) requires(!is_set) {
+    return make(keys, values, options, dev, {dev.resolve(s), true});
   }
   [[nodiscard]] static static_tree build(keys_in keys, const build_options& options = {},
-                                         const device& where = device::best(), const stream& s = {}) requires(is_set) {
-    return make(keys, {}, options, where, {where.resolve(s), true});
+                                         const device& dev = device::default_device(),
+                                         const stream& s = {}) requires(is_set) {
+    return make(keys, {}, options, dev, {dev.resolve(s), true});
   }
   /// As build(), enqueued on `s`. Blocks once for a few bytes, because the size of the top table depends on the keys.
   /// Every later call on a tree whose build failed throws its error.
   [[nodiscard]] static static_tree build_async(keys_in keys, in<slot> values, const build_options& options,
-                                               const device& where, const stream& s) requires(!is_set) {
-    return make(keys, values, options, where, {where.resolve(s), false});
+                                               const device& dev, const stream& s) requires(!is_set) {
+    return make(keys, values, options, dev, {dev.resolve(s), false});
   }
-  [[nodiscard]] static static_tree build_async(keys_in keys, const build_options& options, const device& where,
+  [[nodiscard]] static static_tree build_async(keys_in keys, const build_options& options, const device& dev,
                                                const stream& s) requires(is_set) {
-    return make(keys, {}, options, where, {where.resolve(s), false});
+    return make(keys, {}, options, dev, {dev.resolve(s), false});
   }
 
   // ---- point queries -----------------------------------------------------------------------------------
@@ -228,14 +230,14 @@ class static_tree : public single_key_reads<static_tree<Key, Value>, Key, Value>
   void sum(keys_in lo, keys_in hi, out<summand> sums, interval ends = interval::closed, const stream& s = {}) const
       requires(sizeof(sum_type) == 16) {
     detail::require_equal("sum", lo.size(), sums.size());
-    const stream order = where().resolve(s);
-    const buffer<sum_type> wide(where(), lo.size(), order);
+    const stream order = get_device().resolve(s);
+    const buffer<sum_type> wide(get_device(), lo.size(), order);
     sum(lo, hi, wide.span(), ends, order);
     const std::vector<sum_type> exact = wide.to_vector();
     std::vector<summand> narrow(exact.size());
     for (std::size_t i = 0; i < exact.size(); ++i) narrow[i] = detail::narrow_sum<summand>(exact[i], i);
     if (narrow.empty()) return;
-    where().copy(sums.data(), narrow.data(), narrow.size() * sizeof(summand), order);
+    get_device().copy(sums.data(), narrow.data(), narrow.size() * sizeof(summand), order);
     order.synchronize();
   }
 
@@ -275,7 +277,7 @@ class static_tree : public single_key_reads<static_tree<Key, Value>, Key, Value>
   [[nodiscard]] std::size_t size() const { return index_->stats().size; }
   [[nodiscard]] bool empty() const { return size() == 0; }
   /// The device of the tree.
-  [[nodiscard]] const device& where() const { return index_->where(); }
+  [[nodiscard]] const device& get_device() const { return index_->get_device(); }
   /// Sizes of the parts of the tree. O(1).
   [[nodiscard]] tree_stats stats() const { return index_->stats(); }
   /// Checks every invariant. Copies a tree on a GPU to the host. O(n).
@@ -293,16 +295,15 @@ class static_tree : public single_key_reads<static_tree<Key, Value>, Key, Value>
  private:
   explicit static_tree(std::unique_ptr<detail::static_index> index) : index_(std::move(index)) {}
 
-  static static_tree make(keys_in keys, in<slot> values, const build_options& options, const device& where,
+  static static_tree make(keys_in keys, in<slot> values, const build_options& options, const device& dev,
                           const detail::execution& ex) {
     if constexpr (!is_set) detail::require_equal("build values", keys.size(), values.size());
     constexpr detail::element_type elements{scalar_kind_of<Key>, is_set ? scalar_kind::opaque : scalar_kind_of<slot>,
                                             is_set ? 0u : unsigned{sizeof(slot)}};
-    return static_tree(
-        detail::build_static_index(where, elements, keys.data(), values.data(), keys.size(), options, ex));
+    return static_tree(detail::build_static_index(dev, elements, keys.data(), values.data(), keys.size(), options, ex));
   }
-  detail::execution wait(const stream& s) const { return {where().resolve(s), true}; }
-  detail::execution enqueue(const stream& s) const { return {where().resolve(s), false}; }
+  detail::execution wait(const stream& s) const { return {get_device().resolve(s), true}; }
+  detail::execution enqueue(const stream& s) const { return {get_device().resolve(s), false}; }
 
   void find_on(keys_in keys, out<slot> values, mask_out found, const query_options& options,
                const detail::execution& ex) const {

@@ -35,7 +35,8 @@ __device__ __forceinline__ void visit_line(const Ref& ref, std::uint64_t line, s
   if constexpr (std::is_void_v<value>) {
 #pragma unroll
     for (unsigned j = 0; j < slots; ++j) {
-      if (whole || (begin + j >= first && begin + j < last)) visit(begin + j, f(codec<key>::decode(team.get(keys, j))));
+      if (whole || (begin + j >= first && begin + j < last))
+        visit(begin + j, f(key_codec<key>::decode(team.get(keys, j))));
     }
   } else {
     const auto values = team.template view<slots>(t.line_values(line));
@@ -45,7 +46,7 @@ __device__ __forceinline__ void visit_line(const Ref& ref, std::uint64_t line, s
       value v;
       memcpy(static_cast<void*>(&v), &raw, sizeof(value));
       if (whole || (begin + j >= first && begin + j < last))
-        visit(begin + j, f(codec<key>::decode(team.get(keys, j)), v));
+        visit(begin + j, f(key_codec<key>::decode(team.get(keys, j)), v));
     }
   }
 }
@@ -171,7 +172,7 @@ template <class Tree, class F, class Options>
 void enqueue_for_each(const Tree& tree, const F& f, const Options& v, const stream& order) {
   const visit_extent extent(tree, v);
   if (extent.lines == 0) return;
-  const device_guard guard(tree.where().ordinal());
+  const device_guard guard(tree.get_device().ordinal());
   const cudaStream_t native = cuda_backend::native(order);
   if (v.order == visit_order::by_key) {
     for_each_in_order<<<1, 1, 0, native>>>(tree.ref(), v.first, v.last, call_for_effect<F>{f});
@@ -185,15 +186,15 @@ template <class Tree, class T, class F, class Options>
 void enqueue_transform(const Tree& tree, T* out, const F& f, const Options& v, const stream& order) {
   const visit_extent extent(tree, v);
   if (extent.lines == 0) return;
-  const device_guard guard(tree.where().ordinal());
-  const bool local = tree.where().is_local(out);
+  const device_guard guard(tree.get_device().ordinal());
+  const bool local = tree.get_device().is_local(out);
   const std::size_t n = v.last - v.first;
-  const buffer<T> hold(tree.where(), local ? 0 : n, order);
+  const buffer<T> hold(tree.get_device(), local ? 0 : n, order);
   T* target = local ? out : hold.data();
   transform_lines<<<extent.blocks, visit_threads, 0, cuda_backend::native(order)>>>(tree.ref(), v.first, v.last, target,
                                                                                     f);
   check_cuda(cudaGetLastError(), "transform");
-  if (!local) tree.where().copy(out, target, n * sizeof(T), order);
+  if (!local) tree.get_device().copy(out, target, n * sizeof(T), order);
 }
 
 template <class Tree, class T, class Map, class Combine, class Options>
@@ -201,17 +202,17 @@ void enqueue_reduce(const Tree& tree, T* out, T init, const Map& map, Combine co
                     const stream& order) {
   static_assert(std::is_trivially_copyable_v<T>, "a reduction on a GPU needs a trivially copyable result");
   const visit_extent extent(tree, v);
-  const device_guard guard(tree.where().ordinal());
+  const device_guard guard(tree.get_device().ordinal());
   const cudaStream_t native = cuda_backend::native(order);
-  const cuda_backend backend(tree.where());
+  const cuda_backend backend(tree.get_device());
   // Enough blocks to fill the card several times over, so that the last ones to finish wait for little.
   const std::uint64_t most = 32u * static_cast<unsigned>(backend.sm_count());
   const std::uint64_t blocks = std::max<std::uint64_t>(1, std::min<std::uint64_t>(extent.blocks, most));
   const std::uint64_t per_block = (extent.lines + blocks - 1) / blocks;
   const auto grid = extent.lines == 0 ? 0u : static_cast<unsigned>((extent.lines + per_block - 1) / per_block);
-  const buffer<maybe<T>> partial(tree.where(), blocks, order);
-  const bool local = tree.where().is_local(out);
-  const buffer<T> hold(tree.where(), local ? 0 : 1, order);
+  const buffer<maybe<T>> partial(tree.get_device(), blocks, order);
+  const bool local = tree.get_device().is_local(out);
+  const buffer<T> hold(tree.get_device(), local ? 0 : 1, order);
   T* target = local ? out : hold.data();
   const auto ref = tree.ref();
   if (grid != 0 && v.order == visit_order::by_key) {
@@ -223,7 +224,7 @@ void enqueue_reduce(const Tree& tree, T* out, T init, const Map& map, Combine co
   }
   fold_partials<<<1, visit_threads, 0, native>>>(partial.data(), grid, init, combine, target);
   check_cuda(cudaGetLastError(), "reduce");
-  if (!local) tree.where().copy(out, target, sizeof(T), order);
+  if (!local) tree.get_device().copy(out, target, sizeof(T), order);
 }
 
 }  // namespace detail

@@ -54,7 +54,7 @@ void for_each_slot(const Ref& ref, std::uint64_t first, std::uint64_t last, Visi
 /// f(key, value), or f(key) for a set.
 template <class Ref, class F>
 decltype(auto) call_with(const Ref& ref, F& f, std::uint64_t line, unsigned slot) {
-  using codec_type = codec<typename Ref::key_type>;
+  using codec_type = key_codec<typename Ref::key_type>;
   const auto& t = ref.layout();
   if constexpr (std::is_void_v<typename Ref::value_type>) {
     return f(codec_type::decode(t.line_keys(line)[slot]));
@@ -71,7 +71,7 @@ class borrowed_tree {
  public:
   explicit borrowed_tree(const static_tree<Key, Value>& tree) : index_(&tree.untyped()) {}
   [[nodiscard]] auto& untyped() const { return *index_; }
-  [[nodiscard]] const device& where() const { return index_->where(); }
+  [[nodiscard]] const device& get_device() const { return index_->get_device(); }
   [[nodiscard]] std::size_t size() const { return index_->stats().size; }
   [[nodiscard]] auto ref() const { return typename static_tree<Key, Value>::ref_type(index_->view()); }
 
@@ -117,7 +117,7 @@ void for_each_here(const Tree& tree, F& f, const visit_options& options, const s
         for_each_slot(ref, first, last,
                       [&](std::uint64_t, std::uint64_t line, unsigned slot) { call_with(ref, f, line, slot); });
       },
-      {tree.where().resolve(s), true});
+      {tree.get_device().resolve(s), true});
 }
 
 template <class Tree, class T, class F>
@@ -131,7 +131,7 @@ void transform_here(const Tree& tree, T* out, F& f, const visit_options& options
                                                   out[rank - v.first] = call_with(ref, f, line, slot);
                                                 });
                                 },
-                                {tree.where().resolve(s), true});
+                                {tree.get_device().resolve(s), true});
 }
 
 template <class Tree, class T, class Map, class Combine>
@@ -155,7 +155,7 @@ template <class Tree, class T, class Map, class Combine>
         });
         partial[piece] = {total, true};
       },
-      {tree.where().resolve(s), true});
+      {tree.get_device().resolve(s), true});
   for (const piece_result& p : partial) {
     if (p.there) init = combine(init, p.x);
   }
@@ -168,9 +168,9 @@ template <class Tree, class T, class Map, class Combine>
 template <class Key, class Value, class F>
 void for_each(const static_tree<Key, Value>& tree, F f, visit_options options = {}, const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
-    detail::enqueue_for_each(tree, f, visiting::within(tree, options), tree.where().resolve(s));
-    return tree.where().resolve(s).synchronize();
+  if (tree.get_device().kind() == device_kind::cuda) {
+    detail::enqueue_for_each(tree, f, visiting::within(tree, options), tree.get_device().resolve(s));
+    return tree.get_device().resolve(s).synchronize();
   }
 #endif
   visiting::for_each_here(tree, f, options, s);
@@ -180,9 +180,9 @@ void for_each(const static_tree<Key, Value>& tree, F f, visit_options options = 
 template <class Key, class Value, class T, class F>
 void transform(const static_tree<Key, Value>& tree, T* out, F f, visit_options options = {}, const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
-    detail::enqueue_transform(tree, out, f, visiting::within(tree, options), tree.where().resolve(s));
-    return tree.where().resolve(s).synchronize();
+  if (tree.get_device().kind() == device_kind::cuda) {
+    detail::enqueue_transform(tree, out, f, visiting::within(tree, options), tree.get_device().resolve(s));
+    return tree.get_device().resolve(s).synchronize();
   }
 #endif
   visiting::transform_here(tree, out, f, options, s);
@@ -194,12 +194,12 @@ template <class Key, class Value, class T, class Map, class Combine>
 [[nodiscard]] T reduce(const static_tree<Key, Value>& tree, T init, Map map, Combine combine,
                        visit_options options = {}, const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
+  if (tree.get_device().kind() == device_kind::cuda) {
     const visit_options v = visiting::within(tree, options);
     if (v.first == v.last) return init;
     T result = init;
-    detail::enqueue_reduce(tree, &result, init, map, combine, v, tree.where().resolve(s));
-    tree.where().resolve(s).synchronize();
+    detail::enqueue_reduce(tree, &result, init, map, combine, v, tree.get_device().resolve(s));
+    tree.get_device().resolve(s).synchronize();
     return result;
   }
 #endif
@@ -211,12 +211,12 @@ template <class Key, class Value, class T, class Map, class Combine>
 template <class Key, class Value, class F>
 void for_each_async(const static_tree<Key, Value>& tree, F f, visit_options options = {}, const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
-    return detail::enqueue_for_each(tree, f, visiting::within(tree, options), tree.where().resolve(s));
+  if (tree.get_device().kind() == device_kind::cuda) {
+    return detail::enqueue_for_each(tree, f, visiting::within(tree, options), tree.get_device().resolve(s));
   }
 #endif
-  const stream order = tree.where().resolve(s);
-  tree.where().enqueue(order, [tree = visiting::borrowed_tree(tree), f, options, order]() mutable {
+  const stream order = tree.get_device().resolve(s);
+  tree.get_device().enqueue(order, [tree = visiting::borrowed_tree(tree), f, options, order]() mutable {
     visiting::for_each_here(tree, f, options, order);
   });
 }
@@ -226,12 +226,12 @@ template <class Key, class Value, class T, class F>
 void transform_async(const static_tree<Key, Value>& tree, T* out, F f, visit_options options = {},
                      const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
-    return detail::enqueue_transform(tree, out, f, visiting::within(tree, options), tree.where().resolve(s));
+  if (tree.get_device().kind() == device_kind::cuda) {
+    return detail::enqueue_transform(tree, out, f, visiting::within(tree, options), tree.get_device().resolve(s));
   }
 #endif
-  const stream order = tree.where().resolve(s);
-  tree.where().enqueue(order, [tree = visiting::borrowed_tree(tree), out, f, options, order]() mutable {
+  const stream order = tree.get_device().resolve(s);
+  tree.get_device().enqueue(order, [tree = visiting::borrowed_tree(tree), out, f, options, order]() mutable {
     visiting::transform_here(tree, out, f, options, order);
   });
 }
@@ -241,16 +241,16 @@ template <class Key, class Value, class T, class Map, class Combine>
 void reduce_async(const static_tree<Key, Value>& tree, T* out, T init, Map map, Combine combine,
                   visit_options options = {}, const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
-  if (tree.where().kind() == device_kind::cuda) {
+  if (tree.get_device().kind() == device_kind::cuda) {
     return detail::enqueue_reduce(tree, out, init, map, combine, visiting::within(tree, options),
-                                  tree.where().resolve(s));
+                                  tree.get_device().resolve(s));
   }
 #endif
-  const stream order = tree.where().resolve(s);
-  tree.where().enqueue(order,
-                       [tree = visiting::borrowed_tree(tree), out, init, map, combine, options, order]() mutable {
-                         *out = visiting::reduce_here(tree, init, map, combine, options, order);
-                       });
+  const stream order = tree.get_device().resolve(s);
+  tree.get_device().enqueue(order,
+                            [tree = visiting::borrowed_tree(tree), out, init, map, combine, options, order]() mutable {
+                              *out = visiting::reduce_here(tree, init, map, combine, options, order);
+                            });
 }
 
 }  // inline namespace

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "espalier/core/config.hpp"
-#include "espalier/sync/shared_memory.hpp"
+#include "espalier/sync/concurrent_access.hpp"
 #include "espalier/team/team.hpp"
 
 namespace espalier {
@@ -42,14 +42,14 @@ struct scalar_team {
     return {p};
   }
   template <unsigned N, class X>
-  [[nodiscard]] ESPALIER_INLINE slots<X, N> load_shared(const X* p) const {
+  [[nodiscard]] ESPALIER_INLINE slots<X, N> load_relaxed(const X* p) const {
     slots<X, N> s;
-    for (unsigned i = 0; i < N; ++i) s.x[i] = espalier::load_shared(p + i);
+    for (unsigned i = 0; i < N; ++i) s.x[i] = espalier::load_relaxed(p + i);
     return s;
   }
   template <class X, unsigned N>
-  ESPALIER_INLINE void store_shared(X* p, const slots<X, N>& s) const {
-    for (unsigned i = 0; i < N; ++i) espalier::store_shared(p + i, s.x[i]);
+  ESPALIER_INLINE void store_relaxed(X* p, const slots<X, N>& s) const {
+    for (unsigned i = 0; i < N; ++i) espalier::store_relaxed(p + i, s.x[i]);
   }
   template <class X, unsigned N, class F>
   ESPALIER_INLINE void for_slots(const slots<X, N>& s, unsigned from, unsigned to, F&& f) const {
@@ -61,9 +61,9 @@ struct scalar_team {
   }
   /// Where it lies, unless every access has to be atomic.
   template <unsigned N, class X>
-  [[nodiscard]] ESPALIER_INLINE auto view_shared(const X* p) const {
+  [[nodiscard]] ESPALIER_INLINE auto view_relaxed(const X* p) const {
 #if ESPALIER_SHARED_ATOMIC
-    return load_shared<N>(p);
+    return load_relaxed<N>(p);
 #else
     return node_view<X, N>{p};
 #endif
@@ -75,14 +75,14 @@ struct scalar_team {
   }
 
   ESPALIER_INLINE void stream(void* to, const void* from, std::size_t bytes) const { memcpy(to, from, bytes); }
-  ESPALIER_INLINE void end_streams() const {}
+  ESPALIER_INLINE void fence_nontemporal() const {}
 
   template <unsigned First, template <class, unsigned> class Node, class X, unsigned N, class Pred>
   [[nodiscard]] ESPALIER_INLINE unsigned count_from(const Node<X, N>& v, Pred pred) const {
 #if !ESPALIER_CUDA_COMPILER
     if constexpr (sizeof(X) == 1 && First < N && N % 16 == 0 && N < 256) {
-      // Whole vectors, added up as bytes: what is left of half a vector becomes a loop over single bytes (a count of one
-      // element among 2^16 keys: 30 ns, not 39).
+      // Whole vectors, added up as bytes: what is left of half a vector becomes a loop over single bytes (a count of
+      // one element among 2^16 keys: 30 ns, not 39).
       std::uint8_t all = 0, before = 0;
       for (unsigned i = 0; i < N; ++i) all = static_cast<std::uint8_t>(all + (pred(v.data()[i]) ? 1 : 0));
       for (unsigned i = 0; i < First; ++i) before = static_cast<std::uint8_t>(before + (pred(v.data()[i]) ? 1 : 0));
@@ -91,8 +91,8 @@ struct scalar_team {
 #endif
     unsigned n = 0;
 #if !ESPALIER_CUDA_COMPILER
-// A loop becomes vector compares. Unrolled first, eight compares of 32 bits were added up wrongly by GCC 12.2 -O3 on arm64
-// (with -fno-tree-slp-vectorize the same text is right); tests/blink_tree has nodes of eight slots.
+// A loop becomes vector compares. Unrolled first, eight compares of 32 bits were added up wrongly by GCC 12.2 -O3 on
+// arm64 (with -fno-tree-slp-vectorize the same text is right); tests/blink_tree has nodes of eight slots.
 #pragma GCC unroll 1
 #endif
     for (unsigned i = First; i < N; ++i) n += pred(v.data()[i]) ? 1u : 0u;
@@ -104,7 +104,7 @@ struct scalar_team {
   }
   template <unsigned First, template <class, unsigned> class Node, class X, unsigned N>
   [[nodiscard]] ESPALIER_INLINE unsigned rank(const Node<X, N>& v, std::type_identity_t<X> bound) const {
-    return count_from<First>(v, below<X>{bound});
+    return count_from<First>(v, less_than<X>{bound});
   }
 
   template <template <class, unsigned> class Node, class X, unsigned N>
@@ -178,14 +178,14 @@ struct scalar_team {
   }
   ESPALIER_INLINE void sync() const {}
 
-  using alone = scalar_team;
-  static constexpr bool copies_views = false;
+  using single_lane_team = scalar_team;
+  static constexpr bool view_is_register_copy = false;
   [[nodiscard]] ESPALIER_INLINE static constexpr unsigned lane() { return 0; }
   template <class X>
-  [[nodiscard]] ESPALIER_INLINE X nth(const X& x, unsigned) const {
+  [[nodiscard]] ESPALIER_INLINE X broadcast(const X& x, unsigned) const {
     return x;
   }
-  [[nodiscard]] ESPALIER_INLINE unsigned votes(bool x) const { return x ? 1 : 0; }
+  [[nodiscard]] ESPALIER_INLINE unsigned count_lanes(bool x) const { return x ? 1 : 0; }
 };
 
 static_assert(Team<scalar_team>);

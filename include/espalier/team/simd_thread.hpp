@@ -20,8 +20,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "espalier/team/multi_target.hpp"
 #include "espalier/team/node_search.hpp"
-#include "espalier/team/region.hpp"
 #include "espalier/team/scalar_team.hpp"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
@@ -66,18 +66,18 @@ using tag = hn::CappedTag<X, (N < vector_bytes / sizeof(X) ? N : vector_bytes / 
 template <class X, unsigned N>
 inline constexpr unsigned tag_slots = static_cast<unsigned>(hn::MaxLanes(tag<X, N>()));
 
-// not_above is counted as "all but those above": an unsigned <= costs one instruction more than < almost
+// at_most is counted as "all but those above": an unsigned <= costs one instruction more than < almost
 // everywhere.
 template <class D, class V, class X>
-HWY_INLINE auto compare(D, V slots, V bound, below<X>) {
+HWY_INLINE auto compare(D, V slots, V bound, less_than<X>) {
   return hn::Lt(slots, bound);
 }
 template <class D, class V, class X>
-HWY_INLINE auto compare(D, V slots, V bound, not_above<X>) {
+HWY_INLINE auto compare(D, V slots, V bound, at_most<X>) {
   return hn::Lt(bound, slots);
 }
 template <class D, class V, class X>
-HWY_INLINE auto compare(D, V slots, V bound, equal_to<X>) {
+HWY_INLINE auto compare(D, V slots, V bound, equals<X>) {
   return hn::Eq(slots, bound);
 }
 
@@ -165,17 +165,17 @@ HWY_INLINE unsigned count_from(const X* HWY_RESTRICT p, Pred pred) {
 }
 template <unsigned First, unsigned N, class X>
 requires(vectorizable<X, N>&& N >= fewest_slots<X>) HWY_INLINE
-    unsigned count_from(const X* HWY_RESTRICT p, below<X> pred) {
+    unsigned count_from(const X* HWY_RESTRICT p, less_than<X> pred) {
   return count_blocks<First, N>(p, pred);
 }
 template <unsigned First, unsigned N, class X>
 requires(vectorizable<X, N>&& N >= fewest_slots<X>) HWY_INLINE
-    unsigned count_from(const X* HWY_RESTRICT p, equal_to<X> pred) {
+    unsigned count_from(const X* HWY_RESTRICT p, equals<X> pred) {
   return count_blocks<First, N>(p, pred);
 }
 template <unsigned First, unsigned N, class X>
 requires(vectorizable<X, N>&& N >= fewest_slots<X>) HWY_INLINE
-    unsigned count_from(const X* HWY_RESTRICT p, not_above<X> pred) {
+    unsigned count_from(const X* HWY_RESTRICT p, at_most<X> pred) {
   return (First < N ? N - First : 0u) - count_blocks<First, N>(p, pred);
 }
 
@@ -210,7 +210,7 @@ HWY_INLINE unsigned position_in_part(const X* HWY_RESTRICT p, X bound, unsigned 
 template <unsigned First, unsigned N, class X>
 HWY_INLINE unsigned position(const X* HWY_RESTRICT p, X bound, unsigned base) {
   if constexpr (N <= part_slots<X>) {
-    if constexpr (First == 0) return base + count_blocks<0, N>(p + base, below<X>{bound});
+    if constexpr (First == 0) return base + count_blocks<0, N>(p + base, less_than<X>{bound});
     return base + position_in_part<N>(p + base, bound, First - (base < First ? base : First));
   } else {
     constexpr unsigned parts = N / part_slots<X> < 4 ? N / part_slots<X> : 4;
@@ -227,14 +227,14 @@ HWY_INLINE unsigned position(const X* HWY_RESTRICT p, X bound, unsigned base) {
 
 template <unsigned First, unsigned N, class X>
 HWY_INLINE unsigned rank(const X* p, X bound, linear_search) {
-  return count_from<First, N>(p, below<X>{bound});
+  return count_from<First, N>(p, less_than<X>{bound});
 }
 template <unsigned First, unsigned N, class X>
 HWY_INLINE unsigned rank(const X* p, X bound, hierarchical_search) {
   if constexpr (First < N && vectorizable<X, N> && N > part_slots<X>) {
     return position<First, N>(p, bound, 0) - First;
   } else {
-    return count_from<First, N>(p, below<X>{bound});
+    return count_from<First, N>(p, less_than<X>{bound});
   }
 }
 
@@ -269,7 +269,7 @@ struct simd_thread : scalar_team {
                        static_cast<std::uint8_t*>(to) + i);
     }
   }
-  ESPALIER_SIMD_INLINE void end_streams() const { hwy::FlushStream(); }
+  ESPALIER_SIMD_INLINE void fence_nontemporal() const { hwy::FlushStream(); }
 
   template <unsigned First, template <class, unsigned> class Node, class X, unsigned N, class Pred>
   [[nodiscard]] ESPALIER_SIMD_INLINE unsigned count_from(const Node<X, N>& v, Pred pred) const {

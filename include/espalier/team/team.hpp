@@ -23,18 +23,20 @@
 //                                it stays where it is, on a GPU it comes through the read-only path with 16-byte
 //                                loads. p is aligned to min(32, N * sizeof(X)) bytes.
 //   team.prefetch(p)             the line at p will be needed. Never faults, may do nothing.
-//   team.stream(to, from, n)     if T::batch > 1: copies n bytes to memory that is not read soon, past the caches. `to` and
-//                                n are multiples of 32. Others see it after team.end_streams().
-//   team.load_shared<N>(p), team.store_shared(p, s), team.view_shared<N>(p)
-//                                the same for memory that other teams may write meanwhile (sync/shared_memory.hpp): each
-//                                slot comes from one moment, different slots from different ones.
+//   team.stream(to, from, n)     if T::batch > 1: copies n bytes to memory that is not read soon, past the caches. `to`
+//   and
+//                                n are multiples of 32. Others see it after team.fence_nontemporal().
+//   team.load_relaxed<N>(p), team.store_relaxed(p, s), team.view_relaxed<N>(p)
+//                                the same for memory that other teams may write meanwhile (sync/shared_memory.hpp):
+//                                each slot comes from one moment, different slots from different ones.
 //   team.for_slots(s, from, to, f)   f(i, x) for slots i of [from, to), each by the lane that holds it. to <= N.
-//                                If T::copies_views, s may be a view, which then is a copy in registers.
+//                                If T::view_is_register_copy, s may be a view, which then is a copy in registers.
 //   team.own(s, i)               inside f: slot i of other slots, of the same N.
-//   team.store_shared_from(p, v, from)   if T::copies_views: slots [from, N) of a view, and perhaps some in front of them.
+//   team.store_shared_from(p, v, from)   if T::view_is_register_copy: slots [from, N) of a view, and perhaps some in
+//   front of them.
 //
 //   -- looking: v is slots or a view; results are uniform --
-//   team.count(v, pred)          how many slots satisfy pred. pred is below, not_above, equal_to (fast), or
+//   team.count(v, pred)          how many slots satisfy pred. pred is below, at_most, equal_to (fast), or
 //                                any callable.
 //   team.count_from<First>(v, pred)  the same over slots [First, N).
 //   team.rank<First>(v, bound)   slots [First, N) ascend: how many of them are < bound. X is u8, u32 or u64.
@@ -47,21 +49,24 @@
 //   team.map(s, f)               slot i is f(slot i of s), likewise.
 //   team.insert_at(s, at, x)     slot at becomes x; slots [at, N-1) move up by one; the last one is lost. at < N.
 //   team.erase_at(s, at, fill)   slots (at, N) move down by one; the last one becomes fill. at < N.
-//                                For both: if T::copies_views, s may be a view.
+//                                For both: if T::view_is_register_copy, s may be a view.
 //   team.head(s, to, fill)       slots [to, N) become fill. to <= N.
 //   team.tail(s, from, fill)     slots [from, N) move to the front; the rest becomes fill. from <= N.
 //
 //   -- together --
 //   team.once(f)                 one lane calls f; its result, if there is one, is uniform.
 //   team.sync()                  memory written by a lane before is seen by all lanes after.
-//   T::alone, team.lane()        the team that one lane is by itself, and its number: for work that each lane does on an
+//   T::alone, team.lane()        the team that one lane is by itself, and its number: for work that each lane does on
+//   an
 //                                element of its own. Such values are not uniform;
 //   team.nth(x, i)               makes that of lane i < lanes() so;
 //   team.votes(x)                in how many lanes x is true.
-//   team.meet(place)             if T::copies_views: those teams of a warp that happen to run together and are at the same
-//                                place, an address; null: this team alone. Of the meeting m that it returns, each call is
-//                                made by all of them: m.leads(), true for one; m.number(), from 0 on; m.each(f), f(number,
-//                                lane) for each; m.is_at(lane); m.from(x, lane), m.from_leader(x): what they have.
+//   team.meet(place)             if T::view_is_register_copy: those teams of a warp that happen to run together and are
+//   at the same
+//                                place, an address; null: this team alone. Of the meeting m that it returns, each call
+//                                is made by all of them: m.leads(), true for one; m.number(), from 0 on; m.each(f),
+//                                f(number, lane) for each; m.is_at(lane); m.from(x, lane), m.from_leader(x): what they
+//                                have.
 #pragma once
 
 #include <concepts>
@@ -76,28 +81,28 @@ namespace espalier {
 
 /// x < bound
 template <class X>
-struct below {
+struct less_than {
   X bound;
   [[nodiscard]] ESPALIER_INLINE constexpr bool operator()(X x) const { return x < bound; }
 };
 /// x <= bound
 template <class X>
-struct not_above {
+struct at_most {
   X bound;
   [[nodiscard]] ESPALIER_INLINE constexpr bool operator()(X x) const { return x <= bound; }
 };
 /// x == bound
 template <class X>
-struct equal_to {
+struct equals {
   X bound;
   [[nodiscard]] ESPALIER_INLINE constexpr bool operator()(X x) const { return x == bound; }
 };
 template <class X>
-below(X) -> below<X>;
+less_than(X) -> less_than<X>;
 template <class X>
-not_above(X) -> not_above<X>;
+at_most(X) -> at_most<X>;
 template <class X>
-equal_to(X) -> equal_to<X>;
+equals(X) -> equals<X>;
 
 template <class T>
 concept Team = requires(const T team, std::uint64_t* p, const std::uint8_t* bytes, std::uint64_t x, unsigned i,
@@ -110,12 +115,12 @@ concept Team = requires(const T team, std::uint64_t* p, const std::uint8_t* byte
   {team.store(p, s)};
   {team.template view<4>(p)};
   {team.prefetch(p)};
-  { team.template load_shared<4>(p) } -> std::same_as<typename T::template slots<std::uint64_t, 4>>;
-  {team.store_shared(p, s)};
-  {team.template view_shared<4>(p)};
+  { team.template load_relaxed<4>(p) } -> std::same_as<typename T::template slots<std::uint64_t, 4>>;
+  {team.store_relaxed(p, s)};
+  {team.template view_relaxed<4>(p)};
   {team.for_slots(s, i, i, each)};
-  { team.count(s, below{x}) } -> std::same_as<unsigned>;
-  { team.template count_from<1>(team.template view<4>(p), not_above{x}) } -> std::same_as<unsigned>;
+  { team.count(s, less_than{x}) } -> std::same_as<unsigned>;
+  { team.template count_from<1>(team.template view<4>(p), at_most{x}) } -> std::same_as<unsigned>;
   { team.template rank<0>(team.template view<4>(p), x) } -> std::same_as<unsigned>;
   { team.get(s, i) } -> std::same_as<std::uint64_t>;
   { team.template get<3>(team.template view<4>(p)) } -> std::same_as<std::uint64_t>;
@@ -128,10 +133,10 @@ concept Team = requires(const T team, std::uint64_t* p, const std::uint8_t* byte
   { team.tail(s, i, x) } -> std::same_as<decltype(s)>;
   { team.once(thunk) } -> std::same_as<std::uint64_t>;
   {team.sync()};
-  typename T::alone;
+  typename T::single_lane_team;
   { team.lane() } -> std::same_as<unsigned>;
-  { team.nth(x, i) } -> std::same_as<std::uint64_t>;
-  { team.votes(true) } -> std::same_as<unsigned>;
+  { team.broadcast(x, i) } -> std::same_as<std::uint64_t>;
+  { team.count_lanes(true) } -> std::same_as<unsigned>;
 };
 
 }  // namespace espalier

@@ -6,7 +6,7 @@
 
 #include <cooperative_groups.h>
 
-#include "espalier/sync/shared_memory.hpp"
+#include "espalier/sync/concurrent_access.hpp"
 #include "espalier/team/team.hpp"
 #include "espalier/team/tile_slots.cuh"
 
@@ -26,7 +26,7 @@ class tile_group {
       : group_(cooperative_groups::tiled_partition<Lanes>(cooperative_groups::this_thread_block())) {}
   [[nodiscard]] __device__ __forceinline__ unsigned rank() const { return group_.thread_rank(); }
   [[nodiscard]] __device__ __forceinline__ unsigned ballot(bool x) const { return group_.ballot(x); }  ///< by rank
-  [[nodiscard]] __device__ __forceinline__ unsigned votes(bool x) const { return __popc(ballot(x)); }
+  [[nodiscard]] __device__ __forceinline__ unsigned count_lanes(bool x) const { return __popc(ballot(x)); }
   template <class X>
   [[nodiscard]] __device__ __forceinline__ X from(X x, unsigned lane) const {
     return group_.shfl(x, static_cast<int>(lane));
@@ -46,7 +46,7 @@ template <>
 class tile_group<1> {
  public:
   [[nodiscard]] __device__ __forceinline__ unsigned rank() const { return 0; }
-  [[nodiscard]] __device__ __forceinline__ unsigned votes(bool x) const { return x ? 1 : 0; }
+  [[nodiscard]] __device__ __forceinline__ unsigned count_lanes(bool x) const { return x ? 1 : 0; }
   template <class X>
   [[nodiscard]] __device__ __forceinline__ X from(X x, unsigned) const {
     return x;
@@ -67,10 +67,10 @@ class tile_meeting {
     const unsigned mine = lanes_of(first_);
     // All lanes that run this together get the same mask, so that either none or all lanes of a tile see it whole.
     const unsigned active = __activemask();
-    const bool alone = place == nullptr || (active & mine) != mine;
-    const unsigned long long label = alone ? 2 * lane + 1 : reinterpret_cast<unsigned long long>(place);
+    const bool single_lane_team = place == nullptr || (active & mine) != mine;
+    const unsigned long long label = single_lane_team ? 2 * lane + 1 : reinterpret_cast<unsigned long long>(place);
     const unsigned same = __match_any_sync(active, label);
-    lanes_ = alone ? mine : same;
+    lanes_ = single_lane_team ? mine : same;
     leader_ = static_cast<unsigned>(__ffs(static_cast<int>(lanes_))) - 1;
   }
   [[nodiscard]] __device__ __forceinline__ bool leads() const { return first_ == leader_; }
@@ -165,19 +165,19 @@ struct tile {
     return v;
   }
   template <unsigned N, class X>
-  [[nodiscard]] __device__ __forceinline__ slots<X, N> load_shared(const X* p) const {
+  [[nodiscard]] __device__ __forceinline__ slots<X, N> load_relaxed(const X* p) const {
     slots<X, N> s;
 #pragma unroll
     for (unsigned j = 0; j < s.rows; ++j) {
-      if (has_slot<N>(j)) s.w[j] = espalier::load_shared(p + slot(j));
+      if (has_slot<N>(j)) s.w[j] = espalier::load_relaxed(p + slot(j));
     }
     return s;
   }
   template <class X, unsigned N>
-  __device__ __forceinline__ void store_shared(X* p, const slots<X, N>& s) const {
+  __device__ __forceinline__ void store_relaxed(X* p, const slots<X, N>& s) const {
 #pragma unroll
     for (unsigned j = 0; j < s.rows; ++j) {
-      if (has_slot<N>(j)) espalier::store_shared(p + slot(j), s.w[j]);
+      if (has_slot<N>(j)) espalier::store_relaxed(p + slot(j), s.w[j]);
     }
   }
   /// Of a view: slots from `from` on, in the pieces in which they were loaded; slots in front of it may come along.
@@ -206,7 +206,7 @@ struct tile {
     return detail::pick<slots<X, N>::rows>(s.w, i / Lanes);
   }
   template <unsigned N, class X>
-  [[nodiscard]] __device__ __forceinline__ node_view<X, N> view_shared(const X* p) const {
+  [[nodiscard]] __device__ __forceinline__ node_view<X, N> view_relaxed(const X* p) const {
     using held = node_view<X, N>;
     held v;
     constexpr unsigned each = held::words_per_row * held::slots_per_word;
@@ -216,11 +216,12 @@ struct tile {
       const unsigned first = (r * Lanes + group_.rank()) * each;
       if (held::ragged && first >= N) continue;
       if constexpr (bytes == 16 || bytes == 8 || bytes == 4) {
-        using unit = std::conditional_t<bytes == 16, detail::unit_16, std::conditional_t<bytes == 8, std::uint64_t, std::uint32_t>>;
-        const unit u = espalier::load_shared(reinterpret_cast<const unit*>(p + first));
+        using unit = std::conditional_t<bytes == 16, detail::unit_16,
+                                        std::conditional_t<bytes == 8, std::uint64_t, std::uint32_t>>;
+        const unit u = espalier::load_relaxed(reinterpret_cast<const unit*>(p + first));
         memcpy(v.w + r * held::words_per_row, &u, bytes);
       } else {
-        v.w[r] = espalier::load_shared(p + first);
+        v.w[r] = espalier::load_relaxed(p + first);
       }
     }
     return v;
@@ -232,7 +233,7 @@ struct tile {
     using held = node<X, N, Each>;
     if constexpr (held::words == 1 && !held::packed) {
       const unsigned i = group_.rank();
-      return group_.votes(i + 1 > First && i < N && pred(v.w[0]));
+      return group_.count_lanes(i + 1 > First && i < N && pred(v.w[0]));
     } else {
       return group_.sum(detail::count_in_lane<First>(v, group_.rank(), pred));
     }
@@ -244,7 +245,7 @@ struct tile {
   template <unsigned First, class X, unsigned N, unsigned Each>
   [[nodiscard]] __device__ __forceinline__ unsigned rank(const node<X, N, Each>& v,
                                                          std::type_identity_t<X> bound) const {
-    return count_from<First>(v, below<X>{bound});
+    return count_from<First>(v, less_than<X>{bound});
   }
 
   template <class X, unsigned N, unsigned Each>
@@ -296,7 +297,8 @@ struct tile {
     const unsigned lane = group_.rank();
 #pragma unroll
     for (unsigned j = 0; j < held::rows; ++j) {
-      // The lane in front has the slot in front of this one's first, except that lane 0 follows the last lane of the row before.
+      // The lane in front has the slot in front of this one's first, except that lane 0 follows the last lane of the
+      // row before.
       const unsigned last = j * Each + Each - 1;
       const X in_front = lane == Lanes - 1 && j != 0 ? s.w[j == 0 ? 0 : last - Each] : s.w[last];
       const X moved = group_.from(in_front, (lane + Lanes - 1) % Lanes);
@@ -375,14 +377,14 @@ struct tile {
   }
   __device__ __forceinline__ void sync() const { group_.sync(); }
 
-  using alone = tile<1>;
-  static constexpr bool copies_views = true;
+  using single_lane_team = tile<1>;
+  static constexpr bool view_is_register_copy = true;
   [[nodiscard]] __device__ __forceinline__ unsigned lane() const { return group_.rank(); }
   template <class X>
-  [[nodiscard]] __device__ __forceinline__ X nth(const X& x, unsigned i) const {
+  [[nodiscard]] __device__ __forceinline__ X broadcast(const X& x, unsigned i) const {
     return group_.from(x, i);
   }
-  [[nodiscard]] __device__ __forceinline__ unsigned votes(bool x) const { return group_.votes(x); }
+  [[nodiscard]] __device__ __forceinline__ unsigned count_lanes(bool x) const { return group_.count_lanes(x); }
   [[nodiscard]] __device__ __forceinline__ detail::tile_meeting<Lanes> meet(const void* place) const {
     group_.sync();  // lanes of a tile are more likely to run together
     return detail::tile_meeting<Lanes>(place);

@@ -69,22 +69,22 @@ __device__ __forceinline__ void load_read_only(void* to, const void* p) {
 // settle those in one three-input logic operation.
 inline constexpr std::uint32_t top_bits = 0x80808080u;
 
-__device__ __forceinline__ std::uint32_t match_bytes(std::uint32_t x, std::uint32_t b, below<std::uint8_t>) {
+__device__ __forceinline__ std::uint32_t match_bytes(std::uint32_t x, std::uint32_t b, less_than<std::uint8_t>) {
   const std::uint32_t difference = (x | top_bits) - (b & ~top_bits);
   return (~x & b) | (~(x ^ b) & ~difference);
 }
-__device__ __forceinline__ std::uint32_t match_bytes(std::uint32_t x, std::uint32_t b, not_above<std::uint8_t>) {
+__device__ __forceinline__ std::uint32_t match_bytes(std::uint32_t x, std::uint32_t b, at_most<std::uint8_t>) {
   const std::uint32_t difference = (b | top_bits) - (x & ~top_bits);
   return (~x & b) | (~(x ^ b) & difference);
 }
-__device__ __forceinline__ std::uint32_t match_bytes(std::uint32_t x, std::uint32_t b, equal_to<std::uint8_t>) {
+__device__ __forceinline__ std::uint32_t match_bytes(std::uint32_t x, std::uint32_t b, equals<std::uint8_t>) {
   const std::uint32_t y = x ^ b;
   return ~(((y & ~top_bits) + ~top_bits) | y);
 }
 
 template <class Pred>
-concept BytePredicate = std::is_same_v<Pred, below<std::uint8_t>> || std::is_same_v<Pred, not_above<std::uint8_t>> ||
-    std::is_same_v<Pred, equal_to<std::uint8_t>>;
+concept BytePredicate = std::is_same_v<Pred, less_than<std::uint8_t>> || std::is_same_v<Pred, at_most<std::uint8_t>> ||
+    std::is_same_v<Pred, equals<std::uint8_t>>;
 
 /// Top bits of the bytes of a word whose slot numbers, from `slot` on, are at least First.
 template <unsigned First>

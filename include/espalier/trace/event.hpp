@@ -34,7 +34,7 @@ enum class trace_kind : std::uint8_t {
 };
 
 enum class trace_op : std::uint8_t { find, insert, assign, update, erase, range };
-enum class trace_result : std::uint8_t { done, unchanged, no_room };
+enum class trace_result : std::uint8_t { done, unchanged, out_of_nodes };
 enum class trace_why : std::uint8_t {
   busy,     ///< another team has the latch
   changed,  ///< the node changed while it was read

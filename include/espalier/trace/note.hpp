@@ -18,7 +18,7 @@ namespace espalier {
 
 /// The event buffer, borrowed from a trace_recorder (recorder.hpp). Events beyond its capacity are counted and lost.
 /// Thread-safe.
-struct trace_ring {
+struct event_log {
   trace_event* events = nullptr;
   std::uint64_t capacity = 0;
   std::uint64_t* next = nullptr;
@@ -36,7 +36,7 @@ struct trace_ring {
   }
   /// Records an event. Called by one lane.
   ESPALIER_INLINE void put(trace_event e) const {
-    const std::uint64_t place = shared_word{next}.fetch_add(1);
+    const std::uint64_t place = atomic_word_ref{next}.fetch_add(1);
     if (place >= capacity) return;
     e.time = now();
     events[place] = e;
@@ -46,12 +46,12 @@ struct trace_ring {
 /// A team that records events into `ring` under its number.
 template <class Base>
 struct traced_team : Base {
-  using alone = traced_team<typename Base::alone>;
-  trace_ring ring;
+  using alone = traced_team<typename Base::single_lane_team>;
+  event_log ring;
   std::uint32_t number;
   bool quiet = false;  ///< record changes and latches, but not `reach` and `retry`
 
-  ESPALIER_INLINE traced_team(Base base, const trace_ring& to, std::uint32_t who) : Base(base), ring(to), number(who) {}
+  ESPALIER_INLINE traced_team(Base base, const event_log& to, std::uint32_t who) : Base(base), ring(to), number(who) {}
   ESPALIER_INLINE void put(trace_event e) const {
     if (quiet && (e.kind == trace_kind::reach || e.kind == trace_kind::retry)) return;
     this->once([&] {
@@ -82,7 +82,7 @@ template <class Team>
 
 /// A latch that records its operations with the name of the node.
 template <class Latch>
-struct noted_latch {
+struct traced_latch {
   static constexpr bool is_real = std::is_same_v<Latch, version_latch>;
 
   template <class Team>
@@ -102,7 +102,8 @@ struct noted_latch {
   static ESPALIER_INLINE void release_unchanged(Team team, trace_node n, std::uint32_t* word, std::uint32_t before) {
     if constexpr (is_real && is_traced<Team>) {
       note(team, trace::unlatch(n, before));
-      fence_both();  // this release orders reads only; the event must have its slot before another team takes the latch
+      fence_acq_rel();  // this release orders reads only; the event must have its slot before another team takes the
+                        // latch
     }
     Latch::release_unchanged(team, word, before);
   }

@@ -55,7 +55,7 @@ void end_trace(recorded_trace& trace, const radix_tree<Value>& tree, trace_recor
 template <class Value>
 class traced_radix_calls {
   static_assert(detail::value_slot(sizeof(Value)) == 8, "calls are traced in trees with values of 8 bytes");
-  using keys_in = const keys_of_bytes&;
+  using keys_in = const byte_string_batch&;
   using values_in = std::span<const Value>;
 
  public:
@@ -76,7 +76,7 @@ class traced_radix_calls {
   /// Reads the elements of [first, last] and returns their number.
   std::uint64_t range(std::uint64_t first, std::uint64_t last) const {
     const std::string from = byte_key(first);
-    return call(trace_op::range, keys_of_bytes(std::span<const char>(from), from.size()), nullptr, last, 1).count;
+    return call(trace_op::range, byte_string_batch(std::span<const char>(from), from.size()), nullptr, last, 1).count;
   }
 
  private:
@@ -94,7 +94,7 @@ class traced_radix_calls {
   }
 
   detail::radix_index& tree_;
-  trace_ring ring_;
+  event_log ring_;
   unsigned teams_;
 };
 

@@ -19,10 +19,10 @@ namespace espalier {
 class trace_recorder {
  public:
   /// Allocates a buffer of `capacity` events on `where`. Throws out_of_memory.
-  trace_recorder(const device& where, std::uint64_t capacity);
+  trace_recorder(const device& dev, std::uint64_t capacity);
 
   /// The buffer, for traced teams. Lifetime: valid while the recorder lives.
-  [[nodiscard]] trace_ring ring() const;
+  [[nodiscard]] event_log ring() const;
   /// Returns the events since the last call, in order, and empties the buffer. Precondition: the teams have finished;
   /// on a GPU their stream is synchronised. After the first lost event all later ones are lost as well, because a trace
   /// with a gap cannot be replayed.
@@ -31,7 +31,7 @@ class trace_recorder {
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
  private:
-  device where_;
+  device device_;
   buffer<trace_event> events_;
   buffer<std::uint64_t> next_;
   std::uint64_t lost_ = 0;

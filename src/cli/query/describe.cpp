@@ -101,7 +101,7 @@ std::shared_ptr<arrow::Table> described_indexes(const engine::database& db, cons
         .add(column_names(*entry->version, index->spec().columns))
         .add(std::string(index->is_unique() ? "yes" : "no"))
         .add(engine::to_string(index->kind()))
-        .add(index->where().name())
+        .add(index->get_device().name())
         .add(index->bytes());
   }
   return list.finish();

@@ -26,7 +26,7 @@ progress_line::~progress_line() {
 
 engine::progress progress_line::reporter() {
   return [this](std::string_view what, std::uint64_t done, std::uint64_t total) {
-    if (interrupt_noted()) throw engine::statement_stopped();
+    if (interrupt_noted()) throw engine::query_cancelled();
     if (on_terminal_) show(what, done, total);
   };
 }

@@ -21,7 +21,7 @@ class progress_line {
   ~progress_line();  ///< wipes the line
 
   [[nodiscard]] engine::progress reporter();
-  [[nodiscard]] static engine::stop_question stop() { return interrupt_noted; }
+  [[nodiscard]] static engine::cancellation_token stop() { return interrupt_noted; }
 
  private:
   void show(std::string_view what, std::uint64_t done, std::uint64_t total);

@@ -45,7 +45,7 @@ class shell {
   }
 
   void run() {
-    say(fmt::format("Espalier on {}. \\? helps, \\q ends.", db_.where().name()));
+    say(fmt::format("Espalier on {}. \\? helps, \\q ends.", db_.get_device().name()));
     while (!commands_.ended()) {
       const auto line = lines_.read(typed_.empty() ? first_prompt(db_.transaction()) : next_prompt);
       if (line.kind == typed_line::what::end) break;

@@ -12,9 +12,9 @@
 #include <cmath>
 #include <string_view>
 
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/decimal_double.hpp"
 #include "engine/exec/relation.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/float_sum.hpp"
 #include "engine/parallel.hpp"
 #include "engine/sql/error.hpp"
@@ -278,8 +278,8 @@ row_groups distinct_rows(const arrow::ChunkedArray& values, const row_groups& ro
 }
 
 [[noreturn]] void refuse_sum(int position) {
-  refuse(codes::numeric_value_out_of_range, position,
-         "The sum has more than 38 digits; cast its argument to double precision.");
+  throw_sql_error(codes::numeric_value_out_of_range, position,
+                  "The sum has more than 38 digits; cast its argument to double precision.");
 }
 
 std::shared_ptr<arrow::Array> exact_sums(const aggregate_call& call, const arrow::ChunkedArray& values,
@@ -291,7 +291,7 @@ std::shared_ptr<arrow::Array> exact_sums(const aggregate_call& call, const arrow
     } else if (call.type.id == type_id::int64) {
       const auto sum = static_cast<std::int64_t>(state.sum);
       if (sum_word{sum} != state.sum)
-        refuse(codes::numeric_value_out_of_range, call.position, "The sum does not fit bigint.");
+        throw_sql_error(codes::numeric_value_out_of_range, call.position, "The sum does not fit bigint.");
       check(static_cast<arrow::Int64Builder&>(*builder).Append(sum));
     } else {
       if (!state.has_38_digits()) refuse_sum(call.position);
@@ -330,7 +330,7 @@ void add_exactly(const arrow::ChunkedArray& values, const row_groups& rows, cons
   for (const auto& chunk : values.chunks()) {
     const auto add_all = [&](const auto& numbers) {
       for (std::int64_t i = 0; i < numbers.length(); ++i) {
-        if (i % static_cast<std::int64_t>(rows_between_checks) == 0) check_stop();
+        if (i % static_cast<std::int64_t>(rows_between_checks) == 0) check_cancelled();
         const auto group = rows.group(row + static_cast<std::size_t>(i));
         if (group == no_group || numbers.IsNull(i) || slot_of[group] == no_group) continue;
         sums[slot_of[group]].add(static_cast<double>(numbers.Value(i)));

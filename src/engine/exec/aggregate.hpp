@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "engine/exec/groups.hpp"
-#include "engine/sql/bound.hpp"
+#include "engine/sql/expr.hpp"
 
 namespace espalier::engine {
 

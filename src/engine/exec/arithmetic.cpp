@@ -8,8 +8,8 @@
 #include <arrow/type.h>
 #include <arrow/util/decimal.h>
 
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/kernels.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
@@ -28,15 +28,15 @@ void refuse_zero(const arrow::Datum& dividend, const arrow::Datum& divisor, cons
   const auto hits = call_kernel("and_kleene", {is_zero, call_kernel("is_valid", {dividend}, position)}, position);
   if (hits.is_scalar()) {
     const auto& hit = hits.scalar_as<arrow::BooleanScalar>();
-    if (hit.is_valid && hit.value) refuse(codes::division_by_zero, position, "Division by zero.");
+    if (hit.is_valid && hit.value) throw_sql_error(codes::division_by_zero, position, "Division by zero.");
   } else if (static_cast<const arrow::BooleanArray&>(*hits.make_array()).true_count() > 0) {
-    refuse(codes::division_by_zero, position, "Division by zero.");
+    throw_sql_error(codes::division_by_zero, position, "Division by zero.");
   }
 }
 
 // a - (a / b) * b, where the quotient is truncated. The quotient of the least number and -1 does not fit, and its
 // remainder is 0: that divisor is replaced by 1.
-arrow::Datum remainder(const bound& e, const arrow::Datum& left, const arrow::Datum& right) {
+arrow::Datum remainder(const expr& e, const arrow::Datum& left, const arrow::Datum& right) {
   const int at = e.position;
   const auto type = arrow_type(e.type);
   const auto minus_one = arrow::Datum(value_of(arrow::MakeScalar(type, -1)));
@@ -48,12 +48,12 @@ arrow::Datum remainder(const bound& e, const arrow::Datum& left, const arrow::Da
 }
 
 [[noreturn]] void refuse_digits(int position) {
-  refuse(codes::numeric_value_out_of_range, position,
-         "The result of this operation has more than 38 digits; cast an operand.");
+  throw_sql_error(codes::numeric_value_out_of_range, position,
+                  "The result of this operation has more than 38 digits; cast an operand.");
 }
 
 // The products of two decimals of 38 digits, which Arrow does not take, fit 256 bits.
-arrow::Datum wide_products(const bound& e, const arrow::Datum& left, const arrow::Datum& right) {
+arrow::Datum wide_products(const expr& e, const arrow::Datum& left, const arrow::Datum& right) {
   const auto type = arrow_type(e.type);
   const auto product = [&](const arrow::Decimal128& a, const arrow::Decimal128& b) {
     const arrow::Decimal256 wide = arrow::Decimal256(a) * arrow::Decimal256(b);
@@ -87,7 +87,7 @@ arrow::Datum wide_products(const bound& e, const arrow::Datum& left, const arrow
 
 // Where the digits of the result could exceed 38, twice as many are used in between: only a value that needs them
 // fails.
-arrow::Datum wide_decimals(const bound& e, const char* name, const arrow::Datum& left, const arrow::Datum& right) {
+arrow::Datum wide_decimals(const expr& e, const char* name, const arrow::Datum& left, const arrow::Datum& right) {
   const auto widened = [&](const arrow::Datum& value, const column_type& type) {
     return value_of(compute::Cast(value, arrow::decimal256(type.precision, type.scale)), e.position);
   };
@@ -97,7 +97,7 @@ arrow::Datum wide_decimals(const bound& e, const char* name, const arrow::Datum&
   return *fitted;
 }
 
-arrow::Datum days(const bound& e, const arrow::Datum& left, const arrow::Datum& right, const char* function) {
+arrow::Datum days(const expr& e, const arrow::Datum& left, const arrow::Datum& right, const char* function) {
   const auto count = value_of(compute::Cast(left, arrow::int32()), e.position);
   const auto more = value_of(compute::Cast(right, arrow::int32()), e.position);
   const auto sum = checked(function, count, more, e.position);
@@ -106,7 +106,7 @@ arrow::Datum days(const bound& e, const arrow::Datum& left, const arrow::Datum& 
 
 }  // namespace
 
-arrow::Datum arithmetic(const bound& e, const arrow::Datum& left, const arrow::Datum& right) {
+arrow::Datum arithmetic(const expr& e, const arrow::Datum& left, const arrow::Datum& right) {
   const auto left_type = e.args[0]->type.id;
   const auto right_type = e.args[1]->type.id;
   if (left_type == type_id::date || right_type == type_id::date) {

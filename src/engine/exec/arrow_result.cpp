@@ -1,4 +1,4 @@
-#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 
 #include <cctype>
 
@@ -15,9 +15,9 @@ void fail(const arrow::Status& status, int position) {
   if (divides_by_zero) message = "Division by zero";
   if (!message.empty()) message[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(message[0])));
   if (message.empty() || message.back() != '.') message += '.';
-  if (overflows) refuse(codes::numeric_value_out_of_range, position, message);
-  if (divides_by_zero) refuse(codes::division_by_zero, position, message);
-  refuse(position, message);
+  if (overflows) throw_sql_error(codes::numeric_value_out_of_range, position, message);
+  if (divides_by_zero) throw_sql_error(codes::division_by_zero, position, message);
+  throw_sql_error(position, message);
 }
 
 }  // namespace espalier::engine

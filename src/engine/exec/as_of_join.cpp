@@ -6,8 +6,8 @@
 
 #include "engine/catalog.hpp"
 #include "engine/exec/executor.hpp"
+#include "engine/exec/join_pairs.hpp"
 #include "engine/exec/ordered_groups.hpp"
-#include "engine/exec/pairs.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/parallel.hpp"
 #include "engine/table/table_version.hpp"
@@ -70,7 +70,7 @@ relation beside_nearest(const as_of_node& n, const relation& left, const relatio
   if (n.tolerance.empty() && (all || n.keep_unmatched)) {
     return beside(left, all ? take_rows(right, nearest) : take_rows_or_null(right, nearest));
   }
-  row_pairs pairs;
+  join_pairs pairs;
   for (std::size_t i = 0; i < nearest.size(); ++i) {
     if (nearest[i] == null_row) continue;
     pairs.left.push_back(static_cast<std::int64_t>(i));

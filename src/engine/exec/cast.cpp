@@ -16,9 +16,9 @@
 #include <string>
 #include <string_view>
 
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/decimal_double.hpp"
 #include "engine/exec/kernels.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/text_values.hpp"
@@ -44,16 +44,17 @@ arrow::Datum rounded_decimal(const arrow::Datum& value, int precision, int scale
 
 [[noreturn]] void refuse_text(std::string_view text, const column_type& to, int position) {
   if (to.id == type_id::date)
-    refuse(codes::invalid_datetime_format, position, fmt::format("'{}' is no date; write YYYY-MM-DD.", text));
+    throw_sql_error(codes::invalid_datetime_format, position, fmt::format("'{}' is no date; write YYYY-MM-DD.", text));
   if (to.id == type_id::timestamp) {
-    refuse(codes::invalid_datetime_format, position,
-           fmt::format("'{}' is no timestamp; write YYYY-MM-DD HH:MM:SS.", text));
+    throw_sql_error(codes::invalid_datetime_format, position,
+                    fmt::format("'{}' is no timestamp; write YYYY-MM-DD HH:MM:SS.", text));
   }
   if (is_integer(to.id)) {
-    refuse(codes::invalid_text_representation, position,
-           fmt::format("'{}' cannot be cast to {}: write a whole number that fits it.", text, sql_name(to)));
+    throw_sql_error(codes::invalid_text_representation, position,
+                    fmt::format("'{}' cannot be cast to {}: write a whole number that fits it.", text, sql_name(to)));
   }
-  refuse(codes::invalid_text_representation, position, fmt::format("'{}' cannot be cast to {}.", text, sql_name(to)));
+  throw_sql_error(codes::invalid_text_representation, position,
+                  fmt::format("'{}' cannot be cast to {}.", text, sql_name(to)));
 }
 
 // Of a sentence of Arrow's the value, with its quotes.
@@ -69,8 +70,8 @@ constexpr int text_digits = 75, text_scale = 37;
 arrow::Datum number_in_text(const arrow::Datum& text, int position) {
   const auto read = compute::Cast(text, arrow::decimal256(text_digits, text_scale));
   if (!read.ok())
-    refuse(codes::invalid_text_representation, position,
-           quoted_value(read.status()) + " is no number of at most 38 digits.");
+    throw_sql_error(codes::invalid_text_representation, position,
+                    quoted_value(read.status()) + " is no number of at most 38 digits.");
   return *read;
 }
 
@@ -81,8 +82,8 @@ bool any_is_true(const arrow::Datum& booleans, int position) {
 }
 
 [[noreturn]] void refuse_size(const column_type& from, const column_type& to, int position) {
-  refuse(codes::numeric_value_out_of_range, position,
-         fmt::format("A value of type {} does not fit {}.", sql_name(from), sql_name(to)));
+  throw_sql_error(codes::numeric_value_out_of_range, position,
+                  fmt::format("A value of type {} does not fit {}.", sql_name(from), sql_name(to)));
 }
 
 // Rounded, as doubles. 2^63 is no bigint, and converting it to one is undefined in C++: Arrow tries.
@@ -155,8 +156,8 @@ arrow::Datum text_to_boolean(const arrow::Datum& value, int position) {
   return each_text<arrow::BooleanType>(value, arrow::boolean(), [&](std::string_view text) {
     const auto out = truth_of(std::string(text));
     if (!out)
-      refuse(codes::invalid_text_representation, position,
-             fmt::format("A value cannot be cast from varchar to boolean: '{}'.", text));
+      throw_sql_error(codes::invalid_text_representation, position,
+                      fmt::format("A value cannot be cast from varchar to boolean: '{}'.", text));
     return *out;
   });
 }
@@ -242,7 +243,8 @@ arrow::Datum ready_for_arrow(const arrow::Datum& value, const column_type& from,
 arrow::Datum cast(const arrow::Datum& value, const column_type& from, const column_type& to, int position) {
   if (from == to) return value;
   if (!can_cast(from, to))
-    refuse(codes::cannot_coerce, position, fmt::format("{} cannot be cast to {}.", sql_name(from), sql_name(to)));
+    throw_sql_error(codes::cannot_coerce, position,
+                    fmt::format("{} cannot be cast to {}.", sql_name(from), sql_name(to)));
   if (from.id == type_id::varchar && to.id != type_id::decimal) return text_to(value, to, position);
   if (from.id == type_id::decimal && is_float(to.id)) return decimals_as_floats(value, arrow_type(to));
   if (to.id == type_id::varchar) {
@@ -261,8 +263,8 @@ arrow::Datum cast(const arrow::Datum& value, const column_type& from, const colu
   if (!result.ok()) {
     if (result.status().IsCapacityError()) throw text_overflow(position);
     if (is_numeric(from.id) && is_numeric(to.id)) refuse_size(from, to, position);
-    refuse(position, fmt::format("A value cannot be cast from {} to {}: {}.", sql_name(from), sql_name(to),
-                                 result.status().message()));
+    throw_sql_error(position, fmt::format("A value cannot be cast from {} to {}: {}.", sql_name(from), sql_name(to),
+                                          result.status().message()));
   }
   if (to.id == type_id::float32 && from.id == type_id::float64) {
     const auto became_infinite = call_kernel(

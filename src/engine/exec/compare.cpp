@@ -12,9 +12,9 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/fast_compare.hpp"
 #include "engine/exec/kernels.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/sql/error.hpp"
 

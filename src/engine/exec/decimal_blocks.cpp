@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "espalier/core/config.hpp"
 
 namespace espalier::engine {
@@ -46,12 +46,12 @@ struct decimal_step {
 
 class decimal_program {
  public:
-  using evaluator = std::function<arrow::Datum(const bound_ptr&)>;
+  using evaluator = std::function<arrow::Datum(const expr_ptr&)>;
 
   decimal_program(const evaluator& evaluate) : evaluate_(evaluate) {}
 
   /// False where it cannot be computed here: a NULL constant, an operand of another kind.
-  bool add(const bound_ptr& e, int scale) {
+  bool add(const expr_ptr& e, int scale) {
     if (is_decimal_arithmetic(*e)) {
       // A product has the digits of both; what is added has the same number of digits.
       const bool product = e->kind == op::multiply;
@@ -64,7 +64,7 @@ class decimal_program {
     }
     decimal_step leaf;
     leaf.scale_up = scale - e->type.scale;
-    const bound_ptr& source = is_integer_cast(*e) ? e->args[0] : e;
+    const expr_ptr& source = is_integer_cast(*e) ? e->args[0] : e;
     const arrow::Datum value = evaluate_(source);
     if (value.is_scalar()) {
       if (!value.scalar()->is_valid || value.type()->id() != arrow::Type::DECIMAL128) return false;
@@ -87,7 +87,7 @@ class decimal_program {
  private:
   // A column of integers is read as it is: the cast to a decimal without digits behind the point is the same number, if
   // it has room for all of them.
-  static bool is_integer_cast(const bound& e) {
+  static bool is_integer_cast(const expr& e) {
     if (e.kind != op::cast || e.type.id != type_id::decimal || e.type.scale != 0) return false;
     const auto from = e.args[0]->type.id;
     const int digits = from == type_id::int32 ? 10 : from == type_id::int64 ? 19 : max_decimal_precision + 1;
@@ -242,12 +242,12 @@ std::shared_ptr<arrow::Buffer> valid_decimal_rows(const decimal_program& p, std:
   return out;
 }
 
-bool has_columns(const bound_ptr& e) {
-  return any_node(e, [](const bound& node) { return node.kind == op::column; });
+bool has_columns(const expr_ptr& e) {
+  return any_node(e, [](const expr& node) { return node.kind == op::column; });
 }
 
 // Is an operand without columns NULL?
-bool has_null_constant(const bound_ptr& e, const std::function<arrow::Datum(const bound_ptr&)>& evaluate) {
+bool has_null_constant(const expr_ptr& e, const std::function<arrow::Datum(const expr_ptr&)>& evaluate) {
   if (is_decimal_arithmetic(*e))
     return has_null_constant(e->args[0], evaluate) || has_null_constant(e->args[1], evaluate);
   if (has_columns(e)) return false;
@@ -257,14 +257,14 @@ bool has_null_constant(const bound_ptr& e, const std::function<arrow::Datum(cons
 
 }  // namespace
 
-bool is_decimal_arithmetic(const bound& e) {
+bool is_decimal_arithmetic(const expr& e) {
   const bool kind = e.kind == op::add || e.kind == op::subtract || e.kind == op::multiply;
   return kind && e.type.id == type_id::decimal && e.args[0]->type.id == type_id::decimal &&
          e.args[1]->type.id == type_id::decimal;
 }
 
-std::shared_ptr<arrow::Array> decimal_block_values(const bound_ptr& e, const batch& rows,
-                                                   const std::function<arrow::Datum(const bound_ptr&)>& evaluate) {
+std::shared_ptr<arrow::Array> decimal_block_values(const expr_ptr& e, const batch& rows,
+                                                   const std::function<arrow::Datum(const expr_ptr&)>& evaluate) {
   // What is evaluated here and then given up is evaluated again by the caller: not where that can be seen before.
   if (!has_columns(e) || has_null_constant(e, evaluate)) return nullptr;
   decimal_program p(evaluate);

@@ -11,17 +11,17 @@
 #include <memory>
 
 #include "engine/exec/relation.hpp"
-#include "engine/sql/bound.hpp"
+#include "engine/sql/expr.hpp"
 
 namespace espalier::engine {
 
 /// An addition, subtraction or multiplication whose result is a decimal?
-[[nodiscard]] bool is_decimal_arithmetic(const bound& e);
+[[nodiscard]] bool is_decimal_arithmetic(const expr& e);
 
 /// The values of such an expression for each row of the batch. `evaluate` gives the values of operands that are not
 /// arithmetic themselves. Null where a value or an intermediate result has more than 38 digits (or comes near: the
 /// caller then computes operation by operation, and reports which one fails).
 [[nodiscard]] std::shared_ptr<arrow::Array> decimal_block_values(
-    const bound_ptr& e, const batch& rows, const std::function<arrow::Datum(const bound_ptr&)>& evaluate);
+    const expr_ptr& e, const batch& rows, const std::function<arrow::Datum(const expr_ptr&)>& evaluate);
 
 }  // namespace espalier::engine

@@ -13,7 +13,7 @@
 #include <limits>
 #include <string>
 
-#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "espalier/core/config.hpp"
 #include "espalier/core/error.hpp"
 

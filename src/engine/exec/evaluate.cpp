@@ -19,12 +19,12 @@
 #include <string>
 #include <string_view>
 
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/cast.hpp"
 #include "engine/exec/decimal_blocks.hpp"
 #include "engine/exec/fast_compare.hpp"
 #include "engine/exec/kernels.hpp"
-#include "engine/exec/passing_rows.hpp"
+#include "engine/exec/selection_vector.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/table/gather.hpp"
@@ -41,7 +41,7 @@ std::shared_ptr<arrow::Array> as_array(const arrow::Datum& value, std::int64_t r
 }
 
 // NULL counts as a value: IS [NOT] DISTINCT FROM.
-arrow::Datum distinct(const bound& e, const arrow::Datum& left, const arrow::Datum& right) {
+arrow::Datum distinct(const expr& e, const arrow::Datum& left, const arrow::Datum& right) {
   const auto equal = compare(op::equal, left, right, e.args[0]->type, e.position);
   const arrow::Datum no(std::make_shared<arrow::BooleanScalar>(false));
   const auto surely_equal = call_kernel("coalesce", {equal, no}, e.position);
@@ -51,7 +51,7 @@ arrow::Datum distinct(const bound& e, const arrow::Datum& left, const arrow::Dat
   return e.kind == op::is_not_distinct ? same_value : call_kernel("invert", {same_value}, e.position);
 }
 
-arrow::Datum truth(const bound& e, const arrow::Datum& value) {
+arrow::Datum truth(const expr& e, const arrow::Datum& value) {
   const bool wants = e.kind == op::is_true || e.kind == op::is_not_true;
   const arrow::Datum otherwise(std::make_shared<arrow::BooleanScalar>(!wants));
   const auto known = call_kernel("coalesce", {value, otherwise}, e.position);
@@ -77,15 +77,15 @@ std::string like_regex(std::string_view pattern) {
   return out + '$';
 }
 
-arrow::Datum match_like(const bound& e, const arrow::Datum& value, const arrow::Datum& pattern) {
-  if (!pattern.is_scalar()) refuse(e.position, "The pattern of LIKE has to be a constant.");
+arrow::Datum match_like(const expr& e, const arrow::Datum& value, const arrow::Datum& pattern) {
+  if (!pattern.is_scalar()) throw_sql_error(e.position, "The pattern of LIKE has to be a constant.");
   if (!pattern.scalar()->is_valid) return arrow::MakeNullScalar(arrow::boolean());
   const auto text = pattern.scalar_as<arrow::StringScalar>().value->ToString();
   const auto last = text.find_last_not_of('\\');
   const auto escapes = text.size() - (last == std::string::npos ? 0 : last + 1);
   if (escapes % 2 != 0)
-    refuse(codes::invalid_escape_sequence, e.position,
-           "The pattern of LIKE ends with \\, which takes the character behind it.");
+    throw_sql_error(codes::invalid_escape_sequence, e.position,
+                    "The pattern of LIKE ends with \\, which takes the character behind it.");
   const bool ignore_case = e.number == 1;
   if (text.find('\\') != std::string::npos) {  // Arrow does not take these out of patterns such as %a\b%
     const compute::MatchSubstringOptions options(like_regex(text), ignore_case);
@@ -96,7 +96,7 @@ arrow::Datum match_like(const bound& e, const arrow::Datum& value, const arrow::
 }
 
 // PostgreSQL ignores NULLs; Arrow does the same with skip_nulls. NaN is the greatest, which Arrow does not know.
-arrow::Datum extreme(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum extreme(const expr& e, const std::vector<arrow::Datum>& args) {
   arrow::Datum best = args[0];
   for (std::size_t i = 1; i < args.size(); ++i) {
     const auto better = compare(e.kind == op::greatest ? op::greater : op::less, args[i], best, e.type, e.position);
@@ -109,7 +109,7 @@ arrow::Datum extreme(const bound& e, const std::vector<arrow::Datum>& args) {
   return best;
 }
 
-arrow::Datum fold_logic(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum fold_logic(const expr& e, const std::vector<arrow::Datum>& args) {
   arrow::Datum out = args[0];
   for (std::size_t i = 1; i < args.size(); ++i) {
     out = call_kernel(e.kind == op::logical_and ? "and_kleene" : "or_kleene", {out, args[i]}, e.position);
@@ -124,7 +124,7 @@ bool cast_cannot_fail(const column_type& from, const column_type& to) {
 }
 
 // A pattern is looked at when rows are compared with it.
-bool pattern_cannot_fail(const bound_ptr& pattern) {
+bool pattern_cannot_fail(const expr_ptr& pattern) {
   if (!is_literal(pattern) || !pattern->value->is_valid || pattern->type.id != type_id::varchar) return false;
   const auto text = static_cast<const arrow::StringScalar&>(*pattern->value).view();
   const auto last = text.find_last_not_of('\\');
@@ -132,7 +132,7 @@ bool pattern_cannot_fail(const bound_ptr& pattern) {
 }
 
 // Conditions that can fail for no row may be checked together; others see only rows that passed those before them.
-bool cannot_fail(const bound_ptr& e) {
+bool cannot_fail(const expr_ptr& e) {
   switch (e->kind) {
     case op::cast:
       if (!cast_cannot_fail(e->args[0]->type, e->type)) return false;
@@ -157,7 +157,7 @@ bool cannot_fail(const bound_ptr& e) {
 }
 
 // What a test of a row costs, roughly: numbers before decimals before texts.
-int test_cost(const bound_ptr& e) {
+int test_cost(const expr_ptr& e) {
   if (e->kind == op::like) return 100;
   int out = e->kind == op::in_list ? 4 * static_cast<int>(std::min<std::size_t>(e->args.size(), 8)) : 1;
   for (const auto& arg : e->args) {
@@ -170,8 +170,8 @@ int test_cost(const bound_ptr& e) {
 
 // Steps of conditions: those of one step can fail for no row, so that they may be checked in any order, the cheap ones
 // first; a condition that may fail is a step by itself.
-std::vector<std::vector<bound_ptr>> taken_together(const std::vector<bound_ptr>& conditions) {
-  std::vector<std::vector<bound_ptr>> out;
+std::vector<std::vector<expr_ptr>> taken_together(const std::vector<expr_ptr>& conditions) {
+  std::vector<std::vector<expr_ptr>> out;
   bool open = false;
   for (const auto& condition : conditions) {
     const bool harmless = cannot_fail(condition);
@@ -181,7 +181,7 @@ std::vector<std::vector<bound_ptr>> taken_together(const std::vector<bound_ptr>&
   }
   for (auto& step : out) {
     std::stable_sort(step.begin(), step.end(),
-                     [](const bound_ptr& a, const bound_ptr& b) { return test_cost(a) < test_cost(b); });
+                     [](const expr_ptr& a, const expr_ptr& b) { return test_cost(a) < test_cost(b); });
   }
   return out;
 }
@@ -215,7 +215,7 @@ relation without_columns(const relation& rows, const std::set<column_id>& droppe
 
 // The rows for which the mask is true, with the columns that are wanted from here on.
 void keep_passing(batch& rows, const std::shared_ptr<arrow::Array>& mask, const std::set<column_id>& wanted) {
-  const passing_rows passing(static_cast<const arrow::BooleanArray&>(*mask));
+  const selection_vector passing(static_cast<const arrow::BooleanArray&>(*mask));
   batch out;
   out.rows = static_cast<std::int64_t>(passing.size());
   for (std::size_t i = 0; i < rows.ids.size(); ++i) {
@@ -270,16 +270,17 @@ std::shared_ptr<arrow::Array> int64_array(const std::vector<std::int64_t>& value
 
 }  // namespace
 
-arrow::Datum evaluation::scalar_of(const bound_ptr& e) const {
+arrow::Datum evaluation::scalar_of(const expr_ptr& e) const {
   if (e->kind == op::literal) return e->value;
   if (e->kind == op::parameter) {
     const auto i = static_cast<std::size_t>(e->number) - 1;
     if (i >= parameters.size())
-      refuse(codes::undefined_parameter, e->position, fmt::format("The parameter ${} has no value here.", e->number));
+      throw_sql_error(codes::undefined_parameter, e->position,
+                      fmt::format("The parameter ${} has no value here.", e->number));
     return parameters[i];
   }
   const auto found = subqueries.find(e->query.get());
-  if (found == subqueries.end()) refuse(e->position, "The engine did not run a subquery; please report it.");
+  if (found == subqueries.end()) throw_sql_error(e->position, "The engine did not run a subquery; please report it.");
   const auto& rows = *found->second;
   if (e->kind == op::exists_query) return arrow::Datum(rows.length() > 0);
   if (rows.length() > 1) refuse_second_row(e->position);
@@ -287,7 +288,7 @@ arrow::Datum evaluation::scalar_of(const bound_ptr& e) const {
   return value_of(rows.GetScalar(0));
 }
 
-arrow::Datum evaluation::membership(const bound_ptr& e, const batch& rows) const {
+arrow::Datum evaluation::membership(const expr_ptr& e, const batch& rows) const {
   const auto value = datum(e->args[0], rows);
   const auto is_in = [&](const arrow::Datum& set) {
     // Arrow hashes bits.
@@ -296,7 +297,7 @@ arrow::Datum evaluation::membership(const bound_ptr& e, const batch& rows) const
   };
   if (e->kind == op::in_query) {
     const auto found = subqueries.find(e->query.get());
-    if (found == subqueries.end()) refuse(e->position, "The engine did not run a subquery; please report it.");
+    if (found == subqueries.end()) throw_sql_error(e->position, "The engine did not run a subquery; please report it.");
     if (found->second->length() == 0) return arrow::Datum(false);
     const auto sets = fitting_columns(found->second);
     auto out = is_in(sets[0]);
@@ -316,7 +317,7 @@ arrow::Datum evaluation::membership(const bound_ptr& e, const batch& rows) const
 }
 
 // CASE and COALESCE: each part is evaluated for the rows that reach it only, so that a branch may guard another.
-arrow::Datum evaluation::lazily(const bound_ptr& e, const batch& rows) const {
+arrow::Datum evaluation::lazily(const expr_ptr& e, const batch& rows) const {
   const bool is_case = e->kind == op::case_when;
   std::vector<std::int64_t> open(static_cast<std::size_t>(rows.rows));
   std::iota(open.begin(), open.end(), 0);
@@ -361,7 +362,7 @@ arrow::Datum evaluation::lazily(const bound_ptr& e, const batch& rows) const {
 }
 
 // AND and OR: a part is evaluated for the rows that those before it left undecided, so that one may guard another.
-arrow::Datum evaluation::logic_in_order(const bound_ptr& e, const batch& rows) const {
+arrow::Datum evaluation::logic_in_order(const expr_ptr& e, const batch& rows) const {
   const bool deciding = e->kind == op::logical_or;
   auto out = array(e->args[0], rows);
   for (std::size_t i = 1; i < e->args.size(); ++i) {
@@ -402,14 +403,14 @@ arrow::Datum evaluation::logic_in_order(const bound_ptr& e, const batch& rows) c
   return out;
 }
 
-arrow::Datum evaluation::datum(const bound_ptr& e, const batch& rows) const {
+arrow::Datum evaluation::datum(const expr_ptr& e, const batch& rows) const {
   if (e->kind == op::column) return rows.column(e->column);
   auto out = computed(e, rows);
   require_values(out, *arrow_type(e->type), rows.rows, e->position);
   return out;
 }
 
-arrow::Datum evaluation::computed(const bound_ptr& e, const batch& rows) const {
+arrow::Datum evaluation::computed(const expr_ptr& e, const batch& rows) const {
   switch (e->kind) {
     case op::literal:
     case op::parameter:
@@ -427,12 +428,12 @@ arrow::Datum evaluation::computed(const bound_ptr& e, const batch& rows) const {
       if (!std::all_of(e->args.begin() + 1, e->args.end(), cannot_fail)) return logic_in_order(e, rows);
       break;
     case op::aggregate:
-      refuse(e->position, "An aggregate cannot stand here.");
+      throw_sql_error(e->position, "An aggregate cannot stand here.");
     default:
       break;
   }
   if (is_decimal_arithmetic(*e) && rows.rows > 0) {
-    auto values = decimal_block_values(e, rows, [&](const bound_ptr& operand) { return datum(operand, rows); });
+    auto values = decimal_block_values(e, rows, [&](const expr_ptr& operand) { return datum(operand, rows); });
     if (values) return values;
   }
   std::vector<arrow::Datum> args;
@@ -480,18 +481,18 @@ arrow::Datum evaluation::computed(const bound_ptr& e, const batch& rows) const {
   return arithmetic(*e, args[0], args[1]);
 }
 
-std::shared_ptr<arrow::Array> evaluation::array(const bound_ptr& e, const batch& rows) const {
+std::shared_ptr<arrow::Array> evaluation::array(const expr_ptr& e, const batch& rows) const {
   return as_array(datum(e, rows), rows.rows, e->position);
 }
 
-std::shared_ptr<arrow::Scalar> evaluation::constant(const bound_ptr& e) const {
+std::shared_ptr<arrow::Scalar> evaluation::constant(const expr_ptr& e) const {
   batch one;
   one.rows = 1;
   const auto value = datum(e, one);
   return value.is_scalar() ? value.scalar() : value_of(value.make_array()->GetScalar(0));
 }
 
-std::shared_ptr<arrow::ChunkedArray> evaluation::column(const bound_ptr& e, const relation& rows) const {
+std::shared_ptr<arrow::ChunkedArray> evaluation::column(const expr_ptr& e, const relation& rows) const {
   if (e->kind == op::column) return rows.column(e->column);
   std::set<column_id> wanted;
   collect_columns(e, wanted);
@@ -505,7 +506,7 @@ std::shared_ptr<arrow::ChunkedArray> evaluation::column(const bound_ptr& e, cons
   return std::make_shared<arrow::ChunkedArray>(std::move(chunks), arrow_type(e->type));
 }
 
-relation evaluation::filter(const std::vector<bound_ptr>& conditions, const relation& rows,
+relation evaluation::filter(const std::vector<expr_ptr>& conditions, const relation& rows,
                             const std::set<column_id>& dropped, std::optional<column_id> numbers) const {
   auto like = without_columns(rows, dropped);
   if (conditions.empty() || rows.rows == 0) {
@@ -514,7 +515,7 @@ relation evaluation::filter(const std::vector<bound_ptr>& conditions, const rela
   }
   const auto steps = taken_together(conditions);
   // What is still wanted behind each condition: the answer's columns, and those of later conditions.
-  std::vector<std::pair<bound_ptr, bool>> tests;  // and whether a step ends with it
+  std::vector<std::pair<expr_ptr, bool>> tests;  // and whether a step ends with it
   for (const auto& step : steps) {
     for (const auto& condition : step) tests.emplace_back(condition, &condition == &step.back());
   }

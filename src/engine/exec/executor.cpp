@@ -22,7 +22,7 @@ relation with_outputs(relation r, const std::vector<output_column>& outputs) {
 
 relation executor::run(plan_node& plan) {
   std::vector<plan_ptr> subqueries;
-  for_each_subquery(plan, [&](const plan_ptr& query, const bound&) { subqueries.push_back(query); });
+  for_each_subquery(plan, [&](const plan_ptr& query, const expr&) { subqueries.push_back(query); });
   // Those inside others come last and are needed first.
   for (auto it = subqueries.rbegin(); it != subqueries.rend(); ++it) {
     if (values_.subqueries.contains(it->get())) continue;
@@ -43,7 +43,7 @@ std::shared_ptr<arrow::Table> executor::table(plan_node& plan) {
 }
 
 relation executor::node(plan_node& n) {
-  check_stop();
+  check_cancelled();
   if (n.kind == node_kind::filter || n.kind == node_kind::project || n.kind == node_kind::join) return collected(n);
   const auto start = std::chrono::steady_clock::now();
   auto out = with_outputs(dispatch(n), n.outputs);
@@ -59,7 +59,7 @@ relation executor::dispatch(plan_node& n) {
     case node_kind::scan:
       return scan(static_cast<scan_node&>(n));
     case node_kind::loaded:
-      return loaded(static_cast<loaded_node&>(n));
+      return loaded(static_cast<file_scan_node&>(n));
     case node_kind::values:
       return values(static_cast<values_node&>(n));
     case node_kind::filter:
@@ -79,7 +79,7 @@ relation executor::dispatch(plan_node& n) {
     case node_kind::as_of_join:
       return as_of_join(static_cast<as_of_node&>(n));
     case node_kind::union_all:
-      return unite(static_cast<union_node&>(n));
+      return unite(static_cast<append_node&>(n));
     case node_kind::set_operation:
       return set_operation(static_cast<set_operation_node&>(n));
     case node_kind::numbered:

@@ -71,7 +71,7 @@ class executor {
   relation index_aggregate(index_aggregate_node& n);
 
   // operators.cpp
-  relation loaded(const loaded_node& n);
+  relation loaded(const file_scan_node& n);
   relation values(const values_node& n);
   [[nodiscard]] relation projected(const project_node& n, const relation& input) const;
   /// `reducer`: a semi join of which the input has to pass first; it is used up.
@@ -89,12 +89,12 @@ class executor {
   std::optional<relation> aggregated_blocks(aggregate_node& n, const scan_pipeline& pipeline);
   relation distinct(distinct_node& n);
   relation limit(limit_node& n);
-  relation unite(union_node& n);
+  relation unite(append_node& n);
   relation numbered(numbered_node& n);
   relation set_operation(set_operation_node& n);
   relation group_limit(group_limit_node& n);
   relation shared(shared_node& n);
-  std::uint64_t row_count(const bound_ptr& e, const char* clause) const;
+  std::uint64_t row_count(const expr_ptr& e, const char* clause) const;
 
   // order_by.cpp
   relation sort(sort_node& n);

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "espalier/core/config.hpp"
 
 namespace espalier::engine {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/sql/bound.hpp"
+#include "engine/sql/expr.hpp"
 
 namespace arrow {
 struct Datum;

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/cast.hpp"
 #include "engine/exec/kernels.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/sql/error.hpp"
@@ -23,19 +23,19 @@ namespace {
 namespace compute = arrow::compute;
 
 // A constant argument; nothing for NULL, which makes the answer NULL.
-std::optional<std::string> constant_text(const arrow::Datum& value, const bound& e) {
-  if (!value.is_scalar()) refuse(e.position, "This argument of " + e.name + " has to be a constant.");
+std::optional<std::string> constant_text(const arrow::Datum& value, const expr& e) {
+  if (!value.is_scalar()) throw_sql_error(e.position, "This argument of " + e.name + " has to be a constant.");
   if (!value.scalar()->is_valid) return std::nullopt;
   return value.scalar_as<arrow::StringScalar>().value->ToString();
 }
 
-std::optional<std::int64_t> constant_number(const arrow::Datum& value, const bound& e) {
-  if (!value.is_scalar()) refuse(e.position, "This argument of " + e.name + " has to be a constant.");
+std::optional<std::int64_t> constant_number(const arrow::Datum& value, const expr& e) {
+  if (!value.is_scalar()) throw_sql_error(e.position, "This argument of " + e.name + " has to be a constant.");
   if (!value.scalar()->is_valid) return std::nullopt;
   return value.scalar_as<arrow::Int32Scalar>().value;
 }
 
-arrow::Datum null_of(const bound& e) { return arrow::MakeNullScalar(arrow_type(e.type)); }
+arrow::Datum null_of(const expr& e) { return arrow::MakeNullScalar(arrow_type(e.type)); }
 
 // Of decimals; of floats there are more digits than round takes.
 int scale_of(const arrow::Datum& value) {
@@ -45,7 +45,7 @@ int scale_of(const arrow::Datum& value) {
 }
 
 // With a digit more in front, for 9.9 becomes 10: Arrow wants room for it before it rounds.
-arrow::Datum roomy(const bound& e, const arrow::Datum& value) {
+arrow::Datum roomy(const expr& e, const arrow::Datum& value) {
   if (value.type()->id() != arrow::Type::DECIMAL128) return value;
   const auto& type = static_cast<const arrow::Decimal128Type&>(*value.type());
   const bool narrow = type.precision() < max_decimal_precision;
@@ -55,15 +55,16 @@ arrow::Datum roomy(const bound& e, const arrow::Datum& value) {
 }
 
 // Rounded decimals, with the digits behind the point that are left.
-arrow::Datum as_answer(const bound& e, const arrow::Datum& value) {
+arrow::Datum as_answer(const expr& e, const arrow::Datum& value) {
   const auto type = arrow_type(e.type);
   if (value.type()->Equals(*type)) return value;
   const auto out = compute::Cast(value, type);
-  if (!out.ok()) refuse(codes::numeric_value_out_of_range, e.position, "The rounded number has more than 38 digits.");
+  if (!out.ok())
+    throw_sql_error(codes::numeric_value_out_of_range, e.position, "The rounded number has more than 38 digits.");
   return *out;
 }
 
-arrow::Datum number_function(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum number_function(const expr& e, const std::vector<arrow::Datum>& args) {
   if (e.name == "abs") return call_kernel("abs_checked", args, e.position);
   if (is_integer(e.type.id)) return args[0];
   if (e.name == "round") {
@@ -72,7 +73,7 @@ arrow::Datum number_function(const bound& e, const std::vector<arrow::Datum>& ar
     const auto mode =
         e.type.id == type_id::decimal ? compute::RoundMode::HALF_TOWARDS_INFINITY : compute::RoundMode::HALF_TO_EVEN;
     if (*digits > 38 || *digits < -38)
-      refuse(codes::invalid_parameter_value, e.position, "round takes at most 38 digits.");
+      throw_sql_error(codes::invalid_parameter_value, e.position, "round takes at most 38 digits.");
     if (*digits >= scale_of(args[0])) return as_answer(e, args[0]);
     return as_answer(e, value_of(compute::Round(roomy(e, args[0]), compute::RoundOptions(*digits, mode)), e.position));
   }
@@ -95,7 +96,7 @@ std::optional<compute::CalendarUnit> calendar_unit(const std::string& field) {
   return std::nullopt;
 }
 
-arrow::Datum field_of(const bound& e, const std::string& field, const arrow::Datum& time) {
+arrow::Datum field_of(const expr& e, const std::string& field, const arrow::Datum& time) {
   const int at = e.position;
   if (field == "second") {
     const auto whole = value_of(compute::Cast(call_kernel("second", {time}, at), arrow::float64()), at);
@@ -115,11 +116,11 @@ arrow::Datum field_of(const bound& e, const std::string& field, const arrow::Dat
 }
 
 // Arrow's years have 16 bits.
-void refuse_far_years(const bound& e, const arrow::Datum& time) {
+void refuse_far_years(const expr& e, const arrow::Datum& time) {
   constexpr std::int64_t farthest = std::int64_t{11'000'000} * 86'400'000'000;  // days from 1970: 30,000 years
   const auto check_time = [&](std::int64_t micros) {
     if (micros > farthest || micros < -farthest)
-      refuse(codes::datetime_overflow, e.position, "The timestamp is out of range.");
+      throw_sql_error(codes::datetime_overflow, e.position, "The timestamp is out of range.");
   };
   if (time.is_scalar()) {
     if (time.scalar()->is_valid) check_time(time.scalar_as<arrow::TimestampScalar>().value);
@@ -132,7 +133,7 @@ void refuse_far_years(const bound& e, const arrow::Datum& time) {
   }
 }
 
-arrow::Datum time_function(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum time_function(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto field = constant_text(args[0], e);
   if (!field) return null_of(e);
   if (*field != "epoch") refuse_far_years(e, args[1]);
@@ -141,16 +142,16 @@ arrow::Datum time_function(const bound& e, const std::vector<arrow::Datum>& args
     return out.type()->Equals(arrow_type(e.type)) ? out : value_of(compute::Cast(out, arrow_type(e.type)), e.position);
   }
   const auto unit = calendar_unit(*field);
-  if (!unit) refuse(e.position, "The field '" + *field + "' is not supported by date_trunc.");
+  if (!unit) throw_sql_error(e.position, "The field '" + *field + "' is not supported by date_trunc.");
   return value_of(compute::FloorTemporal(args[1], compute::RoundTemporalOptions(1, *unit)), e.position);
 }
 
 // substring(s from a for n): positions count from 1, and those below 1 use up n, too.
-arrow::Datum substring(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum substring(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto from = constant_number(args[1], e);
   const auto count = args.size() == 3 ? constant_number(args[2], e) : std::optional<std::int64_t>(1LL << 40);
   if (!from || !count) return null_of(e);
-  if (*count < 0) refuse(codes::substring_error, e.position, "The length of a substring cannot be negative.");
+  if (*count < 0) throw_sql_error(codes::substring_error, e.position, "The length of a substring cannot be negative.");
   const std::int64_t start = std::max<std::int64_t>(*from - 1, 0);
   const std::int64_t stop = std::max<std::int64_t>(*from - 1 + *count, start);
   const compute::SliceOptions options(start, stop);
@@ -158,7 +159,7 @@ arrow::Datum substring(const bound& e, const std::vector<arrow::Datum>& args) {
 }
 
 // Arrow's texts of a batch have offsets of 32 bits, and its kernel does not look whether they suffice.
-arrow::Datum replaced(const bound& e, const arrow::Datum& texts, const std::string& pattern,
+arrow::Datum replaced(const expr& e, const arrow::Datum& texts, const std::string& pattern,
                       const std::string& replacement) {
   const compute::MatchSubstringOptions wanted(pattern);
   const auto found = call_kernel("sum", {call_kernel("count_substring", {texts}, e.position, &wanted)}, e.position);
@@ -175,7 +176,7 @@ arrow::Datum replaced(const bound& e, const arrow::Datum& texts, const std::stri
 }
 
 // Letters of Unicode may take three times the bytes in the other case, and Arrow wants room for that; ASCII takes none.
-arrow::Datum in_other_case(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum in_other_case(const expr& e, const std::vector<arrow::Datum>& args) {
   const bool lower = e.name == "lower";
   const bool is_long = text_bytes(args[0], 1) > most_text_bytes() / 3;
   const auto is_ascii = [&] {
@@ -188,7 +189,7 @@ arrow::Datum in_other_case(const bound& e, const std::vector<arrow::Datum>& args
   return call_kernel(lower ? "utf8_lower" : "utf8_upper", args, e.position);
 }
 
-arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum text_function(const expr& e, const std::vector<arrow::Datum>& args) {
   const int at = e.position;
   if (e.name == "length" || e.name == "char_length") return call_kernel("utf8_length", args, at);
   if (e.name == "lower" || e.name == "upper") return in_other_case(e, args);
@@ -216,14 +217,14 @@ arrow::Datum text_function(const bound& e, const std::vector<arrow::Datum>& args
 }
 
 // Seconds since 1970 as a timestamp, to the nearest microsecond.
-arrow::Datum epoch_timestamp(const bound& e, const arrow::Datum& seconds) {
+arrow::Datum epoch_timestamp(const expr& e, const arrow::Datum& seconds) {
   const auto micros = call_kernel("multiply", {seconds, arrow::Datum(1e6)}, e.position);
   const auto whole = cast(micros, {type_id::float64}, {type_id::int64}, e.position);
   return value_of(compute::Cast(whole, arrow_type(e.type)), e.position);
 }
 
 // The value of a subquery and how many rows it returned: NULL of none.
-arrow::Datum single_row(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum single_row(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto check_count = [&](const arrow::Int64Scalar& rows) {
     if (rows.is_valid && rows.value > 1) refuse_second_row(e.position);
   };
@@ -242,10 +243,11 @@ arrow::Datum single_row(const bound& e, const std::vector<arrow::Datum>& args) {
 }  // namespace
 
 void refuse_second_row(int position) {
-  refuse(codes::cardinality_violation, position, "A subquery that stands for one value returned more than one row.");
+  throw_sql_error(codes::cardinality_violation, position,
+                  "A subquery that stands for one value returned more than one row.");
 }
 
-arrow::Datum call_function(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum call_function(const expr& e, const std::vector<arrow::Datum>& args) {
   const int at = e.position;
   if (e.name == "abs" || e.name == "floor" || e.name == "ceil" || e.name == "ceiling" || e.name == "round" ||
       e.name == "trunc") {

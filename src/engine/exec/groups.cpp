@@ -6,8 +6,8 @@
 #include <bit>
 #include <optional>
 
+#include "engine/exec/hash_group.hpp"
 #include "engine/exec/key_packer.hpp"
-#include "engine/exec/word_groups.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 
@@ -75,11 +75,11 @@ class code_table {
 
 namespace {
 
-code_table::key key_of(const code_column& codes, std::size_t row, std::uint32_t group) {
+code_table::key key_of(const sort_key_column& codes, std::size_t row, std::uint32_t group) {
   return {codes.words[row], codes.high.empty() ? 0 : codes.high[row], group, codes.is_null(row)};
 }
 
-row_groups refined_with(code_table& table, const row_groups& before, const code_column& codes, bool skip_nulls) {
+row_groups refined_with(code_table& table, const row_groups& before, const sort_key_column& codes, bool skip_nulls) {
   row_groups out;
   out.of_row.resize(codes.words.size());
   for_each_row(codes.words.size(), [&](std::size_t row) {
@@ -96,8 +96,8 @@ row_groups refined_with(code_table& table, const row_groups& before, const code_
 }
 
 // Groups as codes; rows of no group are NULL.
-code_column as_codes(const row_groups& groups, std::size_t rows) {
-  code_column out;
+sort_key_column as_codes(const row_groups& groups, std::size_t rows) {
+  sort_key_column out;
   out.words.resize(rows);
   out.nulls.resize(rows, 0);
   for_each_row(rows, [&](std::size_t row) {
@@ -109,7 +109,7 @@ code_column as_codes(const row_groups& groups, std::size_t rows) {
 }
 
 // Would numbers of the column's values take about as many bits as its codes do?
-bool takes_few_bits(const code_column& codes, std::size_t rows) {
+bool takes_few_bits(const sort_key_column& codes, std::size_t rows) {
   const auto packer = key_packer::plan({&codes}, rows, true);
   return packer && packer->codes() != 0 && packer->codes() <= 2 * rows;
 }
@@ -117,7 +117,8 @@ bool takes_few_bits(const code_column& codes, std::size_t rows) {
 }  // namespace
 
 void check_row_numbers(std::size_t rows) {
-  if (rows >= no_group) refuse(codes::program_limit_exceeded, -1, "Groups and joins take at most 4 billion rows.");
+  if (rows >= no_group)
+    throw_sql_error(codes::program_limit_exceeded, -1, "Groups and joins take at most 4 billion rows.");
 }
 
 row_groups one_group(std::size_t rows) {
@@ -126,31 +127,31 @@ row_groups one_group(std::size_t rows) {
   return out;
 }
 
-row_groups refined(const row_groups& before, const code_column& codes, bool skip_nulls) {
+row_groups refined(const row_groups& before, const sort_key_column& codes, bool skip_nulls) {
   const std::size_t rows = codes.words.size();
   check_row_numbers(rows);
   // A NULL among the codes of `before` is no group, so either both columns skip NULLs or there is one column only.
   if (skip_nulls || before.of_row.empty()) {
     const auto groups = as_codes(before, before.of_row.size());
-    std::vector<const code_column*> columns{&codes};
+    std::vector<const sort_key_column*> columns{&codes};
     if (!before.of_row.empty()) columns.insert(columns.begin(), &groups);
     if (const auto packer = key_packer::plan(columns, rows, !skip_nulls)) {
-      return word_groups(packer->pack(columns, rows), false).take();
+      return hash_group(packer->pack(columns, rows), false).take();
     }
   }
   code_table table(before.count());
   return refined_with(table, before, codes, skip_nulls);
 }
 
-row_groups grouped(const std::vector<code_column>& keys, std::size_t rows) {
+row_groups grouped(const std::vector<sort_key_column>& keys, std::size_t rows) {
   if (keys.empty()) return one_group(rows);
   check_row_numbers(rows);
   const auto columns = pointers_to(keys);
   if (const auto packer = key_packer::plan(columns, rows, true)) {
-    return word_groups(packer->pack(columns, rows), false).take();
+    return hash_group(packer->pack(columns, rows), false).take();
   }
   // Codes that are far apart are replaced by numbers of their values: those of two columns always fit one word.
-  std::vector<code_column> numbered(keys.size());
+  std::vector<sort_key_column> numbered(keys.size());
   auto closer = columns;
   for (std::size_t i = 0; i < keys.size() && keys.size() > 1; ++i) {
     if (takes_few_bits(keys[i], rows)) continue;
@@ -158,7 +159,7 @@ row_groups grouped(const std::vector<code_column>& keys, std::size_t rows) {
     closer[i] = &numbered[i];
   }
   if (const auto packer = key_packer::plan(closer, rows, true)) {
-    return word_groups(packer->pack(closer, rows), false).take();
+    return hash_group(packer->pack(closer, rows), false).take();
   }
   auto out = one_group(rows);
   for (const auto* key : closer) out = refined(out, *key, false);
@@ -169,7 +170,7 @@ row_groups grouped(const std::vector<code_column>& keys, std::size_t rows) {
 struct key_table::parts {
   std::vector<equality_coder> coders;
   std::optional<key_packer> packer;
-  std::optional<word_groups> words;
+  std::optional<hash_group> words;
   std::vector<code_table> tables;
   row_groups groups;
 };
@@ -179,7 +180,7 @@ key_table::key_table(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& bu
   const auto rows = static_cast<std::size_t>(build.at(0)->length());
   check_row_numbers(rows);
   parts_->coders.resize(build.size());
-  std::vector<code_column> codes;
+  std::vector<sort_key_column> codes;
   for (std::size_t i = 0; i < build.size(); ++i) codes.push_back(parts_->coders[i].first(build[i]));
   const auto columns = pointers_to(codes);
   parts_->packer = key_packer::plan(columns, rows, false);
@@ -200,7 +201,7 @@ const row_groups& key_table::groups() const { return parts_->words ? parts_->wor
 
 std::vector<std::uint32_t> key_table::find(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& probe) const {
   const auto rows = static_cast<std::size_t>(probe.at(0)->length());
-  std::vector<code_column> codes;
+  std::vector<sort_key_column> codes;
   for (std::size_t i = 0; i < probe.size(); ++i) codes.push_back(parts_->coders[i].second(probe[i]));
   if (parts_->packer) return parts_->words->find(parts_->packer->pack(pointers_to(codes), rows));
   std::vector<std::uint32_t> out(rows, 0);

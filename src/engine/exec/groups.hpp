@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/exec/codes.hpp"
+#include "engine/exec/normalized_keys.hpp"
 
 namespace espalier::engine {
 
@@ -25,10 +25,10 @@ struct row_groups {
 void check_row_numbers(std::size_t rows);
 /// Groups by one more column: rows are together if they were and have the same code. NULL is a value of its own, or,
 /// where `skip_nulls`, rows with it are in no group.
-[[nodiscard]] row_groups refined(const row_groups& before, const code_column& codes, bool skip_nulls);
+[[nodiscard]] row_groups refined(const row_groups& before, const sort_key_column& codes, bool skip_nulls);
 /// All rows in one group.
 [[nodiscard]] row_groups one_group(std::size_t rows);
-[[nodiscard]] row_groups grouped(const std::vector<code_column>& keys, std::size_t rows);
+[[nodiscard]] row_groups grouped(const std::vector<sort_key_column>& keys, std::size_t rows);
 
 /// Keys of one side of a join, to be looked up by those of the other.
 class key_table {

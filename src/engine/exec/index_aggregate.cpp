@@ -5,9 +5,9 @@
 #include <arrow/datum.h>
 #include <arrow/type.h>
 
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/cast.hpp"
 #include "engine/exec/decimal_double.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/sql/error.hpp"
 #include "espalier/core/error.hpp"
 
@@ -80,7 +80,7 @@ std::shared_ptr<arrow::Array> index_aggregate_values(const table_index& index, c
                                                  : aggregate_function::sum;
   return as_type(index.aggregate(function, column, ranges), call.type, call.position);
 } catch (const overflow& problem) {
-  refuse(codes::numeric_value_out_of_range, call.position, problem.what());  // as a scan does
+  throw_sql_error(codes::numeric_value_out_of_range, call.position, problem.what());  // as a scan does
 }
 
 }  // namespace espalier::engine

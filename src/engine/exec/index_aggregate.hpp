@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "engine/index/table_index.hpp"
-#include "engine/sql/bound.hpp"
+#include "engine/sql/expr.hpp"
 
 namespace espalier::engine {
 

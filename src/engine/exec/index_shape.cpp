@@ -7,13 +7,13 @@
 #include <arrow/datum.h>
 #include <arrow/scalar.h>
 
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/kernels.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 
 namespace espalier::engine {
 namespace {
 
-std::shared_ptr<arrow::Array> list_values(const bound& list, const evaluation& values) {
+std::shared_ptr<arrow::Array> list_values(const expr& list, const evaluation& values) {
   const auto builder = value_of(arrow::MakeBuilder(arrow_type(list.args[0]->type)));
   for (std::size_t i = 1; i < list.args.size(); ++i) {
     const auto value = values.constant(list.args[i]);
@@ -22,7 +22,7 @@ std::shared_ptr<arrow::Array> list_values(const bound& list, const evaluation& v
   return value_of(arrow::compute::Unique(canonical_floats(value_of(builder->Finish()))), list.position);
 }
 
-std::shared_ptr<arrow::Array> one_value(const bound_ptr& e, const evaluation& values) {
+std::shared_ptr<arrow::Array> one_value(const expr_ptr& e, const evaluation& values) {
   if (!e) return nullptr;
   if (e->kind == op::in_list) return list_values(*e, values);
   return value_of(arrow::MakeArrayFromScalar(*values.constant(e), 1), e->position);

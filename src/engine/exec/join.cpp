@@ -9,8 +9,8 @@
 #include "engine/catalog.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/join_output.hpp"
+#include "engine/exec/join_pairs.hpp"
 #include "engine/exec/ordered_groups.hpp"
-#include "engine/exec/pairs.hpp"
 #include "engine/exec/piece_list.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/memory_budget.hpp"
@@ -24,14 +24,14 @@ namespace {
 
 using join_keys = std::vector<std::shared_ptr<arrow::ChunkedArray>>;
 
-join_keys left_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, const relation& rows,
+join_keys left_keys(const std::vector<std::pair<expr_ptr, expr_ptr>>& equal, const relation& rows,
                     const evaluation& values) {
   join_keys out;
   for (const auto& [left, right] : equal) out.push_back(values.column(left, rows));
   return out;
 }
 
-join_keys right_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, const relation& rows,
+join_keys right_keys(const std::vector<std::pair<expr_ptr, expr_ptr>>& equal, const relation& rows,
                      const evaluation& values) {
   join_keys out;
   for (const auto& [left, right] : equal) out.push_back(values.column(right, rows));
@@ -39,8 +39,8 @@ join_keys right_keys(const std::vector<std::pair<bound_ptr, bound_ptr>>& equal, 
 }
 
 // Left rows from `first` on, each as often as the index found rows for it; the found rows are numbered as they come.
-row_pairs pairs_of_lists(const row_lists& found, std::int64_t first) {
-  row_pairs out;
+join_pairs pairs_of_lists(const row_lists& found, std::int64_t first) {
+  join_pairs out;
   out.left.reserve(found.rows.size());
   out.right.resize(found.rows.size());
   std::iota(out.right.begin(), out.right.end(), 0);
@@ -53,14 +53,14 @@ row_pairs pairs_of_lists(const row_lists& found, std::int64_t first) {
 // Both sides in key order: runs of equal keys meet.
 class merged_pairs {
  public:
-  merged_pairs(code_column left, code_column right) : left_(std::move(left)), right_(std::move(right)) {}
+  merged_pairs(sort_key_column left, sort_key_column right) : left_(std::move(left)), right_(std::move(right)) {}
 
   // The next pairs, about pairs_at_once; false: there are no more.
-  bool next(row_pairs& block) {
+  bool next(join_pairs& block) {
     std::size_t next_check = 0;
     while (l_ < left_.words.size() && r_ < right_.words.size() && block.left.size() < pairs_at_once) {
       if (l_ + r_ + block.left.size() >= next_check) {
-        check_stop();
+        check_cancelled();
         next_check = l_ + r_ + block.left.size() + rows_between_checks;
       }
       if (left_.is_null(l_) || right_.is_null(r_)) break;  // NULLs are last
@@ -82,18 +82,18 @@ class merged_pairs {
   }
 
  private:
-  static bool below(const code_column& a, std::size_t i, const code_column& b, std::size_t j) {
+  static bool below(const sort_key_column& a, std::size_t i, const sort_key_column& b, std::size_t j) {
     if (!a.high.empty() && a.high[i] != b.high[j]) return a.high[i] < b.high[j];
     return a.words[i] < b.words[j];
   }
 
-  code_column left_, right_;
+  sort_key_column left_, right_;
   std::size_t l_ = 0, r_ = 0;
 };
 
 // One end of the bands of all rows: values, or nothing for bands without this end.
 struct band_end {
-  const code_column* codes;
+  const sort_key_column* codes;
   bool above;  ///< the place behind values that are equal
 };
 
@@ -152,7 +152,7 @@ void write_bands(const row_bands& bands, std::size_t first, std::size_t last, co
 // What the index is asked, a range for each row.
 key_ranges shape_of_rows(const index_range& range, const relation& asking, const evaluation& values) {
   key_ranges out;
-  const auto keys = [&](const bound_ptr& e) { return e ? flat(values.column(e, asking)) : nullptr; };
+  const auto keys = [&](const expr_ptr& e) { return e ? flat(values.column(e, asking)) : nullptr; };
   for (const auto& e : range.equal) out.equal.push_back(keys(e));
   out.condition = range.condition;
   out.lo = keys(range.lo);
@@ -163,8 +163,8 @@ key_ranges shape_of_rows(const index_range& range, const relation& asking, const
 }
 
 // Every row of [first, last) with each of the other side.
-row_pairs all_pairs(std::int64_t first, std::int64_t last, std::int64_t others) {
-  row_pairs out;
+join_pairs all_pairs(std::int64_t first, std::int64_t last, std::int64_t others) {
+  join_pairs out;
   out.left.reserve(static_cast<std::size_t>((last - first) * others));
   out.right.reserve(static_cast<std::size_t>((last - first) * others));
   for (std::int64_t l = first; l < last; ++l) {
@@ -225,7 +225,7 @@ bool executor::hash_join_rows(join_node& n, const relation& left, const relation
   if (out.can_count()) {
     out.count(pairs.count());
   } else {
-    for (row_pairs block; out.wants_more() && pairs.next(block); block = {}) out.add(std::move(block), right);
+    for (join_pairs block; out.wants_more() && pairs.next(block); block = {}) out.add(std::move(block), right);
   }
   out.finish(right);
   return out.wants_more();
@@ -238,7 +238,7 @@ void executor::loop_join(join_node& n, const row_sink& take) {
   if (out.can_count()) {
     std::int64_t pairs = 0;
     if (__builtin_mul_overflow(left.rows, right.rows, &pairs)) {
-      refuse(n.residual.empty() ? -1 : n.residual[0]->position, "This join has more than 2^63 pairs of rows.");
+      throw_sql_error(n.residual.empty() ? -1 : n.residual[0]->position, "This join has more than 2^63 pairs of rows.");
     }
     out.count(static_cast<std::size_t>(pairs));
     return out.finish(right);
@@ -300,7 +300,7 @@ void executor::merge_join(join_node& n, const row_sink& take) {
   merged_pairs pairs(ordered_codes(*values_.column(n.equal[0].first, left)),
                      ordered_codes(*values_.column(n.equal[0].second, right)));
   join_output out(n, left, values_, take);
-  for (row_pairs block; out.wants_more() && pairs.next(block); block = {}) out.add(std::move(block), right);
+  for (join_pairs block; out.wants_more() && pairs.next(block); block = {}) out.add(std::move(block), right);
   out.finish(right);
 }
 
@@ -316,8 +316,8 @@ void executor::band_join(join_node& n, const row_sink& take) {
   const ordered_groups ordered(value_keys, values_.column(n.band_value, value_side));
   const auto rows = static_cast<std::size_t>(band_side.rows);
   const auto groups = ordered.groups_of(band_keys, rows);
-  const auto codes = [&](const bound_ptr& e) {
-    return e ? ordered_codes(*values_.column(e, band_side)) : code_column{};
+  const auto codes = [&](const expr_ptr& e) {
+    return e ? ordered_codes(*values_.column(e, band_side)) : sort_key_column{};
   };
   const auto lo = codes(n.band_lo);
   const auto hi = codes(n.band_hi);
@@ -334,7 +334,7 @@ void executor::band_join(join_node& n, const row_sink& take) {
       out.count(found);
       continue;
     }
-    row_pairs block;
+    join_pairs block;
     write_bands(bands, first, last, ordered, value_right ? block.left : block.right,
                 value_right ? block.right : block.left);
     out.add(std::move(block), right);

@@ -24,7 +24,7 @@ bool join_output::can_count() const { return n_.type == join_type::inner && n_.o
 
 bool join_output::answers_left_rows() const { return n_.type == join_type::semi || n_.type == join_type::anti; }
 
-void join_output::hand_on(const row_pairs& pairs, const relation& right, bool with_nulls) {
+void join_output::hand_on(const join_pairs& pairs, const relation& right, bool with_nulls) {
   const auto rows = [&](const relation& from, const std::vector<std::int64_t>& numbers) {
     return with_nulls ? take_rows_or_null(only(from, wanted_), numbers) : take_rows(only(from, wanted_), numbers);
   };
@@ -47,7 +47,7 @@ std::size_t join_output::pairs_of_some_text(const relation& right) const {
   return static_cast<std::size_t>(std::clamp(pairs, 1024.0, static_cast<double>(pairs_at_once)));
 }
 
-void join_output::add(row_pairs block, const relation& right) {
+void join_output::add(join_pairs block, const relation& right) {
   const auto at_once = block.left.size() <= 1024 ? block.left.size() : pairs_of_some_text(right);
   if (block.left.size() <= at_once) return add_part(std::move(block), right);
   for (std::size_t first = 0; first < block.left.size() && wants_more_; first += at_once) {
@@ -60,8 +60,8 @@ void join_output::add(row_pairs block, const relation& right) {
   }
 }
 
-void join_output::add_part(row_pairs block, const relation& right) {
-  check_stop();
+void join_output::add_part(join_pairs block, const relation& right) {
+  check_cancelled();
   keep_pairs_that_pass(n_.residual, left_, right, block, values_);
   if (n_.type == join_type::full) {
     right_met_.resize(static_cast<std::size_t>(right.rows), 0);
@@ -81,7 +81,7 @@ void join_output::finish(const relation& right) {
     wants_more_ = take_(std::move(piece));
     return;
   }
-  row_pairs lonely;
+  join_pairs lonely;
   const std::uint8_t wanted = n_.type == join_type::semi ? 1 : 0;
   for_each_row(left_met_.size(), [&](std::size_t row) {
     if (left_met_[row] == wanted) lonely.left.push_back(static_cast<std::int64_t>(row));

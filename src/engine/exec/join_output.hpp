@@ -4,7 +4,7 @@
 #include <functional>
 #include <set>
 
-#include "engine/exec/pairs.hpp"
+#include "engine/exec/join_pairs.hpp"
 
 namespace espalier::engine {
 
@@ -22,15 +22,15 @@ class join_output {
 
   [[nodiscard]] bool wants_more() const { return wants_more_; }
   /// `right`: the rows that `block.right` numbers.
-  void add(row_pairs block, const relation& right);
+  void add(join_pairs block, const relation& right);
   /// `right`: all rows of that side in a full join, else any with its columns.
   void finish(const relation& right);
 
  private:
   [[nodiscard]] bool answers_left_rows() const;
   [[nodiscard]] std::size_t pairs_of_some_text(const relation& right) const;
-  void add_part(row_pairs block, const relation& right);
-  void hand_on(const row_pairs& pairs, const relation& right, bool with_nulls);
+  void add_part(join_pairs block, const relation& right);
+  void hand_on(const join_pairs& pairs, const relation& right, bool with_nulls);
 
   const join_node& n_;
   const relation& left_;

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/sql/bound.hpp"
+#include "engine/sql/expr.hpp"
 
 namespace arrow {
 struct Datum;
@@ -25,16 +25,16 @@ namespace espalier::engine {
 /// are. What hashes or compares bits needs this.
 [[nodiscard]] arrow::Datum canonical_floats(const arrow::Datum& values);
 /// +, -, *, /, % of two values whose types the binder has made fit.
-[[nodiscard]] arrow::Datum arithmetic(const bound& e, const arrow::Datum& left, const arrow::Datum& right);
+[[nodiscard]] arrow::Datum arithmetic(const expr& e, const arrow::Datum& left, const arrow::Datum& right);
 /// Of a subquery that stands for one value and returned several.
 [[noreturn]] void refuse_second_row(int position);
 /// A function of sql/functions.hpp.
-[[nodiscard]] arrow::Datum call_function(const bound& e, const std::vector<arrow::Datum>& args);
+[[nodiscard]] arrow::Datum call_function(const expr& e, const std::vector<arrow::Datum>& args);
 /// Functions of texts (text_functions.cpp), with what lengths of columns and casts became.
 [[nodiscard]] bool is_text_kernel(std::string_view name);
-[[nodiscard]] arrow::Datum text_kernel_values(const bound& e, const std::vector<arrow::Datum>& args);
+[[nodiscard]] arrow::Datum text_kernel_values(const expr& e, const std::vector<arrow::Datum>& args);
 /// What intervals became (sql/interval.hpp).
 [[nodiscard]] bool is_time_arithmetic(std::string_view name);
-[[nodiscard]] arrow::Datum time_arithmetic(const bound& e, const std::vector<arrow::Datum>& args);
+[[nodiscard]] arrow::Datum time_arithmetic(const expr& e, const std::vector<arrow::Datum>& args);
 
 }  // namespace espalier::engine

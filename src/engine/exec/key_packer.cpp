@@ -22,7 +22,7 @@ struct extent {
   bool folds = true;
 };
 
-extent extent_of(const code_column& column, std::size_t begin, std::size_t end) {
+extent extent_of(const sort_key_column& column, std::size_t begin, std::size_t end) {
   extent out;
   if (column.nulls.empty() && column.high.empty()) {
     for (std::size_t row = begin; row < end; ++row) {
@@ -47,7 +47,7 @@ extent extent_of(const code_column& column, std::size_t begin, std::size_t end) 
   return out;
 }
 
-extent extent_of(const code_column& column, std::size_t rows) {
+extent extent_of(const sort_key_column& column, std::size_t rows) {
   std::vector<extent> pieces(batch_count(static_cast<std::int64_t>(rows)));
   for_each_batch(static_cast<std::int64_t>(rows), [&](std::size_t i, std::int64_t begin, std::int64_t count) {
     pieces[i] = extent_of(column, static_cast<std::size_t>(begin), static_cast<std::size_t>(begin + count));
@@ -65,17 +65,17 @@ extent extent_of(const code_column& column, std::size_t rows) {
 
 }  // namespace
 
-std::optional<key_packer> key_packer::plan(const std::vector<const code_column*>& columns, std::size_t rows,
+std::optional<key_packer> key_packer::plan(const std::vector<const sort_key_column*>& columns, std::size_t rows,
                                            bool null_is_a_key) {
   return plan_all(columns, std::vector<key_direction>(columns.size()), rows, null_is_a_key);
 }
 
-std::optional<key_packer> key_packer::plan_order(const std::vector<const code_column*>& columns,
+std::optional<key_packer> key_packer::plan_order(const std::vector<const sort_key_column*>& columns,
                                                  std::span<const key_direction> directions, std::size_t rows) {
   return plan_all(columns, directions, rows, true);
 }
 
-std::optional<key_packer> key_packer::plan_all(const std::vector<const code_column*>& columns,
+std::optional<key_packer> key_packer::plan_all(const std::vector<const sort_key_column*>& columns,
                                                std::span<const key_direction> directions, std::size_t rows,
                                                bool null_is_a_key) {
   key_packer out;
@@ -97,7 +97,7 @@ std::optional<key_packer> key_packer::plan_all(const std::vector<const code_colu
   return out;
 }
 
-void key_packer::add_words(const field& f, const code_column& column, std::size_t begin, std::size_t end,
+void key_packer::add_words(const field& f, const sort_key_column& column, std::size_t begin, std::size_t end,
                            packed_keys& out) const {
   for (std::size_t row = begin; row < end; ++row) {
     std::uint64_t code = f.null_code();
@@ -115,7 +115,7 @@ void key_packer::add_words(const field& f, const code_column& column, std::size_
   }
 }
 
-packed_keys key_packer::pack(const std::vector<const code_column*>& columns, std::size_t rows) const {
+packed_keys key_packer::pack(const std::vector<const sort_key_column*>& columns, std::size_t rows) const {
   const bool plain = columns.size() == 1 && columns[0]->nulls.empty() && columns[0]->high.empty();
   if (!plain || directed_) return pack_others(columns, rows);
   packed_keys out;
@@ -125,7 +125,7 @@ packed_keys key_packer::pack(const std::vector<const code_column*>& columns, std
   return out;
 }
 
-packed_keys key_packer::pack_others(const std::vector<const code_column*>& columns, std::size_t rows) const {
+packed_keys key_packer::pack_others(const std::vector<const sort_key_column*>& columns, std::size_t rows) const {
   packed_keys out;
   out.codes = codes_;
   out.own.resize(rows, 0);

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/exec/codes.hpp"
+#include "engine/exec/normalized_keys.hpp"
 
 namespace espalier::engine {
 
@@ -34,19 +34,19 @@ class key_packer {
  public:
   /// For these columns, which have `rows` rows. `null_is_a_key`: else rows with a NULL have no key. None if the values
   /// take more than 64 bits.
-  [[nodiscard]] static std::optional<key_packer> plan(const std::vector<const code_column*>& columns, std::size_t rows,
-                                                      bool null_is_a_key);
+  [[nodiscard]] static std::optional<key_packer> plan(const std::vector<const sort_key_column*>& columns,
+                                                      std::size_t rows, bool null_is_a_key);
   /// Words in the order of rows that are ordered by the columns, one after the other.
-  [[nodiscard]] static std::optional<key_packer> plan_order(const std::vector<const code_column*>& columns,
+  [[nodiscard]] static std::optional<key_packer> plan_order(const std::vector<const sort_key_column*>& columns,
                                                             std::span<const key_direction> directions,
                                                             std::size_t rows);
   /// Packed words are below this; 0: below 2^64.
   [[nodiscard]] std::uint64_t codes() const noexcept { return codes_; }
   /// Keys of the columns that the plan is for, which have to outlive the answer. Also of others that are compared with
   /// them by whoever bears words beyond those of the plan.
-  [[nodiscard]] packed_keys pack(const std::vector<const code_column*>& columns, std::size_t rows) const;
+  [[nodiscard]] packed_keys pack(const std::vector<const sort_key_column*>& columns, std::size_t rows) const;
   /// Keys of other columns that are compared with them: values beyond those of the plan have no key.
-  [[nodiscard]] packed_keys pack_others(const std::vector<const code_column*>& columns, std::size_t rows) const;
+  [[nodiscard]] packed_keys pack_others(const std::vector<const sort_key_column*>& columns, std::size_t rows) const;
 
  private:
   struct field {
@@ -63,10 +63,11 @@ class key_packer {
       return (direction.descending ? span - up : up) + (has_null && direction.nulls_first ? 1 : 0);
     }
   };
-  [[nodiscard]] static std::optional<key_packer> plan_all(const std::vector<const code_column*>& columns,
+  [[nodiscard]] static std::optional<key_packer> plan_all(const std::vector<const sort_key_column*>& columns,
                                                           std::span<const key_direction> directions, std::size_t rows,
                                                           bool null_is_a_key);
-  void add_words(const field& f, const code_column& column, std::size_t begin, std::size_t end, packed_keys& out) const;
+  void add_words(const field& f, const sort_key_column& column, std::size_t begin, std::size_t end,
+                 packed_keys& out) const;
 
   std::vector<field> fields_;
   bool directed_ = false;  ///< some column is descending

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "engine/exec/aggregate.hpp"
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/ordered_aggregate.hpp"
 #include "engine/exec/piecewise_aggregate.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/sql/error.hpp"
@@ -20,7 +20,7 @@ namespace espalier::engine {
 namespace {
 
 // Columns that nobody asks for are pruned before: those that are left are used.
-void refuse_odd_columns(const loaded_node& n) {
+void refuse_odd_columns(const file_scan_node& n) {
   std::string odd;
   for (const int place : n.columns) {
     const auto& field = *n.rows->schema()->field(place);
@@ -47,7 +47,7 @@ std::optional<std::size_t> earlier_twin(const std::vector<aggregate_call>& calls
 
 }  // namespace
 
-relation executor::loaded(const loaded_node& n) {
+relation executor::loaded(const file_scan_node& n) {
   refuse_odd_columns(n);
   relation out;
   out.rows = n.rows->num_rows();
@@ -118,7 +118,7 @@ relation executor::aggregated(const aggregate_node& n, const relation& input) co
   const memory_claim claim(rows * 16 * n.keys.size());  // codes, groups and their table
   relation keys;
   keys.rows = input.rows;
-  std::vector<code_column> codes;
+  std::vector<sort_key_column> codes;
   for (std::size_t i = 0; i < n.keys.size(); ++i) {
     keys.add(n.outputs[i].id, values_.column(n.keys[i], input));
     codes.push_back(group_codes(*keys.columns.back()));
@@ -156,7 +156,7 @@ relation executor::distinct(distinct_node& n) {
   return slice_rows(input, 0, std::min<std::int64_t>(input.rows, 1));
 }
 
-std::uint64_t executor::row_count(const bound_ptr& e, const char* clause) const {
+std::uint64_t executor::row_count(const expr_ptr& e, const char* clause) const {
   const auto value = values_.constant(e);
   const auto count = value->is_valid ? static_cast<const arrow::Int64Scalar&>(*value).value : 0;
   if (count < 0) refuse_negative(clause, e->position);
@@ -185,7 +185,7 @@ relation executor::set_operation(set_operation_node& n) {
   const auto left = node(*n.inputs[0]);
   const auto right = node(*n.inputs[1]);
   const auto rows = static_cast<std::size_t>(left.rows + right.rows);
-  std::vector<code_column> codes;
+  std::vector<sort_key_column> codes;
   for (std::size_t i = 0; i < left.columns.size(); ++i) {
     auto chunks = left.columns[i]->chunks();
     chunks.insert(chunks.end(), right.columns[i]->chunks().begin(), right.columns[i]->chunks().end());
@@ -215,7 +215,7 @@ relation executor::group_limit(group_limit_node& n) {
   const auto offset = n.offset ? row_count(n.offset, "OFFSET") : 0;
   const auto limit = n.limit ? row_count(n.limit, "LIMIT") : no_limit;
   const auto end = limit > no_limit - offset ? no_limit : offset + limit;
-  std::vector<code_column> codes;
+  std::vector<sort_key_column> codes;
   for (const auto& key : n.keys) codes.push_back(group_codes(*values_.column(key, input)));
   const auto groups = grouped(codes, rows);
   std::vector<std::uint64_t> seen(std::max<std::size_t>(groups.count(), 1), 0);
@@ -229,7 +229,7 @@ relation executor::group_limit(group_limit_node& n) {
   return out;
 }
 
-relation executor::unite(union_node& n) {
+relation executor::unite(append_node& n) {
   relation out;
   std::vector<arrow::ArrayVector> chunks(n.outputs.size());
   for (const auto& input : n.inputs) {

@@ -9,7 +9,7 @@
 #include "engine/exec/executor.hpp"
 #include "engine/exec/sort.hpp"
 #include "engine/exec/text_order.hpp"
-#include "engine/exec/top_rows.hpp"
+#include "engine/exec/top_k.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -43,9 +43,9 @@ scan_node* filtered_scan(const sort_node& n, plan_node& below) {
 }
 
 // An expression over a projection in terms of what the projection reads.
-bound_ptr beneath(const bound_ptr& e, const project_node* project) {
+expr_ptr beneath(const expr_ptr& e, const project_node* project) {
   if (project == nullptr) return e;
-  return rewrite(e, [&](const bound_ptr& part) -> bound_ptr {
+  return rewrite(e, [&](const expr_ptr& part) -> expr_ptr {
     if (part->kind != op::column) return nullptr;
     for (std::size_t i = 0; i < project->outputs.size(); ++i) {
       if (project->outputs[i].id == part->column) return project->expressions[i];
@@ -114,7 +114,7 @@ relation executor::sort(sort_node& n) {
 
 // Conditions and keys first; other columns are read, and the projection made, of the rows that are left.
 relation executor::top_of_scan(sort_node& n, scan_node& scan, project_node* project) {
-  std::vector<bound_ptr> values;
+  std::vector<expr_ptr> values;
   std::set<column_id> wanted;
   for (const auto& key : n.keys) {
     values.push_back(beneath(key.value, project));

@@ -10,9 +10,9 @@
 #include <cmath>
 #include <string>
 
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/relation.hpp"
 #include "engine/exec/sort.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/sql/error.hpp"
@@ -102,7 +102,7 @@ std::shared_ptr<arrow::ChunkedArray> joined_texts(const std::shared_ptr<arrow::C
     text.clear();
     text.reserve(static_cast<std::size_t>(lengths[g]));
     for (auto i = lists.offsets[g]; i < lists.offsets[g + 1]; ++i) {
-      if (i % rows_between_checks == 0) check_stop();
+      if (i % rows_between_checks == 0) check_cancelled();
       const auto separator = next_separator();
       if (i > lists.offsets[g]) text += separator;
       text += next_text();
@@ -118,8 +118,8 @@ std::optional<double> fraction_of(const aggregate_call& call, const arrow::Chunk
   if (!scalar->is_valid) return std::nullopt;
   const double out = static_cast<const arrow::DoubleScalar&>(*scalar).value;
   if (!(out >= 0 && out <= 1)) {
-    refuse(codes::numeric_value_out_of_range, call.position,
-           fmt::format("{} takes a fraction from 0 to 1.", call.function));
+    throw_sql_error(codes::numeric_value_out_of_range, call.position,
+                    fmt::format("{} takes a fraction from 0 to 1.", call.function));
   }
   return out;
 }

@@ -1,4 +1,5 @@
-// ordered_aggregate.hpp - aggregates for which the order of values counts: string_agg, percentile_cont, percentile_disc.
+// ordered_aggregate.hpp - aggregates for which the order of values counts: string_agg, percentile_cont,
+// percentile_disc.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -7,7 +8,7 @@
 #include <vector>
 
 #include "engine/exec/groups.hpp"
-#include "engine/sql/bound.hpp"
+#include "engine/sql/expr.hpp"
 
 namespace espalier::engine {
 

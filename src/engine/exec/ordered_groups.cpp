@@ -24,7 +24,7 @@ ordered_groups::ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedA
     : ordered_groups(keys, ordered_codes(*values)) {}
 
 ordered_groups::ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys,
-                               const code_column& codes) {
+                               const sort_key_column& codes) {
   if (!keys.empty()) table_ = std::make_unique<key_table>(keys);
   choose_rows(codes);
   is_packed_ = pack(codes);
@@ -37,7 +37,7 @@ ordered_groups::ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedA
 }
 
 // Those that can be found, and how many each group has.
-void ordered_groups::choose_rows(const code_column& codes) {
+void ordered_groups::choose_rows(const sort_key_column& codes) {
   offsets_.assign((table_ ? table_->groups().count() : 1) + 1, 0);
   rows_.reserve(codes.words.size());
   for_each_row(codes.words.size(), [&](std::size_t row) {
@@ -49,7 +49,7 @@ void ordered_groups::choose_rows(const code_column& codes) {
   std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
 }
 
-bool ordered_groups::pack(const code_column& codes) {
+bool ordered_groups::pack(const sort_key_column& codes) {
   if (!codes.high.empty()) return false;
   const auto word_of = [&](std::int64_t row) { return codes.words[static_cast<std::size_t>(row)]; };
   least_ = rows_.empty() ? 0 : word_of(rows_.front());
@@ -94,7 +94,7 @@ void ordered_groups::make_top() {
   }
 }
 
-void ordered_groups::sort_by_comparing(const code_column& codes) {
+void ordered_groups::sort_by_comparing(const sort_key_column& codes) {
   const auto at = [](const std::vector<std::uint64_t>& list, std::int64_t row) {
     return list[static_cast<std::size_t>(row)];
   };
@@ -116,8 +116,8 @@ std::vector<std::uint32_t> ordered_groups::groups_of(const std::vector<std::shar
   return table_ ? table_->find(keys) : std::vector<std::uint32_t>(rows, 0);
 }
 
-void ordered_groups::first_places(std::span<const std::uint32_t> groups, const code_column& codes, std::size_t first,
-                                  bool above, std::span<std::size_t> places) const {
+void ordered_groups::first_places(std::span<const std::uint32_t> groups, const sort_key_column& codes,
+                                  std::size_t first, bool above, std::span<std::size_t> places) const {
   const auto is_known = [&](std::size_t row) { return groups[row] != no_group && !codes.is_null(row); };
   if (!is_packed_) {
     for (std::size_t i = 0; i < places.size(); ++i) {

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/exec/codes.hpp"
 #include "engine/exec/groups.hpp"
+#include "engine/exec/normalized_keys.hpp"
 
 namespace espalier::engine {
 
@@ -22,14 +22,14 @@ class ordered_groups {
   ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys,
                  const std::shared_ptr<arrow::ChunkedArray>& values);
   /// The same with codes of the values, where those of the other side have to be comparable with them.
-  ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys, const code_column& codes);
+  ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys, const sort_key_column& codes);
 
   /// The group of each row of the other side's keys, or no_group.
   [[nodiscard]] std::vector<std::uint32_t> groups_of(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys,
                                                      std::size_t rows) const;
   /// For rows from `first` on of the other side: the first place in the row's group whose value is not below the row's
   /// (`above`: is above it). Of rows in no group and of NULLs it says nothing.
-  void first_places(std::span<const std::uint32_t> groups, const code_column& codes, std::size_t first, bool above,
+  void first_places(std::span<const std::uint32_t> groups, const sort_key_column& codes, std::size_t first, bool above,
                     std::span<std::size_t> places) const;
 
   [[nodiscard]] std::size_t group_begin(std::uint32_t group) const { return offsets_[group]; }
@@ -38,11 +38,11 @@ class ordered_groups {
 
  private:
   [[nodiscard]] std::uint32_t group_of(std::size_t row) const { return table_ ? table_->groups().of_row[row] : 0; }
-  void choose_rows(const code_column& codes);
-  [[nodiscard]] bool pack(const code_column& codes);
+  void choose_rows(const sort_key_column& codes);
+  [[nodiscard]] bool pack(const sort_key_column& codes);
   void sort_packed();
   void make_top();
-  void sort_by_comparing(const code_column& codes);
+  void sort_by_comparing(const sort_key_column& codes);
 
   [[nodiscard]] std::uint64_t packed(std::uint32_t group, std::uint64_t word) const {
     return (bits_ < 64 ? std::uint64_t{group} << bits_ : 0) | (word - least_);

@@ -9,7 +9,7 @@
 #include "engine/catalog.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/join_output.hpp"
-#include "engine/exec/pairs.hpp"
+#include "engine/exec/join_pairs.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/parallel.hpp"
 #include "engine/stop.hpp"
@@ -49,14 +49,14 @@ bool is_large_full_scan(const plan_node& n) {
 // Sets of IN are made for each batch, and batches of blocks are small.
 bool has_large_set(const plan_node& n, const evaluation& values) {
   constexpr std::int64_t large = 1024;
-  const auto is_large = [&](const bound& e) {
+  const auto is_large = [&](const expr& e) {
     if (e.kind == op::in_list) return std::ssize(e.args) > large;
     if (e.kind != op::in_query) return false;
     const auto found = values.subqueries.find(e.query.get());
     return found != values.subqueries.end() && found->second->length() > large;
   };
-  const auto has_one = [&](const bound_ptr& e) { return any_node(e, is_large); };
-  const auto any = [&](const std::vector<bound_ptr>& all) { return std::any_of(all.begin(), all.end(), has_one); };
+  const auto has_one = [&](const expr_ptr& e) { return any_node(e, is_large); };
+  const auto any = [&](const std::vector<expr_ptr>& all) { return std::any_of(all.begin(), all.end(), has_one); };
   switch (n.kind) {
     case node_kind::scan:
       return any(static_cast<const scan_node&>(n).conditions);
@@ -206,7 +206,7 @@ void executor::run_stages(const scan_pipeline& pipeline, std::size_t next, const
   const auto start = pipeline_clock::now();
   double above = 0;
   const row_sink hand_on = [&](relation piece) {
-    check_stop();
+    check_cancelled();
     piece = with_outputs(std::move(piece), stage.node->outputs);
     told[next + 1].rows += static_cast<std::uint64_t>(piece.rows);
     const auto handed = pipeline_clock::now();
@@ -231,7 +231,7 @@ void executor::probe(const pipeline_stage& stage, const relation& rows, const ro
   const relation& right = join.build_left ? rows : stage.built;
   join_output out(join, left, values_, take);
   for (std::size_t row = 0; row < group_of.size();) {
-    row_pairs pairs;
+    join_pairs pairs;
     row = next_pairs(stage, group_of, row, join.build_left ? pairs.right : pairs.left,
                      join.build_left ? pairs.left : pairs.right);
     out.add(std::move(pairs), right);

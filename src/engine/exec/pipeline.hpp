@@ -21,7 +21,7 @@ namespace espalier::engine {
 /// What a full scan reads: all rows, conditions, and the columns that nothing but these read.
 struct scan_source {
   relation rows;
-  std::vector<bound_ptr> conditions;
+  std::vector<expr_ptr> conditions;
   std::set<column_id> dropped;
 };
 

@@ -14,7 +14,7 @@ namespace {
 constexpr double worth_reducing = 8;  // rows of the aggregation's input for each row that asks
 
 // What the input of the aggregation has for the output of that id; none where it is not one of the keys.
-bound_ptr group_key(const aggregate_node& n, const bound& output) {
+expr_ptr group_key(const aggregate_node& n, const expr& output) {
   if (output.kind != op::column) return nullptr;
   for (std::size_t i = 0; i < n.keys.size(); ++i) {
     if (n.outputs[i].id == output.column) return n.keys[i];

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/parallel.hpp"
 #include "engine/sql/error.hpp"
@@ -23,7 +23,7 @@ namespace {
 template <class Columns>
 const typename Columns::value_type& column_of(const std::vector<column_id>& ids, const Columns& columns, column_id id) {
   const auto found = std::find(ids.begin(), ids.end(), id);
-  if (found == ids.end()) refuse(-1, "The engine lost a column of this statement; please report it.");
+  if (found == ids.end()) throw_sql_error(-1, "The engine lost a column of this statement; please report it.");
   return columns[static_cast<std::size_t>(found - ids.begin())];
 }
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/sql/bound.hpp"
+#include "engine/sql/expr.hpp"
 
 namespace espalier::engine {
 

@@ -11,10 +11,10 @@
 #include <numeric>
 
 #include "engine/catalog.hpp"
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/index_aggregate.hpp"
 #include "engine/exec/index_shape.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/parallel_sort.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/table/table_version.hpp"

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "engine/exec/key_packer.hpp"
-#include "engine/exec/word_order.hpp"
+#include "engine/exec/radix_sort.hpp"
 #include "engine/parallel_sort.hpp"
 
 namespace espalier::engine {
@@ -49,7 +49,7 @@ std::vector<std::int64_t> sorted_rows(const std::vector<sort_column>& keys, std:
   const bool numbered = rows >= worth_packing && rows <= std::numeric_limits<std::uint32_t>::max();
   constexpr std::size_t few_wanted = 64;  // of which choosing them is faster
   if (!numbered || wanted < rows / few_wanted) return sorted_by_comparing(keys, rows, wanted);
-  std::vector<const code_column*> columns;
+  std::vector<const sort_key_column*> columns;
   std::vector<key_direction> directions;
   for (const auto& key : keys) {
     columns.push_back(&key.codes);

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/exec/codes.hpp"
+#include "engine/exec/normalized_keys.hpp"
 
 namespace espalier::engine {
 
 struct sort_column {
-  code_column codes;
+  sort_key_column codes;
   bool descending = false;
   bool nulls_first = false;
 };

@@ -38,7 +38,7 @@ void executor::stream(plan_node& n, const row_sink& take) {
   auto& told = n.statistics;
   told.ran = true;
   const row_sink hand_on = [&](relation piece) {
-    check_stop();
+    check_cancelled();
     piece = with_outputs(std::move(piece), n.outputs);
     told.rows += static_cast<std::uint64_t>(piece.rows);
     const auto handed = clock::now();

@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/cast.hpp"
 #include "engine/exec/kernels.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/sql/error.hpp"
@@ -25,19 +25,21 @@ namespace {
 
 namespace compute = arrow::compute;
 
-std::optional<std::string> constant_text(const bound& e, const std::vector<arrow::Datum>& args, std::size_t i) {
-  if (!args[i].is_scalar()) refuse(e.position, fmt::format("Argument {} of {} has to be a constant.", i + 1, e.name));
+std::optional<std::string> constant_text(const expr& e, const std::vector<arrow::Datum>& args, std::size_t i) {
+  if (!args[i].is_scalar())
+    throw_sql_error(e.position, fmt::format("Argument {} of {} has to be a constant.", i + 1, e.name));
   if (!args[i].scalar()->is_valid) return std::nullopt;
   return args[i].scalar_as<arrow::StringScalar>().value->ToString();
 }
 
-std::optional<std::int64_t> constant_number(const bound& e, const std::vector<arrow::Datum>& args, std::size_t i) {
-  if (!args[i].is_scalar()) refuse(e.position, fmt::format("Argument {} of {} has to be a constant.", i + 1, e.name));
+std::optional<std::int64_t> constant_number(const expr& e, const std::vector<arrow::Datum>& args, std::size_t i) {
+  if (!args[i].is_scalar())
+    throw_sql_error(e.position, fmt::format("Argument {} of {} has to be a constant.", i + 1, e.name));
   if (!args[i].scalar()->is_valid) return std::nullopt;
   return args[i].scalar_as<arrow::Int32Scalar>().value;
 }
 
-arrow::Datum null_of(const bound& e) { return arrow::MakeNullScalar(arrow_type(e.type)); }
+arrow::Datum null_of(const expr& e) { return arrow::MakeNullScalar(arrow_type(e.type)); }
 
 // Texts are made outside of Arrow's pool, so a large one is asked for before it is made.
 void require_text_memory(std::size_t bytes) {
@@ -61,7 +63,7 @@ void check_memory_of_rows(std::int64_t row) {
 
 // A text for each text, by `change`, which gives nothing for NULL.
 template <class Change>
-arrow::Datum each_text(const bound& e, const arrow::Datum& texts, const Change& change) {
+arrow::Datum each_text(const expr& e, const arrow::Datum& texts, const Change& change) {
   if (texts.is_scalar()) {
     if (!texts.scalar()->is_valid) return null_of(e);
     return text_scalar(std::string(change(texts.scalar_as<arrow::StringScalar>().view())));
@@ -94,7 +96,7 @@ std::size_t character_start(std::string_view text, std::int64_t n) {
 }
 
 // left(s, n): a negative n is all but so many at the end; right(s, n) the mirror image.
-arrow::Datum one_end(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum one_end(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto n = constant_number(e, args, 1);
   if (!n) return null_of(e);
   const bool left = e.name == "left";
@@ -107,11 +109,12 @@ arrow::Datum one_end(const bound& e, const std::vector<arrow::Datum>& args) {
 }
 
 // Part n of the text, from 1; a negative n counts from the end.
-arrow::Datum split_part(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum split_part(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto separator = constant_text(e, args, 1);
   const auto n = constant_number(e, args, 2);
   if (!separator || !n) return null_of(e);
-  if (*n == 0) refuse(codes::invalid_parameter_value, e.position, "The number of a part of split_part cannot be 0.");
+  if (*n == 0)
+    throw_sql_error(codes::invalid_parameter_value, e.position, "The number of a part of split_part cannot be 0.");
   return each_text(e, args[0], [&](std::string_view text) -> std::string {
     if (separator->empty()) return *n == 1 || *n == -1 ? std::string(text) : std::string();
     std::vector<std::string_view> parts;
@@ -128,13 +131,14 @@ arrow::Datum split_part(const bound& e, const std::vector<arrow::Datum>& args) {
 }
 
 // lpad(s, n [, fill]) and rpad: to n characters, cut where there are more.
-arrow::Datum padded(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum padded(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto n = constant_number(e, args, 1);
   const auto fill = args.size() == 3 ? constant_text(e, args, 2) : std::optional<std::string>(" ");
   if (!n || !fill) return null_of(e);
   constexpr std::int64_t most = 1 << 26;
   if (*n > most)
-    refuse(codes::invalid_parameter_value, e.position, fmt::format("{} takes at most {} characters.", e.name, most));
+    throw_sql_error(codes::invalid_parameter_value, e.position,
+                    fmt::format("{} takes at most {} characters.", e.name, most));
   const auto wanted = std::max<std::int64_t>(*n, 0);
   return each_text(e, args[0], [&](std::string_view text) {
     const auto have = character_count(text);
@@ -151,7 +155,7 @@ arrow::Datum padded(const bound& e, const std::vector<arrow::Datum>& args) {
   });
 }
 
-arrow::Datum repeated(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum repeated(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto n = constant_number(e, args, 1);
   if (!n) return null_of(e);
   const auto times = std::max<std::int64_t>(*n, 0);
@@ -166,7 +170,7 @@ arrow::Datum repeated(const bound& e, const std::vector<arrow::Datum>& args) {
 }
 
 // Where the other text begins, in characters from 1; 0: nowhere.
-arrow::Datum position_of(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum position_of(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto wanted = constant_text(e, args, 1);
   if (!wanted) return null_of(e);
   const auto place = [&](std::string_view text) {
@@ -230,7 +234,7 @@ std::optional<std::string> concatenated_row(const std::vector<text_argument>& pa
   return out;
 }
 
-arrow::Datum concatenated(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum concatenated(const expr& e, const std::vector<arrow::Datum>& args) {
   const bool separated = e.name == "concat_ws";
   std::vector<text_argument> parts;
   std::optional<std::int64_t> rows;
@@ -252,7 +256,7 @@ arrow::Datum concatenated(const bound& e, const std::vector<arrow::Datum>& args)
   return value_of(builder.Finish());
 }
 
-arrow::Datum trimmed(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum trimmed(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto characters = args.size() == 2 ? constant_text(e, args, 1) : std::optional<std::string>(" ");
   if (!characters) return null_of(e);
   const compute::TrimOptions options(*characters);
@@ -260,7 +264,7 @@ arrow::Datum trimmed(const bound& e, const std::vector<arrow::Datum>& args) {
   return call_kernel(kernel, {args[0]}, e.position, &options);
 }
 
-arrow::Datum regex_match(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum regex_match(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto pattern = constant_text(e, args, 1);
   if (!pattern) return null_of(e);
   const compute::MatchSubstringOptions options(*pattern, e.name == "regexp_like_ignoring_case");
@@ -278,7 +282,7 @@ std::string re2_rewrite(std::string_view replacement) {
   return out;
 }
 
-arrow::Datum regex_replaced(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum regex_replaced(const expr& e, const std::vector<arrow::Datum>& args) {
   auto pattern = constant_text(e, args, 1);
   const auto replacement = constant_text(e, args, 2);
   const auto flags = args.size() == 4 ? constant_text(e, args, 3) : std::optional<std::string>("");
@@ -290,8 +294,8 @@ arrow::Datum regex_replaced(const bound& e, const std::vector<arrow::Datum>& arg
     } else if (flag == 'i') {
       pattern = "(?i)" + *pattern;
     } else {
-      refuse(codes::invalid_parameter_value, e.position,
-             fmt::format("The flag '{}' of regexp_replace is not supported; g and i are.", flag));
+      throw_sql_error(codes::invalid_parameter_value, e.position,
+                      fmt::format("The flag '{}' of regexp_replace is not supported; g and i are.", flag));
     }
   }
   // Arrow's kernel does not look whether 32 bits suffice for its offsets.
@@ -313,7 +317,7 @@ arrow::Datum regex_replaced(const bound& e, const std::vector<arrow::Datum>& arg
 }
 
 // The first n characters, as CAST to varchar(n) has it. char(n) has no trailing spaces here.
-arrow::Datum cut(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum cut(const expr& e, const std::vector<arrow::Datum>& args) {
   const bool blanks = e.name == "cut_char";
   return each_text(e, args[0], [&](std::string_view text) {
     auto out = text.substr(0, character_start(text, e.number));
@@ -323,14 +327,14 @@ arrow::Datum cut(const bound& e, const std::vector<arrow::Datum>& args) {
 }
 
 // As INSERT and UPDATE store it: longer texts are refused, unless all that is too much is spaces.
-arrow::Datum fitted(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum fitted(const expr& e, const std::vector<arrow::Datum>& args) {
   const bool blanks = e.name == "fit_char";
   return each_text(e, args[0], [&](std::string_view text) {
     const auto end = character_start(text, e.number);
     if (text.find_first_not_of(' ', end) != std::string_view::npos) {
-      refuse(codes::string_too_long, e.position,
-             fmt::format("A text of {} characters is too long for the type {}({}).", character_count(text),
-                         blanks ? "char" : "varchar", e.number));
+      throw_sql_error(codes::string_too_long, e.position,
+                      fmt::format("A text of {} characters is too long for the type {}({}).", character_count(text),
+                                  blanks ? "char" : "varchar", e.number));
     }
     auto out = text.substr(0, end);
     if (blanks) out = out.substr(0, out.find_last_not_of(' ') + 1);
@@ -339,14 +343,14 @@ arrow::Datum fitted(const bound& e, const std::vector<arrow::Datum>& args) {
 }
 
 // For a column of type numeric without digits: what its type would round is refused.
-arrow::Datum exact_numeric(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum exact_numeric(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto& from = e.args[0]->type;
   const auto out = cast(args[0], from, e.type, e.position);
   const auto same = compare(op::equal, cast(out, e.type, from, e.position), args[0], from, e.position);
   const auto all = same.is_scalar() ? same : call_kernel("all", {same}, e.position);  // NULL of no values
   const auto& answer = all.scalar_as<arrow::BooleanScalar>();
   if (answer.is_valid && !answer.value) {
-    refuse(
+    throw_sql_error(
         codes::numeric_value_out_of_range, e.position,
         fmt::format("A value has more than {} digits behind the point, which a column of type numeric keeps; declare "
                     "the column as numeric(p,s).",
@@ -355,7 +359,7 @@ arrow::Datum exact_numeric(const bound& e, const std::vector<arrow::Datum>& args
   return out;
 }
 
-using implementation = arrow::Datum (*)(const bound&, const std::vector<arrow::Datum>&);
+using implementation = arrow::Datum (*)(const expr&, const std::vector<arrow::Datum>&);
 
 struct text_kernel {
   std::string_view name;
@@ -396,7 +400,7 @@ const text_kernel* find(std::string_view name) {
 
 bool is_text_kernel(std::string_view name) { return find(name) != nullptr; }
 
-arrow::Datum text_kernel_values(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum text_kernel_values(const expr& e, const std::vector<arrow::Datum>& args) {
   return find(e.name)->call(e, args);
 }
 

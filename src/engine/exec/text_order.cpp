@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "engine/exec/relation.hpp"
+#include "engine/exec/string_dictionary.hpp"
 #include "engine/exec/text_sorter.hpp"
-#include "engine/exec/text_table.hpp"
 #include "engine/stop.hpp"
 
 namespace espalier::engine {
@@ -94,7 +94,7 @@ std::vector<std::uint64_t> ranks_of_texts(const arrow::ChunkedArray& column) {
 // 2^22 rows, a hash table is faster up to about 10,000 different texts, however long they are.
 bool has_few_texts(const arrow::ChunkedArray& column) {
   const std::int64_t step = std::max<std::int64_t>(16, column.length() >> 14) | 1;  // rows often alternate
-  text_table met;
+  string_dictionary met;
   std::vector<std::uint32_t> times;
   std::size_t looked_at = 0;
   std::int64_t start = 0, row = 0;

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/table/text_limit.hpp"
 
 namespace espalier::engine {
@@ -72,9 +72,9 @@ void require_sound_text(const arrow::Datum& values, int position) {
 void require_values(const arrow::Datum& values, const arrow::DataType& type, std::int64_t rows, int position) {
   const bool has_length = values.is_scalar() || (values.is_array() && values.length() == rows);
   if (!has_length || !values.type()->Equals(type)) {
-    refuse(codes::internal_error, position,
-           fmt::format("The engine made {} values of type {} for {} rows of type {}; please report it.",
-                       values.length(), values.type()->ToString(), rows, type.ToString()));
+    throw_sql_error(codes::internal_error, position,
+                    fmt::format("The engine made {} values of type {} for {} rows of type {}; please report it.",
+                                values.length(), values.type()->ToString(), rows, type.ToString()));
   }
   require_text_fits(text_bytes(values, 1), position);
 }

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "engine/exec/word_order.hpp"
+#include "engine/exec/radix_sort.hpp"
 #include "engine/parallel.hpp"
 #include "engine/parallel_sort.hpp"
 

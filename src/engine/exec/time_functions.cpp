@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/kernels.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
@@ -34,12 +34,12 @@ std::int64_t months_later(std::int64_t micros, std::int64_t months, int position
   const auto day = floor<days>(time);
   const auto since = std::int64_t{day.time_since_epoch().count()};
   if (since > farthest_day || since < -farthest_day || months > farthest_month || months < -farthest_month) {
-    refuse(codes::datetime_overflow, position, "The timestamp is out of range.");
+    throw_sql_error(codes::datetime_overflow, position, "The timestamp is out of range.");
   }
   const year_month_day date{day};
   const std::int64_t month = int{date.year()} * 12LL + unsigned{date.month()} - 1 + months;
   if (month > farthest_month || month < -farthest_month)
-    refuse(codes::datetime_overflow, position, "The timestamp is out of range.");
+    throw_sql_error(codes::datetime_overflow, position, "The timestamp is out of range.");
   const auto there = year(0) / January + std::chrono::months(month);
   const sys_days moved{there / std::min(date.day(), (there / std::chrono::last).day())};
   return micros + (moved - day).count() * std::int64_t{86'400'000'000};
@@ -67,13 +67,13 @@ arrow::Datum each_time(const arrow::Datum& times, const Body& body) {
 std::int64_t start_of_bin(std::int64_t time, std::int64_t width, std::int64_t origin, int position) {
   std::int64_t since = 0;
   if (__builtin_sub_overflow(time, origin, &since))
-    refuse(codes::datetime_overflow, position, "The timestamp is out of range.");
+    throw_sql_error(codes::datetime_overflow, position, "The timestamp is out of range.");
   const std::int64_t over = since % width;
   return time - (over < 0 ? over + width : over);
 }
 
 std::optional<std::int64_t> constant_of(const arrow::Datum& value, int position) {
-  if (!value.is_scalar()) refuse(position, "This argument has to be a constant.");
+  if (!value.is_scalar()) throw_sql_error(position, "This argument has to be a constant.");
   const auto number = value_of(arrow::compute::Cast(value, arrow::int64()), position).scalar();
   if (!number->is_valid) return std::nullopt;
   return static_cast<const arrow::Int64Scalar&>(*number).value;
@@ -86,7 +86,7 @@ bool is_time_arithmetic(std::string_view name) {
          name == "date_bin";
 }
 
-arrow::Datum time_arithmetic(const bound& e, const std::vector<arrow::Datum>& args) {
+arrow::Datum time_arithmetic(const expr& e, const std::vector<arrow::Datum>& args) {
   const int at = e.position;
   if (e.name == "shift_time") return as_time(call_kernel("add_checked", {as_micros(args[0], at), args[1]}, at), at);
   if (e.name == "time_between") {

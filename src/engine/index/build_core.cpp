@@ -96,7 +96,7 @@ ordered_keys read_keys(const table_version& table, const index_spec& spec,
   if (!keys) throw error(fmt::format("index \"{}\": the table has keys that the index cannot hold.", spec.name));
   try {
     return order_rows(encoder, *keys, table, spec.unique, host_of(where));
-  } catch (const key_is_there& twice) {
+  } catch (const duplicate_key& twice) {
     throw violation(table, spec, twice.row);
   }
 }
@@ -118,7 +118,7 @@ std::size_t bytes_of_keys(const table_version& table, const index_spec& spec) {
 
 }  // namespace
 
-std::unique_ptr<index_core> make_core(index_kind kind, ordered_keys keys, const device& where) {
+std::unique_ptr<table_index_impl> make_core(index_kind kind, ordered_keys keys, const device& where) {
   switch (kind) {
     case index_kind::blink:
       return make_blink_core(keys, where);
@@ -134,7 +134,7 @@ std::unique_ptr<index_core> make_core(index_kind kind, ordered_keys keys, const 
 built_core build_core(const table_version& table, const index_spec& spec, const device& where, bool again,
                       const index_progress& tell) {
   const auto done = [&tell](double part) {
-    check_stop();
+    check_cancelled();
     if (tell) tell(part);
   };
   done(0);
@@ -144,7 +144,7 @@ built_core build_core(const table_version& table, const index_spec& spec, const 
   done(0.6);
   auto core = make_core(choose(table, spec, *encoder, where), std::move(keys), where);
   done(0.9);
-  for (const std::size_t c : spec.included) core->get_ready({table, c});
+  for (const std::size_t c : spec.included) core->prepare_aggregates({table, c});
   built_core out{std::move(encoder), std::move(core)};
   count_memory(out);
   done(1);

@@ -4,14 +4,14 @@
 #include <memory>
 #include <string>
 
-#include "engine/index/index_core.hpp"
+#include "engine/index/table_index_impl.hpp"
 #include "engine/memory_budget.hpp"
 
 namespace espalier::engine {
 
 struct built_core {
   std::shared_ptr<const key_encoder> encoder;
-  std::unique_ptr<index_core> core;
+  std::unique_ptr<table_index_impl> core;
   held_memory memory{};
   std::uint64_t counted_rows = 0;  ///< when its memory was counted
 };
@@ -23,7 +23,7 @@ void count_memory(built_core& built) noexcept;
 [[nodiscard]] built_core build_core(const table_version& table, const index_spec& spec, const device& where, bool again,
                                     const index_progress& tell);
 /// An index of this kind from keys in order.
-[[nodiscard]] std::unique_ptr<index_core> make_core(index_kind kind, ordered_keys keys, const device& where);
+[[nodiscard]] std::unique_ptr<table_index_impl> make_core(index_kind kind, ordered_keys keys, const device& where);
 /// All keys of the table in order. Throws `unique_violation`.
 [[nodiscard]] ordered_keys read_keys(const table_version& table, const index_spec& spec,
                                      const std::shared_ptr<const key_encoder>& encoder, const device& where);

@@ -25,7 +25,7 @@ void append_words(const arrow::Array& data, std::vector<std::uint64_t>& out) {
   for (std::size_t i = 0; i < n; ++i) {
     T value = values[i];
     if constexpr (std::is_floating_point_v<T>) value = value == T{0} ? T{0} : value;
-    out[from + i] = codec<T>::encode(value);
+    out[from + i] = key_codec<T>::encode(value);
   }
 }
 
@@ -39,8 +39,8 @@ void append_decimals(const arrow::Array& data, bool wide, key_column& out) {
   for (std::int64_t i = 0; i < values.length(); ++i) {
     std::int64_t halves[2];
     std::memcpy(halves, values.GetValue(i), sizeof halves);
-    out.words.push_back(wide ? static_cast<std::uint64_t>(halves[0]) : codec<std::int64_t>::encode(halves[0]));
-    if (wide) out.high.push_back(codec<std::int64_t>::encode(halves[1]));
+    out.words.push_back(wide ? static_cast<std::uint64_t>(halves[0]) : key_codec<std::int64_t>::encode(halves[0]));
+    if (wide) out.high.push_back(key_codec<std::int64_t>::encode(halves[1]));
   }
 }
 
@@ -128,7 +128,7 @@ key_column read_key_column(const arrow::ChunkedArray& data, const column_type& t
     out.words.reserve(static_cast<std::size_t>(data.length()));
   }
   for (const auto& chunk : data.chunks()) {
-    check_stop();
+    check_cancelled();
     append_array(*chunk, type, before, out);
     before += static_cast<std::size_t>(chunk->length());
   }

@@ -9,7 +9,7 @@
 
 #include "engine/index/key_encoder.hpp"
 #include "engine/parallel.hpp"
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 #include "engine/table/text_limit.hpp"
 #include "espalier/core/scalar.hpp"
 
@@ -36,7 +36,7 @@ std::shared_ptr<arrow::Array> plain_numbers(const encoded_keys& keys, const key_
   parallel_for((keys.size + block - 1) / block, [&](std::size_t b) {
     for (std::size_t i = b * block; i < std::min(keys.size, (b + 1) * block); ++i) {
       const std::uint64_t code = composite ? keys.words[i] >> field.shift & field.all_ones() : keys.words[i];
-      out[i] = codec<T>::decode(static_cast<word_of<T>>(code + field.base));
+      out[i] = key_codec<T>::decode(static_cast<word_of<T>>(code + field.base));
     }
   });
   return arrow::MakeArray(arrow::ArrayData::Make(arrow_type(field.type), rows, {nullptr, std::move(buffer)}));
@@ -63,7 +63,7 @@ std::shared_ptr<arrow::Array> number_array_of(const field_values& values, const 
   require_ok(builder.Reserve(static_cast<std::int64_t>(values.valid.size())), no_memory);
   for (std::size_t i = 0; i < values.valid.size(); ++i) {
     if (values.valid[i]) {
-      builder.UnsafeAppend(codec<T>::decode(static_cast<word_of<T>>(values.words[i])));
+      builder.UnsafeAppend(key_codec<T>::decode(static_cast<word_of<T>>(values.words[i])));
     } else {
       builder.UnsafeAppendNull();
     }
@@ -85,9 +85,9 @@ std::shared_ptr<arrow::Array> decimal_array(const field_values& values, const co
     if (!values.valid[i]) {
       require_ok(builder.AppendNull(), no_memory);
     } else if (values.high.empty()) {
-      require_ok(builder.Append(arrow::Decimal128(codec<std::int64_t>::decode(values.words[i]))), no_memory);
+      require_ok(builder.Append(arrow::Decimal128(key_codec<std::int64_t>::decode(values.words[i]))), no_memory);
     } else {
-      const auto high = codec<std::int64_t>::decode(values.high[i]);
+      const auto high = key_codec<std::int64_t>::decode(values.high[i]);
       require_ok(builder.Append(arrow::Decimal128(high, values.words[i])), no_memory);
     }
   }

@@ -170,7 +170,7 @@ std::optional<encoded_keys> key_encoder::encode_words(const std::vector<key_colu
   for (std::size_t c = 0; c < fields_.size(); ++c) {
     const key_field& f = fields_[c];
     for (std::size_t i = 0; i < n; ++i) {
-      if (i % rows_between_checks == 0) check_stop();
+      if (i % rows_between_checks == 0) check_cancelled();
       const bool null = columns[c].is_null(i);
       const std::uint64_t word = columns[c].words[i];
       if (null ? !f.has_null : word < f.base || word - f.base > f.last_code()) return std::nullopt;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/index/index_core.hpp"
+#include "engine/index/table_index_impl.hpp"
 #include "engine/parallel_sort.hpp"
 #include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
@@ -58,7 +58,7 @@ ordered_keys order_words(const encoded_keys& keys, split_rows<Row> rows, bool un
   for_each_row(words.size(), [&](std::size_t i) { words[i] = static_cast<Word>(keys.words[rows.keyed[i]]); });
   words = sort_by_word(std::move(words), rows.keyed, host, 0, 8 * sizeof(Word));
   for (std::size_t i = 1; unique && i < words.size(); ++i) {
-    if (words[i] == words[i - 1] && !keys.has_null(rows.keyed[i])) throw key_is_there{rows.keyed[i]};
+    if (words[i] == words[i - 1] && !keys.has_null(rows.keyed[i])) throw duplicate_key{rows.keyed[i]};
   }
   ordered_keys out;
   out.null_rows = rows.null.size();
@@ -87,7 +87,7 @@ void sort_by_bytes(const encoded_keys& keys, std::vector<Row>& rows, const devic
   std::size_t next_check = 0;
   for (std::size_t from = 0, to = 0; from < rows.size(); from = to) {
     if (from >= next_check) {
-      check_stop();
+      check_cancelled();
       next_check = from + rows_between_checks;
     }
     while (to < rows.size() && words[to] == words[from]) ++to;
@@ -106,7 +106,7 @@ ordered_keys order_bytes(const encoded_keys& keys, split_rows<Row> rows, bool un
   for_each_row(rows.keyed.size(), [&](std::size_t i) {
     const std::string_view key = keys.bytes[rows.keyed[i]];
     if (i != 0 && key == keys.bytes[rows.keyed[i - 1]]) {
-      if (unique && !keys.has_null(rows.keyed[i])) throw key_is_there{rows.keyed[i]};
+      if (unique && !keys.has_null(rows.keyed[i])) throw duplicate_key{rows.keyed[i]};
       return;
     }
     own->add(key);

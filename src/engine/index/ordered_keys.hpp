@@ -41,7 +41,7 @@ struct ordered_keys {
   [[nodiscard]] std::uint64_t keyed_rows() const { return rows.size() - null_rows; }
 };
 
-/// Keys of all rows of the table (key i is that of row i), in order, without the deleted ones. Throws key_is_there.
+/// Keys of all rows of the table (key i is that of row i), in order, without the deleted ones. Throws duplicate_key.
 [[nodiscard]] ordered_keys order_rows(std::shared_ptr<const key_encoder> encoder, const encoded_keys& keys,
                                       const table_version& table, bool unique, const device& host);
 

@@ -41,7 +41,7 @@ struct table_index::parts {
     is_made = false;
   }
 
-  [[nodiscard]] index_core& core() {
+  [[nodiscard]] table_index_impl& core() {
     if (!is_made.load(std::memory_order_acquire)) make_core_once();
     return *built.core;
   }
@@ -56,7 +56,7 @@ struct table_index::parts {
     keys = {};
     count_memory(built);
     is_made.store(true, std::memory_order_release);
-    check_stop();  // the statement's memory limit counts it from now on
+    check_cancelled();  // the statement's memory limit counts it from now on
   }
 
   void require_own(const range_batch& ranges) const {
@@ -67,7 +67,7 @@ struct table_index::parts {
                       spec.name));
   }
 
-  [[nodiscard]] const index_core& asked(const range_batch& ranges) {
+  [[nodiscard]] const table_index_impl& asked(const range_batch& ranges) {
     require_own(ranges);
     return core();
   }
@@ -234,7 +234,7 @@ std::optional<keyed_rows> keyed(const table_version& table, const index_spec& sp
 index_change table_index::prepare(table_ptr now, std::span<const std::uint64_t> erased,
                                   std::span<const std::uint64_t> inserted) {
   const index_spec& spec = parts_->spec;
-  index_core& core = parts_->core();
+  table_index_impl& core = parts_->core();
   const key_encoder& encoder = *parts_->built.encoder;
   auto next = std::make_unique<index_change::state>();
   next->now = std::move(now);
@@ -246,7 +246,7 @@ index_change table_index::prepare(table_ptr now, std::span<const std::uint64_t> 
                       inserted.size() > std::max<std::uint64_t>(1024, rows_indexed());
   try {
     if (in && !filled) next->change = core.prepare(*out, *in, spec.unique);
-  } catch (const key_is_there& twice) {
+  } catch (const duplicate_key& twice) {
     throw violation(*next->now, spec, twice.row);
   }
   if (!next->change) next->instead = build_core(*next->now, spec, parts_->where, true, {});

@@ -1,6 +1,6 @@
 // table_index.hpp - one ordered index over columns of a table: what the planner and the operators ask.
 //
-//   auto index = table_index::build(table, {.name = "by_time", .columns = {2}}, device::best());
+//   auto index = table_index::build(table, {.name = "by_time", .columns = {2}}, device::default_device());
 //   range_batch q = index->ranges({.condition = key_condition::between, .lo = from, .hi = to});
 //   std::vector<std::uint64_t> n = index->counts(q);
 //   row_lists found = index->rows(q, {.limit = 10, .order = key_order::descending});
@@ -91,7 +91,7 @@ class unique_violation : public error {
 /// Told how much of a build is done, 0 to 1, from the building thread.
 using index_progress = std::function<void(double done)>;
 
-class index_core;
+class table_index_impl;
 
 /// A change that is ready: nothing can go wrong from here on. Undone if it goes without a commit.
 class index_change {
@@ -192,7 +192,7 @@ class table_index {
   [[nodiscard]] std::uint64_t rows_indexed() const;  ///< those with NULL keys as well
   [[nodiscard]] std::uint64_t null_rows() const;     ///< of indexes over one column; in composite keys NULL is a value
   [[nodiscard]] bool is_built() const noexcept;      ///< false: loaded, and not used yet
-  [[nodiscard]] std::size_t bytes() const;           ///< in host and device memory together; before is_built() of the keys
+  [[nodiscard]] std::size_t bytes() const;  ///< in host and device memory together; before is_built() of the keys
   [[nodiscard]] bool can_aggregate(aggregate_function f, std::size_t column) const;
   [[nodiscard]] std::string explain() const;  ///< one line: kind, keys, rows, pending changes, memory, device
   /// Compares everything with the table. Empty if all is right, else the first thing that is not.

@@ -11,7 +11,7 @@
 
 #include "engine/index/summary_values.hpp"
 #include "engine/parallel.hpp"
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {
@@ -186,7 +186,7 @@ std::unique_ptr<device_sums<Word>> word_device<Word>::make_sums(const summary_so
   const auto build = [&](const auto& tree) {
     const auto all = tree.range(lo, hi);  // stays on the device
     return static_tree<Word, Value>::build(all.keys.span(), values, {.sorted = true, .keep = aggregates::sum},
-                                           tree.where());
+                                           tree.get_device());
   };
   return std::make_unique<device_sums_of<Word, Value>>(wide_ ? build(*wide_) : build(*narrow_));
 }

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/index/column_summary.hpp"
+#include "engine/index/column_aggregates.hpp"
 #include "engine/index/number_array.hpp"
 #include "espalier/static_tree/static_tree.hpp"
 
@@ -55,7 +55,7 @@ class word_device {
   [[nodiscard]] std::shared_ptr<arrow::Array> sum(const summary_source& column, words lo, words hi) const;
 
   /// What sums of the column need, made now.
-  void get_ready(const summary_source& column) const { static_cast<void>(sums_for(column)); }
+  void prepare_aggregates(const summary_source& column) const { static_cast<void>(sums_for(column)); }
 
   [[nodiscard]] std::size_t bytes() const;
   [[nodiscard]] std::string validate() const;

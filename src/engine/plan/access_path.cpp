@@ -16,11 +16,11 @@ namespace {
 // `column op constant` or its mirror image, about a column of the scan's table.
 struct column_test {
   op kind;
-  bound_ptr value;
+  expr_ptr value;
 };
 
-std::optional<column_test> test_of(const scan_node& scan, std::size_t table_column, const bound_ptr& condition) {
-  const auto is_column = [&](const bound_ptr& e) { return table_column_of(scan, e) == table_column; };
+std::optional<column_test> test_of(const scan_node& scan, std::size_t table_column, const expr_ptr& condition) {
+  const auto is_column = [&](const expr_ptr& e) { return table_column_of(scan, e) == table_column; };
   if (is_comparison(condition->kind)) {
     if (is_column(condition->args[0]) && is_constant(condition->args[1])) {
       return column_test{condition->kind, condition->args[1]};
@@ -40,7 +40,7 @@ std::optional<column_test> test_of(const scan_node& scan, std::size_t table_colu
 }
 
 // The text before the first wildcard; `exact`: only one % follows, so that the prefix says all.
-std::optional<std::string> like_prefix(const bound& like, bool& exact) {
+std::optional<std::string> like_prefix(const expr& like, bool& exact) {
   if (like.number == 1 || !is_literal(like.args[1]) || !like.args[1]->value->is_valid) return std::nullopt;
   const auto pattern = static_cast<const arrow::StringScalar&>(*like.args[1]->value).value->ToString();
   const auto wildcard = pattern.find_first_of("%_\\");
@@ -49,7 +49,7 @@ std::optional<std::string> like_prefix(const bound& like, bool& exact) {
   return pattern.substr(0, wildcard);
 }
 
-bool add_prefix(const bound_ptr& condition, index_range& range) {
+bool add_prefix(const expr_ptr& condition, index_range& range) {
   bool exact = false;
   const auto prefix = like_prefix(*condition, exact);
   if (!prefix) return false;
@@ -59,7 +59,7 @@ bool add_prefix(const bound_ptr& condition, index_range& range) {
   return true;
 }
 
-void add_bound(const column_test& test, const bound_ptr& condition, index_range& range) {
+void add_bound(const column_test& test, const expr_ptr& condition, index_range& range) {
   const bool lower = test.kind == op::greater || test.kind == op::greater_equal;
   auto& end = lower ? range.lo : range.hi;
   if (end) return;  // a second bound on the same side stays a condition
@@ -89,12 +89,12 @@ void add_range(const scan_node& scan, std::size_t column, index_range& range) {
 }
 
 bool add_equal(const scan_node& scan, std::size_t column, index_range& range) {
-  const bool has_list =
-      std::any_of(range.equal.begin(), range.equal.end(), [](const bound_ptr& e) { return e->kind == op::in_list; });
+  const bool has_in_list =
+      std::any_of(range.equal.begin(), range.equal.end(), [](const expr_ptr& e) { return e->kind == op::in_list; });
   for (const auto& condition : scan.conditions) {
     const auto test = test_of(scan, column, condition);
     if (!test) continue;
-    if (test->kind != op::equal && (test->kind != op::in_list || has_list)) continue;
+    if (test->kind != op::equal && (test->kind != op::in_list || has_in_list)) continue;
     range.equal.push_back(test->value);
     range.answers.push_back(condition);
     return true;
@@ -111,7 +111,7 @@ double fetch_cost(const scan_node& scan, double rows) {
   return rows * (cost::found_row + std::max(each, cost::gathered_value));
 }
 
-double estimated_rows(double rows, const std::vector<bound_ptr>& residual) {
+double estimated_rows(double rows, const std::vector<expr_ptr>& residual) {
   for (const auto& condition : residual) rows *= selectivity(condition);
   return rows;
 }
@@ -119,7 +119,7 @@ double estimated_rows(double rows, const std::vector<bound_ptr>& residual) {
 void plan_full_scan(scan_node& scan) {
   const auto rows = static_cast<double>(scan.table->version->live_rows());
   scan.ranges.clear();
-  scan.dearer.clear();
+  scan.rejected_indexes.clear();
   scan.index_only = false;
   scan.residual = scan.conditions;
   scan.estimate = estimated_rows(rows, scan.conditions);
@@ -134,10 +134,10 @@ void use_ranges(scan_node& scan, std::vector<index_range> ranges, double rows, d
   scan.ranges = std::move(ranges);
 }
 
-void note_dearer(scan_node& scan, const std::vector<index_range>& ranges) {
+void note_rejected(scan_node& scan, const std::vector<index_range>& ranges) {
   for (const auto& range : ranges) {
     const double price = cost::question + fetch_cost(scan, static_cast<double>(range.rows));
-    scan.dearer.push_back({range.index->spec().name, range.rows, price});
+    scan.rejected_indexes.push_back({range.index->spec().name, range.rows, price});
   }
 }
 
@@ -145,15 +145,15 @@ void note_dearer(scan_node& scan, const std::vector<index_range>& ranges) {
 std::optional<std::size_t> best_alone(const scan_node& scan, const std::vector<index_range>& ranges) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    if (answers_alone(scan, ranges[i], {}) && (!best || ranges[i].rows < ranges[*best].rows)) best = i;
+    if (is_covering(scan, ranges[i], {}) && (!best || ranges[i].rows < ranges[*best].rows)) best = i;
   }
   return best;
 }
 
 }  // namespace
 
-std::vector<bound_ptr> unanswered(const scan_node& scan, const std::vector<index_range>& ranges) {
-  std::vector<bound_ptr> out;
+std::vector<expr_ptr> unanswered(const scan_node& scan, const std::vector<index_range>& ranges) {
+  std::vector<expr_ptr> out;
   for (const auto& condition : scan.conditions) {
     const bool answered = std::any_of(ranges.begin(), ranges.end(), [&](const index_range& range) {
       return std::find(range.answers.begin(), range.answers.end(), condition) != range.answers.end();
@@ -171,7 +171,7 @@ double key_cost(const scan_node& scan, double rows) {
   return rows * std::max(each, cost::found_key);
 }
 
-bool answers_alone(const scan_node& scan, const index_range& range, const row_options& asked) {
+bool is_covering(const scan_node& scan, const index_range& range, const row_options& asked) {
   if (scan.with_row_ids || !range.index->gives_keys(asked)) return false;
   // Byte keys have no greatest one: a range without an upper end would be read out of the list of all keys.
   const bool open_end = range.equal.empty() && range.condition == key_condition::between && !range.hi;
@@ -197,7 +197,7 @@ std::optional<column_id> output_of(const scan_node& scan, std::size_t table_colu
   return std::nullopt;
 }
 
-std::optional<std::size_t> table_column_of(const scan_node& scan, const bound_ptr& e) {
+std::optional<std::size_t> table_column_of(const scan_node& scan, const expr_ptr& e) {
   if (e->kind != op::column) return std::nullopt;
   for (std::size_t i = 0; i < scan.columns.size(); ++i) {
     if (scan.outputs[i].id == e->column) return scan.columns[i];
@@ -218,8 +218,8 @@ std::optional<index_range> range_of(const scan_node& scan, const std::shared_ptr
 
 double rows_in(const index_range& range, const planner_options& options) {
   const auto total = static_cast<double>(range.index->rows_indexed());
-  const auto is_known = [&](const bound_ptr& e) {
-    return !e || !any_node(e, [&](const bound& node) {
+  const auto is_known = [&](const expr_ptr& e) {
+    return !e || !any_node(e, [&](const expr& node) {
       return node.kind == op::parameter && static_cast<std::size_t>(node.number) > options.parameters.size();
     });
   };
@@ -267,7 +267,7 @@ void choose_access_path(scan_node& scan, const planner_options& options) {
   double rows = static_cast<double>(ranges[0].rows);
   double listed = rows;
   for (std::size_t i = 1; i < ranges.size(); ++i) {
-    const bool says_more = std::any_of(ranges[i].answers.begin(), ranges[i].answers.end(), [&](const bound_ptr& e) {
+    const bool says_more = std::any_of(ranges[i].answers.begin(), ranges[i].answers.end(), [&](const expr_ptr& e) {
       for (std::size_t k = 0; k < used; ++k) {
         if (std::find(ranges[k].answers.begin(), ranges[k].answers.end(), e) != ranges[k].answers.end()) return false;
       }
@@ -286,7 +286,7 @@ void choose_access_path(scan_node& scan, const planner_options& options) {
     ++used;
   }
   if (best >= scan.cost && !options.prefer_indexes) {
-    note_dearer(scan, ranges);
+    note_rejected(scan, ranges);
     return;
   }
   ranges.resize(used);

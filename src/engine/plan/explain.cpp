@@ -41,7 +41,7 @@ class describer {
       case node_kind::scan:
         return scan(static_cast<const scan_node&>(plan));
       case node_kind::loaded:
-        return {"Function Scan", "Function Scan on " + static_cast<const loaded_node&>(plan).what, {}};
+        return {"Function Scan", "Function Scan on " + static_cast<const file_scan_node&>(plan).what, {}};
       case node_kind::values: {
         const auto& rows = static_cast<const values_node&>(plan).rows;
         return rows.size() == 1 && rows[0].empty() ? description{"Result", "Result", {}}
@@ -71,16 +71,14 @@ class describer {
         return {"Append", "Append", {}};
       case node_kind::set_operation: {
         const auto& set = static_cast<const set_operation_node&>(plan);
-        return {"SetOp",
-                fmt::format("HashSetOp {}{}", set.intersect ? "Intersect" : "Except", set.all ? " All" : ""),
-                {}};
+        return {
+            "SetOp", fmt::format("HashSetOp {}{}", set.intersect ? "Intersect" : "Except", set.all ? " All" : ""), {}};
       }
       case node_kind::numbered:
         return {"Row Numbers", "Row Numbers", {}};
       case node_kind::group_limit:
-        return {"Limit",
-                "Limit per Group",
-                {{"Group Key", list(static_cast<const group_limit_node&>(plan).keys, ", ")}}};
+        return {
+            "Limit", "Limit per Group", {{"Group Key", list(static_cast<const group_limit_node&>(plan).keys, ", ")}}};
       case node_kind::shared: {
         const auto& name = static_cast<const shared_node&>(plan).source->name;
         return {"CTE Scan", "CTE Scan on " + name, {{"CTE Name", name}}};
@@ -90,14 +88,14 @@ class describer {
   }
 
  private:
-  [[nodiscard]] std::string text(const bound_ptr& e) const {
+  [[nodiscard]] std::string text(const expr_ptr& e) const {
     return to_text(e, [&](column_id id) {
       const auto found = names_.find(id);
       return found == names_.end() ? fmt::format("column{}", id) : found->second;
     });
   }
 
-  [[nodiscard]] std::string list(const std::vector<bound_ptr>& parts, const char* between = " AND ") const {
+  [[nodiscard]] std::string list(const std::vector<expr_ptr>& parts, const char* between = " AND ") const {
     std::string out;
     for (const auto& part : parts) out += (out.empty() ? "" : between) + text(part);
     return out;
@@ -121,7 +119,7 @@ class describer {
     const auto condition = range(r);
     if (!condition.empty()) out.properties.emplace_back("Index Cond", condition);
     out.properties.emplace_back("Index", r.index->explain());
-    out.properties.emplace_back("Device", r.index->where().name());
+    out.properties.emplace_back("Device", r.index->get_device().name());
   }
 
   [[nodiscard]] description scan(const scan_node& n) const {
@@ -146,7 +144,7 @@ class describer {
     const auto& filters = n.ranges.empty() ? n.conditions : n.residual;
     if (!filters.empty()) out.properties.emplace_back("Filter", list(filters));
     if (!n.ranges.empty()) return out;
-    for (const auto& other : n.dearer) {
+    for (const auto& other : n.rejected_indexes) {
       out.properties.emplace_back("Not Used", fmt::format("{}: {} of {} rows, cost={:.3f} ms", other.name, other.rows,
                                                           n.table->version->live_rows(), other.cost / 1e6));
     }
@@ -254,7 +252,7 @@ class describer {
     if (n.index) {
       out.properties.emplace_back("Index Name", n.index->spec().name);
       out.properties.emplace_back("Index", n.index->explain());
-      out.properties.emplace_back("Device", n.index->where().name());
+      out.properties.emplace_back("Device", n.index->get_device().name());
     }
     return out;
   }
@@ -332,7 +330,7 @@ std::string explain_text(const plan_node& plan, const explain_times& times) {
     write_text(describer(*shared->body), *shared->body, 1, out);
   }
   int number = 0;
-  for_each_subquery(const_cast<plan_node&>(plan), [&](const plan_ptr& query, const bound&) {
+  for_each_subquery(const_cast<plan_node&>(plan), [&](const plan_ptr& query, const expr&) {
     out += fmt::format("Subquery {}\n", ++number);
     write_text(describer(*query), *query, 1, out);
   });
@@ -351,7 +349,7 @@ std::string explain_json(const plan_node& plan, const explain_times& times) {
     root["Plan"]["Plans"].push_back(std::move(inner));
   }
   int number = 0;
-  for_each_subquery(const_cast<plan_node&>(plan), [&](const plan_ptr& query, const bound&) {
+  for_each_subquery(const_cast<plan_node&>(plan), [&](const plan_ptr& query, const expr&) {
     auto inner = as_json(describer(*query), *query);
     inner["Parent Relationship"] = "InitPlan";
     inner["Subplan Name"] = fmt::format("InitPlan {}", ++number);

@@ -28,7 +28,7 @@ std::shared_ptr<arrow::Scalar> some_value(const column_type& type) {
 }
 
 // left = right, whichever way round it was written.
-bool add_equality(join_node& join, const bound_ptr& condition, const sides& of) {
+bool add_equality(join_node& join, const expr_ptr& condition, const sides& of) {
   if (condition->kind != op::equal) return false;
   const auto& a = condition->args[0];
   const auto& b = condition->args[1];
@@ -47,12 +47,12 @@ bool add_equality(join_node& join, const bound_ptr& condition, const sides& of) 
 }
 
 // Two values that are not distinct are equal, or both NULL: as equalities of keys that are never NULL.
-bool add_null_equality(join_node& join, const bound_ptr& condition, const sides& of) {
+bool add_null_equality(join_node& join, const expr_ptr& condition, const sides& of) {
   if (condition->kind != op::is_not_distinct) return false;
-  const auto not_null = [](const bound_ptr& e) {
+  const auto not_null = [](const expr_ptr& e) {
     return make_call(op::coalesce, e->type, {e, make_literal(some_value(e->type), e->type)}, e->position);
   };
-  const auto is_null = [](const bound_ptr& e) { return make_call(op::is_null, {type_id::boolean}, {e}, e->position); };
+  const auto is_null = [](const expr_ptr& e) { return make_call(op::is_null, {type_id::boolean}, {e}, e->position); };
   const auto equality = [&](const auto& part) {
     return make_call(op::equal, {type_id::boolean}, {part(condition->args[0]), part(condition->args[1])},
                      condition->position);
@@ -61,12 +61,12 @@ bool add_null_equality(join_node& join, const bound_ptr& condition, const sides&
 }
 
 struct band_bound {
-  bound_ptr value, end, condition;
+  expr_ptr value, end, condition;
   op kind;
 };
 
 // `value op end` with the value on one side only and the end on the other.
-std::optional<band_bound> bound_on(const bound_ptr& condition, const std::set<column_id>& value_side,
+std::optional<band_bound> bound_on(const expr_ptr& condition, const std::set<column_id>& value_side,
                                    const std::set<column_id>& end_side) {
   if (!is_comparison(condition->kind) || condition->kind == op::equal || condition->kind == op::not_equal) {
     return std::nullopt;
@@ -88,12 +88,12 @@ std::optional<band_bound> bound_on(const bound_ptr& condition, const std::set<co
 
 // The band of one value, with as many of its two ends as there are.
 struct band {
-  bound_ptr value, lo, hi;
+  expr_ptr value, lo, hi;
   bool lo_inclusive = true, hi_inclusive = true;
-  std::vector<bound_ptr> answers;
+  std::vector<expr_ptr> answers;
 };
 
-std::optional<band> band_of(const std::vector<bound_ptr>& conditions, const std::set<column_id>& value_side,
+std::optional<band> band_of(const std::vector<expr_ptr>& conditions, const std::set<column_id>& value_side,
                             const std::set<column_id>& end_side) {
   std::optional<band> best;
   for (const auto& first : conditions) {
@@ -117,9 +117,9 @@ std::optional<band> band_of(const std::vector<bound_ptr>& conditions, const std:
   return best;
 }
 
-void without(std::vector<bound_ptr>& conditions, const std::vector<bound_ptr>& answered) {
+void without(std::vector<expr_ptr>& conditions, const std::vector<expr_ptr>& answered) {
   std::erase_if(conditions,
-                [&](const bound_ptr& e) { return std::find(answered.begin(), answered.end(), e) != answered.end(); });
+                [&](const expr_ptr& e) { return std::find(answered.begin(), answered.end(), e) != answered.end(); });
 }
 
 const scan_node* plain_scan(const plan_node& input) {
@@ -130,7 +130,7 @@ const scan_node* plain_scan(const plan_node& input) {
 
 double rows_of(const scan_node& scan) { return static_cast<double>(scan.table->version->live_rows()); }
 
-bound_ptr as_condition(const std::pair<bound_ptr, bound_ptr>& equal) {
+expr_ptr as_condition(const std::pair<expr_ptr, expr_ptr>& equal) {
   return make_call(op::equal, {type_id::boolean}, {equal.first, equal.second}, equal.first->position);
 }
 
@@ -186,7 +186,7 @@ bool try_lookup(join_node& join, const band* b, double other_cost) {
     const double per_row = band_used ? std::max(1.0, rows / 65536) : index->is_unique() ? 1 : 4;
     const double price =
         cost::question +
-        left * (cost::searched_key +
+        left * (cost::index_probe +
                 per_row * (cost::found_row + cost::gathered_value * static_cast<double>(scan->columns.size())));
     if (price >= other_cost) continue;
     if (band_used) without(join.residual, b->answers);
@@ -283,7 +283,7 @@ void choose_join_method(join_node& join, const planner_options& options) {
     if (!add_equality(join, condition, of)) join.residual.push_back(condition);
   }
   if (join.equal.empty()) {
-    for (const auto& condition : std::vector<bound_ptr>(join.residual)) {
+    for (const auto& condition : std::vector<expr_ptr>(join.residual)) {
       if (add_null_equality(join, condition, of)) std::erase(join.residual, condition);
     }
   }
@@ -299,7 +299,7 @@ void choose_join_method(join_node& join, const planner_options& options) {
   const double below = join.inputs[0]->cost + join.inputs[1]->cost;
   join.estimate = joined_rows(join, right_band || left_band);
   const double hash =
-      right_band && join.equal.empty() ? (left + right) * cost::searched_key * 2 : (left + right) * cost::hashed_row;
+      right_band && join.equal.empty() ? (left + right) * cost::index_probe * 2 : (left + right) * cost::hashed_row;
   const bool both_ends = std::max(right_ends, left_ends) == 2;
 
   if (options.use_indexes) {
@@ -346,7 +346,7 @@ void choose_as_of_index(as_of_node& join, const planner_options& options) {
   for (const auto& index : scan->table->indexes) {
     const auto& columns = index->spec().columns;
     if (columns.size() != join.equal.size() + 1 || table_column_of(*scan, join.right_at) != columns.back()) continue;
-    std::vector<std::pair<bound_ptr, bound_ptr>> in_order;
+    std::vector<std::pair<expr_ptr, expr_ptr>> in_order;
     for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
       for (const auto& pair : join.equal) {
         if (table_column_of(*scan, pair.second) == columns[i]) {

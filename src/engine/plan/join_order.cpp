@@ -18,7 +18,7 @@ constexpr std::size_t most_tried = 10;  // 2^n sets of inputs are looked at; bey
 
 struct join_group {
   std::vector<plan_ptr> inputs;
-  std::vector<bound_ptr> conditions;
+  std::vector<expr_ptr> conditions;
 };
 
 const join_node* inner_join(const plan_node& node) {
@@ -43,7 +43,7 @@ struct key_side {
   bool unique = false;
 };
 
-std::optional<key_side> side_of(const plan_node& input, const bound_ptr& e) {
+std::optional<key_side> side_of(const plan_node& input, const expr_ptr& e) {
   if (!contains_all(output_ids(input), e)) return std::nullopt;
   if (input.kind == node_kind::join) {
     for (const auto& below : input.inputs) {
@@ -63,7 +63,7 @@ std::optional<key_side> side_of(const plan_node& input, const bound_ptr& e) {
 }
 
 // How many different keys an equality compares: those of the side that has each once, else of the side with more.
-double key_count(const plan_node& left, const plan_node& right, const bound& equality) {
+double key_count(const plan_node& left, const plan_node& right, const expr& equality) {
   for (int flipped = 0; flipped < 2; ++flipped) {
     const auto a = side_of(left, equality.args[flipped ? 1 : 0]);
     const auto b = side_of(right, equality.args[flipped ? 0 : 1]);
@@ -125,8 +125,8 @@ class order_search {
   }
 
   /// Conditions that can be checked once `next` joins the inputs of `there`, and could not before.
-  [[nodiscard]] std::vector<bound_ptr> conditions_at(std::uint64_t there, std::size_t next) const {
-    std::vector<bound_ptr> out;
+  [[nodiscard]] std::vector<expr_ptr> conditions_at(std::uint64_t there, std::size_t next) const {
+    std::vector<expr_ptr> out;
     for (std::size_t c = 0; c < inputs_of_.size(); ++c) {
       if (is_checked_at(c, there, next)) out.push_back(group_.conditions[c]);
     }
@@ -233,7 +233,7 @@ class order_search {
 };
 
 // What a join on the way hands on: what the top has, and what conditions further up read.
-void set_outputs(join_node& join, const join_node& top, const std::vector<bound_ptr>& later) {
+void set_outputs(join_node& join, const join_node& top, const std::vector<expr_ptr>& later) {
   std::set<column_id> wanted = output_ids(top);
   for (const auto& condition : later) collect_columns(condition, wanted);
   for (const auto& input : join.inputs) {
@@ -254,7 +254,7 @@ bool has_join_order(const plan_node& node) {
   return inputs > 2 && inputs <= 64;
 }
 
-double rows_of_inner_join(const plan_node& left, const plan_node& right, const std::vector<bound_ptr>& conditions) {
+double rows_of_inner_join(const plan_node& left, const plan_node& right, const std::vector<expr_ptr>& conditions) {
   double out = std::max(left.estimate, 1.0) * std::max(right.estimate, 1.0);
   key_counts together;
   for (const auto& condition : conditions) {
@@ -265,7 +265,7 @@ double rows_of_inner_join(const plan_node& left, const plan_node& right, const s
   return out / together.total();
 }
 
-double matched_share(const plan_node& left, const plan_node& right, const std::vector<bound_ptr>& conditions) {
+double matched_share(const plan_node& left, const plan_node& right, const std::vector<expr_ptr>& conditions) {
   double out = 1;
   bool known = false;
   for (const auto& condition : conditions) {
@@ -289,7 +289,7 @@ plan_ptr ordered_joins(const join_node& top, const std::function<plan_ptr(plan_p
   for (auto& input : group.inputs) input = chosen(input);
   const order_search search(group);
   const auto order = search.best_order();
-  std::vector<std::vector<bound_ptr>> conditions(order.size());
+  std::vector<std::vector<expr_ptr>> conditions(order.size());
   std::uint64_t there = std::uint64_t{1} << order[0];
   for (std::size_t i = 1; i < order.size(); ++i) {
     conditions[i] = search.conditions_at(there, order[i]);
@@ -300,7 +300,7 @@ plan_ptr ordered_joins(const join_node& top, const std::function<plan_ptr(plan_p
     auto join = std::make_shared<join_node>();
     join->conditions = conditions[i];
     join->inputs = {out, group.inputs[order[i]]};
-    std::vector<bound_ptr> later;
+    std::vector<expr_ptr> later;
     for (std::size_t k = i + 1; k < order.size(); ++k) {
       later.insert(later.end(), conditions[k].begin(), conditions[k].end());
     }

@@ -16,9 +16,9 @@ namespace espalier::engine {
 
 /// Rows that an inner join of two inputs has, by the conditions between them.
 [[nodiscard]] double rows_of_inner_join(const plan_node& left, const plan_node& right,
-                                        const std::vector<bound_ptr>& conditions);
+                                        const std::vector<expr_ptr>& conditions);
 /// The share of the left side's rows that a semi join keeps, by its equalities; a half where nothing is known.
 [[nodiscard]] double matched_share(const plan_node& left, const plan_node& right,
-                                   const std::vector<bound_ptr>& conditions);
+                                   const std::vector<expr_ptr>& conditions);
 
 }  // namespace espalier::engine

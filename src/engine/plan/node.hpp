@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/index/table_index.hpp"
-#include "engine/sql/bound.hpp"
+#include "engine/sql/expr.hpp"
 #include "engine/types.hpp"
 
 namespace espalier::engine {
@@ -70,17 +70,17 @@ using plan_ptr = std::shared_ptr<plan_node>;
 /// are constants, or, in joins, columns of the other side.
 struct index_range {
   std::shared_ptr<const table_index> index;
-  std::vector<bound_ptr> equal;
+  std::vector<expr_ptr> equal;
   key_condition condition = key_condition::anything;
-  bound_ptr lo, hi;
+  expr_ptr lo, hi;
   bool lo_inclusive = true;
   bool hi_inclusive = true;
-  std::vector<bound_ptr> answers;  ///< the conjuncts that need not be checked again
-  std::uint64_t rows = 0;          ///< counted when the plan was made
+  std::vector<expr_ptr> answers;  ///< the conjuncts that need not be checked again
+  std::uint64_t rows = 0;         ///< counted when the plan was made
 };
 
 /// An index that would have answered conditions of a scan at a higher cost.
-struct dearer_index {
+struct rejected_index {
   std::string name;
   std::uint64_t rows = 0;  ///< in its range
   double cost = 0;
@@ -90,22 +90,22 @@ struct scan_node : plan_node {
   scan_node() : plan_node(node_kind::scan) {}
   std::shared_ptr<const table_entry> table;
   std::string alias;
-  std::vector<std::size_t> columns;   ///< of the table, for each output
-  std::vector<bound_ptr> conditions;  ///< all of them hold
+  std::vector<std::size_t> columns;  ///< of the table, for each output
+  std::vector<expr_ptr> conditions;  ///< all of them hold
   // How: no range is a full scan, several are intersected.
   std::vector<index_range> ranges;
-  std::vector<bound_ptr> residual;   ///< the conditions that the ranges do not answer
-  std::vector<dearer_index> dearer;  ///< of a full scan: for EXPLAIN
-  bool ordered = false;              ///< rows come in the order of ranges[0].index
-  bool index_only = false;           ///< ranges[0].index has every column that is wanted: rows are not looked at
+  std::vector<expr_ptr> residual;                ///< the conditions that the ranges do not answer
+  std::vector<rejected_index> rejected_indexes;  ///< of a full scan: for EXPLAIN
+  bool ordered = false;                          ///< rows come in the order of ranges[0].index
+  bool index_only = false;  ///< ranges[0].index has every column that is wanted: rows are not looked at
   key_order order = key_order::ascending;
   std::uint64_t limit = no_limit;  ///< with `ordered`: no more rows are needed
   bool with_row_ids = false;       ///< the last output is the row id (UPDATE, DELETE)
 };
 
 /// Rows that are already in memory: a file that FROM names.
-struct loaded_node : plan_node {
-  loaded_node() : plan_node(node_kind::loaded) {}
+struct file_scan_node : plan_node {
+  file_scan_node() : plan_node(node_kind::loaded) {}
   std::shared_ptr<arrow::Table> rows;
   std::vector<int> columns;
   std::string what;
@@ -113,22 +113,22 @@ struct loaded_node : plan_node {
 
 struct values_node : plan_node {
   values_node() : plan_node(node_kind::values) {}
-  std::vector<std::vector<bound_ptr>> rows;
+  std::vector<std::vector<expr_ptr>> rows;
 };
 
 struct filter_node : plan_node {
   filter_node() : plan_node(node_kind::filter) {}
-  std::vector<bound_ptr> conditions;
+  std::vector<expr_ptr> conditions;
 };
 
 struct project_node : plan_node {
   project_node() : plan_node(node_kind::project) {}
-  std::vector<bound_ptr> expressions;  ///< one for each output
+  std::vector<expr_ptr> expressions;  ///< one for each output
 };
 
 struct aggregate_node : plan_node {
   aggregate_node() : plan_node(node_kind::aggregate) {}
-  std::vector<bound_ptr> keys;  ///< the first outputs
+  std::vector<expr_ptr> keys;  ///< the first outputs
   std::vector<aggregate_call> calls;
   bool in_order = false;  ///< rows of a group come together, out of an index
 };
@@ -149,7 +149,7 @@ struct distinct_node : plan_node {
 };
 
 struct sort_key {
-  bound_ptr value;
+  expr_ptr value;
   bool descending = false;
   bool nulls_first = false;
 };
@@ -162,7 +162,7 @@ struct sort_node : plan_node {
 
 struct limit_node : plan_node {
   limit_node() : plan_node(node_kind::limit) {}
-  bound_ptr limit, offset;  ///< null: none
+  expr_ptr limit, offset;  ///< null: none
 };
 
 enum class join_type : std::uint8_t { inner, left, full, semi, anti };
@@ -171,14 +171,14 @@ enum class join_method : std::uint8_t { hash, index_lookup, index_merge, band_in
 struct join_node : plan_node {
   join_node() : plan_node(node_kind::join) {}
   join_type type = join_type::inner;
-  std::vector<bound_ptr> conditions;                   ///< all of ON
-  std::vector<std::pair<bound_ptr, bound_ptr>> equal;  ///< left = right
-  std::vector<bound_ptr> residual;                     ///< what `equal` and the band do not say
+  std::vector<expr_ptr> conditions;                  ///< all of ON
+  std::vector<std::pair<expr_ptr, expr_ptr>> equal;  ///< left = right
+  std::vector<expr_ptr> residual;                    ///< what `equal` and the band do not say
   join_method method = join_method::hash;
   bool build_left = false;            ///< hash: the table is made of the left side
   std::optional<index_range> lookup;  ///< index_lookup and band_index: of the right side, which is a plain scan
   // A band: right.value between two expressions of the left side, or the mirror image.
-  bound_ptr band_value, band_lo, band_hi;
+  expr_ptr band_value, band_lo, band_hi;
   bool band_lo_inclusive = true, band_hi_inclusive = true;
   bool band_value_is_right = true;
   std::shared_ptr<const table_index> left_index, right_index;  ///< index_merge
@@ -187,17 +187,17 @@ struct join_node : plan_node {
 /// For each row of the left side the nearest row of the right one: LEFT JOIN LATERAL (... ORDER BY ts DESC LIMIT 1).
 struct as_of_node : plan_node {
   as_of_node() : plan_node(node_kind::as_of_join) {}
-  bool keep_unmatched = true;                          ///< LEFT, else CROSS or inner
-  std::vector<std::pair<bound_ptr, bound_ptr>> equal;  ///< left = right
-  bound_ptr left_at, right_at;
+  bool keep_unmatched = true;                        ///< LEFT, else CROSS or inner
+  std::vector<std::pair<expr_ptr, expr_ptr>> equal;  ///< left = right
+  expr_ptr left_at, right_at;
   bool strict = false;
   bool earlier = true;
-  std::vector<bound_ptr> tolerance;          ///< how far away the nearest row may be; if it is farther, there is none
+  std::vector<expr_ptr> tolerance;           ///< how far away the nearest row may be; if it is farther, there is none
   std::shared_ptr<const table_index> index;  ///< of the right side, a plain scan; null: sorted when run
 };
 
-struct union_node : plan_node {
-  union_node() : plan_node(node_kind::union_all) {}
+struct append_node : plan_node {
+  append_node() : plan_node(node_kind::union_all) {}
 };
 
 /// EXCEPT and INTERSECT of two inputs with the same types, column by column. NULLs are equal.
@@ -215,8 +215,8 @@ struct numbered_node : plan_node {
 /// LIMIT and OFFSET within each group of rows with equal keys, in the order of the input. NULL keys are equal.
 struct group_limit_node : plan_node {
   group_limit_node() : plan_node(node_kind::group_limit) {}
-  std::vector<bound_ptr> keys;
-  bound_ptr limit, offset;  ///< null: none
+  std::vector<expr_ptr> keys;
+  expr_ptr limit, offset;  ///< null: none
 };
 
 /// A query whose rows several places of a statement read: it is planned once and run once.

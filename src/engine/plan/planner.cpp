@@ -17,7 +17,7 @@ namespace {
 
 double log2_of(double rows) { return std::log2(std::max(rows, 2.0)); }
 
-std::optional<std::uint64_t> literal_count(const bound_ptr& e) {
+std::optional<std::uint64_t> literal_count(const expr_ptr& e) {
   if (!e) return 0;
   if (!is_literal(e) || !e->value->is_valid) return std::nullopt;
   return static_cast<std::uint64_t>(static_cast<const arrow::Int64Scalar&>(*e->value).value);
@@ -41,7 +41,7 @@ void estimate(plan_node& node) {
   const double rows = input_rows(node);
   switch (node.kind) {
     case node_kind::loaded:
-      node.estimate = static_cast<double>(static_cast<loaded_node&>(node).rows->num_rows());
+      node.estimate = static_cast<double>(static_cast<file_scan_node&>(node).rows->num_rows());
       break;
     case node_kind::values:
       node.estimate = static_cast<double>(static_cast<values_node&>(node).rows.size());
@@ -89,7 +89,7 @@ void estimate(plan_node& node) {
       return;
     case node_kind::as_of_join:
       node.estimate = rows;
-      node.cost = below + rows * cost::searched_key;
+      node.cost = below + rows * cost::index_probe;
       return;
     case node_kind::scan:
     case node_kind::join:
@@ -169,10 +169,10 @@ void drop_plain_projections(plan_node& plan) {
 
 // Expressions are shared and immutable; a subquery's plan is rebuilt in place of the old one.
 void plan_subqueries(plan_node& plan, const planner_options& options) {
-  for_each_expression(plan, [&](bound_ptr& e) {
-    e = rewrite(e, [&](const bound_ptr& node) -> bound_ptr {
+  for_each_expression(plan, [&](expr_ptr& e) {
+    e = rewrite(e, [&](const expr_ptr& node) -> expr_ptr {
       if (!node->query) return nullptr;
-      auto copy = std::make_shared<bound>(*node);
+      auto copy = std::make_shared<expr>(*node);
       copy->query = optimized(node->query, options);
       return copy;
     });
@@ -182,7 +182,7 @@ void plan_subqueries(plan_node& plan, const planner_options& options) {
 
 }  // namespace
 
-double selectivity(const bound_ptr& condition) {
+double selectivity(const expr_ptr& condition) {
   switch (condition->kind) {
     case op::equal:
     case op::is_null:

@@ -26,7 +26,7 @@ struct planner_options {
 // The steps.
 
 /// The plan with `conditions` on its rows and all filters as far down as they go.
-[[nodiscard]] plan_ptr push_down(plan_ptr plan, std::vector<bound_ptr> conditions);
+[[nodiscard]] plan_ptr push_down(plan_ptr plan, std::vector<expr_ptr> conditions);
 /// Outputs that `needed` does not name are dropped, all the way down.
 void prune(plan_node& plan, const std::set<column_id>& needed);
 /// Fills ranges, residual, estimate and cost of a scan.
@@ -46,11 +46,11 @@ void choose_as_of_index(as_of_node& join, const planner_options& options);
 
 /// Are all columns that the scan hands on, or that conditions beyond the range read, in the index, and are they as
 /// exact there as in the rows?
-[[nodiscard]] bool answers_alone(const scan_node& scan, const index_range& range, const row_options& asked);
+[[nodiscard]] bool is_covering(const scan_node& scan, const index_range& range, const row_options& asked);
 /// What the columns that the scan hands on cost for that many rows, out of the index.
 [[nodiscard]] double key_cost(const scan_node& scan, double rows);
 /// The conditions that none of the ranges answers.
-[[nodiscard]] std::vector<bound_ptr> unanswered(const scan_node& scan, const std::vector<index_range>& ranges);
+[[nodiscard]] std::vector<expr_ptr> unanswered(const scan_node& scan, const std::vector<index_range>& ranges);
 
 /// The range of the index that the scan's conditions describe, as much of them as it can; none if they say nothing of
 /// its first column.
@@ -61,8 +61,8 @@ void choose_as_of_index(as_of_node& join, const planner_options& options);
 /// The scan's output id of a column of its table, if it is among the outputs.
 [[nodiscard]] std::optional<column_id> output_of(const scan_node& scan, std::size_t table_column);
 /// The column of the table behind a plain column of the scan.
-[[nodiscard]] std::optional<std::size_t> table_column_of(const scan_node& scan, const bound_ptr& e);
-[[nodiscard]] double selectivity(const bound_ptr& condition);
+[[nodiscard]] std::optional<std::size_t> table_column_of(const scan_node& scan, const expr_ptr& e);
+[[nodiscard]] double selectivity(const expr_ptr& condition);
 
 namespace cost {
 inline constexpr double scanned_value = 0.7;  // a value read in row order and tested
@@ -73,7 +73,7 @@ inline constexpr double found_key = 4;        // a number of a key out of an ind
 inline constexpr double found_text = 36;      // a text of a key
 inline constexpr double counted_row = 8;      // a row added to one of few groups
 inline constexpr double question = 4000;      // a call of an index
-inline constexpr double searched_key = 120;   // one key of a batch of lookups
+inline constexpr double index_probe = 120;    // one key of a batch of lookups
 inline constexpr double hashed_row = 45;      // a row put into or looked up in a hash table
 inline constexpr double sorted_row = 6;       // times the logarithm of how many
 inline constexpr double merged_row = 3;

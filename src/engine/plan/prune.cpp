@@ -48,7 +48,7 @@ void prune(plan_node& plan, const std::set<column_id>& needed) {
       return;
     }
     case node_kind::loaded:
-      keep_outputs(plan, needed, static_cast<loaded_node&>(plan).columns);
+      keep_outputs(plan, needed, static_cast<file_scan_node&>(plan).columns);
       return;
     case node_kind::project:
       // Columns of the answer are counted; only those below the top may go.
@@ -88,7 +88,7 @@ void prune(plan_node& plan, const std::set<column_id>& needed) {
     case node_kind::index_aggregate:
       return;
   }
-  for_each_expression(plan, [&](bound_ptr& e) { collect_columns(e, below); });
+  for_each_expression(plan, [&](expr_ptr& e) { collect_columns(e, below); });
   for (const auto& input : plan.inputs) prune(*input, below);
 }
 

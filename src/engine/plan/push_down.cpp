@@ -8,7 +8,7 @@
 namespace espalier::engine {
 namespace {
 
-plan_ptr with_conditions(plan_ptr plan, std::vector<bound_ptr> conditions) {
+plan_ptr with_conditions(plan_ptr plan, std::vector<expr_ptr> conditions) {
   if (conditions.empty()) return plan;
   auto out = std::make_shared<filter_node>();
   out->conditions = std::move(conditions);
@@ -20,18 +20,18 @@ plan_ptr with_conditions(plan_ptr plan, std::vector<bound_ptr> conditions) {
 constexpr double most_growth = 1000;  // nodes of a condition that passes a projection
 
 // The condition in terms of what the projection reads.
-bound_ptr seen_through(const bound_ptr& condition, const std::map<column_id, bound_ptr>& meaning) {
-  return rewrite(condition, [&](const bound_ptr& e) -> bound_ptr {
+expr_ptr seen_through(const expr_ptr& condition, const std::map<column_id, expr_ptr>& meaning) {
+  return rewrite(condition, [&](const expr_ptr& e) -> expr_ptr {
     if (e->kind != op::column) return nullptr;
     const auto found = meaning.find(e->column);
     return found == meaning.end() ? nullptr : found->second;
   });
 }
 
-plan_ptr through_project(std::shared_ptr<project_node> project, const std::vector<bound_ptr>& conditions) {
-  std::map<column_id, bound_ptr> meaning;
+plan_ptr through_project(std::shared_ptr<project_node> project, const std::vector<expr_ptr>& conditions) {
+  std::map<column_id, expr_ptr> meaning;
   for (std::size_t i = 0; i < project->outputs.size(); ++i) meaning[project->outputs[i].id] = project->expressions[i];
-  std::vector<bound_ptr> below, above;
+  std::vector<expr_ptr> below, above;
   for (const auto& condition : conditions) {
     auto seen = seen_through(condition, meaning);
     // Expressions that are made of each other would grow with every projection. What guards another stays in front.
@@ -42,12 +42,12 @@ plan_ptr through_project(std::shared_ptr<project_node> project, const std::vecto
   return with_conditions(project, std::move(above));
 }
 
-plan_ptr through_aggregate(std::shared_ptr<aggregate_node> aggregate, const std::vector<bound_ptr>& conditions) {
+plan_ptr through_aggregate(std::shared_ptr<aggregate_node> aggregate, const std::vector<expr_ptr>& conditions) {
   std::set<column_id> keys;
   for (std::size_t i = 0; i < aggregate->keys.size(); ++i) {
     if (aggregate->keys[i]->kind == op::column) keys.insert(aggregate->outputs[i].id);
   }
-  std::vector<bound_ptr> below, above;
+  std::vector<expr_ptr> below, above;
   for (const auto& condition : conditions) {
     std::set<column_id> used;
     collect_columns(condition, used);
@@ -58,12 +58,12 @@ plan_ptr through_aggregate(std::shared_ptr<aggregate_node> aggregate, const std:
   return with_conditions(aggregate, std::move(above));
 }
 
-plan_ptr through_join(std::shared_ptr<join_node> join, std::vector<bound_ptr> conditions) {
+plan_ptr through_join(std::shared_ptr<join_node> join, std::vector<expr_ptr> conditions) {
   const auto left = output_ids(*join->inputs[0]);
   const auto right = output_ids(*join->inputs[1]);
   const auto type = join->type;
-  std::vector<bound_ptr> to_left, to_right, on, above;
-  std::vector<bound_ptr> written;
+  std::vector<expr_ptr> to_left, to_right, on, above;
+  std::vector<expr_ptr> written;
   for (const auto& condition : join->conditions) add_factored(condition, written);
   for (const auto& condition : written) {
     // ON of an outer join decides who meets, not which rows of the kept side exist.
@@ -100,9 +100,9 @@ plan_ptr through_join(std::shared_ptr<join_node> join, std::vector<bound_ptr> co
   return with_conditions(join, std::move(above));
 }
 
-plan_ptr through_as_of(std::shared_ptr<as_of_node> join, const std::vector<bound_ptr>& conditions) {
+plan_ptr through_as_of(std::shared_ptr<as_of_node> join, const std::vector<expr_ptr>& conditions) {
   const auto left = output_ids(*join->inputs[0]);
-  std::vector<bound_ptr> below, above;
+  std::vector<expr_ptr> below, above;
   for (const auto& condition : conditions) (contains_all(left, condition) ? below : above).push_back(condition);
   join->inputs[0] = push_down(join->inputs[0], std::move(below));
   join->inputs[1] = push_down(join->inputs[1], {});
@@ -111,11 +111,11 @@ plan_ptr through_as_of(std::shared_ptr<as_of_node> join, const std::vector<bound
 
 }  // namespace
 
-plan_ptr push_down(plan_ptr plan, std::vector<bound_ptr> conditions) {
+plan_ptr push_down(plan_ptr plan, std::vector<expr_ptr> conditions) {
   switch (plan->kind) {
     case node_kind::filter: {
       auto& filter = static_cast<filter_node&>(*plan);
-      std::vector<bound_ptr> all;  // as written: earlier ones may guard later ones
+      std::vector<expr_ptr> all;  // as written: earlier ones may guard later ones
       for (const auto& condition : filter.conditions) add_factored(condition, all);
       all.insert(all.end(), conditions.begin(), conditions.end());
       return push_down(filter.inputs[0], std::move(all));

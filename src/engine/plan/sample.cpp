@@ -39,8 +39,8 @@ std::vector<std::uint64_t> sample_of(const table_version& table, const std::vect
   return out;
 }
 
-bool can_be_evaluated(const bound_ptr& e, const planner_options& options) {
-  return !any_node(e, [&](const bound& node) {
+bool can_be_evaluated(const expr_ptr& e, const planner_options& options) {
+  return !any_node(e, [&](const expr& node) {
     return node.query ||
            (node.kind == op::parameter && static_cast<std::size_t>(node.number) > options.parameters.size());
   });
@@ -54,7 +54,7 @@ double estimated_value_count(double rows, double sampled, double different, doub
 }
 
 double count_values(const table_version& table, std::size_t column) {
-  const stop_scope unasked(nullptr);  // some microseconds, at the first statement that wants to know
+  const cancellation_scope unasked(nullptr);  // some microseconds, at the first statement that wants to know
   const std::vector<std::size_t> columns{column};
   const auto rows = sample_of(table, columns);
   if (rows.empty()) return 1;
@@ -98,7 +98,7 @@ class remembered_counts {
 }  // namespace
 
 std::optional<double> sampled_share(const scan_node& scan, const planner_options& options) {
-  const auto possible = [&](const bound_ptr& e) { return can_be_evaluated(e, options); };
+  const auto possible = [&](const expr_ptr& e) { return can_be_evaluated(e, options); };
   if (!std::all_of(scan.conditions.begin(), scan.conditions.end(), possible)) return std::nullopt;
   std::set<column_id> read;
   for (const auto& condition : scan.conditions) collect_columns(condition, read);

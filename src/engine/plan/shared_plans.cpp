@@ -18,7 +18,7 @@ class statement_walk {
 
   void operator()(plan_node& node) {
     visit_(node);
-    for_each_expression(node, [&](bound_ptr& e) { queries_in(*e); });
+    for_each_expression(node, [&](expr_ptr& e) { queries_in(*e); });
     // By number: `visit` may have replaced an input.
     for (std::size_t i = 0; i < node.inputs.size(); ++i) (*this)(*node.inputs[i]);
     if (node.kind != node_kind::shared) return;
@@ -32,7 +32,7 @@ class statement_walk {
   [[nodiscard]] std::vector<std::shared_ptr<shared_plan>> take_sources() { return std::move(sources_); }
 
  private:
-  void queries_in(const bound& e) {
+  void queries_in(const expr& e) {
     if (e.query && seen_.insert(e.query.get()).second) (*this)(*e.query);
     for (const auto& arg : e.args) queries_in(*arg);
   }
@@ -80,13 +80,13 @@ bool is_trivial(const plan_node& body) {
       return static_cast<const values_node&>(body).rows.size() <= 1;
     case node_kind::project: {
       const auto& expressions = static_cast<const project_node&>(body).expressions;
-      return std::ranges::all_of(expressions, [](const bound_ptr& e) { return e->args.empty() && !e->query; }) &&
+      return std::ranges::all_of(expressions, [](const expr_ptr& e) { return e->args.empty() && !e->query; }) &&
              is_trivial(*body.inputs[0]);
     }
     case node_kind::filter: {
       const auto& conditions = static_cast<const filter_node&>(body).conditions;
-      const auto is_plain = [](const bound_ptr& e) {
-        const auto is_leaf = [](const bound_ptr& arg) { return arg->args.empty() && !arg->query; };
+      const auto is_plain = [](const expr_ptr& e) {
+        const auto is_leaf = [](const expr_ptr& arg) { return arg->args.empty() && !arg->query; };
         return !e->query && std::ranges::all_of(e->args, is_leaf);
       };
       return std::ranges::all_of(conditions, is_plain) && is_trivial(*body.inputs[0]);

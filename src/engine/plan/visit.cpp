@@ -5,20 +5,20 @@
 namespace espalier::engine {
 namespace {
 
-using visitor = std::function<void(bound_ptr&)>;
+using visitor = std::function<void(expr_ptr&)>;
 
-void visit_list(std::vector<bound_ptr>& list, const visitor& visit) {
+void visit_list(std::vector<expr_ptr>& list, const visitor& visit) {
   for (auto& e : list) visit(e);
 }
 
-void visit_pairs(std::vector<std::pair<bound_ptr, bound_ptr>>& pairs, const visitor& visit) {
+void visit_pairs(std::vector<std::pair<expr_ptr, expr_ptr>>& pairs, const visitor& visit) {
   for (auto& [left, right] : pairs) {
     visit(left);
     visit(right);
   }
 }
 
-void visit_if(bound_ptr& e, const visitor& visit) {
+void visit_if(expr_ptr& e, const visitor& visit) {
   if (e) visit(e);
 }
 
@@ -52,7 +52,7 @@ void visit_as_of(as_of_node& join, const visitor& visit) {
   visit_list(join.tolerance, visit);
 }
 
-void subqueries_in(const bound_ptr& e, std::vector<std::pair<plan_ptr, const bound*>>& found) {
+void subqueries_in(const expr_ptr& e, std::vector<std::pair<plan_ptr, const expr*>>& found) {
   if (e->query) found.emplace_back(e->query, e.get());
   for (const auto& arg : e->args) subqueries_in(arg, found);
 }
@@ -61,16 +61,15 @@ void collect(const plan_node& constant_plan, std::set<column_id>& used, std::set
   auto& plan = const_cast<plan_node&>(constant_plan);  // only read
   for (const auto& output : plan.outputs) {
     // A projection or a join hands on what its inputs made; counting it as made here would hide outer columns.
-    const bool passes_on = plan.kind != node_kind::scan && plan.kind != node_kind::loaded &&
-                           plan.kind != node_kind::values && plan.kind != node_kind::project &&
-                           plan.kind != node_kind::aggregate && plan.kind != node_kind::union_all &&
-                           plan.kind != node_kind::numbered && plan.kind != node_kind::set_operation &&
-                           plan.kind != node_kind::shared;
+    const bool passes_on =
+        plan.kind != node_kind::scan && plan.kind != node_kind::loaded && plan.kind != node_kind::values &&
+        plan.kind != node_kind::project && plan.kind != node_kind::aggregate && plan.kind != node_kind::union_all &&
+        plan.kind != node_kind::numbered && plan.kind != node_kind::set_operation && plan.kind != node_kind::shared;
     if (!passes_on) made.insert(output.id);
   }
-  for_each_expression(plan, [&](bound_ptr& e) {
+  for_each_expression(plan, [&](expr_ptr& e) {
     collect_columns(e, used);
-    std::vector<std::pair<plan_ptr, const bound*>> inner;
+    std::vector<std::pair<plan_ptr, const expr*>> inner;
     subqueries_in(e, inner);
     for (const auto& [query, where] : inner) collect(*query, used, made);
   });
@@ -142,9 +141,9 @@ void for_each_expression(plan_node& node, const visitor& visit) {
   }
 }
 
-void for_each_subquery(plan_node& node, const std::function<void(const plan_ptr&, const bound&)>& visit) {
-  std::vector<std::pair<plan_ptr, const bound*>> found;
-  for_each_expression(node, [&](bound_ptr& e) { subqueries_in(e, found); });
+void for_each_subquery(plan_node& node, const std::function<void(const plan_ptr&, const expr&)>& visit) {
+  std::vector<std::pair<plan_ptr, const expr*>> found;
+  for_each_expression(node, [&](expr_ptr& e) { subqueries_in(e, found); });
   for (const auto& [query, where] : found) {
     visit(query, *where);
     for_each_subquery(*query, visit);
@@ -166,7 +165,7 @@ std::set<column_id> free_columns(const plan_node& plan) {
   return out;
 }
 
-bool contains_all(const std::set<column_id>& have, const bound_ptr& e) {
+bool contains_all(const std::set<column_id>& have, const expr_ptr& e) {
   std::set<column_id> used;
   collect_columns(e, used);
   return std::includes(have.begin(), have.end(), used.begin(), used.end());

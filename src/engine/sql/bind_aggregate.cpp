@@ -13,7 +13,7 @@ namespace {
 constexpr column_type text_type{type_id::varchar};
 constexpr column_type double_type{type_id::float64};
 
-bound_ptr only_where(const bound_ptr& filter, const bound_ptr& value) {
+expr_ptr only_where(const expr_ptr& filter, const expr_ptr& value) {
   return make_call(op::case_when, value->type, {filter, value, make_null(value->type)}, value->position);
 }
 
@@ -29,16 +29,18 @@ std::uint8_t direction_of(const ast::sort_key& key) {
 }  // namespace
 
 // min and max of 0 and 1.
-bound_ptr binder::bool_aggregate(const ast::expression& e, const scope& names) {
+expr_ptr binder::bool_aggregate(const ast::expression& e, const scope& names) {
   auto args = arguments(e, names);
-  if (args.size() != 1 || e.number == 1) refuse(codes::undefined_function, e.position, fmt::format("{} takes one argument.", e.text));
+  if (args.size() != 1 || e.number == 1)
+    throw_sql_error(codes::undefined_function, e.position, fmt::format("{} takes one argument.", e.text));
   if (args[0]->open) args[0] = coerced(args[0], column_type{type_id::boolean});
   if (args[0]->type.id != type_id::boolean) {
-    refuse(e.position, fmt::format("{} takes boolean values, not {}.", e.text, sql_name(args[0]->type)));
+    throw_sql_error(e.position, fmt::format("{} takes boolean values, not {}.", e.text, sql_name(args[0]->type)));
   }
-  if (has_aggregate(args[0])) refuse(codes::grouping_error, e.position, "An aggregate cannot stand inside another.");
+  if (has_aggregate(args[0]))
+    throw_sql_error(codes::grouping_error, e.position, "An aggregate cannot stand inside another.");
   if (e.filter) args[0] = only_where(condition(*e.filter, names, "FILTER"), args[0]);
-  auto out = std::make_shared<bound>();
+  auto out = std::make_shared<expr>();
   out->kind = op::aggregate;
   out->position = e.position;
   out->name = e.text == "bool_or" ? "max" : "min";
@@ -49,21 +51,21 @@ bound_ptr binder::bool_aggregate(const ast::expression& e, const scope& names) {
 }
 
 // string_agg(text, separator ORDER BY ...), percentile_cont(fraction) WITHIN GROUP (ORDER BY value).
-bound_ptr binder::ordered_aggregate(const ast::expression& e, const scope& names) {
+expr_ptr binder::ordered_aggregate(const ast::expression& e, const scope& names) {
   auto args = arguments(e, names);
   const bool texts = e.text == "string_agg";
   if (args.size() != (texts ? 2U : 1U) || e.number == 1 || e.within_group == texts) {
-    refuse(e.position, texts ? "string_agg takes a text and a separator."
-                             : fmt::format("Write {}(fraction) WITHIN GROUP (ORDER BY value).", e.text));
+    throw_sql_error(e.position, texts ? "string_agg takes a text and a separator."
+                                      : fmt::format("Write {}(fraction) WITHIN GROUP (ORDER BY value).", e.text));
   }
-  std::vector<bound_ptr> order;
+  std::vector<expr_ptr> order;
   std::vector<std::uint8_t> directions;
   for (const auto& key : e.order) {
     order.push_back(expression(*key.value, names));
     if (order.back()->open) order.back() = coerced(order.back(), text_type);
     directions.push_back(direction_of(key));
   }
-  auto out = std::make_shared<bound>();
+  auto out = std::make_shared<expr>();
   out->kind = op::aggregate;
   out->position = e.position;
   out->name = e.text;
@@ -71,27 +73,28 @@ bound_ptr binder::ordered_aggregate(const ast::expression& e, const scope& names
   if (texts) {
     for (auto& arg : args) {
       if (!arg->open && arg->type.id != type_id::varchar) {
-        refuse(arg->position, fmt::format("string_agg takes text, not {}; cast it.", sql_name(arg->type)));
+        throw_sql_error(arg->position, fmt::format("string_agg takes text, not {}; cast it.", sql_name(arg->type)));
       }
       arg = coerced(arg, text_type);
     }
     // Of equal texts one is left, and which place in another order it has nobody could say.
     for (const auto& key : order) {
       if (e.flag && !same(*key, *args[0])) {
-        refuse(e.position, "string_agg with DISTINCT can be ordered by its argument only.");
+        throw_sql_error(e.position, "string_agg with DISTINCT can be ordered by its argument only.");
       }
     }
     out->args = {args[0], args[1]};
     out->args.insert(out->args.end(), order.begin(), order.end());
     out->directions = std::move(directions);
   } else {
-    if (order.size() != 1) refuse(e.position, fmt::format("{} is ordered by one value.", e.text));
-    if (e.flag) refuse(e.position, fmt::format("{} does not take DISTINCT.", e.text));
-    if (!is_constant(args[0])) refuse(e.position, fmt::format("The fraction of {} has to be a constant.", e.text));
+    if (order.size() != 1) throw_sql_error(e.position, fmt::format("{} is ordered by one value.", e.text));
+    if (e.flag) throw_sql_error(e.position, fmt::format("{} does not take DISTINCT.", e.text));
+    if (!is_constant(args[0]))
+      throw_sql_error(e.position, fmt::format("The fraction of {} has to be a constant.", e.text));
     auto value = order[0];
     if (e.text == "percentile_cont") {
       if (!is_numeric(value->type.id)) {
-        refuse(e.position, fmt::format("percentile_cont takes numbers, not {}.", sql_name(value->type)));
+        throw_sql_error(e.position, fmt::format("percentile_cont takes numbers, not {}.", sql_name(value->type)));
       }
       value = coerced(value, double_type);
     }
@@ -99,30 +102,33 @@ bound_ptr binder::ordered_aggregate(const ast::expression& e, const scope& names
     out->directions = {directions[0]};
   }
   for (const auto& arg : out->args) {
-    if (has_aggregate(arg)) refuse(codes::grouping_error, e.position, "An aggregate cannot stand inside another.");
+    if (has_aggregate(arg))
+      throw_sql_error(codes::grouping_error, e.position, "An aggregate cannot stand inside another.");
   }
   if (e.filter) out->args[0] = only_where(condition(*e.filter, names, "FILTER"), out->args[0]);
   out->type = aggregate_type(e.text, out->args[0]->type, e.position);
   return out;
 }
 
-bound_ptr binder::aggregate(const ast::expression& e, const scope& names) {
+expr_ptr binder::aggregate(const ast::expression& e, const scope& names) {
   if (e.text == "bool_and" || e.text == "bool_or" || e.text == "every") return bool_aggregate(e, names);
   if (takes_order(e.text)) return ordered_aggregate(e, names);
-  if (e.within_group) refuse(e.position, fmt::format("{} does not take WITHIN GROUP.", e.text));
+  if (e.within_group) throw_sql_error(e.position, fmt::format("{} does not take WITHIN GROUP.", e.text));
   // The order does not matter to the others; its expressions have to exist all the same.
   for (const auto& key : e.order) (void)expression(*key.value, names);
-  auto out = std::make_shared<bound>();
+  auto out = std::make_shared<expr>();
   out->kind = op::aggregate;
   out->position = e.position;
   out->name = e.text;
   out->number = e.flag ? 1 : 0;
   out->args = arguments(e, names);
   const bool star = e.number == 1;
-  if (star && e.text != "count") refuse(e.position, fmt::format("{}(*) has no meaning.", e.text));
-  if (out->args.size() != (star ? 0U : 1U)) refuse(codes::undefined_function, e.position, fmt::format("{} takes one argument.", e.text));
+  if (star && e.text != "count") throw_sql_error(e.position, fmt::format("{}(*) has no meaning.", e.text));
+  if (out->args.size() != (star ? 0U : 1U))
+    throw_sql_error(codes::undefined_function, e.position, fmt::format("{} takes one argument.", e.text));
   if (!star && out->args[0]->open) out->args[0] = coerced(out->args[0], text_type);
-  if (!star && has_aggregate(out->args[0])) refuse(codes::grouping_error, e.position, "An aggregate cannot stand inside another.");
+  if (!star && has_aggregate(out->args[0]))
+    throw_sql_error(codes::grouping_error, e.position, "An aggregate cannot stand inside another.");
   out->type = aggregate_type(e.text, star ? column_type{type_id::int64} : out->args[0]->type, e.position);
   if (is_deviation(e.text)) out->args[0] = coerced(out->args[0], double_type);
   if (e.filter) {

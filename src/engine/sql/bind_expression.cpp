@@ -8,7 +8,7 @@
 #include <chrono>
 #include <utility>
 
-#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/declared_type.hpp"
@@ -25,13 +25,13 @@ using ast::expression_kind;
 
 constexpr column_type truth_type{type_id::boolean};
 
-bound_ptr open_literal(std::shared_ptr<arrow::Scalar> value, int position) {
-  auto out = std::make_shared<bound>(*make_literal(std::move(value), {type_id::varchar}, position));
+expr_ptr open_literal(std::shared_ptr<arrow::Scalar> value, int position) {
+  auto out = std::make_shared<expr>(*make_literal(std::move(value), {type_id::varchar}, position));
   out->open = true;
   return out;
 }
 
-bound_ptr decimal_literal(const std::string& text, int position) {
+expr_ptr decimal_literal(const std::string& text, int position) {
   arrow::Decimal128 value;
   std::int32_t precision = 0, scale = 0;
   if (!arrow::Decimal128::FromString(text, &value, &precision, &scale).ok() || precision > max_decimal_precision ||
@@ -40,14 +40,14 @@ bound_ptr decimal_literal(const std::string& text, int position) {
     double number = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (problem != std::errc() || end != text.data() + text.size()) {
-      refuse(position, "This number has too many digits; write it as a double precision value.");
+      throw_sql_error(position, "This number has too many digits; write it as a double precision value.");
     }
     return make_literal(std::make_shared<arrow::DoubleScalar>(number), {type_id::float64}, position);
   }
   if (scale < 0) {
     const auto rescaled = value.Rescale(scale, 0);
     if (!rescaled.ok() || precision - scale > max_decimal_precision)
-      refuse(position, "This number has too many digits.");
+      throw_sql_error(position, "This number has too many digits.");
     value = *rescaled;
     precision -= scale;
     scale = 0;
@@ -57,7 +57,7 @@ bound_ptr decimal_literal(const std::string& text, int position) {
   return make_literal(std::make_shared<arrow::Decimal128Scalar>(value, arrow_type(type)), type, position);
 }
 
-bound_ptr integer_literal(const std::string& text, int position) {
+expr_ptr integer_literal(const std::string& text, int position) {
   std::int64_t value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size()) return decimal_literal(text, position);
@@ -76,8 +76,8 @@ const scope_column* find_column(const scope& names, const ast::expression& e) {
     if (candidate.name != name || (!table.empty() && candidate.table != table)) continue;
     if (table.empty() && candidate.merged) continue;
     if (found)
-      refuse(codes::ambiguous_column, e.position,
-             fmt::format("The column '{}' is ambiguous; put a table's name in front of it.", name));
+      throw_sql_error(codes::ambiguous_column, e.position,
+                      fmt::format("The column '{}' is ambiguous; put a table's name in front of it.", name));
     found = &candidate;
   }
   return found;
@@ -121,24 +121,25 @@ std::optional<op> arithmetic_of(const std::string& text) {
   return std::nullopt;
 }
 
-bound_ptr named_function(std::string name, const column_type& type, std::vector<bound_ptr> args, int position) {
-  auto out = std::make_shared<bound>(*make_call(op::function, type, std::move(args), position));
+expr_ptr named_function(std::string name, const column_type& type, std::vector<expr_ptr> args, int position) {
+  auto out = std::make_shared<expr>(*make_call(op::function, type, std::move(args), position));
   out->name = std::move(name);
   return out;
 }
 
-void refuse_intervals(const std::vector<bound_ptr>& values) {
+void refuse_intervals(const std::vector<expr_ptr>& values) {
   for (const auto& value : values) {
     if (!value->is_interval) continue;
-    refuse(value->position,
-           "An interval cannot stand here: it can be added to a timestamp, compared with another, and read as seconds "
-           "by extract(epoch from ...).");
+    throw_sql_error(
+        value->position,
+        "An interval cannot stand here: it can be added to a timestamp, compared with another, and read as seconds "
+        "by extract(epoch from ...).");
   }
 }
 
 }  // namespace
 
-bound_ptr binder::literal(const ast::expression& e) {
+expr_ptr binder::literal(const ast::expression& e) {
   switch (e.kind) {
     case expression_kind::null_literal:
       return open_literal(arrow::MakeNullScalar(arrow::utf8()), e.position);
@@ -155,16 +156,17 @@ bound_ptr binder::literal(const ast::expression& e) {
   }
 }
 
-bound_ptr binder::column(const ast::expression& e, const scope& names) {
+expr_ptr binder::column(const ast::expression& e, const scope& names) {
   for (const scope* level = &names; level; level = level->outer) {
     if (const auto* found = find_column(*level, e)) return make_column(found->id, found->type, e.position);
   }
-  refuse(codes::undefined_column, e.position, no_such_column(e, names));
+  throw_sql_error(codes::undefined_column, e.position, no_such_column(e, names));
 }
 
-bound_ptr binder::comparison(op kind, bound_ptr left, bound_ptr right, int position) {
+expr_ptr binder::comparison(op kind, expr_ptr left, expr_ptr right, int position) {
   if (left->is_interval || right->is_interval) {
-    if (!left->is_interval || !right->is_interval) refuse(position, "An interval is compared with intervals only.");
+    if (!left->is_interval || !right->is_interval)
+      throw_sql_error(position, "An interval is compared with intervals only.");
     left = comparable_interval(left);
     right = comparable_interval(right);
   }
@@ -172,16 +174,17 @@ bound_ptr binder::comparison(op kind, bound_ptr left, bound_ptr right, int posit
   return make_call(kind, truth_type, {std::move(left), std::move(right)}, position);
 }
 
-bound_ptr binder::operation(const ast::expression& e, const scope& names) {
+expr_ptr binder::operation(const ast::expression& e, const scope& names) {
   auto args = arguments_or_intervals(e, names);
   if (args.size() == 1) {
     if (args[0]->is_interval && e.text == "-") return negative_interval(args[0], e.position);
-    if (e.text != "-" && e.text != "+") refuse(e.position, fmt::format("The operator '{}' is not supported.", e.text));
+    if (e.text != "-" && e.text != "+")
+      throw_sql_error(e.position, fmt::format("The operator '{}' is not supported.", e.text));
     if (args[0]->open || !is_numeric(args[0]->type.id))
-      refuse(codes::undefined_function, e.position, "A sign needs a number behind it.");
+      throw_sql_error(codes::undefined_function, e.position, "A sign needs a number behind it.");
     return e.text == "+" ? args[0] : folded(make_call(op::negate, args[0]->type, args, e.position));
   }
-  if (args.size() != 2) refuse(e.position, fmt::format("The operator '{}' is not supported.", e.text));
+  if (args.size() != 2) throw_sql_error(e.position, fmt::format("The operator '{}' is not supported.", e.text));
   if (const auto kind = comparison_of(e.text)) return comparison(*kind, args[0], args[1], e.position);
   if (const auto kind = arithmetic_of(e.text)) {
     if (auto out = interval_arithmetic(*kind, args[0], args[1], e.position)) return out;
@@ -195,7 +198,7 @@ bound_ptr binder::operation(const ast::expression& e, const scope& names) {
   if (e.text == "~" || e.text == "~*" || e.text == "!~" || e.text == "!~*") {
     for (auto& arg : args) {
       if (!arg->open && arg->type.id != type_id::varchar) {
-        refuse(arg->position, fmt::format("{} takes text on both sides.", e.text));
+        throw_sql_error(arg->position, fmt::format("{} takes text on both sides.", e.text));
       }
       arg = coerced(arg, {type_id::varchar});
     }
@@ -204,18 +207,18 @@ bound_ptr binder::operation(const ast::expression& e, const scope& names) {
     return folded(e.text[0] == '!' ? make_call(op::logical_not, truth_type, {out}, e.position) : out);
   }
   if (e.text == "~~") {
-    refuse(e.position, "Write LIKE instead of ~~.");
+    throw_sql_error(e.position, "Write LIKE instead of ~~.");
   }
-  refuse(e.position, fmt::format("The operator '{}' is not supported.", e.text));
+  throw_sql_error(e.position, fmt::format("The operator '{}' is not supported.", e.text));
 }
 
-std::vector<bound_ptr> binder::arguments_or_intervals(const ast::expression& e, const scope& names) {
-  std::vector<bound_ptr> out;
+std::vector<expr_ptr> binder::arguments_or_intervals(const ast::expression& e, const scope& names) {
+  std::vector<expr_ptr> out;
   for (const auto& arg : e.args) out.push_back(expression_or_interval(*arg, names));
   return out;
 }
 
-std::vector<bound_ptr> binder::arguments(const ast::expression& e, const scope& names) {
+std::vector<expr_ptr> binder::arguments(const ast::expression& e, const scope& names) {
   auto out = arguments_or_intervals(e, names);
   refuse_intervals(out);
   return out;
@@ -224,20 +227,20 @@ std::vector<bound_ptr> binder::arguments(const ast::expression& e, const scope& 
 namespace {
 
 // A value that is compared several times is a part of each comparison: nested, their number would grow exponentially.
-void require_small(const bound_ptr& value, std::size_t times, int position) {
+void require_small(const expr_ptr& value, std::size_t times, int position) {
   if (value->args.empty() || tree_size(value) * static_cast<double>(times) <= limits::expression_nodes) return;
-  refuse(codes::too_complex, position, "This expression is too complex; compute its parts in a subquery.");
+  throw_sql_error(codes::too_complex, position, "This expression is too complex; compute its parts in a subquery.");
 }
 
 }  // namespace
 
-bound_ptr binder::in_list(const ast::expression& e, const scope& names) {
+expr_ptr binder::in_list(const ast::expression& e, const scope& names) {
   auto args = arguments(e, names);
-  if (args.size() < 2) refuse(e.position, "IN needs at least one value.");
+  if (args.size() < 2) throw_sql_error(e.position, "IN needs at least one value.");
   const bool listed_constants = std::all_of(args.begin() + 1, args.end(), is_literal);  // are looked up all at once
   require_small(args[0], listed_constants ? 2 : args.size() - 1, e.position);
-  std::vector<bound_ptr> tests;
-  std::vector<bound_ptr> listed{args[0]};
+  std::vector<expr_ptr> tests;
+  std::vector<expr_ptr> listed{args[0]};
   bool all_literals = true;
   for (std::size_t i = 1; i < args.size(); ++i) {
     auto test = comparison(op::equal, args[0], args[i], e.position);
@@ -245,16 +248,16 @@ bound_ptr binder::in_list(const ast::expression& e, const scope& names) {
     listed.push_back(test->args[1]);
     tests.push_back(std::move(test));
   }
-  bound_ptr out = all_literals        ? make_call(op::in_list, truth_type, std::move(listed), e.position)
-                  : tests.size() == 1 ? tests[0]
-                                      : make_call(op::logical_or, truth_type, std::move(tests), e.position);
+  expr_ptr out = all_literals        ? make_call(op::in_list, truth_type, std::move(listed), e.position)
+                 : tests.size() == 1 ? tests[0]
+                                     : make_call(op::logical_or, truth_type, std::move(tests), e.position);
   return e.flag ? make_call(op::logical_not, truth_type, {out}, e.position) : out;
 }
 
-bound_ptr binder::case_when(const ast::expression& e, const scope& names) {
-  const bound_ptr operand = e.args[0] ? expression(*e.args[0], names) : nullptr;
+expr_ptr binder::case_when(const ast::expression& e, const scope& names) {
+  const expr_ptr operand = e.args[0] ? expression(*e.args[0], names) : nullptr;
   if (operand) require_small(operand, e.args.size() / 2, e.position);
-  std::vector<bound_ptr> conditions, results;
+  std::vector<expr_ptr> conditions, results;
   for (std::size_t i = 1; i + 1 < e.args.size(); i += 2) {
     auto when = expression(*e.args[i], names);
     if (operand) {
@@ -268,7 +271,7 @@ bound_ptr binder::case_when(const ast::expression& e, const scope& names) {
   results.push_back(e.args.back() ? expression(*e.args.back(), names)
                                   : open_literal(arrow::MakeNullScalar(arrow::utf8()), e.position));
   const auto type = unify(results, e.position);
-  std::vector<bound_ptr> args;
+  std::vector<expr_ptr> args;
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     args.push_back(conditions[i]);
     args.push_back(results[i]);
@@ -277,8 +280,8 @@ bound_ptr binder::case_when(const ast::expression& e, const scope& names) {
   return make_call(op::case_when, type, std::move(args), e.position);
 }
 
-bound_ptr binder::subquery(const ast::expression& e, const scope& names) {
-  auto out = std::make_shared<bound>();
+expr_ptr binder::subquery(const ast::expression& e, const scope& names) {
+  auto out = std::make_shared<expr>();
   out->position = e.position;
   out->type = truth_type;
   out->query = query(*e.query, &names);
@@ -287,7 +290,7 @@ bound_ptr binder::subquery(const ast::expression& e, const scope& names) {
     return out;
   }
   if (out->query->outputs.size() != 1)
-    refuse(codes::syntax_error, e.position, "A subquery here has to return one column.");
+    throw_sql_error(codes::syntax_error, e.position, "A subquery here has to return one column.");
   const auto& output = out->query->outputs[0];
   if (e.kind == expression_kind::scalar_query) {
     out->kind = op::scalar_query;
@@ -296,7 +299,7 @@ bound_ptr binder::subquery(const ast::expression& e, const scope& names) {
   }
   out->kind = op::in_query;
   auto left = expression(*e.args.at(0), names);
-  bound_ptr right = make_column(output.id, output.type, e.position);
+  expr_ptr right = make_column(output.id, output.type, e.position);
   coerce_to_compare(left, right, e.position);
   if (right->kind != op::column) {
     auto converted = std::make_shared<project_node>();
@@ -312,8 +315,8 @@ bound_ptr binder::subquery(const ast::expression& e, const scope& names) {
 binder::binder(const catalog& tables, progress tell, std::int64_t now)
     : tables_(tables), tell_(std::move(tell)), now_(now) {}
 
-bound_ptr binder::moment(const ast::expression& e, const column_type& type) const {
-  if (!e.args.empty()) refuse(e.position, fmt::format("{} takes no arguments.", e.text));
+expr_ptr binder::moment(const ast::expression& e, const column_type& type) const {
+  if (!e.args.empty()) throw_sql_error(e.position, fmt::format("{} takes no arguments.", e.text));
   const std::chrono::microseconds since_1970(now_);
   if (type.id == type_id::timestamp)
     return make_literal(std::make_shared<arrow::TimestampScalar>(since_1970.count(), arrow_type(type)), type,
@@ -322,39 +325,40 @@ bound_ptr binder::moment(const ast::expression& e, const column_type& type) cons
   return make_literal(std::make_shared<arrow::Date32Scalar>(static_cast<std::int32_t>(days)), type, e.position);
 }
 
-bound_ptr binder::call(const ast::expression& e, const scope& names) {
+expr_ptr binder::call(const ast::expression& e, const scope& names) {
   if (is_aggregate_function(e.text)) return aggregate(e, names);
   if (e.flag || e.number || e.filter || !e.order.empty()) {
-    refuse(e.position, fmt::format("{} is not an aggregate function; DISTINCT, *, ORDER BY and FILTER are not allowed.",
-                                   e.text));
+    throw_sql_error(
+        e.position,
+        fmt::format("{} is not an aggregate function; DISTINCT, *, ORDER BY and FILTER are not allowed.", e.text));
   }
-  if (const auto type = moment_type(e.text)) return moment(e, *type);
+  if (const auto type = current_timestamp_type(e.text)) return moment(e, *type);
   if (!is_scalar_function(e.text)) {
     const auto hint = did_you_mean(e.text, function_names());
-    refuse(codes::undefined_function, e.position,
-           fmt::format("The function {} is not supported{}", e.text, hint.empty() ? "." : hint));
+    throw_sql_error(codes::undefined_function, e.position,
+                    fmt::format("The function {} is not supported{}", e.text, hint.empty() ? "." : hint));
   }
   auto args = arguments_or_intervals(e, names);
   if (e.text == "date_bin") return date_bin(args, e.position);
   if ((e.text == "extract" || e.text == "date_part") && args.size() == 2 && args[1]->is_interval) {
     const bool epoch = is_literal(args[0]) && args[0]->value->ToString() == "epoch";
-    if (!epoch) refuse(e.position, "Of an interval only the epoch, its seconds, can be extracted.");
+    if (!epoch) throw_sql_error(e.position, "Of an interval only the epoch, its seconds, can be extracted.");
     return interval_seconds(args[1], e.position);
   }
   refuse_intervals(args);
   if (e.text == "mod") {
-    if (args.size() != 2) refuse(codes::undefined_function, e.position, "mod takes two arguments.");
+    if (args.size() != 2) throw_sql_error(codes::undefined_function, e.position, "mod takes two arguments.");
     return folded(bound_arithmetic(op::modulo, args[0], args[1], e.position));
   }
   if (e.text == "concat" || e.text == "concat_ws") {
     if (args.size() < (e.text == "concat" ? 1U : 2U)) {
-      refuse(e.position, fmt::format("The function {} takes more arguments.", e.text));
+      throw_sql_error(e.position, fmt::format("The function {} takes more arguments.", e.text));
     }
     for (auto& arg : args) arg = coerced(arg, {type_id::varchar});
     return folded(named_function(e.text, {type_id::varchar}, std::move(args), e.position));
   }
   constant_arguments constants;
-  const auto is_value = [](const bound_ptr& arg) { return is_literal(arg) && arg->value->is_valid; };
+  const auto is_value = [](const expr_ptr& arg) { return is_literal(arg) && arg->value->is_valid; };
   if (!args.empty() && is_value(args[0]) && args[0]->open) {
     constants.first_text = static_cast<const arrow::StringScalar&>(*args[0]->value).value->ToString();
   }
@@ -367,35 +371,35 @@ bound_ptr binder::call(const ast::expression& e, const scope& names) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     const bool is_text = signature.args[i].id == type_id::varchar;
     if (is_text && !args[i]->open && args[i]->type.id != type_id::varchar) {
-      refuse(codes::undefined_function, args[i]->position,
-             fmt::format("{} takes text here, not {}.", e.text, sql_name(args[i]->type)));
+      throw_sql_error(codes::undefined_function, args[i]->position,
+                      fmt::format("{} takes text here, not {}.", e.text, sql_name(args[i]->type)));
     }
     args[i] = coerced(args[i], signature.args[i]);
   }
   return folded(named_function(e.text, signature.result, std::move(args), e.position));
 }
 
-bound_ptr binder::like(const ast::expression& e, const scope& names) {
+expr_ptr binder::like(const ast::expression& e, const scope& names) {
   auto args = arguments(e, names);
   for (auto& arg : args) {
     if (!arg->open && arg->type.id != type_id::varchar)
-      refuse(codes::undefined_function, arg->position, "LIKE takes text on both sides.");
+      throw_sql_error(codes::undefined_function, arg->position, "LIKE takes text on both sides.");
     arg = coerced(arg, {type_id::varchar});
   }
   if (args.size() != 2 || !is_constant(args[1]))
-    refuse(codes::feature_not_supported, e.position, "The pattern of LIKE has to be a constant.");
-  auto out = std::make_shared<bound>(*make_call(op::like, truth_type, std::move(args), e.position));
+    throw_sql_error(codes::feature_not_supported, e.position, "The pattern of LIKE has to be a constant.");
+  auto out = std::make_shared<expr>(*make_call(op::like, truth_type, std::move(args), e.position));
   out->number = e.text == "ILIKE" ? 1 : 0;
-  return e.flag ? make_call(op::logical_not, truth_type, {out}, e.position) : bound_ptr(out);
+  return e.flag ? make_call(op::logical_not, truth_type, {out}, e.position) : expr_ptr(out);
 }
 
-bound_ptr binder::boolean(const ast::expression& e, const scope& names) {
+expr_ptr binder::boolean(const ast::expression& e, const scope& names) {
   auto args = arguments(e, names);
   for (auto& arg : args) {
     if (arg->open) arg = coerced(arg, truth_type);
     if (arg->type.id != type_id::boolean) {
-      refuse(codes::datatype_mismatch, arg->position,
-             fmt::format("A condition has to be boolean, not {}.", sql_name(arg->type)));
+      throw_sql_error(codes::datatype_mismatch, arg->position,
+                      fmt::format("A condition has to be boolean, not {}.", sql_name(arg->type)));
     }
   }
   if (e.kind == expression_kind::logical_and) return make_call(op::logical_and, truth_type, args, e.position);
@@ -407,32 +411,32 @@ bound_ptr binder::boolean(const ast::expression& e, const scope& names) {
   for (const auto& [name, kind] : tests) {
     if (e.text == name) return make_call(kind, truth_type, args, e.position);
   }
-  refuse(e.position, "This test of a condition is not supported.");
+  throw_sql_error(e.position, "This test of a condition is not supported.");
 }
 
-bound_ptr binder::cast(const ast::expression& e, const scope& names) {
+expr_ptr binder::cast(const ast::expression& e, const scope& names) {
   if (e.type.name == "interval") {
     const auto& text = *e.args.at(0);
     if (text.kind != expression_kind::string)
-      refuse(e.position, "An interval is a constant, such as interval '1 day'.");
+      throw_sql_error(e.position, "An interval is a constant, such as interval '1 day'.");
     return interval_literal(text.text, e.type, text.position);
   }
   const auto type = declared(e.type);
   return folded(explicitly_cast(expression(*e.args.at(0), names), type));
 }
 
-bound_ptr binder::expression(const ast::expression& e, const scope& names) {
+expr_ptr binder::expression(const ast::expression& e, const scope& names) {
   auto out = expression_or_interval(e, names);
   refuse_intervals({out});
   return out;
 }
 
-bound_ptr binder::expression_or_interval(const ast::expression& e, const scope& names) {
+expr_ptr binder::expression_or_interval(const ast::expression& e, const scope& names) {
   switch (e.kind) {
     case expression_kind::column:
       return column(e, names);
     case expression_kind::star:
-      refuse(codes::syntax_error, e.position, "* cannot stand here.");
+      throw_sql_error(codes::syntax_error, e.position, "* cannot stand here.");
     case expression_kind::null_literal:
     case expression_kind::integer:
     case expression_kind::number:
@@ -440,12 +444,12 @@ bound_ptr binder::expression_or_interval(const ast::expression& e, const scope& 
     case expression_kind::boolean:
       return literal(e);
     case expression_kind::parameter: {
-      auto out = std::make_shared<bound>(*make_call(op::parameter, {type_id::varchar}, {}, e.position));
+      auto out = std::make_shared<expr>(*make_call(op::parameter, {type_id::varchar}, {}, e.position));
       out->number = e.number;
       out->open = true;
       parameters_ = std::max(parameters_, e.number);
       if (e.number < 1 || e.number > 1000)
-        refuse(codes::undefined_parameter, e.position, "Parameters are $1 to $1000.");
+        throw_sql_error(codes::undefined_parameter, e.position, "Parameters are $1 to $1000.");
       return out;
     }
     case expression_kind::op:
@@ -503,20 +507,21 @@ bound_ptr binder::expression_or_interval(const ast::expression& e, const scope& 
     case expression_kind::call:
       return call(e, names);
     case expression_kind::use_default:
-      refuse(codes::syntax_error, e.position, "DEFAULT can stand in the VALUES of an INSERT only.");
+      throw_sql_error(codes::syntax_error, e.position, "DEFAULT can stand in the VALUES of an INSERT only.");
   }
-  refuse(e.position, "This expression is not supported.");
+  throw_sql_error(e.position, "This expression is not supported.");
 }
 
-bound_ptr binder::condition(const ast::expression& e, const scope& names, const char* clause) {
+expr_ptr binder::condition(const ast::expression& e, const scope& names, const char* clause) {
   auto out = expression(e, names);
   if (out->open) out = coerced(out, truth_type);
   if (out->type.id != type_id::boolean) {
-    refuse(codes::datatype_mismatch, e.position,
-           fmt::format("{} takes a condition, not {}.", clause, sql_name(out->type)));
+    throw_sql_error(codes::datatype_mismatch, e.position,
+                    fmt::format("{} takes a condition, not {}.", clause, sql_name(out->type)));
   }
-  if (any_node(out, [](const bound& node) { return node.kind == op::aggregate; })) {
-    refuse(codes::grouping_error, e.position, fmt::format("An aggregate cannot stand in {}; use HAVING.", clause));
+  if (any_node(out, [](const expr& node) { return node.kind == op::aggregate; })) {
+    throw_sql_error(codes::grouping_error, e.position,
+                    fmt::format("An aggregate cannot stand in {}; use HAVING.", clause));
   }
   return out;
 }

@@ -17,13 +17,13 @@ namespace {
 void add_names(const plan_node& plan, const std::string& table, const std::vector<std::string>& column_aliases,
                int position, scope& names) {
   if (column_aliases.size() > plan.outputs.size()) {
-    refuse(codes::invalid_column_reference, position,
-           fmt::format("'{}' has {} columns, fewer than the names given.", table, plan.outputs.size()));
+    throw_sql_error(codes::invalid_column_reference, position,
+                    fmt::format("'{}' has {} columns, fewer than the names given.", table, plan.outputs.size()));
   }
   for (const auto& column : names.columns) {
     if (column.table == table && !table.empty()) {
-      refuse(codes::duplicate_alias, position,
-             fmt::format("The name '{}' stands in FROM twice; give one of them another.", table));
+      throw_sql_error(codes::duplicate_alias, position,
+                      fmt::format("The name '{}' stands in FROM twice; give one of them another.", table));
     }
   }
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
@@ -48,7 +48,7 @@ std::shared_ptr<scan_node> binder::scan(const ast::table_name& table, const std:
                                         scope& names) {
   auto out = std::make_shared<scan_node>();
   out->table = tables_.find(table.name);
-  if (!out->table) refuse(codes::undefined_table, table.position, no_such_table(table.name, tables_));
+  if (!out->table) throw_sql_error(codes::undefined_table, table.position, no_such_table(table.name, tables_));
   out->alias = alias.empty() ? table.name : alias;
   const auto& columns = out->table->version->columns();
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -93,28 +93,31 @@ plan_ptr binder::from_file(const ast::from_item& item, scope& names) {
   }
   const auto format = format_of_function(item.function);
   if (!format) {
-    refuse(codes::undefined_function, item.position,
-           fmt::format("'{}' cannot stand in FROM; generate_series, read_csv, read_parquet and read_arrow can.", item.function));
+    throw_sql_error(
+        codes::undefined_function, item.position,
+        fmt::format("'{}' cannot stand in FROM; generate_series, read_csv, read_parquet and read_arrow can.",
+                    item.function));
   }
   const auto argument = [&](const ast::expression& e) {
     const auto value = folded(expression(e, scope{}));
     if (!is_literal(value) || !value->value->is_valid)
-      refuse(e.position, "Arguments of this function have to be constants.");
+      throw_sql_error(e.position, "Arguments of this function have to be constants.");
     return coerced(value, {type_id::varchar})->value->ToString();
   };
-  if (item.args.size() != 1) refuse(item.position, fmt::format("{} takes the name of a file.", item.function));
+  if (item.args.size() != 1) throw_sql_error(item.position, fmt::format("{} takes the name of a file.", item.function));
   std::vector<std::pair<std::string, std::string>> options;
   for (const auto& [name, value] : item.named_args) options.emplace_back(name, argument(*value));
-  auto out = std::make_shared<loaded_node>();
+  auto out = std::make_shared<file_scan_node>();
   const std::string path = argument(*item.args[0]);
   try {
-    out->rows = read_table(path, *format, read_file_options(options, *format, item.position), tell_, odd_columns::kept);
+    out->rows =
+        read_table(path, *format, read_file_options(options, *format, item.position), tell_, unsupported_columns::kept);
   } catch (const located_error&) {
     throw;
   } catch (const engine_error& problem) {
-    refuse(problem.code(), item.args[0]->position, problem.what());
+    throw_sql_error(problem.code(), item.args[0]->position, problem.what());
   } catch (const error& problem) {
-    refuse(item.args[0]->position, problem.what());
+    throw_sql_error(item.args[0]->position, problem.what());
   }
   out->what = fmt::format("{}('{}')", item.function, path);
   for (int i = 0; i < out->rows->num_columns(); ++i) {
@@ -164,8 +167,8 @@ void binder::check_common_tables(const ast::select& select) const {
   std::set<std::string_view> names;
   for (const auto& common : select.with) {
     if (names.insert(common.name).second) continue;
-    refuse(codes::duplicate_alias, select.position,
-           fmt::format("WITH query name '{}' is specified more than once.", common.name));
+    throw_sql_error(codes::duplicate_alias, select.position,
+                    fmt::format("WITH query name '{}' is specified more than once.", common.name));
   }
 }
 
@@ -197,10 +200,10 @@ plan_ptr binder::from_item(const ast::from_item& item, scope& names) {
     case ast::from_item::what::join:
       return join(item, names);
   }
-  refuse(item.position, "This item of FROM is not supported.");
+  throw_sql_error(item.position, "This item of FROM is not supported.");
 }
 
-plan_ptr binder::joined(plan_ptr left, plan_ptr right, join_type type, std::vector<bound_ptr> conditions) {
+plan_ptr binder::joined(plan_ptr left, plan_ptr right, join_type type, std::vector<expr_ptr> conditions) {
   auto out = std::make_shared<join_node>();
   out->type = type;
   out->conditions = std::move(conditions);
@@ -212,8 +215,8 @@ plan_ptr binder::joined(plan_ptr left, plan_ptr right, join_type type, std::vect
   return out;
 }
 
-std::vector<bound_ptr> binder::using_conditions(const ast::from_item& item, scope& left, scope& right) {
-  std::vector<bound_ptr> out;
+std::vector<expr_ptr> binder::using_conditions(const ast::from_item& item, scope& left, scope& right) {
+  std::vector<expr_ptr> out;
   for (const auto& name : item.using_columns) {
     ast::expression e;
     e.kind = ast::expression_kind::column;
@@ -237,11 +240,11 @@ plan_ptr binder::lateral(plan_ptr left, const ast::from_item& item, join_type ty
   const auto free = free_columns(*right);
   for (const auto id : free) {
     if (!outer.contains(id))
-      refuse(codes::feature_not_supported, item.position,
-             "A LATERAL subquery can name columns of the items left of it only.");
+      throw_sql_error(codes::feature_not_supported, item.position,
+                      "A LATERAL subquery can name columns of the items left of it only.");
   }
   names.columns.insert(names.columns.end(), right_names.columns.begin(), right_names.columns.end());
-  std::vector<bound_ptr> conditions;
+  std::vector<expr_ptr> conditions;
   if (!free.empty()) {
     if (auto as_of = is_true_literal(on) ? recognise_as_of(left, right) : nullptr) {
       as_of->keep_unmatched = type == join_type::left;
@@ -264,11 +267,11 @@ plan_ptr binder::join(const ast::from_item& item, scope& names) {
   const bool is_left = item.join == ast::join_kind::left;
   if (item.right->lateral) {
     if (!is_left && item.join != ast::join_kind::inner && item.join != ast::join_kind::cross) {
-      refuse(codes::feature_not_supported, item.position,
-             "LATERAL can be joined by LEFT JOIN, JOIN or CROSS JOIN only.");
+      throw_sql_error(codes::feature_not_supported, item.position,
+                      "LATERAL can be joined by LEFT JOIN, JOIN or CROSS JOIN only.");
     }
     if (!item.using_columns.empty())
-      refuse(codes::feature_not_supported, item.position, "LATERAL with USING is not supported; use ON.");
+      throw_sql_error(codes::feature_not_supported, item.position, "LATERAL with USING is not supported; use ON.");
     auto out = lateral(std::move(left), *item.right, is_left ? join_type::left : join_type::inner, item.condition.get(),
                        left_names);
     finish(left_names);
@@ -279,13 +282,13 @@ plan_ptr binder::join(const ast::from_item& item, scope& names) {
   auto right = from_item(*item.right, right_names);
   auto conditions = using_conditions(item, left_names, right_names);
   if (item.join == ast::join_kind::full && !item.using_columns.empty()) {
-    refuse(codes::feature_not_supported, item.position, "FULL JOIN with USING is not supported; use ON.");
+    throw_sql_error(codes::feature_not_supported, item.position, "FULL JOIN with USING is not supported; use ON.");
   }
   for (const auto& column : right_names.columns) {
     for (const auto& other : left_names.columns) {
       if (other.table == column.table && !column.table.empty()) {
-        refuse(codes::duplicate_alias, item.position,
-               fmt::format("The name '{}' stands in FROM twice; give one of them another.", column.table));
+        throw_sql_error(codes::duplicate_alias, item.position,
+                        fmt::format("The name '{}' stands in FROM twice; give one of them another.", column.table));
       }
     }
   }
@@ -293,9 +296,9 @@ plan_ptr binder::join(const ast::from_item& item, scope& names) {
   both.columns.insert(both.columns.end(), right_names.columns.begin(), right_names.columns.end());
   if (item.condition) {
     const auto on = condition(*item.condition, both, "ON");
-    if (any_node(on, [](const bound& node) { return node.query != nullptr; })) {
-      refuse(codes::feature_not_supported, item.condition->position,
-             "A subquery cannot stand in ON; put it into WHERE.");
+    if (any_node(on, [](const expr& node) { return node.query != nullptr; })) {
+      throw_sql_error(codes::feature_not_supported, item.condition->position,
+                      "A subquery cannot stand in ON; put it into WHERE.");
     }
     split_conjunction(on, conditions);
   }

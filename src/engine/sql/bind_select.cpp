@@ -45,7 +45,7 @@ std::string default_name(const ast::expression& e) {
   }
 }
 
-std::shared_ptr<project_node> projected(binder& binds, plan_ptr input, const std::vector<bound_ptr>& expressions,
+std::shared_ptr<project_node> projected(binder& binds, plan_ptr input, const std::vector<expr_ptr>& expressions,
                                         const std::vector<std::string>& names) {
   auto out = std::make_shared<project_node>();
   out->expressions = expressions;
@@ -60,23 +60,24 @@ std::shared_ptr<project_node> projected(binder& binds, plan_ptr input, const std
 }
 
 // Aggregates see rows of the input: what subqueries inside them become has to be joined to these.
-bound_ptr lifted_arguments(binder& binds, plan_ptr& plan, const bound_ptr& e) {
-  return rewrite(e, [&](const bound_ptr& node) -> bound_ptr {
+expr_ptr lifted_arguments(binder& binds, plan_ptr& plan, const expr_ptr& e) {
+  return rewrite(e, [&](const expr_ptr& node) -> expr_ptr {
     return node->kind == op::aggregate ? binds.lifted(plan, node) : nullptr;
   });
 }
 
 // As in PostgreSQL: which row of each group is the first has to be said by ORDER BY, if there is one.
-void check_distinct_on(const std::vector<bound_ptr>& keys, std::size_t ordered_by, int position) {
+void check_distinct_on(const std::vector<expr_ptr>& keys, std::size_t ordered_by, int position) {
   const auto count = keys.size() - ordered_by;
   for (std::size_t i = 0; i < std::min(count, ordered_by); ++i) {
     const bool found = std::any_of(keys.begin() + static_cast<std::ptrdiff_t>(ordered_by), keys.end(),
-                                   [&](const bound_ptr& key) { return same(*key, *keys[i]); });
-    if (!found) refuse(position, "The expressions of SELECT DISTINCT ON have to be the first ones of ORDER BY.");
+                                   [&](const expr_ptr& key) { return same(*key, *keys[i]); });
+    if (!found)
+      throw_sql_error(position, "The expressions of SELECT DISTINCT ON have to be the first ones of ORDER BY.");
   }
 }
 
-plan_ptr first_of_each(plan_ptr input, std::vector<bound_ptr> keys) {
+plan_ptr first_of_each(plan_ptr input, std::vector<expr_ptr> keys) {
   auto out = std::make_shared<group_limit_node>();
   out->keys = std::move(keys);
   out->limit = make_literal(std::make_shared<arrow::Int64Scalar>(1), {type_id::int64});
@@ -85,15 +86,15 @@ plan_ptr first_of_each(plan_ptr input, std::vector<bound_ptr> keys) {
   return out;
 }
 
-bound_ptr output_reference(const plan_node& project, std::size_t i) {
+expr_ptr output_reference(const plan_node& project, std::size_t i) {
   return make_column(project.outputs[i].id, project.outputs[i].type);
 }
 
 }  // namespace
 
-std::vector<bound_ptr> binder::targets(const ast::select& select, const scope& names,
-                                       std::vector<std::string>& output_names) {
-  std::vector<bound_ptr> out;
+std::vector<expr_ptr> binder::targets(const ast::select& select, const scope& names,
+                                      std::vector<std::string>& output_names) {
+  std::vector<expr_ptr> out;
   for (const auto& target : select.targets) {
     if (target.value->kind == expression_kind::star) {
       const std::string table = target.value->names.empty() ? std::string() : target.value->names[0];
@@ -104,8 +105,8 @@ std::vector<bound_ptr> binder::targets(const ast::select& select, const scope& n
         output_names.push_back(column.name);
       }
       if (out.size() == before) {
-        refuse(codes::undefined_table, target.position,
-               table.empty() ? "* needs a FROM." : fmt::format("There is no table '{}' in FROM.", table));
+        throw_sql_error(codes::undefined_table, target.position,
+                        table.empty() ? "* needs a FROM." : fmt::format("There is no table '{}' in FROM.", table));
       }
       continue;
     }
@@ -114,61 +115,63 @@ std::vector<bound_ptr> binder::targets(const ast::select& select, const scope& n
     out.push_back(std::move(value));
     output_names.push_back(target.name.empty() ? default_name(*target.value) : target.name);
   }
-  if (out.empty()) refuse(select.position, "SELECT needs at least one column.");
-  if (out.size() > limits::select_columns) refuse(codes::too_complex, select.position, too_many_columns());
+  if (out.empty()) throw_sql_error(select.position, "SELECT needs at least one column.");
+  if (out.size() > limits::select_columns) throw_sql_error(codes::too_complex, select.position, too_many_columns());
   return out;
 }
 
 // A position, a name of the answer, or an expression.
-bound_ptr binder::output_or_expression(const ast::expression& e, const scope& names,
-                                       const std::vector<bound_ptr>& outputs,
-                                       const std::vector<std::string>& output_names, const char* clause) {
+expr_ptr binder::output_or_expression(const ast::expression& e, const scope& names,
+                                      const std::vector<expr_ptr>& outputs,
+                                      const std::vector<std::string>& output_names, const char* clause) {
   if (e.kind == expression_kind::integer) {
     const auto place = std::stoll(e.text);
     if (place < 1 || place > static_cast<long long>(outputs.size())) {
-      refuse(codes::invalid_column_reference, e.position, fmt::format("{} {} names no column of the answer.", clause, e.text));
+      throw_sql_error(codes::invalid_column_reference, e.position,
+                      fmt::format("{} {} names no column of the answer.", clause, e.text));
     }
     return outputs[static_cast<std::size_t>(place) - 1];
   }
-  bound_ptr named;
+  expr_ptr named;
   if (e.kind == expression_kind::column && e.names.size() == 1) {
     for (std::size_t i = 0; i < output_names.size(); ++i) {
       if (output_names[i] != e.names[0]) continue;
       if (named && !same(*named, *outputs[i])) {
-        refuse(codes::ambiguous_column, e.position, fmt::format("{} '{}' names two columns of the answer.", clause, e.names[0]));
+        throw_sql_error(codes::ambiguous_column, e.position,
+                        fmt::format("{} '{}' names two columns of the answer.", clause, e.names[0]));
       }
       named = outputs[i];
     }
   }
   if (!named) named = expression(e, names);
-  if (named->open) refuse(e.position, fmt::format("{} a constant has no meaning.", clause));
+  if (named->open) throw_sql_error(e.position, fmt::format("{} a constant has no meaning.", clause));
   return named;
 }
 
-std::vector<bound_ptr> binder::sort_expressions(const ast::select& select, const scope& names,
-                                                const std::vector<bound_ptr>& outputs,
-                                                const std::vector<std::string>& output_names) {
-  std::vector<bound_ptr> out;
+std::vector<expr_ptr> binder::sort_expressions(const ast::select& select, const scope& names,
+                                               const std::vector<expr_ptr>& outputs,
+                                               const std::vector<std::string>& output_names) {
+  std::vector<expr_ptr> out;
   for (const auto& key : select.order_by) {
     out.push_back(output_or_expression(*key.value, names, outputs, output_names, "ORDER BY"));
   }
   return out;
 }
 
-std::vector<bound_ptr> binder::distinct_keys(const ast::select& select, const scope& names,
-                                             const std::vector<bound_ptr>& outputs,
-                                             const std::vector<std::string>& output_names) {
-  std::vector<bound_ptr> out;
+std::vector<expr_ptr> binder::distinct_keys(const ast::select& select, const scope& names,
+                                            const std::vector<expr_ptr>& outputs,
+                                            const std::vector<std::string>& output_names) {
+  std::vector<expr_ptr> out;
   for (const auto& e : select.distinct_on) {
     out.push_back(output_or_expression(*e, names, outputs, output_names, "DISTINCT ON"));
   }
   return out;
 }
 
-bound_ptr binder::row_count(const ast::expression* e, const char* clause) {
+expr_ptr binder::row_count(const ast::expression* e, const char* clause) {
   if (!e) return nullptr;
   auto out = folded(coerced(expression(*e, scope{}), {type_id::int64}));
-  if (!is_constant(out)) refuse(e->position, fmt::format("{} takes a constant.", clause));
+  if (!is_constant(out)) throw_sql_error(e->position, fmt::format("{} takes a constant.", clause));
   if (is_literal(out) && !out->value->is_valid) return nullptr;
   if (is_literal(out) && static_cast<const arrow::Int64Scalar&>(*out->value).value < 0) {
     refuse_negative(clause, e->position);
@@ -188,7 +191,7 @@ plan_ptr binder::limited(plan_ptr input, const ast::select& select) {
   return out;
 }
 
-plan_ptr binder::ordered(plan_ptr input, const ast::select& select, std::vector<bound_ptr> keys) {
+plan_ptr binder::ordered(plan_ptr input, const ast::select& select, std::vector<expr_ptr> keys) {
   if (keys.empty()) return input;
   auto out = std::make_shared<sort_node>();
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -213,11 +216,11 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   const auto ordered_by = keys.size();
   for (auto& key : distinct_keys(select, names, outputs, output_names)) keys.push_back(std::move(key));
   check_distinct_on(keys, ordered_by, select.position);
-  bound_ptr having;
+  expr_ptr having;
   if (select.having) {
     having = expression(*select.having, names);
     if (having->type.id != type_id::boolean)
-      refuse(codes::datatype_mismatch, select.having->position, "HAVING takes a condition.");
+      throw_sql_error(codes::datatype_mismatch, select.having->position, "HAVING takes a condition.");
   }
   bool grouped = !select.group_by.empty() || having;
   for (const auto& e : outputs) grouped |= has_aggregate(e);
@@ -244,17 +247,17 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
     while (place < outputs.size() && !same(*outputs[place], *key)) ++place;
     if (place == outputs.size()) {
       if (select.distinct)
-        refuse(codes::invalid_column_reference, key->position,
-               "With DISTINCT, ORDER BY can name columns of the answer only.");
+        throw_sql_error(codes::invalid_column_reference, key->position,
+                        "With DISTINCT, ORDER BY can name columns of the answer only.");
       outputs.push_back(key);
     }
     key_places.push_back(place);
   }
   auto project = projected(*this, std::move(plan), outputs, output_names);
-  std::vector<bound_ptr> sorted_by;
+  std::vector<expr_ptr> sorted_by;
   for (const auto place : key_places) sorted_by.push_back(output_reference(*project, place));
-  const std::vector<bound_ptr> one_for_each(sorted_by.begin() + static_cast<std::ptrdiff_t>(ordered_by),
-                                            sorted_by.end());
+  const std::vector<expr_ptr> one_for_each(sorted_by.begin() + static_cast<std::ptrdiff_t>(ordered_by),
+                                           sorted_by.end());
   sorted_by.resize(ordered_by);
   const auto final_outputs = std::vector<output_column>(
       project->outputs.begin(), project->outputs.begin() + static_cast<std::ptrdiff_t>(visible));
@@ -281,11 +284,11 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
 plan_ptr binder::values(const ast::select& select, std::span<const declared_type> wanted) {
   auto out = std::make_shared<values_node>();
   const std::size_t width = select.values[0].size();
-  if (width > limits::select_columns) refuse(codes::too_complex, select.position, too_many_columns());
-  std::vector<std::vector<bound_ptr>> columns(width);
+  if (width > limits::select_columns) throw_sql_error(codes::too_complex, select.position, too_many_columns());
+  std::vector<std::vector<expr_ptr>> columns(width);
   for (const auto& row : select.values) {
     if (row.size() != width)
-      refuse(codes::syntax_error, select.position, "All rows of VALUES need the same number of values.");
+      throw_sql_error(codes::syntax_error, select.position, "All rows of VALUES need the same number of values.");
     for (std::size_t i = 0; i < width; ++i) columns[i].push_back(folded(expression(*row[i], scope{})));
   }
   for (std::size_t i = 0; i < width; ++i) {
@@ -305,7 +308,7 @@ plan_ptr binder::values(const ast::select& select, std::span<const declared_type
 namespace {
 
 // NULL without a type takes that of the other side.
-bound_ptr union_column(const plan_node& side, std::size_t i, const column_type& other) {
+expr_ptr union_column(const plan_node& side, std::size_t i, const column_type& other) {
   if (side.kind == node_kind::project && is_null_literal(static_cast<const project_node&>(side).expressions[i])) {
     return make_null(other);
   }
@@ -318,18 +321,19 @@ plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
   auto left = query_inside(*select.union_left, outer);  // a long chain is not deep
   auto right = query(*select.union_right, outer);
   if (left->outputs.size() != right->outputs.size()) {
-    refuse(codes::syntax_error, select.union_right->position, "Both sides of UNION need the same number of columns.");
+    throw_sql_error(codes::syntax_error, select.union_right->position,
+                    "Both sides of UNION need the same number of columns.");
   }
   // A UNION of a UNION drops equal rows once, in the end.
   if (!select.union_all && left->kind == node_kind::distinct && left->inputs[0]->kind == node_kind::union_all) {
     left = left->inputs[0];
   }
-  auto out = std::make_shared<union_node>();
-  std::vector<bound_ptr> left_columns, right_columns;
+  auto out = std::make_shared<append_node>();
+  std::vector<expr_ptr> left_columns, right_columns;
   std::vector<std::string> output_names;
   for (std::size_t i = 0; i < left->outputs.size(); ++i) {
-    std::vector<bound_ptr> both{union_column(*left, i, right->outputs[i].type),
-                                union_column(*right, i, left->outputs[i].type)};
+    std::vector<expr_ptr> both{union_column(*left, i, right->outputs[i].type),
+                               union_column(*right, i, left->outputs[i].type)};
     const auto type = unify(both, select.union_right->position);
     left_columns.push_back(both[0]);
     right_columns.push_back(both[1]);
@@ -347,7 +351,7 @@ plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
   }
   // A chain stays flat: a thousand branches are inputs of one node, not a thousand nodes inside each other.
   const bool extends = left->kind == node_kind::union_all &&
-                       std::ranges::all_of(left_columns, [](const bound_ptr& e) { return e->kind == op::column; });
+                       std::ranges::all_of(left_columns, [](const expr_ptr& e) { return e->kind == op::column; });
   if (extends) {
     out->outputs = left->outputs;
     out->inputs = std::move(left->inputs);
@@ -373,9 +377,9 @@ plan_ptr binder::rows_for(const ast::select& select, std::span<const declared_ty
 
 plan_ptr binder::query(const ast::select& select, const scope* outer) {
   if (query_depth_ == limits::queries_through_with) {
-    refuse(codes::too_complex, select.position,
-           fmt::format("More than {} queries of WITH name each other in a row; write several statements.",
-                       limits::queries_through_with));
+    throw_sql_error(codes::too_complex, select.position,
+                    fmt::format("More than {} queries of WITH name each other in a row; write several statements.",
+                                limits::queries_through_with));
   }
   ++query_depth_;
   auto out = query_inside(select, outer);
@@ -392,7 +396,7 @@ plan_ptr binder::query_inside(const ast::select& select, const scope* outer) {
     out = core(select, outer);
   } else {
     out = select.union_left ? set_union(select, outer) : values(select);
-    std::vector<bound_ptr> outputs;
+    std::vector<expr_ptr> outputs;
     std::vector<std::string> output_names;
     for (std::size_t i = 0; i < out->outputs.size(); ++i) {
       outputs.push_back(output_reference(*out, i));
@@ -401,7 +405,8 @@ plan_ptr binder::query_inside(const ast::select& select, const scope* outer) {
     auto keys = sort_expressions(select, scope{}, outputs, output_names);
     for (const auto& key : keys) {
       if (key->kind != op::column)
-        refuse(codes::feature_not_supported, key->position, "ORDER BY of UNION can name columns of the answer only.");
+        throw_sql_error(codes::feature_not_supported, key->position,
+                        "ORDER BY of UNION can name columns of the answer only.");
     }
     out = limited(ordered(std::move(out), select, std::move(keys)), select);
   }

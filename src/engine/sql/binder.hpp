@@ -43,16 +43,16 @@ class binder {
   /// The query of an INSERT: each value of its VALUES becomes the type of the column that it is for, whatever stands in
   /// other rows.
   [[nodiscard]] plan_ptr rows_for(const ast::select& select, std::span<const declared_type> wanted);
-  [[nodiscard]] bound_ptr expression(const ast::expression& e, const scope& names);
+  [[nodiscard]] expr_ptr expression(const ast::expression& e, const scope& names);
   /// Of WHERE and ON: boolean, no aggregates.
-  [[nodiscard]] bound_ptr condition(const ast::expression& e, const scope& names, const char* clause);
+  [[nodiscard]] expr_ptr condition(const ast::expression& e, const scope& names, const char* clause);
   /// A scan of all columns of the table, with its row ids last if asked for.
   [[nodiscard]] std::shared_ptr<scan_node> scan(const ast::table_name& table, const std::string& alias,
                                                 bool with_row_ids, scope& names);
   /// Parts of a condition that are subqueries become joins below the filter.
-  [[nodiscard]] plan_ptr filtered(plan_ptr input, const bound_ptr& condition);
+  [[nodiscard]] plan_ptr filtered(plan_ptr input, const expr_ptr& condition);
   /// The expression with each subquery that names columns of `input` as a column that a join adds to `input`.
-  [[nodiscard]] bound_ptr lifted(plan_ptr& input, const bound_ptr& e);
+  [[nodiscard]] expr_ptr lifted(plan_ptr& input, const expr_ptr& e);
 
   [[nodiscard]] column_id new_column() { return next_column_++; }
   [[nodiscard]] int parameters() const { return parameters_; }
@@ -61,26 +61,26 @@ class binder {
   friend class aggregate_binder;
 
   // bind_expression.cpp
-  bound_ptr expression_or_interval(const ast::expression& e, const scope& names);
-  bound_ptr cast(const ast::expression& e, const scope& names);
-  bound_ptr column(const ast::expression& e, const scope& names);
-  bound_ptr literal(const ast::expression& e);
-  bound_ptr operation(const ast::expression& e, const scope& names);
-  bound_ptr comparison(op kind, bound_ptr left, bound_ptr right, int position);
-  bound_ptr in_list(const ast::expression& e, const scope& names);
-  bound_ptr case_when(const ast::expression& e, const scope& names);
-  bound_ptr subquery(const ast::expression& e, const scope& names);
-  bound_ptr call(const ast::expression& e, const scope& names);
+  expr_ptr expression_or_interval(const ast::expression& e, const scope& names);
+  expr_ptr cast(const ast::expression& e, const scope& names);
+  expr_ptr column(const ast::expression& e, const scope& names);
+  expr_ptr literal(const ast::expression& e);
+  expr_ptr operation(const ast::expression& e, const scope& names);
+  expr_ptr comparison(op kind, expr_ptr left, expr_ptr right, int position);
+  expr_ptr in_list(const ast::expression& e, const scope& names);
+  expr_ptr case_when(const ast::expression& e, const scope& names);
+  expr_ptr subquery(const ast::expression& e, const scope& names);
+  expr_ptr call(const ast::expression& e, const scope& names);
   // bind_aggregate.cpp
-  bound_ptr aggregate(const ast::expression& e, const scope& names);
-  bound_ptr ordered_aggregate(const ast::expression& e, const scope& names);
-  bound_ptr bool_aggregate(const ast::expression& e, const scope& names);
+  expr_ptr aggregate(const ast::expression& e, const scope& names);
+  expr_ptr ordered_aggregate(const ast::expression& e, const scope& names);
+  expr_ptr bool_aggregate(const ast::expression& e, const scope& names);
   // bind_expression.cpp
-  bound_ptr moment(const ast::expression& e, const column_type& type) const;
-  bound_ptr like(const ast::expression& e, const scope& names);
-  bound_ptr boolean(const ast::expression& e, const scope& names);
-  std::vector<bound_ptr> arguments(const ast::expression& e, const scope& names);
-  std::vector<bound_ptr> arguments_or_intervals(const ast::expression& e, const scope& names);
+  expr_ptr moment(const ast::expression& e, const column_type& type) const;
+  expr_ptr like(const ast::expression& e, const scope& names);
+  expr_ptr boolean(const ast::expression& e, const scope& names);
+  std::vector<expr_ptr> arguments(const ast::expression& e, const scope& names);
+  std::vector<expr_ptr> arguments_or_intervals(const ast::expression& e, const scope& names);
 
   // bind_from.cpp
   plan_ptr from(const std::vector<ast::from_ptr>& items, scope& names);
@@ -90,35 +90,35 @@ class binder {
   plan_ptr from_series(const ast::from_item& item);  // series.cpp
   plan_ptr join(const ast::from_item& item, scope& names);
   plan_ptr lateral(plan_ptr left, const ast::from_item& item, join_type type, const ast::expression* on, scope& names);
-  plan_ptr joined(plan_ptr left, plan_ptr right, join_type type, std::vector<bound_ptr> conditions);
-  std::vector<bound_ptr> using_conditions(const ast::from_item& item, scope& left, scope& right);
+  plan_ptr joined(plan_ptr left, plan_ptr right, join_type type, std::vector<expr_ptr> conditions);
+  std::vector<expr_ptr> using_conditions(const ast::from_item& item, scope& left, scope& right);
 
   // bind_select.cpp
   plan_ptr core(const ast::select& select, const scope* outer);
   plan_ptr values(const ast::select& select, std::span<const declared_type> wanted = {});
   plan_ptr set_union(const ast::select& select, const scope* outer);
   plan_ptr query_inside(const ast::select& select, const scope* outer);
-  plan_ptr ordered(plan_ptr input, const ast::select& select, std::vector<bound_ptr> keys);
+  plan_ptr ordered(plan_ptr input, const ast::select& select, std::vector<expr_ptr> keys);
   plan_ptr limited(plan_ptr input, const ast::select& select);
-  bound_ptr row_count(const ast::expression* e, const char* clause);
-  std::vector<bound_ptr> targets(const ast::select& select, const scope& names, std::vector<std::string>& output_names);
-  bound_ptr output_or_expression(const ast::expression& e, const scope& names, const std::vector<bound_ptr>& outputs,
-                                 const std::vector<std::string>& output_names, const char* clause);
-  std::vector<bound_ptr> distinct_keys(const ast::select& select, const scope& names,
-                                       const std::vector<bound_ptr>& outputs,
-                                       const std::vector<std::string>& output_names);
-  std::vector<bound_ptr> sort_expressions(const ast::select& select, const scope& names,
-                                          const std::vector<bound_ptr>& outputs,
-                                          const std::vector<std::string>& output_names);
+  expr_ptr row_count(const ast::expression* e, const char* clause);
+  std::vector<expr_ptr> targets(const ast::select& select, const scope& names, std::vector<std::string>& output_names);
+  expr_ptr output_or_expression(const ast::expression& e, const scope& names, const std::vector<expr_ptr>& outputs,
+                                const std::vector<std::string>& output_names, const char* clause);
+  std::vector<expr_ptr> distinct_keys(const ast::select& select, const scope& names,
+                                      const std::vector<expr_ptr>& outputs,
+                                      const std::vector<std::string>& output_names);
+  std::vector<expr_ptr> sort_expressions(const ast::select& select, const scope& names,
+                                         const std::vector<expr_ptr>& outputs,
+                                         const std::vector<std::string>& output_names);
 
   // correlate.cpp
-  plan_ptr exists_join(plan_ptr input, const bound_ptr& e, bool negated);
-  plan_ptr in_join(plan_ptr input, const bound_ptr& e);
+  plan_ptr exists_join(plan_ptr input, const expr_ptr& e, bool negated);
+  plan_ptr in_join(plan_ptr input, const expr_ptr& e);
 
   // decorrelate.cpp
-  bound_ptr lifted_query(plan_ptr& input, const bound_ptr& e);
+  expr_ptr lifted_query(plan_ptr& input, const expr_ptr& e);
   plan_ptr joined_groups(plan_ptr input, struct correlated_rows rows, std::vector<aggregate_call> calls, int position);
-  plan_ptr lateral_join(plan_ptr left, plan_ptr right, join_type type, std::vector<bound_ptr> on, int position);
+  plan_ptr lateral_join(plan_ptr left, plan_ptr right, join_type type, std::vector<expr_ptr> on, int position);
 
   const ast::common_table* find_common_table(const std::string& name) const;
   plan_ptr from_common_table(const ast::common_table& common, const ast::from_item& item, scope& names);
@@ -133,7 +133,7 @@ class binder {
   std::vector<const ast::common_table*> common_tables_;  ///< visible ones, the innermost last
   std::set<const ast::common_table*> used_common_tables_;
   /// What subqueries became. Expressions may share one, such as both parts of BETWEEN, and it can be taken apart once.
-  std::map<plan_ptr, bound_ptr> lifted_;
+  std::map<plan_ptr, expr_ptr> lifted_;
   std::map<const ast::common_table*, std::shared_ptr<shared_plan>> shared_plans_;  ///< of those that were used
   int query_depth_ = 0;
 };
@@ -142,17 +142,17 @@ class binder {
 /// Takes the conditions with outer columns out of a plan, so that a join can have them. Outputs that the conditions
 /// need are added to the plan; GROUP BY, DISTINCT and LIMIT below which there are equalities with outer columns work
 /// for each value of the equalities' inner sides. Throws, naming `position`, where another operator is in the way.
-[[nodiscard]] std::vector<bound_ptr> hoist_outer_conditions(binder& binds, plan_ptr& plan, int position);
+[[nodiscard]] std::vector<expr_ptr> pull_up_correlated_predicates(binder& binds, plan_ptr& plan, int position);
 /// Does the condition compare a value of the subquery's own columns with one of outer columns, or only outer columns?
 /// The inner sides of such equalities are keys by which a subquery can be computed once for all outer rows.
-[[nodiscard]] bool is_correlated_equality(const bound_ptr& condition, const std::set<column_id>& outer);
+[[nodiscard]] bool is_correlated_equality(const expr_ptr& condition, const std::set<column_id>& outer);
 /// Makes the inner sides of the equalities among `conditions`, all of which have to be correlated equalities or to
 /// have outer columns only, columns of `rows`; returns these.
-[[nodiscard]] std::vector<bound_ptr> correlation_keys(binder& binds, plan_ptr& rows, const std::set<column_id>& outer,
-                                                      std::vector<bound_ptr>& conditions);
-[[nodiscard]] bool uses_any(const bound_ptr& e, const std::set<column_id>& columns);
-[[nodiscard]] plan_ptr with_filter(plan_ptr input, std::vector<bound_ptr> conditions);
-[[nodiscard]] bool has_correlated_query(const bound_ptr& e);
+[[nodiscard]] std::vector<expr_ptr> correlation_keys(binder& binds, plan_ptr& rows, const std::set<column_id>& outer,
+                                                     std::vector<expr_ptr>& conditions);
+[[nodiscard]] bool uses_any(const expr_ptr& e, const std::set<column_id>& columns);
+[[nodiscard]] plan_ptr with_filter(plan_ptr input, std::vector<expr_ptr> conditions);
+[[nodiscard]] bool has_correlated_query(const expr_ptr& e);
 /// The as-of join behind LEFT JOIN LATERAL (SELECT ... ORDER BY ts DESC LIMIT 1), or null if the plan has another
 /// shape.
 [[nodiscard]] std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr& right);

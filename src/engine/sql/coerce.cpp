@@ -43,7 +43,7 @@ column_type common_decimal(const column_type& a, const column_type& b) {
 
 // A constant of another integer type, without Arrow's cast: lists have thousands. Null where it does not fit, or one of
 // the types is not an integer.
-std::shared_ptr<arrow::Scalar> as_integer(const bound& literal, type_id to) {
+std::shared_ptr<arrow::Scalar> as_integer(const expr& literal, type_id to) {
   if (!is_integer(literal.type.id) || !is_integer(to) || !literal.value->is_valid) return nullptr;
   const auto value = [&]() -> std::int64_t {
     switch (literal.type.id) {
@@ -75,7 +75,7 @@ std::shared_ptr<arrow::Scalar> as_integer(const bound& literal, type_id to) {
 // Floats are compared with other numbers as doubles, as PostgreSQL does, whether these are constants or columns. Where
 // the constant in the column's type has the same answers for every value of the column, an index on the column serves
 // it.
-bool has_same_answers(const bound& literal, const column_type& column) {
+bool has_same_answers(const expr& literal, const column_type& column) {
   constexpr double exact_integers = 9007199254740992.0;
   constexpr int exact_digits = 15;  // decimals with so many digits are different doubles
   if (!is_float(literal.type.id) && !is_float(column.id)) return true;
@@ -88,7 +88,7 @@ bool has_same_answers(const bound& literal, const column_type& column) {
 }
 
 // The literal in that type if not a bit of its value is lost, else null.
-bound_ptr exactly(const bound_ptr& literal, const column_type& to) {
+expr_ptr exactly(const expr_ptr& literal, const column_type& to) {
   if (literal->open || is_null_literal(literal)) return coerced(literal, to);
   const bool numbers = is_numeric(literal->type.id) && is_numeric(to.id);
   const bool times = literal->type.id == type_id::timestamp && to.id == type_id::date;
@@ -105,7 +105,7 @@ bound_ptr exactly(const bound_ptr& literal, const column_type& to) {
   }
 }
 
-bound_ptr narrow_integer_literal(const bound_ptr& e) {
+expr_ptr narrow_integer_literal(const expr_ptr& e) {
   // 5 * price needs numeric(1,0), not numeric(10,0): products keep their digits.
   if (!is_literal(e) || !e->value->is_valid || !is_integer(e->type.id)) return e;
   const std::string text = e->value->ToString();
@@ -113,7 +113,7 @@ bound_ptr narrow_integer_literal(const bound_ptr& e) {
   return coerced(e, {type_id::decimal, digits, 0});
 }
 
-bound_ptr decimal_arithmetic(op kind, bound_ptr left, bound_ptr right, int position) {
+expr_ptr decimal_arithmetic(op kind, expr_ptr left, expr_ptr right, int position) {
   left = narrow_integer_literal(left);
   right = narrow_integer_literal(right);
   const auto a = as_decimal(left->type);
@@ -129,7 +129,7 @@ bound_ptr decimal_arithmetic(op kind, bound_ptr left, bound_ptr right, int posit
     type.precision = std::max(a.precision - a.scale, b.precision - b.scale) + type.scale + 1;
   }
   if (type.scale > max_decimal_precision) {
-    refuse(position, "The product would have more than 38 digits behind the point; cast an operand to fewer.");
+    throw_sql_error(position, "The product would have more than 38 digits behind the point; cast an operand to fewer.");
   }
   type.precision = std::min(type.precision, max_decimal_precision);
   return make_call(kind, type, {std::move(left), std::move(right)}, position);
@@ -150,7 +150,7 @@ const char* symbol_of(op kind) {
   }
 }
 
-bound_ptr date_arithmetic(op kind, bound_ptr left, bound_ptr right, int position) {
+expr_ptr date_arithmetic(op kind, expr_ptr left, expr_ptr right, int position) {
   const bool left_date = left->type.id == type_id::date;
   const bool right_date = right->type.id == type_id::date;
   if (kind == op::subtract && left_date && right_date) {
@@ -159,8 +159,9 @@ bound_ptr date_arithmetic(op kind, bound_ptr left, bound_ptr right, int position
   const bool date_and_days = left_date && is_integer(right->type.id) && (kind == op::add || kind == op::subtract);
   const bool days_and_date = right_date && is_integer(left->type.id) && kind == op::add;
   if (!date_and_days && !days_and_date) {
-    refuse(codes::undefined_function, position,
-           fmt::format("{} {} {} is not supported.", sql_name(left->type), symbol_of(kind), sql_name(right->type)));
+    throw_sql_error(
+        codes::undefined_function, position,
+        fmt::format("{} {} {} is not supported.", sql_name(left->type), symbol_of(kind), sql_name(right->type)));
   }
   if (date_and_days) right = coerced(right, {type_id::int32});
   if (days_and_date) left = coerced(left, {type_id::int32});
@@ -182,9 +183,9 @@ std::optional<column_type> common_type(const column_type& a, const column_type& 
   return std::nullopt;
 }
 
-bound_ptr coerced(const bound_ptr& e, const column_type& to) {
+expr_ptr coerced(const expr_ptr& e, const column_type& to) {
   if (e->kind == op::parameter && e->open) {
-    auto typed = std::make_shared<bound>(*e);
+    auto typed = std::make_shared<expr>(*e);
     typed->type = to;
     typed->open = false;
     return typed;
@@ -192,12 +193,13 @@ bound_ptr coerced(const bound_ptr& e, const column_type& to) {
   if (e->type == to && !e->open) return e;
   if (is_literal(e)) return make_literal(cast(e->value, e->type, to, e->position).scalar(), to, e->position);
   if (!can_cast(e->type, to)) {
-    refuse(codes::cannot_coerce, e->position, fmt::format("{} cannot be cast to {}.", sql_name(e->type), sql_name(to)));
+    throw_sql_error(codes::cannot_coerce, e->position,
+                    fmt::format("{} cannot be cast to {}.", sql_name(e->type), sql_name(to)));
   }
   return make_call(op::cast, to, {e}, e->position);
 }
 
-void coerce_to_compare(bound_ptr& left, bound_ptr& right, int position) {
+void coerce_to_compare(expr_ptr& left, expr_ptr& right, int position) {
   if (left->open && right->open) {
     left = coerced(left, {type_id::varchar});
     right = coerced(right, {type_id::varchar});
@@ -226,29 +228,31 @@ void coerce_to_compare(bound_ptr& left, bound_ptr& right, int position) {
   }
   const auto type = common_type(left->type, right->type);
   if (!type) {
-    refuse(codes::undefined_function, position,
-           fmt::format("{} and {} cannot be compared; cast one of them.", sql_name(left->type), sql_name(right->type)));
+    throw_sql_error(
+        codes::undefined_function, position,
+        fmt::format("{} and {} cannot be compared; cast one of them.", sql_name(left->type), sql_name(right->type)));
   }
   left = coerced(left, *type);
   right = coerced(right, *type);
 }
 
-bound_ptr bound_arithmetic(op kind, bound_ptr left, bound_ptr right, int position) {
+expr_ptr bound_arithmetic(op kind, expr_ptr left, expr_ptr right, int position) {
   if (left->open && right->open)
-    refuse(codes::indeterminate_datatype, position, "The types of both sides are unknown; cast one of them.");
+    throw_sql_error(codes::indeterminate_datatype, position, "The types of both sides are unknown; cast one of them.");
   if (left->open) left = coerced(left, right->type.id == type_id::date ? column_type{type_id::int32} : right->type);
   if (right->open) right = coerced(right, left->type.id == type_id::date ? column_type{type_id::int32} : left->type);
   if (left->type.id == type_id::date || right->type.id == type_id::date) {
     return date_arithmetic(kind, std::move(left), std::move(right), position);
   }
   if (!is_numeric(left->type.id) || !is_numeric(right->type.id)) {
-    refuse(codes::undefined_function, position,
-           fmt::format("{} {} {} is not supported.", sql_name(left->type), symbol_of(kind), sql_name(right->type)));
+    throw_sql_error(
+        codes::undefined_function, position,
+        fmt::format("{} {} {} is not supported.", sql_name(left->type), symbol_of(kind), sql_name(right->type)));
   }
   const bool decimals = left->type.id == type_id::decimal || right->type.id == type_id::decimal;
   const bool floats = is_float(left->type.id) || is_float(right->type.id);
   if (kind == op::modulo && (decimals || floats))
-    refuse(codes::undefined_function, position, "% takes integers; cast its operands.");
+    throw_sql_error(codes::undefined_function, position, "% takes integers; cast its operands.");
   if (decimals && !floats && kind != op::divide) {
     return decimal_arithmetic(kind, std::move(left), std::move(right), position);
   }
@@ -256,15 +260,15 @@ bound_ptr bound_arithmetic(op kind, bound_ptr left, bound_ptr right, int positio
   return make_call(kind, type, {coerced(left, type), coerced(right, type)}, position);
 }
 
-column_type unify(std::vector<bound_ptr>& values, int position) {
+column_type unify(std::vector<expr_ptr>& values, int position) {
   std::optional<column_type> type;
   for (const auto& value : values) {
     if (value->open) continue;
     const auto next = type ? common_type(*type, value->type) : std::optional(value->type);
     if (!next) {
-      refuse(codes::datatype_mismatch, value->position >= 0 ? value->position : position,
-             fmt::format("{} and {} cannot stand in one column; cast one of them.", sql_name(*type),
-                         sql_name(value->type)));
+      throw_sql_error(codes::datatype_mismatch, value->position >= 0 ? value->position : position,
+                      fmt::format("{} and {} cannot stand in one column; cast one of them.", sql_name(*type),
+                                  sql_name(value->type)));
     }
     type = next;
   }
@@ -273,9 +277,9 @@ column_type unify(std::vector<bound_ptr>& values, int position) {
   return *type;
 }
 
-bound_ptr folded(const bound_ptr& e) {
+expr_ptr folded(const expr_ptr& e) {
   if (is_literal(e) || e->open) return e;
-  const bool computable = !any_node(e, [](const bound& node) {
+  const bool computable = !any_node(e, [](const expr& node) {
     return node.kind == op::column || node.kind == op::aggregate || node.kind == op::parameter || node.query != nullptr;
   });
   if (!computable) return e;

@@ -7,17 +7,17 @@
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
-bool uses_any(const bound_ptr& e, const std::set<column_id>& columns) {
+bool uses_any(const expr_ptr& e, const std::set<column_id>& columns) {
   std::set<column_id> used;
   collect_columns(e, used);
   return std::any_of(used.begin(), used.end(), [&](column_id id) { return columns.contains(id); });
 }
 
-bool has_correlated_query(const bound_ptr& e) {
-  return any_node(e, [](const bound& node) { return node.query && !free_columns(*node.query).empty(); });
+bool has_correlated_query(const expr_ptr& e) {
+  return any_node(e, [](const expr& node) { return node.query && !free_columns(*node.query).empty(); });
 }
 
-plan_ptr with_filter(plan_ptr input, std::vector<bound_ptr> conditions) {
+plan_ptr with_filter(plan_ptr input, std::vector<expr_ptr> conditions) {
   if (conditions.empty()) return input;
   auto out = std::make_shared<filter_node>();
   out->conditions = std::move(conditions);
@@ -29,10 +29,10 @@ plan_ptr with_filter(plan_ptr input, std::vector<bound_ptr> conditions) {
 namespace {
 
 struct correlation {
-  bound_ptr inner, outer;
+  expr_ptr inner, outer;
 };
 
-std::optional<correlation> correlation_of(const bound_ptr& condition, const std::set<column_id>& outer) {
+std::optional<correlation> correlation_of(const expr_ptr& condition, const std::set<column_id>& outer) {
   if (condition->kind != op::equal) return std::nullopt;
   const bool outer_first = uses_any(condition->args[0], outer);
   const auto& theirs = condition->args[outer_first ? 0 : 1];
@@ -45,13 +45,13 @@ std::optional<correlation> correlation_of(const bound_ptr& condition, const std:
 
 }  // namespace
 
-bool is_correlated_equality(const bound_ptr& condition, const std::set<column_id>& outer) {
+bool is_correlated_equality(const expr_ptr& condition, const std::set<column_id>& outer) {
   return contains_all(outer, condition) || correlation_of(condition, outer).has_value();
 }
 
-std::vector<bound_ptr> correlation_keys(binder& binds, plan_ptr& rows, const std::set<column_id>& outer,
-                                        std::vector<bound_ptr>& conditions) {
-  std::vector<bound_ptr> keys;
+std::vector<expr_ptr> correlation_keys(binder& binds, plan_ptr& rows, const std::set<column_id>& outer,
+                                       std::vector<expr_ptr>& conditions) {
+  std::vector<expr_ptr> keys;
   auto project = std::make_shared<project_node>();
   for (auto& condition : conditions) {
     const auto found = correlation_of(condition, outer);
@@ -76,14 +76,14 @@ std::vector<bound_ptr> correlation_keys(binder& binds, plan_ptr& rows, const std
 }
 
 void refuse_two_levels_up(int position) {
-  refuse(codes::feature_not_supported, position,
-         "This subquery refers to a table two query levels up, which is not supported.");
+  throw_sql_error(codes::feature_not_supported, position,
+                  "This subquery refers to a table two query levels up, which is not supported.");
 }
 
 namespace {
 
 [[noreturn]] void refuse_correlation(int position) {
-  refuse(
+  throw_sql_error(
       codes::feature_not_supported, position,
       "Unsupported correlated subquery: columns of the outer query are allowed in its WHERE, in equalities only where "
       "it has GROUP BY, DISTINCT or LIMIT. Rewrite it as a join.");
@@ -117,12 +117,12 @@ class hoisting {
     }
   }
 
-  std::vector<bound_ptr> take() { return std::move(hoisted_); }
+  std::vector<expr_ptr> take() { return std::move(hoisted_); }
 
  private:
   void from_filter(plan_ptr& node) {
     auto& filter = static_cast<filter_node&>(*node);
-    std::vector<bound_ptr> kept;
+    std::vector<expr_ptr> kept;
     for (const auto& condition : filter.conditions) {
       if (has_correlated_query(condition)) {
         refuse_two_levels_up(condition->position);
@@ -136,7 +136,7 @@ class hoisting {
   void from_project(project_node& project) {
     for (const auto& e : project.expressions) {
       if (uses_any(e, outer_)) {
-        refuse(position_, "The columns of this subquery cannot name those of the query around it.");
+        throw_sql_error(position_, "The columns of this subquery cannot name those of the query around it.");
       }
     }
     from(project.inputs[0]);
@@ -153,7 +153,7 @@ class hoisting {
   void from_join(join_node& join) {
     const bool both = join.type == join_type::inner;
     if (!free_columns(*join.inputs[1]).empty() && !both) refuse_correlation(position_);
-    std::vector<bound_ptr> kept;
+    std::vector<expr_ptr> kept;
     for (const auto& condition : join.conditions) {
       if (uses_any(condition, outer_) && !both) refuse_correlation(position_);
       (uses_any(condition, outer_) ? hoisted_ : kept).push_back(condition);
@@ -166,10 +166,10 @@ class hoisting {
   }
 
   // Conditions below `input`, in terms of columns by which the operator above it has to work group by group.
-  std::vector<bound_ptr> keys_below(plan_ptr& input) {
+  std::vector<expr_ptr> keys_below(plan_ptr& input) {
     const auto before = hoisted_.size();
     from(input);
-    std::vector<bound_ptr> below(hoisted_.begin() + static_cast<std::ptrdiff_t>(before), hoisted_.end());
+    std::vector<expr_ptr> below(hoisted_.begin() + static_cast<std::ptrdiff_t>(before), hoisted_.end());
     for (const auto& condition : below) {
       if (!is_correlated_equality(condition, outer_)) refuse_correlation(position_);
     }
@@ -233,10 +233,10 @@ class hoisting {
   binder& binds_;
   std::set<column_id> outer_;
   int position_;
-  std::vector<bound_ptr> hoisted_;
+  std::vector<expr_ptr> hoisted_;
 };
 
-bool is_one(const bound_ptr& e) {
+bool is_one(const expr_ptr& e) {
   return e && is_literal(e) && e->value->is_valid && static_cast<const arrow::Int64Scalar&>(*e->value).value == 1;
 }
 
@@ -286,8 +286,8 @@ std::optional<nearest_query> parts_of(const plan_ptr& plan) {
 }
 
 // Sorts the conditions into the as-of join's parts; false if one of them fits none.
-bool read_conditions(const nearest_query& query, const std::set<column_id>& outer, const bound_ptr& at, as_of_node& out,
-                     std::vector<bound_ptr>& inner) {
+bool read_conditions(const nearest_query& query, const std::set<column_id>& outer, const expr_ptr& at, as_of_node& out,
+                     std::vector<expr_ptr>& inner) {
   out.earlier = query.sort->keys[0].descending;
   for (const auto& condition : query.filter->conditions) {
     if (!uses_any(condition, outer)) {
@@ -319,7 +319,7 @@ bool read_conditions(const nearest_query& query, const std::set<column_id>& oute
 
 }  // namespace
 
-std::vector<bound_ptr> hoist_outer_conditions(binder& binds, plan_ptr& plan, int position) {
+std::vector<expr_ptr> pull_up_correlated_predicates(binder& binds, plan_ptr& plan, int position) {
   hoisting work(binds, free_columns(*plan), position);
   work.from(plan);
   if (!free_columns(*plan).empty()) refuse_correlation(position);
@@ -331,7 +331,7 @@ std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr
   if (!query || !free_columns(*query->filter->inputs[0]).empty()) return nullptr;
   const auto outer = output_ids(*left);
   // The sort key in terms of what the projection reads.
-  bound_ptr at;
+  expr_ptr at;
   for (std::size_t i = 0; i < query->project->outputs.size(); ++i) {
     if (uses_any(query->project->expressions[i], outer)) return nullptr;
     const auto& key = query->sort->keys[0].value;
@@ -340,12 +340,12 @@ std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr
   if (!at) return nullptr;
   auto out = std::make_shared<as_of_node>();
   out->right_at = at;
-  std::vector<bound_ptr> inner;
+  std::vector<expr_ptr> inner;
   if (!read_conditions(*query, outer, at, *out, inner)) return nullptr;
 
   plan_ptr input = with_filter(query->filter->inputs[0], std::move(inner));
   const bool plain = std::all_of(query->project->expressions.begin(), query->project->expressions.end(),
-                                 [](const bound_ptr& e) { return e->kind == op::column; });
+                                 [](const expr_ptr& e) { return e->kind == op::column; });
   if (!plain) {
     auto project = std::make_shared<project_node>(*query->project);
     const auto shown = output_ids(*project);
@@ -363,9 +363,9 @@ std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr
   return out;
 }
 
-plan_ptr binder::exists_join(plan_ptr input, const bound_ptr& e, bool negated) {
+plan_ptr binder::exists_join(plan_ptr input, const expr_ptr& e, bool negated) {
   plan_ptr inner = any_rows(e->query);
-  auto conditions = hoist_outer_conditions(*this, inner, e->position);
+  auto conditions = pull_up_correlated_predicates(*this, inner, e->position);
   const auto have = output_ids(*input);
   const auto of_inner = output_ids(*inner);
   std::set<column_id> both = have;
@@ -376,18 +376,18 @@ plan_ptr binder::exists_join(plan_ptr input, const bound_ptr& e, bool negated) {
   return joined(std::move(input), std::move(inner), negated ? join_type::anti : join_type::semi, std::move(conditions));
 }
 
-plan_ptr binder::in_join(plan_ptr input, const bound_ptr& e) {
+plan_ptr binder::in_join(plan_ptr input, const expr_ptr& e) {
   const auto left = lifted(input, e->args[0]);
   plan_ptr inner = e->query;
   const auto output = inner->outputs[0];
-  std::vector<bound_ptr> conditions;
-  if (!free_columns(*inner).empty()) conditions = hoist_outer_conditions(*this, inner, e->position);
+  std::vector<expr_ptr> conditions;
+  if (!free_columns(*inner).empty()) conditions = pull_up_correlated_predicates(*this, inner, e->position);
   conditions.push_back(comparison(op::equal, left, make_column(output.id, output.type), e->position));
   return joined(std::move(input), std::move(inner), join_type::semi, std::move(conditions));
 }
 
-plan_ptr binder::filtered(plan_ptr input, const bound_ptr& condition) {
-  std::vector<bound_ptr> parts, kept;
+plan_ptr binder::filtered(plan_ptr input, const expr_ptr& condition) {
+  std::vector<expr_ptr> parts, kept;
   split_conjunction(condition, parts);
   for (const auto& part : parts) {
     const bool negated = part->kind == op::logical_not;

@@ -12,15 +12,15 @@ namespace {
 
 constexpr int longest_text = 10485760;  // as in PostgreSQL
 
-bound_ptr with_length(const char* function, const bound_ptr& text, int length) {
-  auto out = std::make_shared<bound>(*make_call(op::function, {type_id::varchar}, {text}, text->position));
+expr_ptr with_length(const char* function, const expr_ptr& text, int length) {
+  auto out = std::make_shared<expr>(*make_call(op::function, {type_id::varchar}, {text}, text->position));
   out->name = function;
   out->number = length;
   return out;
 }
 
 // A number in quotes, exactly; null where it is none that a decimal holds, which the cast will say.
-bound_ptr quoted_number(const bound_ptr& e) {
+expr_ptr quoted_number(const expr_ptr& e) {
   if (!is_literal(e) || !e->open || !e->value->is_valid) return nullptr;
   auto text = static_cast<const arrow::StringScalar&>(*e->value).value->ToString();
   const auto first = text.find_first_not_of(" \t\n");
@@ -38,7 +38,7 @@ bound_ptr quoted_number(const bound_ptr& e) {
   return make_literal(std::make_shared<arrow::Decimal128Scalar>(value, arrow_type(type)), type, e->position);
 }
 
-bound_ptr exact_number(const bound_ptr& value, const column_type& to) {
+expr_ptr exact_number(const expr_ptr& value, const column_type& to) {
   auto from = value;
   if (const auto number = quoted_number(value)) {
     from = number;
@@ -46,7 +46,7 @@ bound_ptr exact_number(const bound_ptr& value, const column_type& to) {
     from = coerced(value, {type_id::decimal, max_decimal_precision, 2 * plain_numeric_scale});
   }
   if (from->open || from->type.id != type_id::decimal || from->type.scale <= to.scale) return coerced(from, to);
-  auto out = std::make_shared<bound>(*make_call(op::function, to, {from}, value->position));
+  auto out = std::make_shared<expr>(*make_call(op::function, to, {from}, value->position));
   out->name = "exact_numeric";
   return out;
 }
@@ -64,12 +64,13 @@ declared_type declared(const ast::type_name& type) {
     rule = fixed ? column_rule::fixed : column_rule::varchar;
     length = type.modifiers[0];
     if (type.modifiers.size() != 1 || length < 1 || length > longest_text) {
-      refuse(type.position, fmt::format("The length of a text is from 1 to {} characters.", longest_text));
+      throw_sql_error(type.position, fmt::format("The length of a text is from 1 to {} characters.", longest_text));
     }
     return out;
   }
   const auto found = type_from_sql(type.name, type.modifiers);
-  if (!found) refuse(codes::undefined_object, type.position, fmt::format("The type {} is not supported.", type.name));
+  if (!found)
+    throw_sql_error(codes::undefined_object, type.position, fmt::format("The type {} is not supported.", type.name));
   out.type = *found;
   if (found->id == type_id::decimal && type.modifiers.empty()) {
     rule = column_rule::numeric;
@@ -78,7 +79,7 @@ declared_type declared(const ast::type_name& type) {
   return out;
 }
 
-bound_ptr stored(const bound_ptr& value, const declared_type& to) {
+expr_ptr stored(const expr_ptr& value, const declared_type& to) {
   const auto [rule, length] = to.declaration;
   if (rule == column_rule::numeric) return exact_number(value, to.type);
   auto out = coerced(value, to.type);
@@ -87,7 +88,7 @@ bound_ptr stored(const bound_ptr& value, const declared_type& to) {
   return out;
 }
 
-bound_ptr explicitly_cast(const bound_ptr& value, const declared_type& to) {
+expr_ptr explicitly_cast(const expr_ptr& value, const declared_type& to) {
   const auto [rule, length] = to.declaration;
   if (rule == column_rule::numeric) {
     // Exact numbers stay as they are.

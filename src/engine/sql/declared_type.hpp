@@ -4,7 +4,7 @@
 
 #include "engine/catalog.hpp"
 #include "engine/sql/ast.hpp"
-#include "engine/sql/bound.hpp"
+#include "engine/sql/expr.hpp"
 
 namespace espalier::engine {
 
@@ -13,8 +13,8 @@ inline constexpr int plain_numeric_scale = 9;  ///< of numeric without digits, w
 /// Throws `located_error` for types that are not supported.
 [[nodiscard]] declared_type declared(const ast::type_name& type);
 /// The value as INSERT and UPDATE store it: texts that are too long and digits that would be lost are refused.
-[[nodiscard]] bound_ptr stored(const bound_ptr& value, const declared_type& to);
+[[nodiscard]] expr_ptr stored(const expr_ptr& value, const declared_type& to);
 /// The value as an explicit CAST has it: texts are cut.
-[[nodiscard]] bound_ptr explicitly_cast(const bound_ptr& value, const declared_type& to);
+[[nodiscard]] expr_ptr explicitly_cast(const expr_ptr& value, const declared_type& to);
 
 }  // namespace espalier::engine

@@ -20,11 +20,11 @@ namespace espalier::engine {
 /// columns.
 struct correlated_rows {
   plan_ptr rows;
-  std::vector<bound_ptr> values;
+  std::vector<expr_ptr> values;
   std::vector<sort_key> keys;
-  bound_ptr limit, offset;
+  expr_ptr limit, offset;
   bool limited = false;
-  std::vector<bound_ptr> hoisted;  ///< conditions with columns of the outer query that were taken out of `rows`
+  std::vector<expr_ptr> hoisted;  ///< conditions with columns of the outer query that were taken out of `rows`
 };
 
 namespace {
@@ -32,8 +32,8 @@ namespace {
 constexpr column_type truth_type{type_id::boolean};
 constexpr column_type count_type{type_id::int64};
 
-void see_through(const project_node& project, bound_ptr& e) {
-  e = rewrite(e, [&](const bound_ptr& node) -> bound_ptr {
+void see_through(const project_node& project, expr_ptr& e) {
+  e = rewrite(e, [&](const expr_ptr& node) -> expr_ptr {
     if (node->kind != op::column) return nullptr;
     for (std::size_t i = 0; i < project.outputs.size(); ++i) {
       if (project.outputs[i].id == node->column) return project.expressions[i];
@@ -70,7 +70,7 @@ correlated_rows rows_of(const plan_ptr& query) {
   return out;
 }
 
-bool is_at_least_one(const bound_ptr& limit) {
+bool is_at_least_one(const expr_ptr& limit) {
   return limit && is_literal(limit) && limit->value->is_valid &&
          static_cast<const arrow::Int64Scalar&>(*limit->value).value >= 1;
 }
@@ -78,7 +78,7 @@ bool is_at_least_one(const bound_ptr& limit) {
 // Of a query that is an aggregation without GROUP BY: one row, whatever its conditions find.
 struct one_group_query {
   std::shared_ptr<aggregate_node> aggregate;
-  std::vector<bound_ptr> having;
+  std::vector<expr_ptr> having;
 };
 
 std::optional<one_group_query> one_group_of(const correlated_rows& query) {
@@ -96,10 +96,10 @@ std::optional<one_group_query> one_group_of(const correlated_rows& query) {
   return out;
 }
 
-bound_ptr zero() { return make_literal(std::make_shared<arrow::Int64Scalar>(0), count_type); }
+expr_ptr zero() { return make_literal(std::make_shared<arrow::Int64Scalar>(0), count_type); }
 
-bound_ptr coalesced_counts(const bound_ptr& e, const std::vector<aggregate_call>& calls) {
-  return rewrite(e, [&](const bound_ptr& node) -> bound_ptr {
+expr_ptr coalesced_counts(const expr_ptr& e, const std::vector<aggregate_call>& calls) {
+  return rewrite(e, [&](const expr_ptr& node) -> expr_ptr {
     if (node->kind != op::column) return nullptr;
     for (const auto& call : calls) {
       if (call.output == node->column && call.function == "count") {
@@ -110,7 +110,7 @@ bound_ptr coalesced_counts(const bound_ptr& e, const std::vector<aggregate_call>
   });
 }
 
-bound_ptr when(const bound_ptr& condition, const bound_ptr& value) {
+expr_ptr when(const expr_ptr& condition, const expr_ptr& value) {
   return make_call(op::case_when, value->type, {condition, value, make_null(value->type)}, value->position);
 }
 
@@ -123,7 +123,7 @@ aggregate_call first_of(const output_column& column, column_id output) {
   return out;
 }
 
-aggregate_call count_of(const bound_ptr& argument, column_id output) {
+aggregate_call count_of(const expr_ptr& argument, column_id output) {
   aggregate_call out;
   out.function = "count";
   out.argument = argument;
@@ -132,7 +132,7 @@ aggregate_call count_of(const bound_ptr& argument, column_id output) {
   return out;
 }
 
-plan_ptr aggregated(plan_ptr input, std::vector<bound_ptr> keys, std::vector<aggregate_call> calls) {
+plan_ptr aggregated(plan_ptr input, std::vector<expr_ptr> keys, std::vector<aggregate_call> calls) {
   auto out = std::make_shared<aggregate_node>();
   for (const auto& key : keys) out->outputs.push_back({key->column, "", key->type});
   for (const auto& call : calls) out->outputs.push_back({call.output, call.function, call.type});
@@ -148,7 +148,7 @@ struct wider {
     for (const auto& column : input->outputs) add(make_column(column.id, column.type), column);
     project->inputs = {std::move(input)};
   }
-  void add(bound_ptr value, output_column column) {
+  void add(expr_ptr value, output_column column) {
     project->expressions.push_back(std::move(value));
     project->outputs.push_back(std::move(column));
   }
@@ -156,7 +156,7 @@ struct wider {
 };
 
 // The rows in the order of the query, as many as it wants for each group of equal `groups`.
-plan_ptr limited_per_group(binder& binds, plan_ptr rows, const correlated_rows& query, std::vector<bound_ptr> groups) {
+plan_ptr limited_per_group(binder& binds, plan_ptr rows, const correlated_rows& query, std::vector<expr_ptr> groups) {
   if (!query.limited) return rows;
   wider keyed(std::move(rows));
   auto sort = std::make_shared<sort_node>();
@@ -188,7 +188,7 @@ std::shared_ptr<numbered_node> numbered(binder& binds, plan_ptr input) {
   return out;
 }
 
-void refuse_out_of_reach(const std::vector<bound_ptr>& expressions, const plan_node& outer, const plan_node& inner,
+void refuse_out_of_reach(const std::vector<expr_ptr>& expressions, const plan_node& outer, const plan_node& inner,
                          int position) {
   auto both = output_ids(outer);
   both.merge(output_ids(inner));
@@ -199,7 +199,7 @@ void refuse_out_of_reach(const std::vector<bound_ptr>& expressions, const plan_n
 
 // The rows of a plan that two places read, with ids of their own.
 std::shared_ptr<shared_node> reader_of(binder& binds, const std::shared_ptr<shared_plan>& source,
-                                       std::map<column_id, bound_ptr>& ids) {
+                                       std::map<column_id, expr_ptr>& ids) {
   auto out = std::make_shared<shared_node>();
   out->source = source;
   for (const auto& column : source->body->outputs) {
@@ -210,8 +210,8 @@ std::shared_ptr<shared_node> reader_of(binder& binds, const std::shared_ptr<shar
   return out;
 }
 
-bound_ptr with_ids(const bound_ptr& e, const std::map<column_id, bound_ptr>& ids) {
-  return rewrite(e, [&](const bound_ptr& node) -> bound_ptr {
+expr_ptr with_ids(const expr_ptr& e, const std::map<column_id, expr_ptr>& ids) {
+  return rewrite(e, [&](const expr_ptr& node) -> expr_ptr {
     const auto found = node->kind == op::column ? ids.find(node->column) : ids.end();
     return found == ids.end() ? nullptr : found->second;
   });
@@ -222,12 +222,12 @@ bound_ptr with_ids(const bound_ptr& e, const std::map<column_id, bound_ptr>& ids
 // NULL. A join by the keys alone of all rows, compared afterwards, has far more pairs.
 struct membership_joins {
   plan_ptr equal, any;
-  std::vector<bound_ptr> on_equal, on_any;
-  bound_ptr answer;
+  std::vector<expr_ptr> on_equal, on_any;
+  expr_ptr answer;
 };
 
 membership_joins membership_of(binder& binds, const correlated_rows& query, const std::set<column_id>& outer,
-                               const bound& test) {
+                               const expr& test) {
   auto rows = query.rows;
   auto conditions = query.hoisted;
   auto keys = correlation_keys(binds, rows, outer, conditions);
@@ -241,20 +241,20 @@ membership_joins membership_of(binder& binds, const correlated_rows& query, cons
   source->name = "values of IN";
   source->body = aggregated(valued.project, group, {count_of(nullptr, count)});
   membership_joins out;
-  std::map<column_id, bound_ptr> in_equal, in_any;
+  std::map<column_id, expr_ptr> in_equal, in_any;
   out.equal = reader_of(binds, source, in_equal);
   for (const auto& condition : conditions) out.on_equal.push_back(with_ids(condition, in_equal));
   out.on_equal.push_back(make_call(op::equal, truth_type, {test.args[0], in_equal[value->column]}, test.position));
   const auto reader = reader_of(binds, source, in_any);
-  std::vector<bound_ptr> any_keys;
+  std::vector<expr_ptr> any_keys;
   for (const auto& key : keys) any_keys.push_back(in_any[key->column]);
   const auto groups = binds.new_column(), nulls = binds.new_column();
-  const auto is_null = [&](const bound_ptr& e) { return make_call(op::is_null, truth_type, {e}, test.position); };
+  const auto is_null = [&](const expr_ptr& e) { return make_call(op::is_null, truth_type, {e}, test.position); };
   out.any = aggregated(
       reader, any_keys,
       {count_of(nullptr, groups), count_of(when(is_null(in_any[value->column]), make_boolean(true)), nulls)});
   for (const auto& condition : conditions) out.on_any.push_back(with_ids(condition, in_any));
-  const auto more_than_none = [&](const bound_ptr& number) {
+  const auto more_than_none = [&](const expr_ptr& number) {
     return make_call(op::greater, truth_type, {make_call(op::coalesce, count_type, {number, zero()}), zero()},
                      test.position);
   };
@@ -274,7 +274,7 @@ membership_joins membership_of(binder& binds, const correlated_rows& query, cons
 plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vector<aggregate_call> calls, int position) {
   const auto outer = output_ids(*input);
   auto conditions = std::move(query.hoisted);
-  if (!free_columns(*query.rows).empty()) conditions = hoist_outer_conditions(*this, query.rows, position);
+  if (!free_columns(*query.rows).empty()) conditions = pull_up_correlated_predicates(*this, query.rows, position);
   auto reached = conditions;
   for (const auto& call : calls) {
     if (call.argument) reached.push_back(call.argument);
@@ -282,8 +282,8 @@ plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vecto
   }
   for (const auto& key : query.keys) reached.push_back(key.value);
   refuse_out_of_reach(reached, *input, *query.rows, position);
-  const auto by_key = [&](const bound_ptr& e) { return is_correlated_equality(e, outer); };
-  const auto reads_outer = [&](const bound_ptr& e) { return uses_any(e, outer); };
+  const auto by_key = [&](const expr_ptr& e) { return is_correlated_equality(e, outer); };
+  const auto reads_outer = [&](const expr_ptr& e) { return uses_any(e, outer); };
   if (std::all_of(conditions.begin(), conditions.end(), by_key) &&
       std::none_of(reached.begin() + static_cast<std::ptrdiff_t>(conditions.size()), reached.end(), reads_outer)) {
     const auto keys = correlation_keys(*this, query.rows, outer, conditions);
@@ -309,12 +309,12 @@ plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vecto
   return aggregated(std::move(pairs), {number}, std::move(calls));
 }
 
-bound_ptr binder::lifted_query(plan_ptr& input, const bound_ptr& e) {
+expr_ptr binder::lifted_query(plan_ptr& input, const expr_ptr& e) {
   auto query = rows_of(e->query);
   if (e->kind == op::exists_query) {
     // Which rows, and in which order, does not matter to EXISTS; how many LIMIT leaves does.
     if (query.limited && !query.offset && (!query.limit || is_at_least_one(query.limit))) query.limited = false;
-    if (one_group_of(query)) refuse(e->position, "EXISTS of an aggregate without GROUP BY is not supported.");
+    if (one_group_of(query)) throw_sql_error(e->position, "EXISTS of an aggregate without GROUP BY is not supported.");
     const auto count = new_column();
     input = joined_groups(std::move(input), std::move(query), {count_of(nullptr, count)}, e->position);
     const auto rows = make_call(op::coalesce, count_type, {make_column(count, count_type), zero()});
@@ -323,9 +323,10 @@ bound_ptr binder::lifted_query(plan_ptr& input, const bound_ptr& e) {
   if (e->kind == op::in_query) {
     const auto test = comparison(op::equal, e->args[0], query.values[0], e->position);
     const auto outer = output_ids(*input);
-    if (!free_columns(*query.rows).empty()) query.hoisted = hoist_outer_conditions(*this, query.rows, e->position);
+    if (!free_columns(*query.rows).empty())
+      query.hoisted = pull_up_correlated_predicates(*this, query.rows, e->position);
     refuse_out_of_reach(query.hoisted, *input, *query.rows, e->position);
-    const auto by_key = [&](const bound_ptr& condition) { return is_correlated_equality(condition, outer); };
+    const auto by_key = [&](const expr_ptr& condition) { return is_correlated_equality(condition, outer); };
     if (!query.limited && std::ranges::all_of(query.hoisted, by_key) && test->kind == op::equal &&
         contains_all(outer, test->args[0]) && !uses_any(test->args[1], outer)) {
       auto joins = membership_of(*this, query, outer, *test);
@@ -347,7 +348,7 @@ bound_ptr binder::lifted_query(plan_ptr& input, const bound_ptr& e) {
                      {any(equal_rows), is_true, any(unknown_rows), make_null(truth_type), make_boolean(false)},
                      e->position);
   }
-  bound_ptr value = query.values[0];
+  expr_ptr value = query.values[0];
   if (const auto group = one_group_of(query)) {
     if (!group->having.empty()) value = when(conjunction(group->having), value);
     value = coalesced_counts(value, group->aggregate->calls);
@@ -365,7 +366,7 @@ bound_ptr binder::lifted_query(plan_ptr& input, const bound_ptr& e) {
   }
   // At most one row for each outer one: the first, and how many there are.
   std::vector<aggregate_call> calls;
-  std::map<column_id, bound_ptr> firsts;
+  std::map<column_id, expr_ptr> firsts;
   for (const auto& column : query.rows->outputs) {
     if (!uses_any(value, {column.id}) || firsts.contains(column.id)) continue;
     calls.push_back(first_of(column, new_column()));
@@ -373,19 +374,19 @@ bound_ptr binder::lifted_query(plan_ptr& input, const bound_ptr& e) {
   }
   calls.push_back(count_of(nullptr, new_column()));
   const auto count = make_column(calls.back().output, count_type);
-  value = rewrite(value, [&](const bound_ptr& node) -> bound_ptr {
+  value = rewrite(value, [&](const expr_ptr& node) -> expr_ptr {
     const auto found = node->kind == op::column ? firsts.find(node->column) : firsts.end();
     return found == firsts.end() ? nullptr : found->second;
   });
   input = joined_groups(std::move(input), std::move(query), std::move(calls), e->position);
-  auto single = std::make_shared<bound>(*make_call(op::function, value->type, {value, count}, e->position));
+  auto single = std::make_shared<expr>(*make_call(op::function, value->type, {value, count}, e->position));
   single->name = "single_row";
   return when(make_call(op::greater, truth_type, {count, zero()}), single);
 }
 
-bound_ptr binder::lifted(plan_ptr& input, const bound_ptr& e) {
-  if (!any_node(e, [](const bound& node) { return node.query != nullptr; })) return e;
-  return rewrite(e, [&](const bound_ptr& node) -> bound_ptr {
+expr_ptr binder::lifted(plan_ptr& input, const expr_ptr& e) {
+  if (!any_node(e, [](const expr& node) { return node.query != nullptr; })) return e;
+  return rewrite(e, [&](const expr_ptr& node) -> expr_ptr {
     const auto known = node->query ? lifted_.find(node->query) : lifted_.end();
     if (known != lifted_.end()) return known->second;
     if (!node->query || free_columns(*node->query).empty()) return nullptr;
@@ -393,13 +394,13 @@ bound_ptr binder::lifted(plan_ptr& input, const bound_ptr& e) {
   });
 }
 
-plan_ptr binder::lateral_join(plan_ptr left, plan_ptr right, join_type type, std::vector<bound_ptr> on, int position) {
+plan_ptr binder::lateral_join(plan_ptr left, plan_ptr right, join_type type, std::vector<expr_ptr> on, int position) {
   const auto outer = output_ids(*left);
   const auto made = output_ids(*right);
   const auto outputs = right->outputs;  // the plan itself is taken apart
   auto query = rows_of(right);
   // A value may have the id of the column that it is made of.
-  const auto above = [&](const plan_ptr& input, const std::vector<bound_ptr>& values) {
+  const auto above = [&](const plan_ptr& input, const std::vector<expr_ptr>& values) {
     auto out = std::make_shared<project_node>();
     for (const auto& column : input->outputs) {
       if (made.contains(column.id)) continue;
@@ -413,7 +414,7 @@ plan_ptr binder::lateral_join(plan_ptr left, plan_ptr right, join_type type, std
   };
   if (const auto group = one_group_of(query)) {
     if (type == join_type::left && (!on.empty() || !group->having.empty())) {
-      refuse(position, "LEFT JOIN LATERAL of an aggregate takes ON true, and no HAVING.");
+      throw_sql_error(position, "LEFT JOIN LATERAL of an aggregate takes ON true, and no HAVING.");
     }
     for (auto& value : query.values) value = coalesced_counts(value, group->aggregate->calls);
     auto conditions = group->having;
@@ -425,23 +426,23 @@ plan_ptr binder::lateral_join(plan_ptr left, plan_ptr right, join_type type, std
     auto out = joined_groups(std::move(left), std::move(query), group->aggregate->calls, position);
     return with_filter(above(with_filter(std::move(out), std::move(conditions)), values), std::move(on));
   }
-  auto conditions = hoist_outer_conditions(*this, query.rows, position);
+  auto conditions = pull_up_correlated_predicates(*this, query.rows, position);
   auto above_rows = query.values;
   for (const auto& key : query.keys) above_rows.push_back(key.value);
-  const auto by_key = [&](const bound_ptr& e) { return is_correlated_equality(e, outer); };
+  const auto by_key = [&](const expr_ptr& e) { return is_correlated_equality(e, outer); };
   const bool inner_only =
-      std::none_of(above_rows.begin(), above_rows.end(), [&](const bound_ptr& e) { return uses_any(e, outer); });
+      std::none_of(above_rows.begin(), above_rows.end(), [&](const expr_ptr& e) { return uses_any(e, outer); });
   refuse_out_of_reach(conditions, *left, *query.rows, position);
   refuse_out_of_reach(above_rows, *left, *query.rows, position);
   if (inner_only && (!query.limited || std::all_of(conditions.begin(), conditions.end(), by_key))) {
-    std::vector<bound_ptr> keys;
+    std::vector<expr_ptr> keys;
     if (query.limited) keys = correlation_keys(*this, query.rows, outer, conditions);
     const auto rows = above(limited_per_group(*this, query.rows, query, std::move(keys)), query.values);
     conditions.insert(conditions.end(), on.begin(), on.end());
     return joined(std::move(left), rows, type, std::move(conditions));
   }
   if (type == join_type::left && !on.empty()) {
-    refuse(position, "LEFT JOIN LATERAL with LIMIT, or with outer columns in its SELECT list, takes ON true.");
+    throw_sql_error(position, "LEFT JOIN LATERAL with LIMIT, or with outer columns in its SELECT list, takes ON true.");
   }
   const auto rows = numbered(*this, std::move(left));
   const auto number = make_column(rows->outputs.back().id, count_type);

@@ -57,15 +57,15 @@ sql_error::sql_error(const std::string& sentence, std::string_view text, std::op
 
 located_error::located_error(const std::string& sentence, int position) : error(sentence), position_(position) {}
 
-void refuse(int position, const std::string& sentence) { throw located_error(sentence, position); }
+void throw_sql_error(int position, const std::string& sentence) { throw located_error(sentence, position); }
 
-void refuse(const error_code& code, int position, const std::string& sentence) {
+void throw_sql_error(const error_code& code, int position, const std::string& sentence) {
   throw coded_refusal(code, sentence, position);
 }
 
 void refuse_negative(std::string_view clause, int position) {
   const auto& code = clause == "LIMIT" ? codes::invalid_limit : codes::invalid_offset;
-  refuse(code, position, std::string(clause) + " cannot be negative.");
+  throw_sql_error(code, position, std::string(clause) + " cannot be negative.");
 }
 
 }  // namespace espalier::engine

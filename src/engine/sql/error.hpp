@@ -21,7 +21,7 @@ class located_error : public error {
 };
 
 /// Throws `located_error`.
-[[noreturn]] void refuse(int position, const std::string& sentence);
+[[noreturn]] void throw_sql_error(int position, const std::string& sentence);
 
 /// An error with a SQLSTATE of its own, where that of its stage says too little.
 class coded_refusal : public located_error {
@@ -35,7 +35,7 @@ class coded_refusal : public located_error {
 };
 
 /// Throws `coded_refusal`.
-[[noreturn]] void refuse(const error_code& code, int position, const std::string& sentence);
+[[noreturn]] void throw_sql_error(const error_code& code, int position, const std::string& sentence);
 
 /// `clause`: LIMIT or OFFSET.
 [[noreturn]] void refuse_negative(std::string_view clause, int position);

@@ -9,14 +9,14 @@ namespace {
 
 char one_character(const std::string& name, const std::string& value, int position) {
   if (value == "\\t") return '\t';
-  if (value.size() != 1) refuse(position, fmt::format("The option {} takes one character.", name));
+  if (value.size() != 1) throw_sql_error(position, fmt::format("The option {} takes one character.", name));
   return value[0];
 }
 
 bool truth_value(const std::string& name, const std::string& value, int position) {
   if (value == "true" || value == "on" || value == "1") return true;
   if (value == "false" || value == "off" || value == "0") return false;
-  refuse(position, fmt::format("The option {} takes true or false.", name));
+  throw_sql_error(position, fmt::format("The option {} takes true or false.", name));
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ csv_options read_file_options(const std::vector<std::pair<std::string, std::stri
   csv_options out;
   for (const auto& [name, value] : options) {
     if (format != file_format::csv) {
-      refuse(position, fmt::format("The option {} is for CSV only.", name));
+      throw_sql_error(position, fmt::format("The option {} is for CSV only.", name));
     }
     if (name == "delimiter" || name == "delim" || name == "sep") {
       out.delimiter = one_character(name, value, position);
@@ -44,7 +44,8 @@ csv_options read_file_options(const std::vector<std::pair<std::string, std::stri
     } else if (name == "null" || name == "nullstr") {
       out.null_text = value;
     } else {
-      refuse(position, fmt::format("The option {} is not supported; delimiter, quote, header and nullstr are.", name));
+      throw_sql_error(position,
+                      fmt::format("The option {} is not supported; delimiter, quote, header and nullstr are.", name));
     }
   }
   return out;

@@ -77,8 +77,9 @@ const std::vector<fixed_function>& fixed_functions() {
 
 constexpr std::array<std::string_view, 6> number_functions = {"abs", "floor", "ceil", "ceiling", "round", "trunc"};
 constexpr std::array<std::string_view, 16> aggregates = {
-    "count",    "sum",     "min",        "max",      "avg",             "stddev",          "stddev_samp", "stddev_pop",
-    "variance", "var_samp", "var_pop", "string_agg", "percentile_cont", "percentile_disc", "bool_and",    "bool_or"};
+    "count",      "sum",      "min",      "max",     "avg",        "stddev",          "stddev_samp",
+    "stddev_pop", "variance", "var_samp", "var_pop", "string_agg", "percentile_cont", "percentile_disc",
+    "bool_and",   "bool_or"};
 constexpr std::array<std::string_view, 12> date_fields = {"year", "month", "day",     "hour", "minute", "second",
                                                           "dow",  "doy",   "quarter", "week", "isodow", "epoch"};
 constexpr std::array<std::string_view, 10> trunc_fields = {"year", "quarter", "month",  "week",         "day",
@@ -99,15 +100,17 @@ column_type rounded_decimal_type(const column_type& type, std::optional<std::int
 function_signature number_signature(const std::string& name, const std::vector<column_type>& args,
                                     std::optional<std::int64_t> last_number, int position) {
   if (args.empty() || args.size() > 2 || (args.size() == 2 && name != "round") || !is_numeric(args[0].id)) {
-    refuse(codes::undefined_function, position, fmt::format("{} takes a number.", name));
+    throw_sql_error(codes::undefined_function, position, fmt::format("{} takes a number.", name));
   }
   column_type type = args[0];
   if (type.id == type_id::float32) type = double_type;
   if (name == "round" && args.size() == 2) {
     if (is_float(type.id))
-      refuse(codes::undefined_function, position, "round with a number of digits takes numeric; cast its argument.");
+      throw_sql_error(codes::undefined_function, position,
+                      "round with a number of digits takes numeric; cast its argument.");
     if (is_integer(type.id))
-      refuse(codes::undefined_function, position, "round with a number of digits takes numeric; an integer has none.");
+      throw_sql_error(codes::undefined_function, position,
+                      "round with a number of digits takes numeric; an integer has none.");
     return {{type, integer_type}, rounded_decimal_type(type, last_number)};
   }
   if (type.id == type_id::decimal && name != "abs") return {{type}, rounded_decimal_type(type, 0)};
@@ -119,13 +122,13 @@ function_signature time_signature(const std::string& name, const std::vector<col
   const bool truncates = name == "date_trunc";
   const auto is_time = [](type_id id) { return id == type_id::date || id == type_id::timestamp; };
   if (args.size() != 2 || !field || !is_time(args[1].id)) {
-    refuse(position,
-           fmt::format("{} takes the name of a field, written as a constant, and a date or timestamp.", name));
+    throw_sql_error(position,
+                    fmt::format("{} takes the name of a field, written as a constant, and a date or timestamp.", name));
   }
   const bool known = truncates ? contains(trunc_fields, *field) : contains(date_fields, *field);
   if (!known)
-    refuse(codes::invalid_parameter_value, position,
-           fmt::format("The field '{}' is not supported by {}.", *field, name));
+    throw_sql_error(codes::invalid_parameter_value, position,
+                    fmt::format("The field '{}' is not supported by {}.", *field, name));
   if (truncates) return {{text_type, timestamp_type}, timestamp_type};
   const bool fraction = *field == "second" || *field == "epoch";
   return {{text_type, timestamp_type}, fraction ? double_type : bigint_type};
@@ -133,11 +136,9 @@ function_signature time_signature(const std::string& name, const std::vector<col
 
 }  // namespace
 
-bool is_aggregate_function(std::string_view name) {
-  return contains(aggregates, name) || name == "every";
-}
+bool is_aggregate_function(std::string_view name) { return contains(aggregates, name) || name == "every"; }
 
-std::optional<column_type> moment_type(std::string_view name) {
+std::optional<column_type> current_timestamp_type(std::string_view name) {
   if (name == "current_date") return column_type{type_id::date};
   if (name == "now" || name == "current_timestamp" || name == "localtimestamp") return timestamp_type;
   return std::nullopt;
@@ -171,21 +172,23 @@ function_signature signature_of(const std::string& name, const std::vector<colum
   for (const auto& f : fixed_functions()) {
     if (f.name == name && f.args.size() == args.size()) return {f.args, f.result};
   }
-  refuse(codes::undefined_function, position,
-         fmt::format("The function {} does not take {} argument{}.", name, args.size(), args.size() == 1 ? "" : "s"));
+  throw_sql_error(
+      codes::undefined_function, position,
+      fmt::format("The function {} does not take {} argument{}.", name, args.size(), args.size() == 1 ? "" : "s"));
 }
 
 column_type aggregate_type(const std::string& function, const column_type& argument, int position) {
   if (function == "count") return bigint_type;
   if (function == "min" || function == "max") {
     if (argument.id == type_id::boolean)
-      refuse(codes::undefined_function, position, fmt::format("{} does not take boolean values.", function));
+      throw_sql_error(codes::undefined_function, position, fmt::format("{} does not take boolean values.", function));
     return argument;
   }
   if (function == "string_agg") return text_type;
   if (function == "percentile_disc") return argument;
   if (!is_numeric(argument.id)) {
-    refuse(codes::undefined_function, position, fmt::format("{} takes numbers, not {}.", function, sql_name(argument)));
+    throw_sql_error(codes::undefined_function, position,
+                    fmt::format("{} takes numbers, not {}.", function, sql_name(argument)));
   }
   if (function != "sum" || is_float(argument.id)) return double_type;
   if (argument.id == type_id::int64) return {type_id::decimal, 38, 0};

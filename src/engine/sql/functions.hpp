@@ -19,7 +19,7 @@ struct function_signature {
 
 [[nodiscard]] bool is_aggregate_function(std::string_view name);
 /// Of now() and the words that stand for a moment; nothing for other names.
-[[nodiscard]] std::optional<column_type> moment_type(std::string_view name);
+[[nodiscard]] std::optional<column_type> current_timestamp_type(std::string_view name);
 [[nodiscard]] bool is_scalar_function(std::string_view name);
 [[nodiscard]] std::vector<std::string> function_names();  ///< of both kinds
 /// Arguments that are constants and decide about types: the field of extract and date_trunc, the digits of round.

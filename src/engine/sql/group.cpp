@@ -11,13 +11,13 @@ namespace {
 
 using ast::expression_kind;
 
-bound_ptr group_expression(binder& binds, const ast::expression& e, const scope& names,
-                           const std::vector<bound_ptr>& outputs, const std::vector<std::string>& output_names) {
+expr_ptr group_expression(binder& binds, const ast::expression& e, const scope& names,
+                          const std::vector<expr_ptr>& outputs, const std::vector<std::string>& output_names) {
   if (e.kind == expression_kind::integer) {
     const auto place = std::stoll(e.text);
     if (place < 1 || place > static_cast<long long>(outputs.size())) {
-      refuse(codes::invalid_column_reference, e.position,
-             fmt::format("GROUP BY {} names no column of the answer.", e.text));
+      throw_sql_error(codes::invalid_column_reference, e.position,
+                      fmt::format("GROUP BY {} names no column of the answer.", e.text));
     }
     return outputs[static_cast<std::size_t>(place) - 1];
   }
@@ -35,17 +35,17 @@ bound_ptr group_expression(binder& binds, const ast::expression& e, const scope&
 
 }  // namespace
 
-grouping::grouping(binder& binds, const ast::select& select, const scope& names, const std::vector<bound_ptr>& outputs,
+grouping::grouping(binder& binds, const ast::select& select, const scope& names, const std::vector<expr_ptr>& outputs,
                    const std::vector<std::string>& output_names)
     : binds_(binds) {
   for (const auto& column : names.columns) own_columns_.insert(column.id);
   for (const auto& e : select.group_by) {
     auto key = group_expression(binds, *e, names, outputs, output_names);
-    if (any_node(key, [](const bound& node) { return node.kind == op::aggregate; })) {
-      refuse(codes::grouping_error, e->position, "An aggregate cannot stand in GROUP BY.");
+    if (any_node(key, [](const expr& node) { return node.kind == op::aggregate; })) {
+      throw_sql_error(codes::grouping_error, e->position, "An aggregate cannot stand in GROUP BY.");
     }
-    if (has_correlated_query(key)) refuse(e->position, "A correlated subquery cannot stand in GROUP BY.");
-    if (key->open) refuse(e->position, "GROUP BY a constant has no meaning.");
+    if (has_correlated_query(key)) throw_sql_error(e->position, "A correlated subquery cannot stand in GROUP BY.");
+    if (key->open) throw_sql_error(e->position, "GROUP BY a constant has no meaning.");
     bool known = false;
     for (const auto& other : keys_) known |= same(*other, *key);
     if (known) continue;
@@ -55,14 +55,15 @@ grouping::grouping(binder& binds, const ast::select& select, const scope& names,
   }
 }
 
-bound_ptr grouping::aggregate_column(const bound_ptr& e) {
-  const bound_ptr argument = e->args.empty() ? nullptr : e->args[0];
+expr_ptr grouping::aggregate_column(const expr_ptr& e) {
+  const expr_ptr argument = e->args.empty() ? nullptr : e->args[0];
   for (const auto& call : calls_) {
     const bool same_argument = call.argument && argument ? same(*call.argument, *argument) : call.argument == argument;
     const auto& more = call.more;
-    const bool same_others = call.directions == e->directions && more.size() + 1 == std::max<std::size_t>(e->args.size(), 1) &&
+    const bool same_others = call.directions == e->directions &&
+                             more.size() + 1 == std::max<std::size_t>(e->args.size(), 1) &&
                              std::equal(more.begin(), more.end(), e->args.begin() + (more.empty() ? 0 : 1),
-                                        [](const bound_ptr& a, const bound_ptr& b) { return same(*a, *b); });
+                                        [](const expr_ptr& a, const expr_ptr& b) { return same(*a, *b); });
     if (call.function == e->name && call.distinct == (e->number == 1) && same_argument && same_others) {
       return make_column(call.output, call.type, e->position);
     }
@@ -72,16 +73,16 @@ bound_ptr grouping::aggregate_column(const bound_ptr& e) {
   return make_column(calls_.back().output, e->type, e->position);
 }
 
-bound_ptr grouping::above(const bound_ptr& e) {
+expr_ptr grouping::above(const expr_ptr& e) {
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     if (same(*keys_[i], *e)) return make_column(key_ids_[i], e->type, e->position);
   }
   if (e->kind == op::aggregate) return aggregate_column(e);
   if (e->kind == op::column && own_columns_.contains(e->column)) {
-    refuse(codes::grouping_error, e->position, "This column has to stand in GROUP BY or inside an aggregate.");
+    throw_sql_error(codes::grouping_error, e->position, "This column has to stand in GROUP BY or inside an aggregate.");
   }
   if (e->args.empty()) return e;
-  auto copy = std::make_shared<bound>(*e);
+  auto copy = std::make_shared<expr>(*e);
   for (auto& arg : copy->args) arg = above(arg);
   return copy;
 }

@@ -18,7 +18,7 @@ std::string in_lower_case(std::string_view text) {
 }
 
 // Letters inserted, left out, changed, or swapped with their neighbour.
-std::size_t typing_mistakes(std::string_view a, std::string_view b) {
+std::size_t damerau_levenshtein(std::string_view a, std::string_view b) {
   const std::size_t width = b.size() + 1;
   std::vector<std::size_t> cost((a.size() + 1) * width);
   const auto at = [&](std::size_t i, std::size_t j) -> std::size_t& { return cost[i * width + j]; };
@@ -62,7 +62,7 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> can
   std::size_t fewest = name.size() / 4 + 1;  // one mistake for four letters
   for (const auto& candidate : candidates) {
     if (candidate.size() > longest) continue;
-    const auto mistakes = typing_mistakes(wanted, in_lower_case(candidate));
+    const auto mistakes = damerau_levenshtein(wanted, in_lower_case(candidate));
     if (mistakes >= fewest) continue;
     fewest = mistakes;
     best = &candidate;

@@ -89,8 +89,8 @@ class interval_reader {
 
  private:
   [[noreturn]] void fail() const {
-    refuse(codes::invalid_datetime_format, position_,
-           "An interval is written as numbers with units, such as '1 day 2 hours', or as 'hh:mm:ss'.");
+    throw_sql_error(codes::invalid_datetime_format, position_,
+                    "An interval is written as numbers with units, such as '1 day 2 hours', or as 'hh:mm:ss'.");
   }
   bool skip_blank() {
     while (!rest_.empty() && (std::isspace(static_cast<unsigned char>(rest_[0])) || rest_[0] == ',')) {
@@ -129,9 +129,9 @@ class interval_reader {
     const auto* unit = name.empty() ? unit_ : unit_named(name);
     if (!unit) fail();
     if (unit->months != 0 && count != std::floor(count)) {
-      refuse(position_, "Months and years of an interval are whole numbers; write the rest as days.");
+      throw_sql_error(position_, "Months and years of an interval are whole numbers; write the rest as days.");
     }
-    if (std::abs(count * unit->months) > 1e6) refuse(position_, "This interval is too long.");
+    if (std::abs(count * unit->months) > 1e6) throw_sql_error(position_, "This interval is too long.");
     if (unit->months != 0) out.months += static_cast<std::int64_t>(sign * count) * unit->months;
     out.micros += sign * count * unit->micros;
   }
@@ -151,51 +151,51 @@ class interval_reader {
   int position_;
 };
 
-bound_ptr as_interval(const bound_ptr& e) {
-  auto out = std::make_shared<bound>(*e);
+expr_ptr as_interval(const expr_ptr& e) {
+  auto out = std::make_shared<expr>(*e);
   out->is_interval = true;
   return out;
 }
 
-bound_ptr literal_of(const length& value, int position) {
+expr_ptr literal_of(const length& value, int position) {
   if (!(std::abs(value.micros) < 9.2e18) || std::abs(value.months) > 10'000'000) {
-    refuse(position, "This interval is too long.");
+    throw_sql_error(position, "This interval is too long.");
   }
   const auto micros = std::make_shared<arrow::Int64Scalar>(static_cast<std::int64_t>(std::llround(value.micros)));
-  auto out = std::make_shared<bound>(*make_literal(micros, micros_type, position));
+  auto out = std::make_shared<expr>(*make_literal(micros, micros_type, position));
   out->is_interval = true;
   out->number = static_cast<int>(value.months);
   return out;
 }
 
 // A length that is known; NULL is none, and a difference of columns is not yet.
-bool is_length(const bound_ptr& e) { return is_literal(e) && e->value->is_valid; }
-std::int64_t micros_of(const bound& literal) { return static_cast<const arrow::Int64Scalar&>(*literal.value).value; }
-length length_of(const bound& literal) { return {literal.number, static_cast<double>(micros_of(literal))}; }
+bool is_length(const expr_ptr& e) { return is_literal(e) && e->value->is_valid; }
+std::int64_t micros_of(const expr& literal) { return static_cast<const arrow::Int64Scalar&>(*literal.value).value; }
+length length_of(const expr& literal) { return {literal.number, static_cast<double>(micros_of(literal))}; }
 
 // Added or subtracted exactly, not as doubles.
-bound_ptr sum_of(const bound& left, const bound& right, int sign, int position) {
+expr_ptr sum_of(const expr& left, const expr& right, int sign, int position) {
   std::int64_t micros = 0;
   const bool too_long = sign < 0 ? __builtin_sub_overflow(micros_of(left), micros_of(right), &micros)
                                  : __builtin_add_overflow(micros_of(left), micros_of(right), &micros);
-  if (too_long) refuse(position, "This interval is too long.");
-  auto out = std::make_shared<bound>(*literal_of({left.number + sign * right.number, 0}, position));
+  if (too_long) throw_sql_error(position, "This interval is too long.");
+  auto out = std::make_shared<expr>(*literal_of({left.number + sign * right.number, 0}, position));
   out->value = std::make_shared<arrow::Int64Scalar>(micros);
   return out;
 }
 
-bound_ptr time_function(const char* name, const column_type& type, std::vector<bound_ptr> args, int position) {
-  auto out = std::make_shared<bound>(*make_call(op::function, type, std::move(args), position));
+expr_ptr time_function(const char* name, const column_type& type, std::vector<expr_ptr> args, int position) {
+  auto out = std::make_shared<expr>(*make_call(op::function, type, std::move(args), position));
   out->name = name;
   return folded(out);
 }
 
-bound_ptr months_literal(std::int64_t months, int position) {
+expr_ptr months_literal(std::int64_t months, int position) {
   return make_literal(std::make_shared<arrow::Int64Scalar>(months), micros_type, position);
 }
 
 // time + interval, or -.
-bound_ptr shifted(bound_ptr time, bound_ptr by, bool back, int position) {
+expr_ptr shifted(expr_ptr time, expr_ptr by, bool back, int position) {
   time = coerced(time, time_type);
   if (is_length(by) && by->number != 0) {
     time = time_function("add_months", time_type, {time, months_literal(back ? -by->number : by->number, position)},
@@ -203,51 +203,53 @@ bound_ptr shifted(bound_ptr time, bound_ptr by, bool back, int position) {
     if (micros_of(*by) == 0) return time;
   }
   if (back) by = negative_interval(by, position);
-  auto micros = std::make_shared<bound>(*by);
+  auto micros = std::make_shared<expr>(*by);
   micros->is_interval = false;
   micros->number = 0;
   return time_function("shift_time", time_type, {time, micros}, position);
 }
 
-bound_ptr multiplied(const bound_ptr& interval, const bound_ptr& factor, bool divides, int position) {
-  if (!is_numeric(factor->type.id)) refuse(position, "An interval is multiplied or divided by a number.");
+expr_ptr multiplied(const expr_ptr& interval, const expr_ptr& factor, bool divides, int position) {
+  if (!is_numeric(factor->type.id)) throw_sql_error(position, "An interval is multiplied or divided by a number.");
   if (is_length(interval) && is_literal(factor) && factor->value->is_valid) {
     const auto number = coerced(factor, {type_id::float64});
     const double times = static_cast<const arrow::DoubleScalar&>(*number->value).value;
-    if (divides && times == 0) refuse(codes::division_by_zero, position, "Division by zero.");
+    if (divides && times == 0) throw_sql_error(codes::division_by_zero, position, "Division by zero.");
     const double by = divides ? 1 / times : times;
     const auto have = length_of(*interval);
     const double months = static_cast<double>(have.months) * by;
-    if (!(std::abs(months) < 1e7)) refuse(position, "This interval is too long.");
-    if (months != std::floor(months)) refuse(position, "This would be a fraction of a month; write it as days.");
+    if (!(std::abs(months) < 1e7)) throw_sql_error(position, "This interval is too long.");
+    if (months != std::floor(months))
+      throw_sql_error(position, "This would be a fraction of a month; write it as days.");
     return literal_of({static_cast<std::int64_t>(months), divides ? have.micros / times : have.micros * times},
                       position);
   }
   const bool has_months = is_length(interval) && interval->number != 0;
   if (divides || has_months || !is_integer(factor->type.id)) {
-    refuse(position, "Intervals of days or less can be multiplied by integer columns; other factors are constants.");
+    throw_sql_error(position,
+                    "Intervals of days or less can be multiplied by integer columns; other factors are constants.");
   }
-  auto micros = std::make_shared<bound>(*interval);
+  auto micros = std::make_shared<expr>(*interval);
   micros->is_interval = false;
   return as_interval(folded(make_call(op::multiply, micros_type, {micros, coerced(factor, micros_type)}, position)));
 }
 
-bool is_time(const bound_ptr& e) {
+bool is_time(const expr_ptr& e) {
   return !e->is_interval && !e->open && (e->type.id == type_id::timestamp || e->type.id == type_id::date);
 }
 
 }  // namespace
 
-bound_ptr interval_literal(const std::string& text, const ast::type_name& type, int position) {
+expr_ptr interval_literal(const std::string& text, const ast::type_name& type, int position) {
   const auto* unit = unit_named("second");
   if (!type.modifiers.empty()) {
     unit = type.modifiers.size() == 1 ? unit_of_mask(type.modifiers[0]) : nullptr;
-    if (!unit) refuse(type.position, "Write the units of this interval inside its text.");
+    if (!unit) throw_sql_error(type.position, "Write the units of this interval inside its text.");
   }
   return literal_of(interval_reader(text, unit, position).read(), position);
 }
 
-bound_ptr negative_interval(const bound_ptr& e, int position) {
+expr_ptr negative_interval(const expr_ptr& e, int position) {
   if (is_length(e)) {
     const auto zero = literal_of({}, position);
     return sum_of(*zero, *e, -1, position);
@@ -255,12 +257,12 @@ bound_ptr negative_interval(const bound_ptr& e, int position) {
   return as_interval(make_call(op::negate, micros_type, {e}, position));
 }
 
-bound_ptr interval_arithmetic(op kind, const bound_ptr& left, const bound_ptr& right, int position) {
+expr_ptr interval_arithmetic(op kind, const expr_ptr& left, const expr_ptr& right, int position) {
   const bool adds = kind == op::add, takes = kind == op::subtract;
   if (left->is_interval && right->is_interval && (adds || takes)) {
     if (is_length(left) && is_length(right)) return sum_of(*left, *right, takes ? -1 : 1, position);
     if ((is_length(left) && left->number != 0) || (is_length(right) && right->number != 0)) {
-      refuse(position, "Months cannot be added to a difference of timestamps; write them as days.");
+      throw_sql_error(position, "Months cannot be added to a difference of timestamps; write them as days.");
     }
     return as_interval(make_call(kind, micros_type, {left, right}, position));
   }
@@ -276,12 +278,12 @@ bound_ptr interval_arithmetic(op kind, const bound_ptr& left, const bound_ptr& r
     return left->is_interval ? multiplied(left, right, false, position) : multiplied(right, left, false, position);
   }
   if (kind == op::divide && left->is_interval) return multiplied(left, right, true, position);
-  refuse(position, "Intervals are added to timestamps and dates, to each other, and multiplied by numbers.");
+  throw_sql_error(position, "Intervals are added to timestamps and dates, to each other, and multiplied by numbers.");
 }
 
-bound_ptr comparable_interval(const bound_ptr& e) {
+expr_ptr comparable_interval(const expr_ptr& e) {
   if (!e->is_interval) return e;
-  auto out = std::make_shared<bound>(*e);
+  auto out = std::make_shared<expr>(*e);
   out->is_interval = false;
   out->number = 0;
   if (!is_length(e) || e->number == 0) return out;
@@ -298,17 +300,18 @@ bound_ptr comparable_interval(const bound_ptr& e) {
   return out;
 }
 
-bound_ptr interval_seconds(const bound_ptr& e, int position) {
-  if (is_length(e) && e->number != 0) refuse(position, "A month has no length in seconds; write the interval in days.");
+expr_ptr interval_seconds(const expr_ptr& e, int position) {
+  if (is_length(e) && e->number != 0)
+    throw_sql_error(position, "A month has no length in seconds; write the interval in days.");
   return time_function("seconds_of", {type_id::float64}, {comparable_interval(e)}, position);
 }
 
-bound_ptr date_bin(const std::vector<bound_ptr>& args, int position) {
+expr_ptr date_bin(const std::vector<expr_ptr>& args, int position) {
   const bool fits =
       args.size() == 3 && args[0]->is_interval && is_length(args[0]) && !args[1]->is_interval && !args[2]->is_interval;
-  if (!fits) refuse(position, "date_bin takes a constant interval, a timestamp and the start of a bin.");
+  if (!fits) throw_sql_error(position, "date_bin takes a constant interval, a timestamp and the start of a bin.");
   if (args[0]->number != 0 || micros_of(*args[0]) <= 0) {
-    refuse(position, "The bins of date_bin are longer than nothing and have no months.");
+    throw_sql_error(position, "The bins of date_bin are longer than nothing and have no months.");
   }
   return time_function("date_bin", time_type,
                        {comparable_interval(args[0]), coerced(args[1], time_type), coerced(args[2], time_type)},

@@ -70,16 +70,18 @@ constexpr refused_clause refused_clauses[] = {
   for (const auto& [name, what, instead] : refused_clauses) {
     if (name != field) continue;
     const bool only_here = instead.starts_with("here;");
-    refuse(position, fmt::format("{} is not supported{}{}.", what, only_here ? " " : "; ", instead));
+    throw_sql_error(position, fmt::format("{} is not supported{}{}.", what, only_here ? " " : "; ", instead));
   }
-  refuse(position, fmt::format("A part of this statement is not supported ('{}' of {}); remove it.", field, kind));
+  throw_sql_error(position,
+                  fmt::format("A part of this statement is not supported ('{}' of {}); remove it.", field, kind));
 }
 
 }  // namespace
 
 node_reader::node_reader(std::string_view kind, const json& fields, int around)
     : kind_(kind), fields_(fields), position_(around) {
-  if (!fields.is_object()) refuse(around, fmt::format("The parser's {} node is not one this version reads.", kind));
+  if (!fields.is_object())
+    throw_sql_error(around, fmt::format("The parser's {} node is not one this version reads.", kind));
   const auto found = fields.find("location");
   if (found != fields.end() && found->is_number_integer() && found->get<int>() >= 0) position_ = found->get<int>();
   taken_.insert({"location"});
@@ -136,7 +138,7 @@ void node_reader::finish() const {
 }
 
 node_reader read_node(const nlohmann::json& node, int around) {
-  if (!node.is_object() || node.size() != 1) refuse(around, "This part of the statement is not supported.");
+  if (!node.is_object() || node.size() != 1) throw_sql_error(around, "This part of the statement is not supported.");
   const auto first = node.begin();
   return {first.key(), first.value(), around};
 }
@@ -146,7 +148,7 @@ bool is_node(const nlohmann::json& node, const char* kind) {
 }
 
 std::string string_of(const nlohmann::json& node) {
-  if (!is_node(node, "String")) refuse(location_in(node, -1), "A name was expected here.");
+  if (!is_node(node, "String")) throw_sql_error(location_in(node, -1), "A name was expected here.");
   const auto first = node.begin();
   const auto& fields = first.value();
   const auto found = fields.find("sval");

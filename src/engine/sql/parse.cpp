@@ -47,9 +47,9 @@ constexpr const char* script_is_too_long = "A script longer than 64 MB is not re
 
 void check_text(std::string_view text) {
   if (const auto zero = text.find('\0'); zero != std::string_view::npos) {
-    refuse(codes::syntax_error, static_cast<int>(zero), "A statement cannot contain the character NUL.");
+    throw_sql_error(codes::syntax_error, static_cast<int>(zero), "A statement cannot contain the character NUL.");
   }
-  if (text.size() > longest_script) refuse(codes::program_limit_exceeded, 0, script_is_too_long);
+  if (text.size() > longest_script) throw_sql_error(codes::program_limit_exceeded, 0, script_is_too_long);
   check_operators_and_comments(text);
   check_statement_length(text);
 }
@@ -60,12 +60,12 @@ nlohmann::json parse_tree(std::string_view text) {
   if (const auto* problem = result.get().error) {
     const int place = byte_of_character(text, problem->cursorpos);
     if (std::string_view(problem->message).starts_with("memory exhausted")) {  // of the parser's own stack
-      refuse(codes::too_complex, place, "The statement is nested too deeply; write it in smaller parts.");
+      throw_sql_error(codes::too_complex, place, "The statement is nested too deeply; write it in smaller parts.");
     }
-    refuse(codes::syntax_error, place, as_sentence(problem->message) + syntax_hint(text, place));
+    throw_sql_error(codes::syntax_error, place, as_sentence(problem->message) + syntax_hint(text, place));
   }
   auto tree = nlohmann::json::parse(result.get().parse_tree, nullptr, false);
-  if (tree.is_discarded()) refuse(0, "The statement is not valid UTF-8, or the parser's tree cannot be read.");
+  if (tree.is_discarded()) throw_sql_error(0, "The statement is not valid UTF-8, or the parser's tree cannot be read.");
   return tree;
 }
 

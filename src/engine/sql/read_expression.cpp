@@ -7,8 +7,8 @@
 #include "engine/sql/error.hpp"
 #include "engine/sql/limits.hpp"
 #include "engine/sql/node_reader.hpp"
-#include "engine/sql/plain_words.hpp"
 #include "engine/sql/tree_reader.hpp"
+#include "engine/sql/unsupported_syntax.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -26,16 +26,17 @@ expression_ptr make(expression_kind kind, int position) {
 // PostgreSQL rounds to timestamp(p): that is not silently ignored.
 void refuse_digits(const ast::type_name& type) {
   if (type.name != "timestamp" || type.modifiers.empty()) return;
-  refuse(type.position,
-         fmt::format("timestamp({}) is not supported; write timestamp, which has microseconds.", type.modifiers[0]));
+  throw_sql_error(type.position, fmt::format("timestamp({}) is not supported; write timestamp, which has microseconds.",
+                                             type.modifiers[0]));
 }
 
 std::string function_name(node_reader& reader) {
   auto names = reader.strings("funcname");
-  if (names.empty()) refuse(reader.position(), "A function without a name cannot be called.");
+  if (names.empty()) throw_sql_error(reader.position(), "A function without a name cannot be called.");
   if (names.size() == 2 && names[0] == "pg_catalog") names.erase(names.begin());
   if (names.size() > 1) {
-    refuse(reader.position(), fmt::format("A schema in front of the function '{}' is not supported.", names.back()));
+    throw_sql_error(reader.position(),
+                    fmt::format("A schema in front of the function '{}' is not supported.", names.back()));
   }
   return names[0];
 }
@@ -44,7 +45,7 @@ std::string function_name(node_reader& reader) {
 
 expression_ptr tree_reader::expression(const nlohmann::json& node, int around) {
   if (++depth_ > limits::nested_expressions) {
-    refuse(codes::too_complex, around, "This expression is nested too deeply; write it in smaller parts.");
+    throw_sql_error(codes::too_complex, around, "This expression is nested too deeply; write it in smaller parts.");
   }
   node_reader reader = read_node(node, around);
   const auto kind = reader.kind();
@@ -114,14 +115,14 @@ expression_ptr tree_reader::constant(node_reader& reader) {
     inner.finish();
     return out;
   }
-  refuse(reader.position(), "A bit string is not supported; write a number.");
+  throw_sql_error(reader.position(), "A bit string is not supported; write a number.");
 }
 
 expression_ptr tree_reader::operation(node_reader& reader) {
   const int at = reader.position();
   const std::string kind = reader.text("kind");
   const auto names = reader.strings("name");
-  if (names.size() != 1) refuse(at, "An operator with a schema is not supported.");
+  if (names.size() != 1) throw_sql_error(at, "An operator with a schema is not supported.");
   const auto* left = reader.take("lexpr");
   const auto* right = reader.take("rexpr");
   expression_ptr out;
@@ -129,7 +130,7 @@ expression_ptr tree_reader::operation(node_reader& reader) {
     if (node) out->args.push_back(expression(*node, at));
   };
   const auto add_list = [&](const nlohmann::json* node) {
-    if (!node || !is_node(*node, "List")) refuse(at, "A list of values was expected here.");
+    if (!node || !is_node(*node, "List")) throw_sql_error(at, "A list of values was expected here.");
     node_reader items = read_node(*node, at);
     for (const auto* item : items.list("items")) out->args.push_back(expression(*item, at));
     items.finish();
@@ -165,7 +166,7 @@ expression_ptr tree_reader::operation(node_reader& reader) {
     add(left);
     add(right);
   } else {
-    refuse(at, fmt::format("This form of the operator '{}' is not supported.", names[0]));
+    throw_sql_error(at, fmt::format("This form of the operator '{}' is not supported.", names[0]));
   }
   return out;
 }
@@ -184,7 +185,7 @@ expression_ptr tree_reader::call(node_reader& reader) {
 }
 
 // Calls without parentheses, such as CURRENT_DATE.
-expression_ptr tree_reader::word_for_a_moment(node_reader& reader) {
+expression_ptr tree_reader::current_timestamp_name(node_reader& reader) {
   const std::string which = reader.text("op");
   auto out = make(expression_kind::call, reader.position());
   if (which == "SVFOP_CURRENT_DATE") {
@@ -194,10 +195,11 @@ expression_ptr tree_reader::word_for_a_moment(node_reader& reader) {
   } else if (which.starts_with("SVFOP_LOCALTIMESTAMP")) {
     out->text = "localtimestamp";
   } else {
-    refuse(out->position, refusal_of("SQLValueFunction"));
+    throw_sql_error(out->position, refusal_of("SQLValueFunction"));
   }
   if (which.ends_with("_N")) {
-    refuse(out->position, "A number of digits behind a word for the present moment is not supported; use date_trunc.");
+    throw_sql_error(out->position,
+                    "A number of digits behind a word for the present moment is not supported; use date_trunc.");
   }
   reader.drop({"type", "typmod"});
   return out;
@@ -215,14 +217,14 @@ expression_ptr tree_reader::sublink(node_reader& reader) {
     out = make(expression_kind::scalar_query, at);
   } else if (kind == "ANY_SUBLINK") {
     for (const auto& name : reader.strings("operName")) {
-      if (name != "=") refuse(at, "ANY with an operator other than = is not supported; use EXISTS or a join.");
+      if (name != "=") throw_sql_error(at, "ANY with an operator other than = is not supported; use EXISTS or a join.");
     }
     out = make(expression_kind::in_query, at);
     if (test) out->args.push_back(expression(*test, at));
   } else {
-    refuse(at, refusal_of(kind));
+    throw_sql_error(at, refusal_of(kind));
   }
-  if (!query) refuse(at, "A subquery was expected here.");
+  if (!query) throw_sql_error(at, "A subquery was expected here.");
   out->query = select(*query, at);
   return out;
 }
@@ -235,7 +237,7 @@ expression_ptr tree_reader::case_when(node_reader& reader) {
     node_reader branch = read_node(*when, reader.position());
     for (const char* field : {"expr", "result"}) {
       const auto* part = branch.take(field);
-      if (!part) refuse(branch.position(), "A branch of CASE needs a condition and a result.");
+      if (!part) throw_sql_error(branch.position(), "A branch of CASE needs a condition and a result.");
       out->args.push_back(expression(*part, branch.position()));
     }
     branch.finish();
@@ -272,7 +274,7 @@ expression_ptr tree_reader::simple(node_reader& reader) {
     const auto place = static_cast<std::size_t>(std::max(at, 0));
     out->flag = place < text_.size() && text_[place] == '"';
     const std::size_t most = out->kind == expression_kind::star ? 1 : 2;
-    if (out->names.size() > most) refuse(at, "A schema in front of a table's name is not supported.");
+    if (out->names.size() > most) throw_sql_error(at, "A schema in front of a table's name is not supported.");
     return out;
   }
   if (kind == "ParamRef") {
@@ -313,9 +315,9 @@ expression_ptr tree_reader::simple(node_reader& reader) {
     if (out->position < 0) out->position = out->type.position;
     return out;
   }
-  if (kind == "SQLValueFunction") return word_for_a_moment(reader);
+  if (kind == "SQLValueFunction") return current_timestamp_name(reader);
   if (kind == "SetToDefault") return make(expression_kind::use_default, at);
-  refuse(at, refusal_of(kind));
+  throw_sql_error(at, refusal_of(kind));
 }
 
 ast::type_name tree_reader::type(const nlohmann::json& fields, int around) {
@@ -324,12 +326,13 @@ ast::type_name tree_reader::type(const nlohmann::json& fields, int around) {
   out.position = reader.position();
   auto names = reader.strings("names");
   if (names.size() == 2 && names[0] == "pg_catalog") names.erase(names.begin());
-  if (names.size() != 1) refuse(out.position, "A type with a schema is not supported.");
+  if (names.size() != 1) throw_sql_error(out.position, "A type with a schema is not supported.");
   out.name = names[0];
   reader.drop({"typemod"});
   for (const auto* modifier : reader.list("typmods")) {
     const auto value = expression(*modifier, out.position);
-    if (value->kind != expression_kind::integer) refuse(out.position, "A type takes whole numbers in its parentheses.");
+    if (value->kind != expression_kind::integer)
+      throw_sql_error(out.position, "A type takes whole numbers in its parentheses.");
     out.modifiers.push_back(std::stoi(value->text));
   }
   refuse_digits(out);

@@ -6,8 +6,8 @@
 #include "engine/sql/error.hpp"
 #include "engine/sql/limits.hpp"
 #include "engine/sql/node_reader.hpp"
-#include "engine/sql/plain_words.hpp"
 #include "engine/sql/tree_reader.hpp"
+#include "engine/sql/unsupported_syntax.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -16,8 +16,8 @@ constexpr int depth_of_a_query = limits::nested_expressions / limits::nested_que
 
 void check_keys(const std::vector<const nlohmann::json*>& keys, const char* clause, int around) {
   if (keys.size() <= limits::keys) return;
-  refuse(codes::too_complex, location_in(*keys[limits::keys], around),
-         fmt::format("{} takes at most {} terms.", clause, limits::keys));
+  throw_sql_error(codes::too_complex, location_in(*keys[limits::keys], around),
+                  fmt::format("{} takes at most {} terms.", clause, limits::keys));
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int
   const nlohmann::json& fields = is_node(node, "SelectStmt") ? first.value() : node;
   depth_ += depth_of_a_query;
   if (depth_ > limits::nested_expressions) {
-    refuse(codes::too_complex, around, "Queries are nested too deeply; write them as several statements.");
+    throw_sql_error(codes::too_complex, around, "Queries are nested too deeply; write them as several statements.");
   }
   // A chain of set operations is nested to the left: to look for its first place in each of them takes too long.
   const bool combines = fields.contains("larg");
@@ -71,8 +71,9 @@ std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int
   if (set == "SETOP_INTERSECT") out->set = ast::select::set_kind::intersect;
   if (left && right) {
     if (++set_operations_ > limits::set_operations) {
-      refuse(codes::too_complex, at,
-             fmt::format("UNION combines at most {} queries; write several statements.", limits::set_operations));
+      throw_sql_error(
+          codes::too_complex, at,
+          fmt::format("UNION combines at most {} queries; write several statements.", limits::set_operations));
     }
     depth_ -= depth_of_a_query;  // of a chain all are at one depth
     out->union_left = select(*left, at);
@@ -95,7 +96,7 @@ void tree_reader::with(const nlohmann::json& fields, int around, ast::select& ou
     common.column_aliases = table.strings("aliascolnames");
     table.only("ctematerialized", {"CTEMaterializeDefault"});
     const auto* query = table.take("ctequery");
-    if (!query || !is_node(*query, "SelectStmt")) refuse(table.position(), "Only SELECT may stand in WITH.");
+    if (!query || !is_node(*query, "SelectStmt")) throw_sql_error(table.position(), "Only SELECT may stand in WITH.");
     common.query = select(*query, table.position());
     table.finish();
   }
@@ -116,10 +117,11 @@ ast::sort_key tree_reader::sort_key(const nlohmann::json& node, int around) {
   node_reader reader = read_node(node, around);
   ast::sort_key out;
   const auto* value = reader.take("node");
-  if (!value) refuse(reader.position(), "ORDER BY needs an expression.");
+  if (!value) throw_sql_error(reader.position(), "ORDER BY needs an expression.");
   out.value = expression(*value, reader.position());
   const std::string direction = reader.text("sortby_dir");
-  if (direction == "SORTBY_USING") refuse(out.value->position, "ORDER BY ... USING is not supported; use ASC or DESC.");
+  if (direction == "SORTBY_USING")
+    throw_sql_error(out.value->position, "ORDER BY ... USING is not supported; use ASC or DESC.");
   out.descending = direction == "SORTBY_DESC";
   const std::string nulls = reader.text("sortby_nulls");
   if (nulls == "SORTBY_NULLS_FIRST") out.nulls = ast::nulls_order::first;
@@ -146,10 +148,10 @@ ast::table_name tree_reader::table(const nlohmann::json& fields, int around, std
   std::string name;
   std::vector<std::string> columns;
   if (const auto* given = reader.take("alias")) {
-    if (!alias_name) refuse(out.position, "A second name for the table is not supported here.");
+    if (!alias_name) throw_sql_error(out.position, "A second name for the table is not supported here.");
     alias(given, out.position, name, columns);
   }
-  if (!columns.empty() && !column_aliases) refuse(out.position, "Names for columns are not supported here.");
+  if (!columns.empty() && !column_aliases) throw_sql_error(out.position, "Names for columns are not supported here.");
   if (alias_name) *alias_name = name;
   if (column_aliases) *column_aliases = columns;
   reader.finish();
@@ -158,8 +160,8 @@ ast::table_name tree_reader::table(const nlohmann::json& fields, int around, std
 
 ast::from_ptr tree_reader::from(const nlohmann::json& node, int around) {
   if (++joined_ > 2 * limits::joined_tables) {  // a join is an item itself
-    refuse(codes::too_complex, around,
-           fmt::format("FROM joins at most {} tables; write several statements.", limits::joined_tables));
+    throw_sql_error(codes::too_complex, around,
+                    fmt::format("FROM joins at most {} tables; write several statements.", limits::joined_tables));
   }
   node_reader reader = read_node(node, around);
   auto out = std::make_unique<ast::from_item>();
@@ -172,12 +174,12 @@ ast::from_ptr tree_reader::from(const nlohmann::json& node, int around) {
   if (reader.kind() == "JoinExpr") return join(reader);
   if (reader.kind() == "RangeFunction") return function(reader);
   if (reader.kind() != "RangeSubselect") {
-    refuse(location_in(node, around), refusal_of(reader.kind()));
+    throw_sql_error(location_in(node, around), refusal_of(reader.kind()));
   }
   out->kind = ast::from_item::what::query;
   out->lateral = reader.flag("lateral");
   const auto* query = reader.take("subquery");
-  if (!query) refuse(around, "A subquery was expected here.");
+  if (!query) throw_sql_error(around, "A subquery was expected here.");
   out->position = location_in(*query, around);
   out->query = select(*query, around);
   alias(reader.take("alias"), out->position, out->alias, out->column_aliases);
@@ -191,11 +193,12 @@ ast::from_ptr tree_reader::join(node_reader& reader) {
   const std::string kind = reader.text("jointype");
   const auto* left = reader.take("larg");
   const auto* right = reader.take("rarg");
-  if (!left || !right) refuse(reader.position(), "A join needs two sides.");
+  if (!left || !right) throw_sql_error(reader.position(), "A join needs two sides.");
   out->left = from(*left, reader.position());
   out->right = from(*right, reader.position());
   out->position = out->right->position;
-  if (reader.flag("isNatural")) refuse(out->position, "NATURAL JOIN is not supported; use JOIN ... USING (columns).");
+  if (reader.flag("isNatural"))
+    throw_sql_error(out->position, "NATURAL JOIN is not supported; use JOIN ... USING (columns).");
   out->join = kind == "JOIN_LEFT"    ? ast::join_kind::left
               : kind == "JOIN_RIGHT" ? ast::join_kind::right
               : kind == "JOIN_FULL"  ? ast::join_kind::full
@@ -203,7 +206,7 @@ ast::from_ptr tree_reader::join(node_reader& reader) {
   if (const auto* condition = reader.take("quals")) out->condition = expression(*condition, out->position);
   out->using_columns = reader.strings("usingClause");
   if (reader.take("join_using_alias") || reader.take("alias")) {
-    refuse(out->position, "A name for a whole join is not supported.");
+    throw_sql_error(out->position, "A name for a whole join is not supported.");
   }
   reader.drop({"rtindex"});
   if (!out->condition && out->using_columns.empty() && out->join == ast::join_kind::inner) {
@@ -217,13 +220,14 @@ ast::from_ptr tree_reader::function(node_reader& reader) {
   auto out = std::make_unique<ast::from_item>();
   out->kind = ast::from_item::what::function;
   const auto functions = reader.list("functions");
-  if (functions.size() != 1) refuse(reader.position(), "ROWS FROM is not supported.");
+  if (functions.size() != 1) throw_sql_error(reader.position(), "ROWS FROM is not supported.");
   node_reader items = read_node(*functions[0], reader.position());
   const auto list = items.list("items");
-  if (list.empty() || !is_node(*list[0], "FuncCall")) refuse(reader.position(), "A function was expected here.");
+  if (list.empty() || !is_node(*list[0], "FuncCall"))
+    throw_sql_error(reader.position(), "A function was expected here.");
   for (std::size_t i = 1; i < list.size(); ++i) {
     if (!list[i]->empty())
-      refuse(location_in(*list[i], reader.position()), "Column definitions are not supported here.");
+      throw_sql_error(location_in(*list[i], reader.position()), "Column definitions are not supported here.");
   }
   node_reader call = read_node(*list[0], reader.position());
   out->position = call.position();
@@ -235,7 +239,7 @@ ast::from_ptr tree_reader::function(node_reader& reader) {
       node_reader named = read_node(*arg, out->position);
       const auto* value = named.take("arg");
       named.drop({"argnumber"});
-      if (!value) refuse(named.position(), "A named argument needs a value.");
+      if (!value) throw_sql_error(named.position(), "A named argument needs a value.");
       out->named_args.emplace_back(named.text("name"), expression(*value, named.position()));
       named.finish();
     } else {

@@ -4,8 +4,8 @@
 
 #include "engine/sql/error.hpp"
 #include "engine/sql/node_reader.hpp"
-#include "engine/sql/plain_words.hpp"
 #include "engine/sql/tree_reader.hpp"
+#include "engine/sql/unsupported_syntax.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -18,7 +18,7 @@ std::string option_text(const nlohmann::json* arg, int around) {
   if (reader.kind() == "Integer") return std::to_string(reader.number("ival"));
   if (reader.kind() == "Float") return reader.text("fval");
   if (reader.kind() == "Boolean") return reader.flag("boolval") ? "true" : "false";
-  refuse(around, "This value of an option is not supported.");
+  throw_sql_error(around, "This value of an option is not supported.");
 }
 
 std::vector<std::pair<std::string, std::string>> read_options(node_reader& reader) {
@@ -38,11 +38,12 @@ std::vector<std::string> key_columns(node_reader& reader, const char* field) {
   for (const auto* element : reader.list(field)) {
     node_reader item = read_node(*element, reader.position());
     if (item.take("expr"))
-      refuse(location_in(*element, reader.position()), "An index is over columns, not expressions.");
+      throw_sql_error(location_in(*element, reader.position()), "An index is over columns, not expressions.");
     out.push_back(item.text("name"));
     const std::string order = item.text("ordering");
     if (order == "SORTBY_DESC") {
-      refuse(reader.position(), "An index has ascending order and answers ORDER BY ... DESC too; leave DESC out.");
+      throw_sql_error(reader.position(),
+                      "An index has ascending order and answers ORDER BY ... DESC too; leave DESC out.");
     }
     item.only("ordering", {"SORTBY_DEFAULT", "SORTBY_ASC"});
     item.only("nulls_ordering", {"SORTBY_NULLS_DEFAULT", "SORTBY_NULLS_LAST"});
@@ -88,7 +89,7 @@ ast::statement tree_reader::statement(const nlohmann::json& node, int position, 
   } else if (kind == "TransactionStmt") {
     out.body = transaction(reader);
   } else {
-    refuse(position, refusal_of(kind));
+    throw_sql_error(position, refusal_of(kind));
   }
   reader.finish();
   return out;
@@ -98,18 +99,18 @@ ast::set_option tree_reader::set_option(node_reader& reader) {
   ast::set_option out;
   out.name = reader.text("name");
   if (out.name != "memory_limit") {
-    refuse(reader.position(),
-           fmt::format("SET {} is not supported; memory_limit is the only setting.", out.name.empty() ? "" : out.name));
+    throw_sql_error(reader.position(), fmt::format("SET {} is not supported; memory_limit is the only setting.",
+                                                   out.name.empty() ? "" : out.name));
   }
-  if (reader.flag("is_local")) refuse(reader.position(), "SET LOCAL is not supported; use SET.");
+  if (reader.flag("is_local")) throw_sql_error(reader.position(), "SET LOCAL is not supported; use SET.");
   reader.only("kind", {"VAR_SET_VALUE", "VAR_SET_DEFAULT", "VAR_RESET"});
   const auto args = reader.list("args");
-  if (args.size() > 1) refuse(reader.position(), "SET takes one value.");
+  if (args.size() > 1) throw_sql_error(reader.position(), "SET takes one value.");
   if (args.empty()) return out;
   const auto value = expression(*args[0], reader.position());
   using enum ast::expression_kind;
   if (value->kind != string && value->kind != integer && value->kind != number) {
-    refuse(value->position, "SET takes a constant, such as '4GB'.");
+    throw_sql_error(value->position, "SET takes a constant, such as '4GB'.");
   }
   out.value = value->text;
   return out;
@@ -128,14 +129,14 @@ ast::create_table tree_reader::create_table(node_reader& reader) {
       auto& key = out.keys.emplace_back();
       const std::string kind = item.text("contype");
       if (kind != "CONSTR_PRIMARY" && kind != "CONSTR_UNIQUE") {
-        refuse(item.position(), "Of the constraints of a table only PRIMARY KEY and UNIQUE are supported.");
+        throw_sql_error(item.position(), "Of the constraints of a table only PRIMARY KEY and UNIQUE are supported.");
       }
       key.primary = kind == "CONSTR_PRIMARY";
       key.name = item.text("conname");
       key.position = item.position();
       key.columns = item.strings("keys");
     } else {
-      refuse(item.position(), "LIKE in CREATE TABLE is not supported; list the columns.");
+      throw_sql_error(item.position(), "LIKE in CREATE TABLE is not supported; list the columns.");
     }
     item.finish();
   }
@@ -160,8 +161,8 @@ ast::column_definition tree_reader::column(node_reader& reader) {
     } else if (kind == "CONSTR_UNIQUE") {
       out.unique = true;
     } else if (kind != "CONSTR_NULL") {
-      refuse(constraint.position(),
-             "Of the constraints of a column only NOT NULL, PRIMARY KEY and UNIQUE are supported.");
+      throw_sql_error(constraint.position(),
+                      "Of the constraints of a column only NOT NULL, PRIMARY KEY and UNIQUE are supported.");
     }
     constraint.finish();
   }
@@ -180,7 +181,7 @@ ast::create_table_as tree_reader::create_table_as(node_reader& reader) {
     target_table.finish();
   }
   const auto* query = reader.take("query");
-  if (!query || !is_node(*query, "SelectStmt")) refuse(reader.position(), "CREATE TABLE AS needs a SELECT.");
+  if (!query || !is_node(*query, "SelectStmt")) throw_sql_error(reader.position(), "CREATE TABLE AS needs a SELECT.");
   out.query = select(*query, reader.position());
   return out;
 }
@@ -192,8 +193,9 @@ ast::create_index tree_reader::create_index(node_reader& reader) {
   out.method = reader.text("accessMethod");
   out.unique = reader.flag("unique");
   out.if_not_exists = reader.flag("if_not_exists");
-  if (reader.take("whereClause")) refuse(out.table.position, "An index over some of the rows is not supported.");
-  if (reader.take("options")) refuse(out.table.position, "Options of an index are not supported.");
+  if (reader.take("whereClause"))
+    throw_sql_error(out.table.position, "An index over some of the rows is not supported.");
+  if (reader.take("options")) throw_sql_error(out.table.position, "Options of an index are not supported.");
   out.columns = key_columns(reader, "indexParams");
   out.included = key_columns(reader, "indexIncludingParams");
   return out;
@@ -203,7 +205,7 @@ ast::drop tree_reader::drop(node_reader& reader) {
   ast::drop out;
   const std::string kind = reader.text("removeType");
   if (kind != "OBJECT_TABLE" && kind != "OBJECT_INDEX") {
-    refuse(reader.position(), "Only tables and indexes can be dropped.");
+    throw_sql_error(reader.position(), "Only tables and indexes can be dropped.");
   }
   out.index = kind == "OBJECT_INDEX";
   out.if_exists = reader.flag("missing_ok");
@@ -211,7 +213,7 @@ ast::drop tree_reader::drop(node_reader& reader) {
   for (const auto* element : reader.list("objects")) {
     node_reader object = read_node(*element, reader.position());
     const auto names = object.strings("items");
-    if (names.size() != 1) refuse(reader.position(), "A schema in front of a name is not supported.");
+    if (names.size() != 1) throw_sql_error(reader.position(), "A schema in front of a name is not supported.");
     out.names.push_back(names[0]);
     object.finish();
   }
@@ -224,7 +226,7 @@ ast::insert tree_reader::insert(node_reader& reader) {
   for (const auto* element : reader.list("cols")) out.columns.push_back(target(*element, out.table.position).name);
   reader.only("override", {"OVERRIDING_NOT_SET"});
   const auto* query = reader.take("selectStmt");
-  if (!query) refuse(out.table.position, "INSERT needs VALUES or a SELECT.");
+  if (!query) throw_sql_error(out.table.position, "INSERT needs VALUES or a SELECT.");
   out.query = select(*query, out.table.position);
   return out;
 }
@@ -252,15 +254,17 @@ ast::copy tree_reader::copy(node_reader& reader) {
   out.columns = reader.strings("attlist");
   out.from = reader.flag("is_from");
   out.file = reader.text("filename");
-  if (out.file.empty()) refuse(reader.position(), "COPY needs the name of a file.");
+  if (out.file.empty()) throw_sql_error(reader.position(), "COPY needs the name of a file.");
   out.options = read_options(reader);
   if (const auto* query = reader.take("query")) out.query = select(*query, reader.position());
-  if (reader.take("whereClause")) refuse(reader.position(), "COPY ... WHERE is not supported; use INSERT ... SELECT.");
+  if (reader.take("whereClause"))
+    throw_sql_error(reader.position(), "COPY ... WHERE is not supported; use INSERT ... SELECT.");
   return out;
 }
 
 ast::analyze tree_reader::analyze(node_reader& reader) {
-  if (reader.flag("is_vacuumcmd")) refuse(reader.position(), "VACUUM is not supported; it is not needed either.");
+  if (reader.flag("is_vacuumcmd"))
+    throw_sql_error(reader.position(), "VACUUM is not supported; it is not needed either.");
   ast::analyze out;
   for (const auto* element : reader.list("rels")) {
     node_reader relation = read_node(*element, reader.position());
@@ -282,9 +286,9 @@ ast::transaction tree_reader::transaction(node_reader& reader) {
   } else if (kind == "TRANS_STMT_ROLLBACK") {
     out.kind = ast::transaction_kind::rollback;
   } else if (kind == "TRANS_STMT_SAVEPOINT" || kind == "TRANS_STMT_RELEASE" || kind == "TRANS_STMT_ROLLBACK_TO") {
-    refuse(reader.position(), "Savepoints are not supported: ROLLBACK takes back the whole transaction.");
+    throw_sql_error(reader.position(), "Savepoints are not supported: ROLLBACK takes back the whole transaction.");
   } else if (kind != "TRANS_STMT_BEGIN" && kind != "TRANS_STMT_START") {
-    refuse(reader.position(), "Transactions of two phases (PREPARE TRANSACTION) are not supported.");
+    throw_sql_error(reader.position(), "Transactions of two phases (PREPARE TRANSACTION) are not supported.");
   }
   out.start = kind == "TRANS_STMT_START";
   out.chain = reader.flag("chain");
@@ -308,12 +312,12 @@ ast::explain tree_reader::explain(node_reader& reader) {
     } else if (name == "format" && (value == "json" || value == "text")) {
       out.json = value == "json";
     } else if (!(on && (name == "costs" || name == "timing" || name == "summary"))) {
-      refuse(reader.position(),
-             fmt::format("EXPLAIN takes ANALYZE and FORMAT text or json; '{}' is not supported.", name));
+      throw_sql_error(reader.position(),
+                      fmt::format("EXPLAIN takes ANALYZE and FORMAT text or json; '{}' is not supported.", name));
     }
   }
   const auto* query = reader.take("query");
-  if (!query) refuse(reader.position(), "EXPLAIN needs a statement.");
+  if (!query) throw_sql_error(reader.position(), "EXPLAIN needs a statement.");
   out.query = std::make_shared<ast::statement>(statement(*query, location_in(*query, reader.position()), 0));
   return out;
 }

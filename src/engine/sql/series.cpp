@@ -6,7 +6,7 @@
 #include <arrow/table.h>
 #include <arrow/type.h>
 
-#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
@@ -26,15 +26,15 @@ std::int64_t integer_in(const arrow::Scalar& value) {
 }
 
 void add(std::vector<std::int64_t>& rows, std::int64_t value, int position) {
-  if (rows.size() % rows_between_checks == 0) check_stop();
+  if (rows.size() % rows_between_checks == 0) check_cancelled();
   if (rows.size() == most_rows) {
-    refuse(codes::invalid_parameter_value, position, "generate_series makes at most 67 million rows.");
+    throw_sql_error(codes::invalid_parameter_value, position, "generate_series makes at most 67 million rows.");
   }
   rows.push_back(value);
 }
 
 std::vector<std::int64_t> steps(std::int64_t first, std::int64_t last, std::int64_t step, int position) {
-  if (step == 0) refuse(codes::invalid_parameter_value, position, "The step of generate_series cannot be 0.");
+  if (step == 0) throw_sql_error(codes::invalid_parameter_value, position, "The step of generate_series cannot be 0.");
   std::vector<std::int64_t> out;
   for (auto at = first; step > 0 ? at <= last : at >= last;) {
     add(out, at, position);
@@ -44,11 +44,11 @@ std::vector<std::int64_t> steps(std::int64_t first, std::int64_t last, std::int6
 }
 
 // Months have no length: each row is the one before it plus the step, as in PostgreSQL.
-std::vector<std::int64_t> month_steps(const bound_ptr& first, std::int64_t last, const bound_ptr& step, int position) {
-  const auto as_micros = [](const bound_ptr& e) { return integer_in(*e->value); };
-  const auto next_of = [&](const bound_ptr& at) {
+std::vector<std::int64_t> month_steps(const expr_ptr& first, std::int64_t last, const expr_ptr& step, int position) {
+  const auto as_micros = [](const expr_ptr& e) { return integer_in(*e->value); };
+  const auto next_of = [&](const expr_ptr& at) {
     const auto next = folded(interval_arithmetic(op::add, at, step, position));
-    if (!is_literal(next)) refuse(position, "A timestamp of generate_series is out of range.");
+    if (!is_literal(next)) throw_sql_error(position, "A timestamp of generate_series is out of range.");
     return next;
   };
   std::vector<std::int64_t> out;
@@ -56,7 +56,7 @@ std::vector<std::int64_t> month_steps(const bound_ptr& first, std::int64_t last,
   for (auto at = first; up ? as_micros(at) <= last : as_micros(at) >= last; at = next_of(at)) {
     add(out, as_micros(at), position);
     if (as_micros(next_of(at)) == as_micros(at)) {
-      refuse(codes::invalid_parameter_value, position, "The step of generate_series cannot be 0.");
+      throw_sql_error(codes::invalid_parameter_value, position, "The step of generate_series cannot be 0.");
     }
   }
   return out;
@@ -65,10 +65,10 @@ std::vector<std::int64_t> month_steps(const bound_ptr& first, std::int64_t last,
 }  // namespace
 
 plan_ptr binder::from_series(const ast::from_item& item) {
-  std::vector<bound_ptr> args;
+  std::vector<expr_ptr> args;
   for (const auto& arg : item.args) args.push_back(folded(expression_or_interval(*arg, scope{})));
   if ((args.size() != 2 && args.size() != 3) || !item.named_args.empty()) {
-    refuse(item.position, "generate_series takes its first and last value, and a step.");
+    throw_sql_error(item.position, "generate_series takes its first and last value, and a step.");
   }
   const bool times = args.size() == 3 && args[2]->is_interval;
   bool small = !times;
@@ -78,7 +78,7 @@ plan_ptr binder::from_series(const ast::from_item& item) {
     const bool fits =
         times ? args[i]->open || id == type_id::timestamp || id == type_id::date : args[i]->open || is_integer(id);
     if (!fits || args[i]->is_interval) {
-      refuse(args[i]->position, "generate_series takes integers, or timestamps and an interval.");
+      throw_sql_error(args[i]->position, "generate_series takes integers, or timestamps and an interval.");
     }
     small &= args[i]->open || id != type_id::int64;
     args[i] = folded(coerced(args[i], times ? time_type : bigint_type));
@@ -86,7 +86,7 @@ plan_ptr binder::from_series(const ast::from_item& item) {
   std::vector<std::int64_t> rows;
   bool any_null = false;
   for (const auto& arg : args) {
-    if (!is_literal(arg)) refuse(arg->position, "Arguments of this function have to be constants.");
+    if (!is_literal(arg)) throw_sql_error(arg->position, "Arguments of this function have to be constants.");
     any_null |= !arg->value->is_valid;
   }
   if (!any_null) {
@@ -103,7 +103,7 @@ plan_ptr binder::from_series(const ast::from_item& item) {
   check(builder.AppendValues(rows));
   arrow::Datum values(value_of(builder.Finish()));
   if (type.id != type_id::int64) values = value_of(arrow::compute::Cast(values, arrow_type(type)), item.position);
-  auto out = std::make_shared<loaded_node>();
+  auto out = std::make_shared<file_scan_node>();
   out->what = "generate_series";
   const std::string name = item.alias.empty() ? item.function : item.alias;
   out->rows = arrow::Table::Make(arrow::schema({arrow::field(name, arrow_type(type))}), {values.make_array()});

@@ -168,7 +168,7 @@ class term_counter {
   }
 
   [[noreturn]] void refuse_here(std::string_view token, const std::string& sentence) const {
-    refuse(codes::too_complex, static_cast<int>(token.data() - sql_.data()), sentence);
+    throw_sql_error(codes::too_complex, static_cast<int>(token.data() - sql_.data()), sentence);
   }
 
   std::string_view sql_;

@@ -27,7 +27,7 @@ class tree_reader {
   ast::expression_ptr constant(node_reader& reader);
   ast::expression_ptr operation(node_reader& reader);
   ast::expression_ptr call(node_reader& reader);
-  ast::expression_ptr word_for_a_moment(node_reader& reader);
+  ast::expression_ptr current_timestamp_name(node_reader& reader);
   ast::expression_ptr sublink(node_reader& reader);
   ast::expression_ptr case_when(node_reader& reader);
   ast::expression_ptr simple(node_reader& reader);

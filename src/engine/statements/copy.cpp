@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "engine/exec/arrow_result.hpp"
 #include "engine/exec/executor.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/declared_type.hpp"
@@ -35,16 +35,19 @@ copy_file file_of(const ast::copy& copy) {
   auto match = column_match::by_position;
   for (const auto& [name, value] : copy.options) {
     if (name == "by_name") {
-      if (!copy.from) refuse(copy.table.position, "The option by_name is for COPY ... FROM.");
-      if (value != "true" && value != "false") refuse(copy.table.position, "The option by_name takes true or false.");
+      if (!copy.from) throw_sql_error(copy.table.position, "The option by_name is for COPY ... FROM.");
+      if (value != "true" && value != "false")
+        throw_sql_error(copy.table.position, "The option by_name takes true or false.");
       match = value == "true" ? column_match::by_name : column_match::by_position;
     }
     if (name != "format") continue;
     format = format_from_name(value);
     if (!format)
-      refuse(copy.table.position, fmt::format("The format '{}' is not supported; csv, parquet and arrow are.", value));
+      throw_sql_error(copy.table.position,
+                      fmt::format("The format '{}' is not supported; csv, parquet and arrow are.", value));
   }
-  if (!format) refuse(copy.table.position, "Tell the format of the file: COPY ... (FORMAT csv), parquet or arrow.");
+  if (!format)
+    throw_sql_error(copy.table.position, "Tell the format of the file: COPY ... (FORMAT csv), parquet or arrow.");
   std::erase_if(options, [](const auto& option) { return option.first == "format" || option.first == "by_name"; });
   return {*format, read_file_options(options, *format, copy.table.position), match};
 }
@@ -70,7 +73,7 @@ query_result session::run_copy(const ast::copy& copy, const progress& tell) {
   query_result out;
   const auto file = file_of(copy);
   if (!copy.from && store_ && is_in_database(copy.file, store_->folder())) {
-    refuse(
+    throw_sql_error(
         copy.table.position,
         fmt::format("'{}' is in the folder of the open database, which holds only files of its own: COPY to a file in "
                     "another folder.",
@@ -83,7 +86,7 @@ query_result session::run_copy(const ast::copy& copy, const progress& tell) {
     for (const auto& name : copy.columns) {
       const auto place = entry->version->column_index(name);
       if (place == all.size())
-        refuse(codes::undefined_column, copy.table.position, no_such_column(name, *entry->version));
+        throw_sql_error(codes::undefined_column, copy.table.position, no_such_column(name, *entry->version));
       columns.push_back(all[place]);
     }
     if (copy.columns.empty()) columns = all;

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "engine/exec/arrow_result.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/statements/coded_refusal.hpp"
@@ -38,7 +38,7 @@ stopwatch::~stopwatch() { total_ += milliseconds_now() - start_; }
 session::session(database_options options) : session(std::move(options), plain_files()) {}
 
 session::session(database_options options, file_layer& files)
-    : options_(std::move(options)), where_(options_.where ? *options_.where : device::best()) {
+    : options_(std::move(options)), device_(options_.where ? *options_.where : device::default_device()) {
   check(arrow::compute::Initialize());
   if (!options_.dir.empty()) load(files);
 }
@@ -58,12 +58,12 @@ planner_options session::planning() const {
 
 std::shared_ptr<const table_entry> session::entry_of(const ast::table_name& name) const {
   auto entry = tables_.find(name.name);
-  if (!entry) refuse(codes::undefined_table, name.position, no_such_table(name.name, tables_));
+  if (!entry) throw_sql_error(codes::undefined_table, name.position, no_such_table(name.name, tables_));
   return entry;
 }
 
 void session::require_usable() const {
-  if (store_ && store_->must_be_opened_again()) {
+  if (store_ && store_->poisoned()) {
     throw engine_error(fmt::format("Database '{}' has to be opened again after a failed write.", options_.dir.string()),
                        codes::io_error);
   }
@@ -98,7 +98,7 @@ query_result session::run_set(const ast::set_option& set) {
   return out;
 }
 
-query_result session::run(const ast::statement& statement, const progress& tell, const stop_question& stop) {
+query_result session::run(const ast::statement& statement, const progress& tell, const cancellation_token& stop) {
   const statement_scope scope(stop, options_.memory_limit);
   if (!std::holds_alternative<ast::transaction>(statement.body)) require_usable();
   if (changes_something(statement)) require_changes_allowed();

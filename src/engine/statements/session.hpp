@@ -42,7 +42,7 @@ class session {
   /// that has failed.
   void require_usable() const;
   /// Throws `located_error`, or `error`.
-  query_result run(const ast::statement& statement, const progress& tell, const stop_question& stop);
+  query_result run(const ast::statement& statement, const progress& tell, const cancellation_token& stop);
   /// Writes indexes that changes have left behind in the folder. Tables are always up to date there. Not inside a
   /// transaction, whose changes are not to be seen in the folder.
   void save_indexes();
@@ -60,7 +60,7 @@ class session {
   void roll_back() noexcept;
 
   [[nodiscard]] const catalog& tables() const { return tables_; }
-  [[nodiscard]] const device& where() const { return where_; }
+  [[nodiscard]] const device& where() const { return device_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
   [[nodiscard]] planner_options planning() const;
   [[nodiscard]] std::optional<std::int64_t> memory_limit() const { return options_.memory_limit; }
@@ -115,11 +115,11 @@ class session {
   [[nodiscard]] std::shared_ptr<const table_entry> entry_of(const ast::table_name& name) const;
 
   database_options options_;
-  device where_;
+  device device_;
   catalog tables_;
   std::unique_ptr<store> store_;
   /// Indexes that have a file in the folder. Others are built from the rows when the folder is opened.
-  kept_indexes kept_indexes_;
+  kept_indexes index_file_versions_;
   /// Tables that a statement had begun to read when it was stopped: their files may have lost their names since.
   std::map<std::string, loaded_table> half_read_;
   std::vector<std::string> warnings_;

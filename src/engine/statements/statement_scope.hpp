@@ -10,7 +10,7 @@ namespace espalier::engine {
 
 class statement_scope {
  public:
-  statement_scope(const stop_question& stop, std::optional<std::int64_t> memory_limit)
+  statement_scope(const cancellation_token& stop, std::optional<std::int64_t> memory_limit)
       : budget_(memory_limit),
         memory_(&budget_),
         question_([this, &stop] {
@@ -22,8 +22,8 @@ class statement_scope {
  private:
   memory_budget budget_;
   memory_scope memory_;
-  stop_question question_;
-  stop_scope stop_;
+  cancellation_token question_;
+  cancellation_scope stop_;
 };
 
 }  // namespace espalier::engine

@@ -31,7 +31,7 @@ void session::fail_transaction() noexcept {
 void session::begin(bool read_only) {
   auto next = std::make_unique<open_transaction>();
   next->tables = tables_;
-  next->files = kept_indexes_;
+  next->files = index_file_versions_;
   next->started = microseconds_since_1970();
   next->read_only = read_only;
   transaction_ = std::move(next);
@@ -42,7 +42,7 @@ void session::roll_back() noexcept {
   if (!transaction_) return;
   const auto ended = std::move(transaction_);
   std::swap(tables_, ended->tables);
-  std::swap(kept_indexes_, ended->files);
+  std::swap(index_file_versions_, ended->files);
   for (auto& [address, changed] : ended->changed) changed.undo.undo();
   build_broken_indexes();
 }
@@ -56,7 +56,7 @@ void session::build_broken_indexes() noexcept {
       bool is_changed = false;
       for (auto& index : whole->indexes) {
         if (index->is_whole()) continue;
-        index = table_index::build(whole->version, index->spec(), where_);
+        index = table_index::build(whole->version, index->spec(), device_);
         is_changed = true;
       }
       if (is_changed) tables_.put(std::move(whole));

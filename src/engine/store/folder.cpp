@@ -93,7 +93,7 @@ folder_contents contents_of(const std::filesystem::path& folder) {
   return contents;
 }
 
-void require_database_or_nothing(const std::filesystem::path& folder) {
+void require_database_folder(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(folder)) return;
   if (!std::filesystem::is_directory(folder)) {
     throw error(fmt::format("'{}' is not a folder: a database needs one of its own.", folder.string()));
@@ -115,7 +115,7 @@ void require_database(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder)) {
     throw engine_error(fmt::format("There is no database '{}'.", folder.string()), codes::undefined_file);
   }
-  require_database_or_nothing(folder);
+  require_database_folder(folder);
   if (!std::filesystem::exists(folder / catalog_file_name)) {
     throw engine_error(fmt::format("'{}' is an empty folder and no database.", folder.string()), codes::undefined_file);
   }

@@ -45,7 +45,7 @@ struct folder_contents {
 
 /// Throws where the folder is something else than a database: it has no catalog, and files that a database just being
 /// made would not have.
-void require_database_or_nothing(const std::filesystem::path& folder);
+void require_database_folder(const std::filesystem::path& folder);
 /// Throws where there is no database to be read.
 void require_database(const std::filesystem::path& folder);
 

@@ -12,7 +12,7 @@
 
 #include "engine/store/checksum.hpp"
 #include "engine/store/sections.hpp"
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 
 namespace espalier::engine {
 namespace {

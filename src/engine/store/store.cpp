@@ -74,7 +74,7 @@ class state_writer {
     if (!table.rows) return record_of(table.name);
     table_record record{table.name, table.about, table.rows->columns(), {}, std::nullopt, {}};
     for (const auto& segment : table.rows->segments()) {
-      check_stop();
+      check_cancelled();
       record.segments.push_back(file_for(known_.segments, now_.segments, segment.get(), stored_kind::rows,
                                          [&](const auto& path) { return write_segment(layer_, path, *segment); }));
     }
@@ -168,7 +168,7 @@ struct store::state {
   std::vector<listed_table> listed;
   std::set<std::string> damaged;  // tables whose rows could not be read
   bool is_whole = true;           // every file of the catalog was found, with the size that the catalog says
-  bool must_be_opened_again = false;
+  bool poisoned = false;
 
   void make_or_read_catalog() {
     if (std::filesystem::exists(folder / catalog_file_name)) {
@@ -183,7 +183,7 @@ struct store::state {
   // Two processes must not both write, whatever became of the lock.
   void require_own_catalog() {
     if (catalog_header(folder) == header) return;
-    must_be_opened_again = true;
+    poisoned = true;
     throw engine_error(
         fmt::format("Database '{}' was changed by another program since it was opened; nothing was written: open it "
                     "again.",
@@ -252,7 +252,7 @@ struct store::state {
 
   // After everything was read: what a damaged or foreign catalog would have removed is still there. Most of the time
   // there are none, and nothing is read for them.
-  void remove_leftovers(const progress& tell) {
+  void collect_garbage(const progress& tell) {
     const auto present = contents_of(folder);
     unwanted.files = leftovers_in(present, catalog);
     catalog.next_file = std::max(catalog.next_file, present.next_number());
@@ -285,11 +285,11 @@ store::store(std::unique_ptr<state> s) : state_(std::move(s)) {}
 store::~store() = default;
 
 std::unique_ptr<store> store::open(const std::filesystem::path& folder, file_layer& layer, const progress& tell) {
-  require_database_or_nothing(folder);
+  require_database_folder(folder);
   auto opened = std::make_unique<state>(folder, layer, false);
   opened->make_or_read_catalog();
   opened->list_tables(tell);
-  opened->remove_leftovers(tell);
+  opened->collect_garbage(tell);
   return std::unique_ptr<store>(new store(std::move(opened)));
 }
 
@@ -310,7 +310,7 @@ std::unique_ptr<store> store::open_read_only(const std::filesystem::path& folder
   }
 }
 
-bool store::must_be_opened_again() const noexcept { return state_->must_be_opened_again; }
+bool store::poisoned() const noexcept { return state_->poisoned; }
 const std::vector<listed_table>& store::list() const noexcept { return state_->listed; }
 loaded_table store::read(const std::string& table, const progress& tell) {
   const auto found = std::ranges::find(state_->loaded, table, &loaded_table::name);
@@ -337,7 +337,7 @@ void store::commit(const std::vector<saved_table>& tables) {
     throw engine_error(fmt::format("Database '{}' is open read-only.", state_->folder.string()),
                        codes::read_only_database);
   }
-  if (state_->must_be_opened_again) {
+  if (state_->poisoned) {
     throw engine_error(
         fmt::format("Database '{}' has to be opened again after a failed write.", state_->folder.string()),
         codes::io_error);
@@ -367,7 +367,7 @@ void store::commit(const std::vector<saved_table>& tables) {
     state_->remove_markers();
     state_->layer.sync_folder(state_->folder);
   } catch (const error& e) {
-    state_->must_be_opened_again = true;
+    state_->poisoned = true;
     throw engine_error(
         fmt::format("{} What was written is in place, but may not survive a power failure: open the database "
                     "again.",

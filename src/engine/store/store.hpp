@@ -103,7 +103,7 @@ class store {
   /// was put in place but its folder could not be synced, the error says so, and the database has to be opened again.
   void commit(const std::vector<saved_table>& tables);
   /// After such an error: nobody knows which state a power failure would leave, so neither has to be answered from.
-  [[nodiscard]] bool must_be_opened_again() const noexcept;
+  [[nodiscard]] bool poisoned() const noexcept;
 
   [[nodiscard]] const std::filesystem::path& folder() const noexcept;
 

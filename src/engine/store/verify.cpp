@@ -18,7 +18,7 @@ bool noted(verify_report& report, const Look& look) {
   try {
     look();
     return true;
-  } catch (const statement_stopped&) {
+  } catch (const query_cancelled&) {
     throw;
   } catch (const std::exception& e) {
     report.problems.emplace_back(e.what());

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "engine/parallel.hpp"
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 #include "engine/table/text_limit.hpp"
 #include "espalier/engine/engine_error.hpp"
 
@@ -122,9 +122,9 @@ std::vector<column> loaded_columns(const arrow::Schema& schema) {
     }
     const auto type = loaded_type(*field->type());
     if (!type) {
-      throw error(
-          fmt::format("Column '{}' has the type {}, which no table can hold: select the other columns, or convert it first.", name,
-                      field->type()->ToString()));
+      throw error(fmt::format(
+          "Column '{}' has the type {}, which no table can hold: select the other columns, or convert it first.", name,
+          field->type()->ToString()));
     }
     columns.push_back({name, *type, true});
   }

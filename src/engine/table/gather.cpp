@@ -17,7 +17,7 @@
 
 #include "engine/memory_budget.hpp"
 #include "engine/stop.hpp"
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 #include "engine/table/text_limit.hpp"
 
 namespace espalier::engine {
@@ -160,7 +160,7 @@ std::shared_ptr<arrow::Array> gather_all(chunk_span from, std::span<const Place>
 }  // namespace
 
 std::shared_ptr<arrow::Array> gathered(const arrow::ChunkedArray& from, std::span<const row_place> places) {
-  check_stop();
+  check_cancelled();
   if (places.empty()) return value_of(arrow::MakeEmptyArray(from.type()), "There is not enough memory for an answer");
   return gather_all(from.chunks(), places);
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "engine/parallel.hpp"
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 #include "engine/table/read_formats.hpp"
 
 namespace espalier::engine {

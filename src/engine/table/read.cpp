@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "engine/parallel.hpp"
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 #include "engine/table/convert.hpp"
 #include "engine/table/read_formats.hpp"
 #include "espalier/engine/engine_error.hpp"
@@ -231,7 +231,7 @@ std::vector<std::filesystem::path> matching_files(const std::string& path_or_glo
 }
 
 std::shared_ptr<arrow::Table> read_table(const std::string& path_or_glob, file_format format,
-                                         const csv_options& options, const progress& tell, odd_columns odd) {
+                                         const csv_options& options, const progress& tell, unsupported_columns odd) {
   const auto paths = matching_files(path_or_glob);
   arrow_types given;
   for (const auto& [name, type] : options.types) given[name] = arrow_type(type);
@@ -247,7 +247,7 @@ std::shared_ptr<arrow::Table> read_table(const std::string& path_or_glob, file_f
   }
   if (format == file_format::csv) read_differing_files_again(tables, paths, options, tell);
   const split_columns split(*tables.front()->schema());
-  const bool keeps_odd = odd == odd_columns::kept && !split.odd.empty() && !split.usable.empty();
+  const bool keeps_odd = odd == unsupported_columns::kept && !split.odd.empty() && !split.usable.empty();
   const table_list all = keeps_odd ? tables : table_list();
   if (keeps_odd) {
     for (auto& table : tables) table = value_of(table->SelectColumns(split.usable), "Columns differ");

@@ -39,7 +39,7 @@ struct csv_options {
 [[nodiscard]] std::vector<std::filesystem::path> matching_files(const std::string& path_or_glob);
 
 /// Columns of types that no table can hold.
-enum class odd_columns : std::uint8_t {
+enum class unsupported_columns : std::uint8_t {
   refused,
   kept  ///< as they are, for questions that do not use them; some other column there must be
 };
@@ -48,6 +48,6 @@ enum class odd_columns : std::uint8_t {
 /// that names the file.
 [[nodiscard]] std::shared_ptr<arrow::Table> read_table(const std::string& path_or_glob, file_format format,
                                                        const csv_options& options = {}, const progress& tell = {},
-                                                       odd_columns odd = odd_columns::refused);
+                                                       unsupported_columns odd = unsupported_columns::refused);
 
 }  // namespace espalier::engine

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 #include "engine/table/read_formats.hpp"
 
 namespace espalier::engine {

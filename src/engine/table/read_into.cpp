@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 #include "engine/table/convert.hpp"
 #include "engine/table/read_formats.hpp"
 #include "engine/text_values.hpp"

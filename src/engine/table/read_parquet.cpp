@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 #include "engine/table/read_formats.hpp"
 
 namespace espalier::engine {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "engine/parallel.hpp"
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 #include "engine/table/text_limit.hpp"
 
 namespace espalier::engine {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "engine/parallel.hpp"
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 #include "engine/table/convert.hpp"
 #include "engine/table/gather.hpp"
 #include "engine/table/segments.hpp"

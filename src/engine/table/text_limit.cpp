@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "engine/parallel.hpp"
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 #include "espalier/engine/engine_error.hpp"
 
 namespace espalier::engine {

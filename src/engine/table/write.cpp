@@ -11,7 +11,7 @@
 #include <parquet/exception.h>
 #include <parquet/properties.h>
 
-#include "engine/table/arrow_result.hpp"
+#include "engine/table/arrow_status.hpp"
 #include "engine/table/replaced_file.hpp"
 #include "engine/text_values.hpp"
 

@@ -63,9 +63,9 @@ struct server::parts : service {
   std::string token;  ///< empty: none is needed
   listener http;      // destroyed first: its threads use the rest
 
-  parts(const device& where, const server_options& wishes)
+  parts(const device& dev, const server_options& wishes)
       : options(wishes),
-        sources(where, wishes.limits),
+        sources(dev, wishes.limits),
         all(sources, options.index),
         http(wishes.host, wishes.port, wishes.http, *this) {
     if (!http.is_loopback()) token = make_token();
@@ -115,7 +115,7 @@ struct server::parts : service {
   [[nodiscard]] std::string_view header_lines() const override { return safe_headers; }
 };
 
-server::server(const device& where, const server_options& options) : parts_(std::make_unique<parts>(where, options)) {}
+server::server(const device& dev, const server_options& options) : parts_(std::make_unique<parts>(dev, options)) {}
 server::~server() = default;
 
 void server::add_trace(const std::string& title, recorded_trace trace) {

@@ -22,7 +22,7 @@ struct server_options {
 class server {
  public:
   /// Takes the port; throws `error` if it cannot.
-  server(const device& where, const server_options& options);
+  server(const device& dev, const server_options& options);
   ~server();
   server(const server&) = delete;
   server& operator=(const server&) = delete;

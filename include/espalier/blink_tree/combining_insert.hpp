@@ -1,0 +1,199 @@
+// combining_insert.hpp - teams of a warp that wait for the same leaf: one of them takes the latch and inserts for all.
+//
+// A tree that thousands of teams fill from nothing, or at its end, has few leaves for all of them. Each latch then
+// changes a leaf once for a whole warp, and a warp asks once for a latch, not each of its teams.
+//
+// Invariants:
+// (1) Those who meet (Team::meet) are at one leaf, which each of them reached by itself: its lowest key is above none
+// of
+//     their keys, for ever. Whether it still covers them is seen under the latch; who is not covered goes on by itself.
+// (2) A meeting is of those teams that happen to run together; none waits for a team that is elsewhere, and those who
+// meet
+//     stay together until all were told what became of them. The one that leads waits for no latch during a meeting.
+// (3) What the leading team does for another is an insert of its own: each answer is what that insert found, one after
+// the
+//     other, under one latch.
+#pragma once
+
+#include "espalier/blink_tree/node_write.hpp"
+
+namespace espalier {
+
+enum class blink_outcome : std::uint8_t {
+  done,
+  unchanged,
+  out_of_nodes,  ///< the pool of nodes is exhausted; nothing was changed
+};
+
+template <class Writer, class Team, class View>
+struct blink_together;
+
+template <class Writer, class Team, class Word, unsigned V, unsigned N>
+struct blink_together<Writer, Team, blink_view<Word, V, N>> {
+  using view = blink_view<Word, V, N>;
+  using shape = typename view::leaf_shape;
+  using value = typename shape::value;
+  using reader = node_reader<Team, own_reads, shape>;
+  using writer = node_writer<Team, shape>;
+  static constexpr bool in_registers = shape::in_one_piece;  // a whole leaf, until it is stored
+
+  static ESPALIER_INLINE auto values_of([[maybe_unused]] Team team, [[maybe_unused]] node_at<shape> node) {
+    if constexpr (in_registers) {
+      return Writer::leaf_values(team, node);
+    } else {
+      return typename value_raw<0>::type{};  // they stay where they are
+    }
+  }
+
+  /// What the leading team knows of the leaf, and of those for whom it works. Teams are numbered within a meeting.
+  struct work {
+    decltype(reader::look(std::declval<Team>(), std::declval<node_at<shape>>())) seen;
+    decltype(values_of(std::declval<Team>(), std::declval<node_at<shape>>())) values;
+    node_head<Word> head;
+    unsigned from = N;                    ///< first slot that changed
+    unsigned next = none, next_slot = 0;  ///< the first team for which it was full: its lane
+    std::uint32_t settled = 0, done = 0;  ///< a bit for each team
+    [[nodiscard]] ESPALIER_INLINE bool changed() const { return from != N; }
+  };
+  static constexpr unsigned none = ~0u;
+  /// What a team learns from the one that led.
+  struct answer {
+    bool settled = false;
+    blink_outcome outcome = blink_outcome::unchanged;
+    node_id made = no_node;  ///< the leading team has this leaf to post,
+    Word low{};              ///< which begins here
+  };
+
+  template <class Walk>
+  static ESPALIER_COLD blink_outcome insert(Team team, const view& t, Walk w, Word x, const value& v, bool assign) {
+    answer a;
+    for (unsigned turn = 0; !a.settled;) {  // one way round it: teams that wait together stay together
+      const bool is_free = approach(team, t, w, x);
+      const auto node = t.leaf(w.id);
+      const auto meeting = team.meet(is_free ? node.p : nullptr);
+      std::uint32_t before = 1;
+      if (is_free && meeting.leads()) before = version_latch::try_latch(team, node.version());
+      before = meeting.from_leader(before);
+      if ((before & 1) != 0) {
+        backoff(turn++);
+      } else {
+        turn = 0;
+        a = serve(team, t, meeting, w.id, before, x, v, assign);
+        if (a.made != no_node && Writer::posts(t, w.asked))
+          Writer::post(team, t, a.low, a.made);  // no team waits for it
+      }
+    }
+    return a.outcome;
+  }
+
+ private:
+  /// To the leaf that covers x. False: another team has latched a leaf on the way.
+  template <class Walk>
+  static ESPALIER_INLINE bool approach(Team team, const view& t, Walk& w, Word x) {
+    for (;;) {
+      const auto node = t.leaf(w.id);
+      const std::uint32_t version = team.once([=] { return atomic_word_ref{node.version()}.load_acquire(); });
+      team.sync();
+      if ((version & 1) != 0) return false;
+      const auto h = reader::head_alone(team, node);
+      if (!h.dead && x <= h.high) return true;
+      if (!version_latch::read_valid(team, node.version(), version)) return false;
+      Writer::go_on(team, t, h, w, x);
+    }
+  }
+  /// Under the latch that the leading team has.
+  template <class Meeting>
+  static ESPALIER_COLD answer serve(Team team, const view& t, const Meeting meeting, node_id id, std::uint32_t before,
+                                    Word x, const value& v, bool assign) {
+    const auto node = t.leaf(id);
+    work b;
+    if (meeting.leads()) begin(team, node, b);
+    meeting.each([&](unsigned i, unsigned lane) {
+      const Word xi = meeting.from(x, lane);
+      const value vi = meeting.from(v, lane);
+      const bool assigns = meeting.from(unsigned{assign}, lane) != 0;
+      if (meeting.leads()) add(team, node, b, i, lane, xi, vi, assigns);
+    });
+    answer a;
+    const unsigned next = meeting.from_leader(b.next);
+    if (next != none) {
+      const Word xi = meeting.from(x, next);
+      const value vi = meeting.from(v, next);
+      if (meeting.leads()) a = split(team, t, node, id, before, b, xi, vi);
+      a.outcome = meeting.from_leader(a.outcome);
+      a.settled = meeting.is_at(next);
+    } else if (meeting.leads()) {
+      store(team, node, b);
+      if (b.changed()) {
+        version_latch::release(team, node.version(), before);
+      } else {
+        version_latch::release_unchanged(team, node.version(), before);
+      }
+    }
+    const std::uint32_t mine = 1u << meeting.number();
+    const bool settled = (meeting.from_leader(b.settled) & mine) != 0;
+    const bool done = (meeting.from_leader(b.done) & mine) != 0;
+    if (settled) a.outcome = done ? blink_outcome::done : blink_outcome::unchanged;
+    a.settled = a.settled || settled;
+    return a;
+  }
+  static ESPALIER_INLINE void begin(Team team, node_at<shape> node, work& b) {
+    b.seen = reader::look(team, node);
+    b.values = values_of(team, node);
+    b.head = reader::head(team, node, b.seen);
+  }
+  static ESPALIER_INLINE void add(Team team, node_at<shape> node, work& b, unsigned i, unsigned lane, Word x,
+                                  const value& v, bool assign) {
+    if (b.head.dead || x > b.head.high) return;
+    const auto place = reader::rank(team, node, b.seen, x);
+    if (place.equal && place.slot < b.head.count) {
+      b.settled |= 1u << i;
+      if (V != 0 && assign) replace(team, node, b, place.slot, v);
+    } else if (b.head.count < N) {
+      b.settled |= 1u << i;
+      b.done |= 1u << i;
+      put(team, node, b, place.slot, x, v);
+    } else if (b.next == none) {
+      b.next = lane;
+      b.next_slot = place.slot;
+    }
+  }
+  static ESPALIER_INLINE void put(Team team, node_at<shape> node, work& b, unsigned slot, Word x, const value& v) {
+    if constexpr (in_registers) {
+      b.seen = team.insert_at(b.seen, shape::head_words + slot, x);
+      if constexpr (V != 0) b.values = team.insert_at(b.values, slot, v);
+    } else {
+      writer::insert_at(team, node, slot, b.head.count, x, v);
+    }
+    if (slot < b.from) b.from = slot;
+    ++b.head.count;
+  }
+  static ESPALIER_INLINE void replace([[maybe_unused]] Team team, [[maybe_unused]] node_at<shape> node, work& b,
+                                      unsigned slot, [[maybe_unused]] const value& v) {
+    if constexpr (V != 0 && in_registers) {
+      b.values = team.insert_at(team.erase_at(b.values, slot, value{}), slot, v);
+    } else if constexpr (V != 0) {
+      team.once([&] { store_relaxed(node.values() + slot, v); });
+    }
+    if (slot < b.from) b.from = slot;
+  }
+  static ESPALIER_INLINE void store(Team team, node_at<shape> node, const work& b) {
+    if (!b.changed()) return;
+    if constexpr (in_registers) {
+      team.store_shared_from(reinterpret_cast<Word*>(node.p), b.seen, shape::head_words + b.from);
+      if constexpr (V != 0) team.store_shared_from(node.values(), b.values, b.from);
+    }
+    team.once([&] { store_relaxed(node.info(), b.head.info()); });
+  }
+  /// The leaf is full, and is released in two halves, one of which has x.
+  static ESPALIER_INLINE answer split(Team team, const view& t, node_at<shape> node, node_id id, std::uint32_t before,
+                                      const work& b, Word x, const value& v) {
+    store(team, node, b);
+    team.sync();  // a split reads what was stored
+    typename Writer::latched_leaf l{node, id, before, b.seen, b.head, false};
+    const auto made = Writer::split_and_insert(team, t, l, b.next_slot, x, v, b.changed());
+    return {true, made.id == no_node ? blink_outcome::out_of_nodes : blink_outcome::done, made.id, made.low};
+  }
+};
+
+}  // namespace espalier

@@ -1,0 +1,123 @@
+// Does what was typed so far end a statement? The parser cannot say: it only knows whole statements.
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+
+#include "engine/sql/error.hpp"
+#include "engine/sql/parse.hpp"
+#include "espalier/engine/database.hpp"
+
+namespace espalier::engine {
+namespace {
+
+std::size_t after_quoted(std::string_view text, std::size_t at, char quote, bool backslashes) {
+  for (++at; at < text.size(); ++at) {
+    if (backslashes && text[at] == '\\') {
+      ++at;
+    } else if (text[at] == quote) {
+      return at + 1;  // a doubled quote opens the next piece at once
+    }
+  }
+  return std::string_view::npos;
+}
+
+// $tag$ ... $tag$
+std::size_t after_dollar_quoted(std::string_view text, std::size_t at) {
+  auto end = at + 1;
+  while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
+  const bool opens = end < text.size() && text[end] == '$' &&
+                     !(end > at + 1 && std::isdigit(static_cast<unsigned char>(text[at + 1])));
+  if (!opens) return at + 1;
+  const auto tag = text.substr(at, end - at + 1);
+  const auto close = text.find(tag, end + 1);
+  return close == std::string_view::npos ? close : close + tag.size();
+}
+
+}  // namespace
+
+bool is_blank_token(std::string_view text, std::size_t at) {
+  const auto two = text.substr(at, 2);
+  return std::isspace(static_cast<unsigned char>(text[at])) || two == "--" || two == "/*";
+}
+
+std::size_t after_token(std::string_view text, std::size_t at) {
+  const auto two = text.substr(at, 2);
+  if (two == "--") return std::min(text.find('\n', at), text.size());
+  if (two == "/*") return after_comment(text, at);
+  if (text[at] == '\'') {
+    const bool escapes = at > 0 && (text[at - 1] == 'E' || text[at - 1] == 'e');
+    return after_quoted(text, at, '\'', escapes);
+  }
+  if (text[at] == '"') return after_quoted(text, at, '"', false);
+  return text[at] == '$' ? after_dollar_quoted(text, at) : at + 1;
+}
+
+// The scanner reads all operator characters that follow the beginning of a comment or an operator, takes some of them,
+// and reads the others again: the time grows with the square of their number.
+void check_operators_and_comments(std::string_view sql) {
+  constexpr int deepest_comment = 1000;
+  constexpr int longest_operator = 1000;
+  int in_a_row = 0;
+  for (std::size_t at = 0; at < sql.size();) {
+    const auto next = std::min(after_token(sql, at), sql.size());
+    const bool is_comment = sql.substr(at, 2) == "/*" || sql.substr(at, 2) == "--";
+    const bool is_operator = next == at + 1 && std::string_view("~!@#^&|`?+-*/%<>=").find(sql[at]) != sql.npos;
+    in_a_row = is_operator ? in_a_row + 1 : 0;
+    if (in_a_row > longest_operator) {
+      throw_sql_error(codes::too_complex, static_cast<int>(at), "An operator cannot have more than 1000 characters.");
+    }
+    int depth = 0;
+    for (std::size_t i = at; is_comment && i + 1 < next; ++i) {
+      if (sql.substr(i, 2) == "/*") {
+        ++depth;
+        ++i;
+      } else if (sql.substr(i, 2) == "*/") {
+        --depth;
+        ++i;
+      }
+      if (depth > deepest_comment && sql[at] == '/') {
+        throw_sql_error(codes::too_complex, static_cast<int>(i), "Comments are nested too deeply.");
+      }
+    }
+    at = next;
+  }
+}
+
+std::size_t after_comment(std::string_view text, std::size_t at) {
+  int depth = 0;
+  for (; at + 1 < text.size(); ++at) {
+    const auto two = text.substr(at, 2);
+    if (two == "/*") {
+      ++depth;
+      ++at;
+    } else if (two == "*/") {
+      ++at;
+      if (--depth == 0) return at + 1;
+    }
+  }
+  return std::string_view::npos;
+}
+
+std::size_t last_statement_end(std::string_view text, std::size_t limit) {
+  std::size_t found = std::string_view::npos;
+  for (std::size_t at = 0; at < limit;) {
+    if (text[at] == ';') found = at;
+    at = after_token(text, at);
+    if (at == std::string_view::npos) break;
+  }
+  return found;
+}
+
+bool is_complete(std::string_view sql) {
+  bool ended = true;  // nothing typed: nothing to wait for
+  for (std::size_t at = 0; at < sql.size();) {
+    const auto next = after_token(sql, at);
+    if (next == std::string_view::npos) return false;
+    if (!is_blank_token(sql, at)) ended = sql[at] == ';';
+    at = next;
+  }
+  return ended;
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,252 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/statements/open_transaction.hpp"
+#include "engine/statements/session.hpp"
+#include "engine/store/load.hpp"
+#include "engine/store/store.hpp"
+
+namespace espalier::engine {
+namespace {
+
+using nlohmann::json;
+
+std::string spec_text(const index_spec& spec) {
+  return json{
+      {"columns", spec.columns}, {"unique", spec.unique}, {"using", to_string(spec.kind)}, {"include", spec.included}}
+      .dump();
+}
+
+index_spec spec_from(const std::string& name, const std::string& text, const table_version& table) {
+  index_spec out;
+  out.name = name;
+  const auto fields = json::parse(text, nullptr, false);
+  bool valid = fields.is_object();
+  try {
+    if (valid) {
+      out.columns = fields.at("columns").get<std::vector<std::size_t>>();
+      out.included = fields.at("include").get<std::vector<std::size_t>>();
+      out.unique = fields.at("unique").get<bool>();
+      const auto wanted = fields.at("using").get<std::string>();
+      valid = false;
+      for (const auto kind :
+           {index_kind::static_tree, index_kind::blink, index_kind::radix, index_kind::hybrid, index_kind::automatic}) {
+        if (to_string(kind) != wanted) continue;
+        out.kind = kind;
+        valid = true;
+      }
+    }
+  } catch (const json::exception&) {
+    valid = false;
+  }
+  const auto exists = [&](std::size_t column) { return column < table.columns().size(); };
+  valid = valid && !out.columns.empty() && std::all_of(out.columns.begin(), out.columns.end(), exists) &&
+          std::all_of(out.included.begin(), out.included.end(), exists);
+  if (!valid)
+    throw error(fmt::format("The definition of the index '{}' in the database's folder cannot be read.", name));
+  return out;
+}
+
+// In the order of column_rule.
+constexpr std::string_view rule_names[] = {"none", "varchar", "char", "numeric"};
+
+// What the store keeps of a table beside its rows and indexes; empty in databases of before.
+std::string about_text(const table_entry& entry) {
+  json constraints = json::array();
+  for (const auto& constraint : entry.constraints) {
+    constraints.push_back({{"index", constraint.index}, {"primary", constraint.primary}});
+  }
+  json declarations = json::array();
+  for (const auto& [rule, length] : entry.declarations) {
+    declarations.push_back({{"rule", rule_names[static_cast<std::size_t>(rule)]}, {"length", length}});
+  }
+  return json{{"constraints", constraints}, {"declarations", declarations}}.dump();
+}
+
+std::vector<column_declaration> declarations_from(const std::string& about) {
+  std::vector<column_declaration> out;
+  const auto fields = json::parse(about, nullptr, false);
+  if (!fields.is_object() || !fields.contains("declarations")) return out;
+  try {
+    for (const auto& declaration : fields["declarations"]) {
+      const auto* const found = std::ranges::find(rule_names, declaration.at("rule").get<std::string>());
+      if (found == std::end(rule_names)) throw error("The columns of a table in the database's folder cannot be read.");
+      out.push_back({static_cast<column_rule>(found - std::begin(rule_names)), declaration.at("length").get<int>()});
+    }
+  } catch (const json::exception&) {
+    throw error("The columns of a table in the database's folder cannot be read.");
+  }
+  return out;
+}
+
+std::vector<key_constraint> constraints_from(const std::string& about) {
+  std::vector<key_constraint> out;
+  const auto fields = json::parse(about, nullptr, false);
+  if (!fields.is_object() || !fields.contains("constraints")) return out;
+  try {
+    for (const auto& constraint : fields["constraints"]) {
+      out.push_back({constraint.at("index").get<std::string>(), constraint.at("primary").get<bool>()});
+    }
+  } catch (const json::exception&) {
+    throw error("The constraints of a table in the database's folder cannot be read.");
+  }
+  return out;
+}
+
+saved_index definition_of(const table_index& index) {
+  saved_index out;
+  out.name = index.spec().name;
+  out.spec = spec_text(index.spec());
+  return out;
+}
+
+// Without the files that a change of the table gives up.
+void forget_files(kept_indexes& kept, const table_entry& changed, index_files files) {
+  if (files == index_files::current) return;
+  for (const auto& index : changed.indexes) {
+    const auto found = kept.find(index->spec().name);
+    if (found == kept.end()) continue;
+    if (files == index_files::gone || !found->second.is_close_to(changed.version->counts())) kept.erase(found);
+  }
+}
+
+}  // namespace
+
+void session::load(file_layer& files) {
+  store_ = options_.read_only ? store::open_read_only(options_.dir) : store::open(options_.dir, files);
+  for (const auto& table : store_->list()) {
+    if (table.problem.empty()) {
+      tables_.put_unread(table.name, table.indexes, [this, name = table.name] { return read_table(name); });
+    } else {
+      tables_.put_damaged(table.name, table.indexes, table.problem);
+      warn_of_damage(table.problem);
+    }
+  }
+}
+
+void session::warn_of_damage(const std::string& problem) {
+  warnings_.push_back(fmt::format("{} Other tables can be used; DROP TABLE gives this one up.", problem));
+}
+
+std::shared_ptr<const table_entry> session::read_table(const std::string& name) {
+  auto found = half_read_.find(name);
+  if (found == half_read_.end()) found = half_read_.emplace(name, store_->read(name)).first;
+  const auto& table = found->second;
+  if (!table.rows) {
+    const auto problem = table.problem;
+    half_read_.erase(found);
+    warn_of_damage(problem);
+    throw engine_error(problem, codes::data_corrupted);
+  }
+  auto entry = std::make_shared<table_entry>();
+  entry->name = table.name;
+  entry->version = table.rows;
+  entry->constraints = constraints_from(table.about);
+  entry->declarations = declarations_from(table.about);
+  // Of no index before all of them are there: what stops in between is read again.
+  kept_indexes kept;
+  std::vector<std::string> problems;
+  for (const auto& index : table.indexes) entry->indexes.push_back(loaded_or_built(table, index, kept, problems));
+  warnings_.insert(warnings_.end(), problems.begin(), problems.end());
+  // The file holds what was committed, which is what a ROLLBACK comes back to, too.
+  if (transaction_) transaction_->files.insert(kept.begin(), kept.end());
+  index_file_versions_.insert(kept.begin(), kept.end());
+  half_read_.erase(found);
+  return entry;
+}
+
+// Rows say all that an index holds: a damaged file costs the time of a build, never an answer.
+std::shared_ptr<table_index> session::loaded_or_built(const loaded_table& table, const loaded_index& index,
+                                                      kept_indexes& kept, std::vector<std::string>& problems) const {
+  auto spec = spec_from(index.name, index.spec, *table.rows);
+  std::string problem = index.problem;
+  if (index.sections) {
+    try {
+      if (std::shared_ptr<table_index> loaded =
+              table_index::load(table.rows, spec, index.sections, device_, index.covers)) {
+        kept[index.name] = {store_->content_of(table.name, index.name), index.covers.value_or(table.rows->counts()),
+                            loaded->layout()};
+        return loaded;
+      }
+    } catch (const damaged_file& e) {
+      problem = e.finding();
+    }
+  }
+  if (!problem.empty()) {
+    if (!options_.rebuild_damaged_indexes) throw error(will_be_built_anew(problem, index.name, table.name));
+    problems.push_back(fmt::format("{}: the index '{}' was built anew from the rows of the table '{}'.", problem,
+                                   index.name, table.name));
+  }
+  return table_index::build(table.rows, std::move(spec), device_);
+}
+
+void session::keep(const table_entry* changed, const std::vector<std::string>& removed, index_files files,
+                   query_timings& timings) {
+  if (!transaction_) return write(changed, removed, files, timings);
+  auto kept = index_file_versions_;
+  for (const auto& name : removed) {
+    for (const auto& index : tables_.indexes_of(name)) kept.erase(index);
+  }
+  if (changed) forget_files(kept, *changed, files);
+  index_file_versions_ = std::move(kept);
+  transaction_->has_changes = true;
+}
+
+void session::write(const table_entry* changed, const std::vector<std::string>& removed, index_files files,
+                    query_timings& timings) {
+  if (!store_) return;
+  const stopwatch watch(timings.save);
+  auto kept = index_file_versions_;
+  if (changed) forget_files(kept, *changed, files);
+  std::vector<saved_table> all;
+  const auto add = [&](const table_entry& entry) {
+    auto& table = all.emplace_back();
+    table.name = entry.name;
+    table.about = about_text(entry);
+    table.rows = entry.version;
+    const bool writes_files = &entry == changed && files == index_files::current;
+    for (const auto& index : entry.indexes) {
+      auto& saved = table.indexes.emplace_back(definition_of(*index));
+      if (writes_files && !kept.contains(saved.name)) {
+        kept[saved.name] = {store_->new_content(), entry.version->counts(), index->layout()};
+        saved.save = [index](section_writer& to) { index->save(to); };
+      }
+      const auto found = kept.find(saved.name);
+      if (found == kept.end()) continue;
+      saved.content = found->second.content;
+      saved.covers = found->second.covers;
+    }
+  };
+  for (const auto& name : tables_.names()) {
+    if (std::ranges::find(removed, name) != removed.end()) {
+      for (const auto& index : tables_.indexes_of(name)) kept.erase(index);
+    } else if (const auto entry = tables_.find_in_memory(name); !entry) {
+      all.push_back({name, "", nullptr, {}});  // it stays as it is in the folder
+    } else if (!(changed && name == changed->name)) {
+      add(*entry);
+    }
+  }
+  if (changed) add(*changed);
+  store_->commit(all);
+  index_file_versions_ = std::move(kept);
+}
+
+void session::save_indexes() {
+  if (!store_ || options_.read_only || transaction_) return;
+  query_timings timings;
+  for (const auto& entry : tables_.all_in_memory()) {
+    bool lacks_files = false;
+    for (const auto& index : entry->indexes) {
+      const auto found = index_file_versions_.find(index->spec().name);
+      // A file with another layout might not take the rows that were added.
+      if (found != index_file_versions_.end() && found->second.layout == index->layout()) continue;
+      if (found != index_file_versions_.end()) index_file_versions_.erase(found);
+      lacks_files = true;
+    }
+    if (lacks_files) keep(entry.get(), {}, index_files::current, timings);
+  }
+}
+
+}  // namespace espalier::engine

@@ -1,0 +1,146 @@
+// blink_host_tree.cpp - the regular layout: a B-link tree in host memory.
+//
+// Its inner levels are the tree's express lane. Invariant: between two writes the lane does not change, so that
+// pointers into it and lines of it hold. Reads would make a lane anew that is far behind the leaves; one that is left
+// so is therefore lent out (blink_index::view), until maintain() or a merge ends that.
+#include <mutex>
+#include <optional>
+
+#include "device/with_memory.hpp"
+#include "espalier/blink_tree/index.hpp"
+#include "hybrid_tree/host_tree.hpp"
+
+namespace espalier::detail {
+namespace {
+
+class blink_host_tree final : public host_tree {
+ public:
+  blink_host_tree(const device& host, element_type elements, double fill, const void* keys, const void* values,
+                  std::size_t n)
+      : order_(host.make_stream()), tree_(build_blink_index(host, elements, {}, keys, values, n, {fill}, order_)) {
+    (void)notes_lane();
+  }
+
+  [[nodiscard]] std::size_t size() const override { return totals().size; }
+  [[nodiscard]] std::size_t bytes() const override { return totals().bytes; }
+  [[nodiscard]] validation validate() const override { return tree_->validate(); }
+  [[nodiscard]] any_inner_levels_view upper() const override {
+    std::size_t builds = 0;
+    return tree_->upper(builds);
+  }
+
+  void find(const void* keys, std::size_t n, void* values, std::uint8_t* found) const override {
+    tree_->find(keys, n, values, found, now());
+  }
+  void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,
+                 std::uint8_t* found) const override {
+    if (!tree_->find_from(builds_, lines, keys, n, values, found)) find(keys, n, values, found);
+  }
+  void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
+            std::uint8_t* found) const override {
+    tree_->seek(kind, keys, n, out_keys, out_values, found, now());
+  }
+  void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
+             std::uint64_t* counts) const override {
+    tree_->count(lo, hi, n, options, counts, now());
+  }
+  [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
+    return tree_->estimate(lo, hi);
+  }
+  void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
+            void* out_values, std::uint64_t* counts) const override {
+    tree_->rows(lo, hi, n, options, out_keys, out_values, counts, now());
+  }
+  void rows_from(const std::uint32_t* lines, const void* lo, const void* hi, std::size_t n,
+                 const range_options& options, void* out_keys, void* out_values, std::uint64_t* counts) const override {
+    if (!tree_->rows_from(builds_, lines, lo, hi, n, options, out_keys, out_values, counts))
+      rows(lo, hi, n, options, out_keys, out_values, counts);
+  }
+  [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n,
+                                    const range_options& options) const override {
+    return tree_->range(lo, hi, n, options, now());
+  }
+  void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
+                 std::uint8_t* found) const override {
+    tree_->aggregate(op, lo, hi, n, ends, out, found, now());
+  }
+  /// In batch order where keys are equal.
+  inner_update write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
+                     update_mode wish) override {
+    inner_update update;
+    totals_.reset();
+    way_choice choice = choose_way(wish, tree_->explain(op, n, {}), bytes_of_upper(upper()));
+    if (choice.way == update_mode::synchronised && !makes_room(op == write_op::erase ? 0 : n))
+      choice = {update_mode::asynchronous, "there is no room for as many leaves as key by key might make."};
+    const bool by_key = choice.way == update_mode::synchronised;
+    tree_->write(op, keys, values, n, done, {batch_semantics::ordered, by_key ? write_path::per_key : write_path::bulk},
+                 now());
+    // The batch is in the tree: nothing from here on fails for lack of memory.
+    update.way = choice.way;
+    update.reason = std::move(choice.reason);
+    update.anew = notes_lane();
+    if (tree_->needs_rebuild()) make_lane(update);
+    return update;
+  }
+
+ private:
+  struct sums {
+    std::size_t size, bytes;
+  };
+  /// Counted leaf by leaf, so once after each write, by the first who asks.
+  [[nodiscard]] sums totals() const {
+    const std::lock_guard lock(totals_lock_);
+    if (!totals_) {
+      const blink_stats s = tree_->stats(tree_->get_device().make_stream());
+      totals_ = {s.size, s.bytes};
+    }
+    return *totals_;
+  }
+  /// In a stream of its own, which has no thread: reads wait for no other's.
+  [[nodiscard]] execution now() const { return {tree_->get_device().make_stream(), true}; }
+
+  /// For the worst that n inserts can do, so that none of them fails half way. From now on nothing moves unasked.
+  [[nodiscard]] bool makes_room(std::size_t n) {
+    try {
+      tree_->view(n, nullptr);
+      return true;
+    } catch (const error&) {
+      return false;
+    }
+  }
+  /// If there is no memory for a new one, the lane that there is leads to every leaf, too.
+  void make_lane(inner_update& update) {
+    // To be compared, if it is the one that the device has. Without memory for it the new one is sent as a whole.
+    static_cast<void>(with_memory([&] {
+      if (!update.anew) update.before = copy_inner_levels(tree_->get_device(), upper(), inner_room::exact);
+    }));
+    if (!with_memory([&] { tree_->maintain(order_); })) tree_->view(0, nullptr);
+    if (notes_lane()) update.anew = true;
+  }
+  /// Is the lane another one than at the last call? One that was given up, since the tree is small, counts as no build.
+  bool notes_lane() {
+    std::size_t builds = 0;
+    const any_inner_levels_view image = tree_->upper(builds);
+    const std::size_t lines = std::visit([](const auto& i) { return std::size_t{i.view.size}; }, image);
+    const bool other = builds != builds_ || lines != lines_;
+    builds_ = builds;
+    lines_ = lines;
+    return other;
+  }
+
+  stream order_;
+  std::unique_ptr<blink_index> tree_;
+  // Of the lane as the last write left it: lines of another one are not followed.
+  std::size_t builds_ = 0, lines_ = 0;
+  mutable std::mutex totals_lock_;
+  mutable std::optional<sums> totals_;
+};
+
+}  // namespace
+
+std::unique_ptr<host_tree> make_blink_host_tree(const device& host, element_type elements, double fill,
+                                                const void* keys, const void* values, std::size_t n) {
+  return std::make_unique<blink_host_tree>(host, elements, fill, keys, values, n);
+}
+
+}  // namespace espalier::detail

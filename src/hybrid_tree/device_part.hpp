@@ -1,0 +1,109 @@
+// device_part.hpp - what the device has of a tree, and how queries of one call travel there and back. Twin:
+// host_tree.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "hybrid_tree/balance.hpp"
+#include "hybrid_tree/bucket_schedule.hpp"
+#include "hybrid_tree/device_leaves.hpp"
+#include "hybrid_tree/inner_levels.hpp"
+#include "hybrid_tree/inner_walk_pipeline.hpp"
+#include "hybrid_tree/placement_selector.hpp"
+#include "hybrid_tree/window_sizing.hpp"
+
+namespace espalier::detail {
+
+/// Queries of one call, and who answers some of them how.
+struct batch_request {
+  const void* keys;
+  unsigned key_bytes;
+  std::size_t n;
+  std::size_t bucket;
+  std::function<void(const query_span&)> here;                              ///< the host, all levels
+  std::function<void(const std::uint32_t* lines, const query_span&)> from;  ///< the host, from lines on
+  std::function<void(unsigned slot, const query_span&)> start;              ///< the device, with leaves
+  std::function<window_sizes()> window;                                     ///< queries that it takes together
+  placement_selector* choice;  ///< a row costs more than a find: each has its own
+  device_share* share;
+
+  [[nodiscard]] const void* key(std::size_t i) const { return static_cast<const char*>(keys) + i * key_bytes; }
+};
+
+/// Used by one call at a time. If something throws, `rest` lists what is not answered, and drain() comes first.
+struct device_part {
+  std::unique_ptr<inner_levels> host_levels;  ///< the host's own, for what it walks of a bucket
+  std::unique_ptr<inner_levels> levels;       ///< null: the host works alone
+  std::unique_ptr<inner_walk_pipeline> walker;
+  std::unique_ptr<device_leaves> leaves;  ///< null: it reads none
+
+  void begin_bucket(const load_balance& b, const batch_request& c, const query_span& s, unsigned slot,
+                    host_copies copies, const stream& host_order) const {
+    const bucket_parts parts = parts_of(b, s.size());
+    if (parts.grouped != 0) {
+      host_levels->table(c.key(s.first + parts.plain), parts.grouped, walker->groups(slot), host_order);
+      host_order.synchronize();
+    }
+    walker->start(slot, *levels, c.key(s.first), parts.plain, parts.grouped, copies);
+  }
+  void finish_bucket(const load_balance& b, const batch_request& c, const query_span& s, unsigned slot) const {
+    const bucket_parts parts = parts_of(b, s.size());
+    const std::size_t walked = s.first + parts.plain + parts.grouped;
+    if (walked != s.first) c.from(walker->wait(slot), {s.first, walked});
+    if (walked != s.last) c.here({walked, s.last});
+  }
+
+  /// Placement `shared`.
+  [[nodiscard]] pipeline_times run_shared(const load_balance& b, const batch_request& c,
+                                          const hybrid_query_options& how, const stream& host_order,
+                                          std::vector<query_span>& rest) const {
+    const std::size_t bucket = c.bucket, buckets = (c.n + bucket - 1) / bucket;
+    const auto span = [&](std::size_t i) { return query_span{i * bucket, std::min(c.n, (i + 1) * bucket)}; };
+    std::size_t finished = 0;
+    try {
+      return run_pipeline(
+          how.buckets, buckets, inner_walk_pipeline::slots, finished,
+          [&](std::size_t i, unsigned slot) { begin_bucket(b, c, span(i), slot, how.copies, host_order); },
+          [&](unsigned slot) { (void)walker->wait(slot); },
+          [&](std::size_t i, unsigned slot) { finish_bucket(b, c, span(i), slot); });
+    } catch (...) {
+      rest.push_back({finished * bucket, c.n});
+      throw;
+    }
+  }
+  /// Placements `device_alone` and, with the host `beside` it, `both`.
+  void run_queues_of(bool beside, const load_balance& b, const batch_request& c, const hybrid_query_options& how,
+                     const stream& host_order, std::vector<query_span>& rest) const {
+    const std::size_t bucket = c.bucket;
+    constexpr std::size_t one = 1;
+    const unsigned ahead = buckets_ahead(how.buckets);
+    const unsigned slots = std::min(1 + ahead, device_leaves::slots);
+    const window_plan plan = beside ? windows_beside_host(*c.share, c.n, c.window(), std::max(bucket / 4, one), slots)
+                                    : windows_alone(c.window(), bucket, slots);
+    leaves->expect(plan.room);
+    bucket_queue windows(plan.slots, plan.size, c.start);
+    bucket_queue buckets(
+        beside ? std::max(1u, ahead) : 0, [&](std::size_t) { return bucket; },
+        [&](unsigned slot, const query_span& s) { begin_bucket(b, c, s, slot, how.copies, host_order); });
+    const lanes_work work =
+        run_queues(c.n, windows,
+                   lane_end{[&](unsigned slot) { return leaves->is_done(slot); },
+                            [&](unsigned slot, const query_span&) { leaves->finish(slot); }},
+                   buckets,
+                   lane_end{[&](unsigned slot) { return walker->is_done(slot); },
+                            [&](unsigned slot, const query_span& s) { finish_bucket(b, c, s, slot); }},
+                   ahead == 0 ? 0 : std::max(bucket / 8, one), c.here, rest);
+    c.share->note(work);
+  }
+  /// It reads and writes the caller's memory until then.
+  void drain() const noexcept {
+    if (walker != nullptr) walker->abandon();
+    if (leaves != nullptr) leaves->abandon();
+  }
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,27 @@
+// host_memory.hpp - host memory for the segments of a hybrid tree, leaves and the rest, with the pages that were asked
+// for.
+#pragma once
+
+#include <memory>
+
+#include "device/tracking_resource.hpp"
+#include "espalier/device/device.hpp"
+#include "espalier/hybrid_tree/options.hpp"
+
+namespace espalier::detail {
+
+class host_segment_memory {
+ public:
+  host_segment_memory(const device& host, page_configuration pages);
+  /// The host with this memory.
+  [[nodiscard]] const device& host() const { return host_; }
+  /// What was asked for, and what the system has given by now.
+  [[nodiscard]] hybrid_pages given() const;
+
+ private:
+  page_configuration asked_;
+  std::shared_ptr<tracking_resource> pool_;
+  device host_;
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,61 @@
+// cpu_executor.hpp - how the radix tree's jobs run on a CPU. Twin: cuda_executor.cuh.
+#pragma once
+
+#include <utility>
+
+#include "espalier/radix_tree/run.hpp"
+#include "espalier/team/scalar_team.hpp"
+#include "radix_tree/traced.hpp"
+#include "static_tree/cpu_executor.hpp"
+#include "trace/team_threads.hpp"
+
+namespace espalier::detail {
+
+class radix_cpu_executor : public cpu_executor {
+ public:
+  using cpu_executor::cpu_executor;
+
+  radix_noting noting;  ///< of changes
+
+  /// for_each() of bodies that take a microsecond each.
+  template <class Body>
+  void for_each_change(std::size_t n, const Body& body) {
+    if constexpr (Body::has_hooks) {
+      if (noting.workers != 0)
+        return run_teams(noting.workers, note_changes<Body>{body, noting.ring, noting.op, n, noting.workers});
+    }
+    cpu_backend(get_device()).for_each(n, body, 32);
+  }
+  /// Numbers by values that are less than 2^bits, and stay as they are.
+  template <class Word>
+  void sort_numbers(const Word* values, buffer<std::uint32_t>& numbers, std::size_t n, unsigned bits) {
+    buffer<Word> sorted(get_device(), n, order()), other(get_device(), n, order());
+    buffer<std::uint32_t> alt(get_device(), n, order());
+    copy(sorted.data(), values, n * sizeof(Word));
+    if (cpu_backend(get_device()).sort_pairs(sorted.data(), other.data(), numbers.data(), alt.data(), 4, n, 0, bits))
+      numbers = std::move(alt);
+  }
+  /// work(team, w) for each w below `teams`.
+  template <class Work>
+  void run_teams(unsigned teams, const Work& work) {
+    thread_launcher::run(get_device(), order(), teams, work);
+  }
+  template <template <unsigned> class Job, unsigned V>
+  void ask(const Job<V>& job, std::size_t n) {
+    run<V>(job, n);
+  }
+  template <unsigned V, class Then>
+  void ask(const radix_each_job<V, Then>& job, std::size_t n) {
+    run<V>(job, n);
+  }
+
+ private:
+  template <unsigned V, class Job>
+  void run(const Job& job, std::size_t n) {
+    cpu_backend(get_device()).for_each_chunk(n, 1024, [&job](std::size_t first, std::size_t last) {
+      radix_runner<scalar_team, V>::run(scalar_team{}, job, first, last);
+    });
+  }
+};
+
+}  // namespace espalier::detail

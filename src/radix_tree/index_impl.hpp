@@ -1,0 +1,419 @@
+// index_impl.hpp - the radix tree on one kind of device: every operation of radix_index, written once over a Context.
+//
+// Questions are asked beside each other, writes are done alone (device/access_gate.hpp). A question that needs what is
+// not known yet, the order of the leaves or sums of blocks of them, is asked alone and finds it out on the way.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/access_gate.hpp"
+#include "device/staging.hpp"
+#include "espalier/radix_tree/index.hpp"
+#include "espalier/radix_tree/jobs.hpp"
+#include "radix_tree/block_summaries.hpp"
+#include "radix_tree/build.hpp"
+#include "radix_tree/dump.hpp"
+#include "radix_tree/gather_elements.hpp"
+#include "radix_tree/host_key_verify.hpp"
+#include "radix_tree/host_long_key_tree.hpp"
+#include "radix_tree/host_snapshot.hpp"
+#include "radix_tree/storage.hpp"
+#include "radix_tree/traced_calls.hpp"
+#include "radix_tree/validate.hpp"
+#include "radix_tree/write.hpp"
+
+namespace espalier::detail {
+
+struct check_offset {
+  const std::uint64_t* offsets;
+  std::uint64_t bytes;
+  std::uint32_t* wrong;
+  ESPALIER_HD void operator()(std::size_t i) const {
+    const std::uint64_t length = offsets[i + 1] - offsets[i];  // wraps around if they descend
+    if (offsets[i + 1] > bytes || length > bytes) {
+      atomic_word_ref{wrong}.store_relaxed(1);
+    } else if (length >= same_key) {
+      atomic_word_ref{wrong + 1}.store_relaxed(1);
+    }
+  }
+};
+
+/// A caller's keys in the device's memory.
+template <class Context>
+class staged_keys {
+ public:
+  staged_keys(Context& context, const byte_keys& keys, bool check = !Context::on_gpu)
+      : offsets_(context, require_short(keys).batch.offsets, keys.batch.offsets == nullptr ? 0 : (keys.n + 1) * 8),
+        bytes_(context, keys.batch.bytes, keys.bytes) {
+    batch_.bytes = static_cast<const std::uint8_t*>(bytes_.data());
+    batch_.offsets = static_cast<const std::uint64_t*>(offsets_.data());
+    batch_.stride = keys.batch.stride;
+    if (check && batch_.offsets != nullptr && keys.n != 0) check_offsets(context, keys);
+  }
+  [[nodiscard]] const byte_batch& batch() const { return batch_; }
+
+ private:
+  static const byte_keys& require_short(const byte_keys& keys) {
+    if (keys.batch.offsets == nullptr && keys.batch.stride >= same_key) throw error(too_long);
+    return keys;
+  }
+  /// On a GPU that takes a wait, so questions go without.
+  void check_offsets(Context& context, const byte_keys& keys) const {
+    const buffer<std::uint32_t> wrong = room<std::uint32_t>(context, 2);
+    context.zero(wrong.data(), 8);
+    context.for_each(keys.n, check_offset{batch_.offsets, keys.bytes, wrong.data()});
+    if (context.read(wrong.data()) != 0)
+      throw error("radix_tree: the offsets of keys must ascend and stay within their " + std::to_string(keys.bytes) +
+                  " bytes.");
+    if (context.read(wrong.data() + 1) != 0) throw error(too_long);
+  }
+  static constexpr const char* too_long = "radix_tree: a key has less than 2^32 - 1 bytes.";
+
+  staged_input<Context> offsets_, bytes_;
+  byte_batch batch_;
+};
+
+template <class Context, unsigned V>
+class radix_index_impl final : public radix_index {
+  using input = staged_input<Context>;
+  using output = staged_output<Context>;
+  using keys_in = staged_keys<Context>;
+
+ public:
+  radix_index_impl(const device& dev, element_type elements, const byte_keys& keys, const void* values,
+                   const radix_options& options, const stream& order)
+      : device_(dev), elements_(elements), options_(in_force(dev, options)), cpu_(cpu_beside(dev, options_)) {
+    if (options.table_bits != radix_options::automatic && options.table_bits > count_cells::most_bits)
+      throw error("radix_tree: a root table has at most " + std::to_string(count_cells::most_bits) + " bits.");
+    if (keys.n >= 0xffffffffu)
+      throw error("radix_tree: a build takes fewer than 2^32 - 1 keys; split them over several trees.");
+    // In turn: streams that come later are ordered behind the build by its mark, not only by the host.
+    const execution ex{device_.resolve(order), true};
+    execute<Context>(device_, ex, [&] {
+      alone_now(ex.order, [&](Context& context) {
+        const keys_in in(context, keys, true);
+        const input in_values(context, V == 0 ? nullptr : values, keys.n * elements.value_bytes);
+        tree_ = radix_builder<Context, V>(context, elements, options_)(in.batch(), in_values.data(), keys.n);
+        if (options_.long_keys == long_key_mode::beside)
+          twin_.emplace(context, cpu_, options_.host_pool, elements_, in.batch(), in_values.data(), keys.n);
+      });
+    });
+  }
+
+  ~radix_index_impl() override {
+    const stream order = turns_.last(device_);
+    tree_.set_stream(order);
+    summaries_.set_stream(order);
+  }
+
+  [[nodiscard]] const device& get_device() const override { return device_; }
+  [[nodiscard]] element_type elements() const override { return elements_; }
+  [[nodiscard]] radix_stats stats() const override {
+    const auto lock = turns_.lock_shared();
+    radix_stats s = tree_.stats();
+    s.summary_bytes = summaries_.bytes();
+    s.bytes += s.summary_bytes;
+    if (twin_) s.host_bytes += twin_->tree().stats().bytes;
+    return s;
+  }
+  void view(void* to) const override {
+    ask_by_rank({device_.default_stream(), true}, 1,
+                [this, to](Context&) { *static_cast<radix_view<V>*>(to) = tree_.view; });
+  }
+
+  [[nodiscard]] validation validate() const override {
+    validation result;
+    const stream order = device_.default_stream();
+    ask_by_rank(execution{order, true}, 1, [&](Context& context) {
+      const radix_image<V> image(context, tree_);
+      result = validate_radix(image.view, image.counts);
+    });
+    if (result.ok && twin_) {
+      result = twin_->tree().validate();
+      if (result.ok && twin_->tree().stats().size != stats().leaves[long_class])
+        result = {false, "the tree of long keys beside this one does not have as many"};
+    }
+    return result;
+  }
+  [[nodiscard]] std::string dump(bool graphviz) const override {
+    std::string text;
+    ask({device_.default_stream(), true}, 1, [&](Context& context) {
+      const radix_image<V> image(context, tree_);
+      text = graphviz ? radix_graphviz(image.view) : radix_json(image.view, image.root_info);
+    });
+    return text;
+  }
+  [[nodiscard]] trace_state state() const override {
+    trace_state now;
+    ask({device_.default_stream(), true}, 1, [&](Context& context) {
+      const radix_image<V> image(context, tree_);
+      now = radix_state(image.view, image.root_info);
+    });
+    return now;
+  }
+
+  void find(const byte_keys& keys, void* values, std::uint8_t* found, const execution& ex) const override {
+    ask(ex, keys.n, [=, this](Context& context) {
+      const keys_in in(context, keys);
+      output out(context, V == 0 ? nullptr : values, keys.n * elements_.value_bytes), mask(context, found, keys.n);
+      const radix_find_job<V> job{tree_.view, in.batch(), out.data(), static_cast<std::uint8_t*>(mask.data())};
+      if (!asks_elsewhere(keys)) {
+        context.ask(job, keys.n);
+      } else if (twin_) {
+        twin_->find(context, keys, job);
+      } else {
+        verified_find<Context, V>(context, tree_, cpu_)(keys, job);
+      }
+      out.copy_back(context);
+      mask.copy_back(context);
+    });
+  }
+  void rank(radix_bound what, const byte_keys& keys, std::uint64_t* ranks, const execution& ex) const override {
+    ask_by_rank(ex, keys.n, [=, this](Context& context) {
+      const keys_in in(context, keys);
+      output out(context, ranks, keys.n * 8);
+      context.ask(radix_rank_job<V>{tree_.view, what, in.batch(), static_cast<std::uint64_t*>(out.data())}, keys.n);
+      out.copy_back(context);
+    });
+  }
+  void count(radix_slice what, const byte_keys& lo, const byte_keys& hi, const range_options& options,
+             std::uint64_t* counts, const execution& ex) const override {
+    ask_by_rank(ex, lo.n, [=, this](Context& context) {
+      const keys_in low(context, lo), high(context, hi);
+      output out(context, counts, lo.n * 8);
+      context.ask(slices(what, low, high, options, nullptr, static_cast<std::uint64_t*>(out.data())), lo.n);
+      out.copy_back(context);
+    });
+  }
+  [[nodiscard]] byte_range_buffers list(radix_slice what, const byte_keys& lo, const byte_keys& hi,
+                                        const range_options& options, const execution& ex) const override {
+    byte_range_buffers result;
+    const stream& order = ex.order;
+    const bool walks = finds_beside(what, lo.n);
+    const auto work = [&](Context& context) {
+      const keys_in low(context, lo), high(context, walks ? byte_keys{} : hi);
+      result.offsets = buffer<std::uint64_t>(device_, lo.n + 1, order);
+      const buffer<std::uint64_t> begins(device_, walks ? 0 : lo.n, order);
+      const buffer<radix_link> links(device_, walks ? lo.n : 0, order);
+      std::uint64_t* const offsets = result.offsets.data();
+      context.zero(offsets + lo.n, 8);
+      if (walks) {
+        context.ask(radix_neighbour_job<V>{tree_.view, what, low.batch(), links.data(), offsets}, lo.n);
+      } else if (lo.n != 0) {
+        context.ask(slices(what, low, high, options, begins.data(), offsets), lo.n);
+      }
+      context.exclusive_scan(offsets, offsets, lo.n + 1);
+      result.total = context.read(offsets + lo.n);
+      element_gather<Context, V>{tree_.view, context}.list(result, begins.data(), lo.n, nullptr, links.data());
+    };
+    const execution beside{order, ex.wait || !Context::on_gpu};
+    walks ? ask(beside, 1, work) : ask_by_rank(beside, 1, work);
+    return result;
+  }
+  void aggregate(aggregate_op op, radix_slice what, const byte_keys& lo, const byte_keys& hi, interval ends, void* out,
+                 std::uint8_t* found, const execution& ex) const override {
+    const scalar_kind kind = elements_.value;
+    if (kind == scalar_kind::opaque) throw error("aggregate: the values of this tree are not numbers.");
+    if constexpr (V == 4 || V == 8) {
+      const bool bounds = op == aggregate_op::min || op == aggregate_op::max;
+      const bool floats = kind == scalar_kind::f32 || kind == scalar_kind::f64;
+      const unsigned sum_bytes = floats || bytes_of(kind) < 8 ? 8 : 16;
+      const unsigned out_bytes = bounds ? bytes_of(kind) : op == aggregate_op::sum ? sum_bytes : 8;
+      const auto known = [this, op] { return tree_.order_is_known && summaries_.knows(op); };
+      with_derived_data(known, ex, lo.n, [=, this](Context& context) {
+        const keys_in low(context, lo), high(context, hi);
+        output results(context, out, lo.n * out_bytes), mask(context, found, lo.n);
+        const buffer<std::uint64_t> begins = room<std::uint64_t>(context, lo.n);
+        const buffer<std::uint64_t> counts = room<std::uint64_t>(context, lo.n);
+        build_leaf_order(context, tree_);
+        context.ask(slices(what, low, high, {ends}, begins.data(), counts.data()), lo.n);
+        if (!summaries_.knows(op) && !may_walk(counts)) summaries_.know(context, tree_.view, op);
+        context.ask(
+            radix_aggregate_job<V>{tree_.view, summaries_.view(), static_cast<aggregate_kind>(op), begins.data(),
+                                   counts.data(), results.data(), static_cast<std::uint8_t*>(mask.data())},
+            lo.n);
+        results.copy_back(context);
+        mask.copy_back(context);
+      });
+    }
+  }
+  void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done, radix_path path,
+             const execution& ex) override {
+    if (keys.n == 0) return;
+    if (keys.n >= 0xffffffffu) throw error("radix_tree: a batch has fewer than 2^32 - 1 keys; split it.");
+    execute<Context>(device_, ex, [=, this, order = ex.order] {
+      alone_now(order, [&](Context& context) {
+        const keys_in in(context, keys, true);
+        const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values,
+                              keys.n * elements_.value_bytes);
+        // Until all is done; an update has nothing left that could fail.
+        const bool direct = op == radix_write::update && !twin_ && done != nullptr && device_.is_local(done);
+        const buffer<std::uint8_t> own_mask(device_, done == nullptr || direct ? 0 : keys.n, order);
+        std::uint8_t* const mask = direct || done == nullptr ? done : own_mask.data();
+        summaries_.forget();
+        in_step(context, op, in.batch(), keys.n, in_values.data(), path, [&] {
+          radix_writer<Context, V>(context, tree_, elements_, options_)(op, in.batch(), keys.n, in_values.data(), mask,
+                                                                        path);
+        });
+        if (mask != done) context.copy(done, mask, keys.n);
+      });
+    });
+  }
+  radix_traced_outcome run_traced(const radix_traced_call& call) override {
+    if constexpr (V != traced_value_slot) {
+      throw error("radix_tree: calls are traced in trees with values of 8 bytes: give this one such values.");
+    } else {
+      radix_traced_outcome outcome;
+      if (call.keys.n == 0) return outcome;
+      const stream order = device_.default_stream();
+      execute<Context>(device_, execution{order, true}, [&] {
+        alone_now(order, [&](Context& context) {
+          const keys_in in(context, call.keys, true);
+          const input in_values(context, call.values, call.keys.n * elements_.value_bytes);
+          summaries_.forget();
+          outcome = traced_caller<Context, V>(context, tree_, elements_, options_)(call, in.batch(), in_values.data());
+        });
+      });
+      return outcome;
+    }
+  }
+  void longest_prefix(const byte_keys& keys, std::uint32_t* lengths, void* values, std::uint8_t* found,
+                      const execution& ex) const override {
+    ask(ex, keys.n, [=, this](Context& context) {
+      const keys_in in(context, keys);
+      output sizes(context, lengths, keys.n * 4),
+          out(context, V == 0 ? nullptr : values, keys.n * elements_.value_bytes);
+      output mask(context, found, keys.n);
+      context.ask(radix_longest_prefix_job<V>{tree_.view, in.batch(), static_cast<std::uint32_t*>(sizes.data()),
+                                              out.data(), static_cast<std::uint8_t*>(mask.data())},
+                  keys.n);
+      sizes.copy_back(context);
+      out.copy_back(context);
+      mask.copy_back(context);
+    });
+  }
+
+ private:
+  // ---- long keys ---------------------------------------------------------------------------------------------
+  /// What of the options counts here.
+  [[nodiscard]] static radix_options in_force(const device& dev, radix_options options) {
+    if (!Context::on_gpu && !options.long_keys_on_cpu) options.long_keys = long_key_mode::on_device;
+    if (options.host_pool == nullptr) options.host_pool = dev.host_pool();
+    return options;
+  }
+  /// Kept as long as the tree is, since its threads are.
+  [[nodiscard]] static device cpu_beside(const device& dev, const radix_options& options) {
+    return Context::on_gpu && options.long_keys != long_key_mode::on_device ? device::cpu() : dev;
+  }
+  /// Is a find about keys that are compared on the CPU? Trees and batches without long keys go the way of all others.
+  [[nodiscard]] bool asks_elsewhere(const byte_keys& keys) const {
+    const bool may_be_long =
+        keys.batch.offsets == nullptr ? keys.batch.stride > most_leaf_bytes : keys.bytes > most_leaf_bytes;
+    if (!may_be_long || tree_.leaf_counts[long_class] == 0) return false;
+    return tree_.heap_pool != nullptr || (twin_ && keys.n < 0xffffffffu);
+  }
+  /// Writes the tree beside this one, then this one by `write_tree`: both or none.
+  template <class WriteTree>
+  void in_step(Context& context, radix_write op, const byte_batch& keys, std::size_t n, const void* values,
+               radix_path path, const WriteTree& write_tree) {
+    if (options_.long_keys != long_key_mode::beside) return write_tree();
+    if (!twin_) make_twin(context);
+    const auto change = twin_->write(context, op, keys, n, values, path);
+    try {
+      write_tree();
+    } catch (...) {
+      try {
+        twin_->undo(context, change);
+      } catch (...) {
+        twin_.reset();  // the next write makes another
+      }
+      throw;
+    }
+  }
+  void make_twin(Context& context) {
+    build_leaf_order(context, tree_);
+    const byte_range_buffers all = element_gather<Context, V>{tree_.view, context}.elements(nullptr, tree_.view.size);
+    twin_.emplace(context, cpu_, options_.host_pool, elements_,
+                  byte_batch{static_cast<const std::uint8_t*>(all.key_bytes.data()), all.key_offsets.data(), 0},
+                  all.values.data(), tree_.view.size);
+  }
+
+  /// Leaves beside a few keys are found by a walk each, if the order of all leaves is not known: that takes a pass over
+  /// the tree.
+  [[nodiscard]] bool finds_beside(radix_slice what, std::size_t n) const {
+    if (n == 0 || what == radix_slice::range || what == radix_slice::prefix) return false;
+    const auto lock = turns_.lock_shared();
+    return !tree_.order_is_known && n < tree_.view.size / 8;
+  }
+  [[nodiscard]] radix_slice_job<V> slices(radix_slice what, const keys_in& lo, const keys_in& hi,
+                                          const range_options& options, std::uint64_t* begins,
+                                          std::uint64_t* counts) const {
+    return {tree_.view, what, lo.batch(), hi.batch(), options.ends, options.limit, begins, counts};
+  }
+  template <class Work>
+  void ask(const execution& ex, std::size_t n, const Work& work) const {
+    with_derived_data([] { return true; }, ex, n, work);
+  }
+  template <class Work>
+  void ask_by_rank(const execution& ex, std::size_t n, const Work& work) const {
+    with_derived_data([this] { return tree_.order_is_known; }, ex, n,
+                      [this, work](Context& context) {
+                        build_leaf_order(context, tree_);
+                        work(context);
+                      });
+  }
+  /// Beside other questions, if what it needs is known; else alone.
+  template <class Known, class Work>
+  void with_derived_data(const Known& known, const execution& ex, std::size_t n, const Work& work) const {
+    if (n == 0) return;
+    execute<Context>(device_, ex, [this, known, work, order = ex.order] {
+      {
+        const auto lock = turns_.lock_shared();
+        if (known()) {
+          const auto turn = turns_.begin(order, false);
+          Context context(device_, order);
+          work(context);
+          return;
+        }
+      }
+      alone_now(order, work);
+    });
+  }
+  template <class Work>
+  void alone_now(const stream& order, const Work& work) const {
+    const auto lock = turns_.lock_exclusive();
+    const auto turn = turns_.begin(order, true);
+    if constexpr (Context::on_gpu) {
+      tree_.set_stream(order);
+      summaries_.set_stream(order);
+    }
+    Context context(device_, order);
+    work(context);
+  }
+  /// May a question walk along these leaves?
+  [[nodiscard]] bool may_walk(const buffer<std::uint64_t>& counts) const {
+    if constexpr (Context::on_gpu) {
+      return false;
+    } else {
+      std::uint64_t leaves = 0;
+      for (const std::uint64_t count : counts.span()) leaves += count;
+      return summaries_.may_walk(leaves, tree_.view.size);
+    }
+  }
+
+  device device_;
+  element_type elements_;
+  radix_options options_;
+  device cpu_;  ///< that has a part in finding long keys
+  mutable access_gate<Context> turns_;
+  mutable radix_storage<V> tree_;  ///< questions change the order of its leaves, from unknown to known
+  mutable summaries_of<Context, V> summaries_;
+  std::optional<host_long_key_tree<Context, V>> twin_;
+};
+
+}  // namespace espalier::detail

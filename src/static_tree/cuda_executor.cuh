@@ -1,0 +1,128 @@
+// cuda_executor.cuh - Context of build.hpp on a GPU: everything is enqueued on one stream.
+#pragma once
+
+#include "device/async_readback.cuh"
+#include "espalier/device/buffer.hpp"
+#include "espalier/device/cuda.cuh"
+#include "espalier/static_tree/index.hpp"
+#include "espalier/static_tree/run.hpp"
+#include "espalier/team/tile.cuh"
+#include "static_tree/cuda_rows.cuh"
+#include "static_tree/sort_out_of_place.hpp"
+
+namespace espalier::detail {
+
+/// One GPU thread per query: one-thread teams leave the most loads in flight (docs/design/static-tree.md).
+using query_team = tile<1>;
+
+template <class Job>
+struct run_one {
+  Job job;
+  template <class Team>
+  __device__ __forceinline__ void operator()(Team team, std::size_t i) const {
+    runner<Team>::run(team, job, i, i + 1);
+  }
+};
+
+/// Filling ranges: eight elements of output per thread share the search for their query, and make a whole sector.
+template <class Word, unsigned ValueBytes>
+struct run_one<fill_job<Word, ValueBytes>> {
+  static constexpr std::size_t elements = 8;
+  fill_job<Word, ValueBytes> job;
+  template <class Team>
+  __device__ __forceinline__ void operator()(Team team, std::size_t i) const {
+    runner<Team>::run(team, job, i * elements, (i + 1) * elements);  // run() stops at the last offset
+  }
+};
+
+class cuda_executor {
+ public:
+  static constexpr bool on_gpu = true;
+  static constexpr bool checks_order = false;  // would make every build wait for the answer
+  /// Measured at 2^24, where the copy does not pay, and at 2^27, where it does.
+  static constexpr std::size_t copied_before_sort = std::size_t{1} << 26;
+
+  cuda_executor(const device& dev, const stream& order) : backend_(dev), device_(dev), order_(order) {}
+
+  [[nodiscard]] const device& get_device() const { return device_; }
+  [[nodiscard]] const stream& order() const { return order_; }
+
+  /// A body may say more of itself: Body::most_at_once of its steps run side by side.
+  template <class Body>
+  void for_each(std::size_t n, const Body& body) {
+    if constexpr (requires { Body::most_at_once; }) {
+      backend_.for_each(order_, n, body, Body::most_at_once);
+    } else {
+      backend_.for_each(order_, n, body);
+    }
+  }
+  template <class Word>
+  [[nodiscard]] bool sort_pairs(Word* keys, Word* keys_alt, void* values, void* values_alt, unsigned value_bytes,
+                                std::size_t n, unsigned begin_bit = 0, unsigned end_bit = 8 * sizeof(Word)) {
+    return backend_.sort_pairs(order_, keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, end_bit);
+  }
+  /// Large inputs are copied first: CUB's sort between two buffers is faster there than its sort from memory that stays
+  /// as it is, by more than the copy costs (docs/design/static-tree.md, build). Both take the same memory.
+  template <class Word, class Value>
+  void sort_from(const Word* keys, buffer<Word>& sorted_keys, const Value* values, buffer<Value>& sorted_values,
+                 std::size_t n, unsigned begin_bit = 0, unsigned end_bit = 8 * sizeof(Word)) {
+    if (n >= copied_before_sort)
+      return sort_out_of_place(*this, keys, sorted_keys, values, sorted_values, n, begin_bit, end_bit);
+    const unsigned value_bytes = sorted_values.empty() ? 0 : sizeof(Value);
+    backend_.sort_pairs_from(order_, keys, sorted_keys.data(), values, sorted_values.data(), value_bytes, n, begin_bit,
+                             end_bit);
+  }
+  template <class T>
+  void exclusive_scan(const T* in, T* out, std::size_t n) {
+    backend_.exclusive_scan(order_, in, out, n);
+  }
+  void copy(void* to, const void* from, std::size_t bytes) { device_.copy(to, from, bytes, order_); }
+  void zero(void* to, std::size_t bytes) { fill(to, 0, bytes); }
+  void fill(void* to, unsigned char byte, std::size_t bytes) { device_.fill(to, byte, bytes, order_); }
+  template <class T>
+  [[nodiscard]] T read(const T* p) {
+    return send(p).get();
+  }
+  template <class T>
+  [[nodiscard]] cuda_letter_of<T> send(const T* p) {
+    return {device_.ordinal(), p, cuda_backend::native(order_)};
+  }
+
+  /// Small tables stay in L1, where more cells cost nothing; large ones compete with the headers for L2.
+  [[nodiscard]] static std::uint64_t root_cells(std::uint32_t groups, unsigned word_bytes) {
+    std::uint64_t cells = 1;
+    while (cells * 2 <= groups) cells *= 2;
+    if (groups < (1u << 14)) return cells * (word_bytes == 4 ? 2 : 4);
+    if (groups < (1u << 18)) return cells * 4;
+    if (groups < (1u << 20)) return cells * 2;
+    return cells;
+  }
+
+  template <class Word, unsigned ValueBytes>
+  void launch(const range_head_job<Word, ValueBytes>& job, std::size_t n, bool, node_search) {
+    using warps = warp_rows<Word, ValueBytes>;
+    backend_.for_each_team<typename warps::team>(order_, (n + warps::lanes - 1) / warps::lanes, warps{job, n});
+  }
+  template <class Team = query_team, class Job>
+  void launch(const Job& job, std::size_t n, bool, node_search) {
+    std::size_t teams = n;
+    if constexpr (requires { run_one<Job>::elements; })
+      teams = (n + run_one<Job>::elements - 1) / run_one<Job>::elements;
+    backend_.for_each_team<Team>(order_, teams, run_one<Job>{job});
+  }
+
+  /// To know would take a wait; and the answer would change nothing, since neighbouring threads share lines anyway.
+  [[nodiscard]] static bool looks_ascending(scalar_kind, const void*, std::size_t) { return false; }
+
+  void visit_pieces(std::uint64_t, std::uint64_t, visit_order,
+                    const std::function<void(std::uint64_t, std::uint64_t, std::size_t)>&) const {
+    throw error("visit: this tree lives on a GPU; compile the caller with nvcc to visit it there.");
+  }
+
+ private:
+  cuda_backend backend_;
+  device device_;
+  stream order_;
+};
+
+}  // namespace espalier::detail
