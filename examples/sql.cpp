@@ -13,7 +13,7 @@
 using espalier::engine::database;
 
 int main() try {
-  database db;  // in memory; database db({.dir = "shop"}) keeps it in a folder
+  database db;  // in memory; database db({.path = "shop"}) keeps it in a folder
   db.run_script(
       "CREATE TABLE trades (id integer PRIMARY KEY, symbol varchar, at timestamp, quantity integer);"
       "CREATE TABLE quotes (symbol varchar, at timestamp, price numeric(10,2));"

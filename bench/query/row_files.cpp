@@ -4,7 +4,7 @@
 #include <arrow/csv/writer.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/writer.h>
-#include <arrow/memory_resource.h>
+#include <arrow/memory_pool.h>
 #include <arrow/table.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/exception.h>

@@ -15,7 +15,7 @@ device device_of(device_choice where, unsigned threads) {
 const char* processor_name(device_choice where) { return where == device_choice::gpu ? "GPU" : "CPU"; }
 
 sql_under_test::sql_under_test(device_choice where, unsigned threads)
-    : db_({.dir = {}, .where = device_of(where, threads)}) {}
+    : db_({.path = {}, .device = device_of(where, threads)}) {}
 
 double sql_under_test::seconds(const std::vector<std::string>& statements, unsigned repeat) {
   const stopwatch watch;

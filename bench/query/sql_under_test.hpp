@@ -23,7 +23,7 @@ class sql_under_test {
   [[nodiscard]] double seconds(const std::vector<std::string>& statements, unsigned repeat);
 
   [[nodiscard]] engine::prepared prepare(const std::string& statement) { return db_.prepare(statement); }
-  [[nodiscard]] const device& where() const { return db_.get_device(); }
+  [[nodiscard]] const device& get_device() const { return db_.get_device(); }
 
   /// A table from a Parquet file.
   void load(const std::string& table, const std::string& file);

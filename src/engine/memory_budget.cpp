@@ -1,6 +1,6 @@
 #include "engine/memory_budget.hpp"
 
-#include <arrow/memory_resource.h>
+#include <arrow/memory_pool.h>
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -37,7 +37,7 @@ void sort_pieces(It first, It last, It wanted, const Less& less, unsigned splits
   const It middle = std::prev(bound);
   std::iter_swap(first, middle);  // everything before it is less, nothing behind it
   const auto left = [&] { sort_pieces(first, middle, wanted, less, splits - 1, question); };
-  if (expr >= wanted) return left();
+  if (bound >= wanted) return left();
   tbb::parallel_invoke(left, [&] { sort_pieces(bound, last, wanted, less, splits - 1, question); });
 }
 

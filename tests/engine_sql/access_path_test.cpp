@@ -17,7 +17,7 @@ namespace {
 
 database path_database(bool use_indexes) {
   database_options options;
-  options.where = device::cpu(2);
+  options.device = device::cpu(2);
   options.use_indexes = use_indexes;
   database out(options);
   out.run_script(

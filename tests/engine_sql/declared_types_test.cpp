@@ -17,8 +17,8 @@ namespace {
 
 database database_in(const std::filesystem::path& folder) {
   database_options options;
-  options.dir = folder;
-  options.where = device::cpu();
+  options.path = folder;
+  options.device = device::cpu();
   return database(options);
 }
 
@@ -66,7 +66,7 @@ TEST(EngineDeclaredTypes, CopyRefusesTextsThatAreTooLong) {
 
 TEST(EngineDeclaredTypes, ASecondRowIsACardinalityViolation) {
   database_options options;
-  options.where = device::cpu();
+  options.device = device::cpu();
   database db(options);
   db.execute("CREATE TABLE t AS SELECT x, x % 2 AS k FROM generate_series(1, 6) AS g(x)");
   EXPECT_EQ(sqlstate_of(db, "SELECT (SELECT x FROM t)"), "21000");
@@ -86,7 +86,7 @@ TEST(EngineDeclaredTypes, AggregatesHaveTheSameBitsWithAnyNumberOfThreads) {
   for (const int threads : {1, 2, 5}) {
     tbb::task_arena(threads).execute([&] {
       database_options options;
-      options.where = device::cpu();
+      options.device = device::cpu();
       database db(options);
       // The same rows in another order for each number of threads.
       db.execute(

@@ -25,8 +25,8 @@ class DurableDatabase : public testing::Test {
  protected:
   static database_options options_for(const std::filesystem::path& folder, bool read_only = false) {
     database_options options;
-    options.dir = folder;
-    options.where = device::cpu();
+    options.path = folder;
+    options.device = device::cpu();
     options.read_only = read_only;
     return options;
   }

@@ -15,7 +15,7 @@ namespace {
 
 class EngineExplain : public testing::Test {
  protected:
-  EngineExplain() : db_({.dir = {}, .where = device::cpu()}) {
+  EngineExplain() : db_({.path = {}, .device = device::cpu()}) {
     db_.run_script(
         "CREATE TABLE d (x integer);"
         "INSERT INTO d VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9);"

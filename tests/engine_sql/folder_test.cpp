@@ -21,8 +21,8 @@ class EngineFolder : public testing::Test {
  protected:
   [[nodiscard]] database open() const {
     database_options options;
-    options.dir = folder_;
-    options.where = device::cpu();
+    options.path = folder_;
+    options.device = device::cpu();
     options.prefer_indexes = true;
     return database(options);
   }
@@ -53,8 +53,8 @@ TEST_F(EngineFolder, OnlyTheIndexThatIsUsedIsBuilt) {
         "CREATE INDEX by_id ON t (id); CREATE INDEX by_a ON t USING blink (a); CREATE INDEX by_s ON t (s)");
   }
   database_options options;
-  options.dir = folder_;
-  options.where = device::cpu();
+  options.path = folder_;
+  options.device = device::cpu();
   for (const bool explains : {true, false}) {
     database db(options);
     const std::string sql = "SELECT s FROM t WHERE id = 17 AND a = 1 AND s = 'text 2'";
@@ -166,7 +166,7 @@ TEST_F(EngineFolder, ADamagedIndexIsNamedAndBuiltAnew) {
       std::ofstream(file, std::ios::binary) << bytes;
     }
     EXPECT_EQ(verify(folder_).problems.size(), 1U) << way;
-    database_options whole{.dir = folder_, .where = device::cpu(), .rebuild_damaged_indexes = false};
+    database_options whole{.path = folder_, .device = device::cpu(), .rebuild_damaged_indexes = false};
     {
       const database verified(whole);
       EXPECT_THROW((void)verified.tables().all(), error) << way;
@@ -205,7 +205,7 @@ TEST_F(EngineFolder, DamagedRowsAreRefused) {
 TEST_F(EngineFolder, CopyWritesAndReadsFiles) {
   std::filesystem::create_directories(folder_);
   const auto file = [&](const char* name) { return (folder_ / name).string(); };
-  database db({.dir = {}, .where = device::cpu()});
+  database db({.path = {}, .device = device::cpu()});
   db.run_script(
       "CREATE TABLE t (id integer, n numeric(10,2), s varchar, d date);"
       "INSERT INTO t VALUES (1, 1.5, 'a,\"b', '2024-01-02'), (2, NULL, 'ä', NULL);");

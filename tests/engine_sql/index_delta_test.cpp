@@ -63,8 +63,8 @@ class IndexDeltas : public testing::Test {
  protected:
   [[nodiscard]] database_options options(bool read_only = false, bool by_scan = false) const {
     database_options out;
-    out.dir = folder_;
-    out.where = device::cpu();
+    out.path = folder_;
+    out.device = device::cpu();
     out.read_only = read_only;
     out.use_indexes = !by_scan;
     out.prefer_indexes = !by_scan;
@@ -404,7 +404,7 @@ TEST_F(IndexDeltas, AKillOrAPowerFailureLeavesAStateWithItsIndexes) {
       states.push_back(state_of_deltas(open));
       const auto survived = layer.power_failure();
       database_options after = options();
-      after.dir = survived;
+      after.path = survived;
       session found(after);
       EXPECT_EQ(state_of_deltas(found), states.back()) << "what was acknowledged survives: " << sql;
       EXPECT_TRUE(found.warnings().empty()) << sql;
@@ -415,7 +415,7 @@ TEST_F(IndexDeltas, AKillOrAPowerFailureLeavesAStateWithItsIndexes) {
     const auto report = verify(crash);
     EXPECT_TRUE(report.problems.empty()) << crash << ": " << report.problems.front();
     database_options after = options();
-    after.dir = crash;
+    after.path = crash;
     session found(after);
     const auto at = std::ranges::find(states, state_of_deltas(found));
     ASSERT_NE(at, states.end()) << crash;

@@ -13,7 +13,7 @@ namespace {
 // x and y meet in 500 rows each: 10 million pairs, of which each x.b and y.w of q is one.
 database tables_that_meet_often(const char* memory) {
   database_options options;
-  options.where = device::cpu();
+  options.device = device::cpu();
   database db(options);
   db.run_script(
       "CREATE TABLE x AS SELECT i AS id, i % 40 AS k, i % 1000 AS b FROM generate_series(0, 19999) s(i);"
@@ -87,7 +87,7 @@ TEST(EngineJoinBlocks, EveryTypeOfJoinOverAJoin) {
 // there are 60 million from_both.
 TEST(EngineJoinBlocks, NotInWithTwoEqualities) {
   database_options options;
-  options.where = device::cpu();
+  options.device = device::cpu();
   database db(options);
   db.run_script(
       "CREATE TABLE x AS SELECT i AS id, i % 10 AS b, i % 7001 AS w FROM generate_series(0, 19999) s(i);"
@@ -106,7 +106,7 @@ TEST(EngineJoinBlocks, NotInWithTwoEqualities) {
 // NULLs on both sides, keys without rows, values of other types.
 TEST(EngineJoinBlocks, CorrelatedMembershipWithNulls) {
   database_options options;
-  options.where = device::cpu();
+  options.device = device::cpu();
   database db(options);
   db.run_script(
       "CREATE TABLE x (id integer, b integer, w integer);"

@@ -19,7 +19,7 @@ bool is_hashed(database& db, const std::string& sql) {
 }
 
 database keyed_tables() {
-  database db({.dir = {}, .where = device::cpu()});
+  database db({.path = {}, .device = device::cpu()});
   db.run_script(
       "CREATE TABLE part (p integer, brand varchar, size integer);"
       "CREATE TABLE line (p integer, n integer, mode varchar);"
@@ -78,7 +78,7 @@ TEST(JoinKeys, IsNotDistinctFrom) {
 }
 
 TEST(JoinKeys, ListsOfIntegersOfOtherTypes) {
-  database db({.dir = {}, .where = device::cpu()});
+  database db({.path = {}, .device = device::cpu()});
   db.run_script(
       "CREATE TABLE t (s smallint, b bigint); INSERT INTO t VALUES (1, 1), (-32768, 5000000000), (NULL, NULL)");
   EXPECT_EQ(one_value(db, "SELECT count(*) FROM t WHERE s IN (1, 70000, -32768)"), "2");
@@ -88,7 +88,7 @@ TEST(JoinKeys, ListsOfIntegersOfOtherTypes) {
 }
 
 TEST(JoinKeys, ExtremesOfTexts) {
-  database db({.dir = {}, .where = device::cpu()});
+  database db({.path = {}, .device = device::cpu()});
   db.execute("CREATE TABLE t (g integer, s varchar)");
   EXPECT_EQ(one_value(db, "SELECT max(s) FROM t"), "null");
   std::string rows;

@@ -1,5 +1,5 @@
 // join_pairs_test.cpp - joins without an equality, with more pairs than are looked at together.
-#include <arrow/memory_resource.h>
+#include <arrow/memory_pool.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ TEST(JoinPairs, OnlyAnswersAreKept) {
   constexpr std::int64_t count = 2500;
   std::string numbers = "(0)";
   for (std::int64_t i = 1; i < count; ++i) numbers += fmt::format(", ({})", i);
-  database db({.dir = {}, .where = device::cpu()});
+  database db({.path = {}, .device = device::cpu()});
   db.run_script("CREATE TABLE t (x integer); INSERT INTO t VALUES " + numbers);
   const auto allocated_by = [&](const std::string& sql, const std::string& expected) {
     auto* pool = arrow::default_memory_pool();
@@ -53,7 +53,7 @@ TEST(JoinPairs, OnlyAnswersAreKept) {
 // Every row meets every other by an equality: several blocks of pairs, of which the operators above see one at a time.
 TEST(JoinPairs, BlocksOfAHashJoinAreAggregatedOneByOne) {
   constexpr std::int64_t count = 2100;  // 4.4 million pairs
-  database db({.dir = {}, .where = device::cpu()});
+  database db({.path = {}, .device = device::cpu()});
   std::string rows;
   for (std::int64_t i = 0; i < count; ++i) {
     rows += fmt::format("{}(1, {}, {}, 't{}')", i ? ", " : "", i, i % 7 == 0 ? "NULL" : fmt::format("{}.5", i), i % 11);
@@ -89,7 +89,7 @@ TEST(JoinPairs, BlocksOfAHashJoinAreAggregatedOneByOne) {
 }
 
 TEST(JoinPairs, MemoryIsThatOfABlock) {
-  database db({.dir = {}, .where = device::cpu()});
+  database db({.path = {}, .device = device::cpu()});
   std::string rows = "(1, 0)";
   for (int i = 1; i < 6000; ++i) rows += fmt::format(", (1, {})", i);
   db.run_script("CREATE TABLE t (k integer, x integer); INSERT INTO t VALUES " + rows);
@@ -108,7 +108,7 @@ TEST(JoinPairs, MemoryIsThatOfABlock) {
 }
 
 TEST(JoinPairs, CountsOfCrossJoinsMakeNoPairs) {
-  database db({.dir = {}, .where = device::cpu()});
+  database db({.path = {}, .device = device::cpu()});
   std::string rows = "(0)";
   for (int i = 1; i < 20000; ++i) rows += fmt::format(", ({})", i);
   db.run_script("CREATE TABLE t (x integer); INSERT INTO t VALUES " + rows);

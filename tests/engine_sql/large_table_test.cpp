@@ -15,7 +15,7 @@ namespace {
 // 200,000 rows: id, k with ties and NULLs, x that is mostly different, a text, a decimal.
 class LargeTable : public ::testing::Test {
  protected:
-  LargeTable() : db_({.dir = {}, .where = device::cpu()}) {
+  LargeTable() : db_({.path = {}, .device = device::cpu()}) {
     db_.execute("CREATE TABLE digits AS SELECT * FROM (VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) v(d)");
     db_.execute(
         "CREATE TABLE ids AS SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d + 100000 * g.d AS id "

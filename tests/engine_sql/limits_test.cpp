@@ -18,7 +18,7 @@ namespace {
 
 database limits_database() {
   database_options options;
-  options.where = device::cpu();
+  options.device = device::cpu();
   return database(options);
 }
 

@@ -29,7 +29,7 @@ std::string state_after(database& db, const std::string& sql) {
 
 database_options limited_to(std::int64_t bytes) {
   database_options options;
-  options.where = device::cpu();
+  options.device = device::cpu();
   options.memory_limit = bytes;
   return options;
 }
@@ -75,7 +75,7 @@ TEST(EngineIndexMemory, HeldMemoryIsCountedWhileItLives) {
 TEST(EngineIndexMemory, AnIndexThatIsLoadedCounts) {
   const espalier::test::scratch_folder folder;
   auto options = limited_to(512 * megabyte);
-  options.dir = folder.file("db");
+  options.path = folder.file("db");
   {
     database db(options);
     db.execute(million_rows);

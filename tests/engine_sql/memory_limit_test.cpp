@@ -16,7 +16,7 @@ constexpr std::int64_t small_limit = std::int64_t{24} << 20;
 // 2,000 rows of one key: joined with themselves 4 million.
 database limited_database(std::optional<std::int64_t> limit) {
   database_options options;
-  options.where = device::cpu();
+  options.device = device::cpu();
   options.memory_limit = limit;
   database db(options);
   std::string rows = "(1, 0, 'text 0')";
@@ -75,7 +75,7 @@ TEST(EngineMemoryLimit, LargeTextsAreRefused) {
 // pairs and their codes take more than 80 MB.
 TEST(EngineMemoryLimit, GroupsOfAJoinTakeMemoryByGroups) {
   database_options options;
-  options.where = device::cpu();
+  options.device = device::cpu();
   database db(options);
   db.run_script(
       "CREATE TABLE x AS SELECT i AS id, i % 40000 AS k FROM generate_series(0, 79999) s(i);"

@@ -22,7 +22,7 @@ void fail_everywhere(const std::string& kind, const std::string& statement) {
   const auto plain = device::cpu(1);
   const auto pool = std::make_shared<test::failing_pool>(plain.pool());
   database_options options;
-  options.where = plain.with_pool(pool);
+  options.device = plain.with_pool(pool);
   database db(options);
   db.execute("CREATE TABLE t (id integer, a integer)");
   std::string values;
@@ -64,7 +64,7 @@ TEST(EngineMemory, RunsOutWhileAnIndexIsBuilt) {
   const auto plain = device::cpu(1);
   const auto pool = std::make_shared<test::failing_pool>(plain.pool());
   database_options options;
-  options.where = plain.with_pool(pool);
+  options.device = plain.with_pool(pool);
   database db(options);
   db.run_script("CREATE TABLE t (id integer, a integer); INSERT INTO t VALUES (1, 2), (3, 4);");
   bool done = false;

@@ -30,7 +30,7 @@ TEST(OddColumns, AreRefusedOnlyWhereTheyAreUsed) {
       arrow::Table::Make(arrow::schema({arrow::field("bin", arrays[0]->type()), arrow::field("a", arrays[1]->type()),
                                         arrow::field("at", arrays[2]->type())}),
                          arrays);
-  database db({.dir = {}, .where = device::cpu()});
+  database db({.path = {}, .device = device::cpu()});
   for (const auto format : {file_format::parquet, file_format::arrow}) {
     const auto path = folder.file("odd");
     write_table(rows, path, format, {});

@@ -16,7 +16,7 @@ namespace {
 
 class Pipelines : public ::testing::Test {
  protected:
-  Pipelines() : db_({.dir = {}, .where = device::cpu()}) {
+  Pipelines() : db_({.path = {}, .device = device::cpu()}) {
     // 90,000 rows: k repeats, is NULL now and then, and has values that the other tables lack.
     db_.run_script(
         "CREATE TABLE big AS SELECT i AS id, CASE WHEN i % 11 = 0 THEN NULL ELSE i % 701 END AS k, i % 5 AS g, "
@@ -89,7 +89,7 @@ TEST_F(Pipelines, ConditionsOfOneTableAreTakenOutOfAnOr) {
 
 // Each value by itself is a constant, which is not computed in blocks.
 TEST(DecimalBlocks, AreTheSameAsConstants) {
-  database db({.dir = {}, .where = device::cpu()});
+  database db({.path = {}, .device = device::cpu()});
   const std::vector<std::string> values{"0",
                                         "1.25",
                                         "-1.25",

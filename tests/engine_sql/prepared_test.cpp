@@ -46,7 +46,7 @@ class EnginePrepared : public testing::TestWithParam<const char*> {
 
   static database_options options() {
     database_options out;
-    out.where = device::cpu();
+    out.device = device::cpu();
     out.prefer_indexes = true;
     return out;
   }
@@ -128,7 +128,7 @@ TEST(EnginePreparedFiles, AreReadWhenTheStatementRuns) {
   const test::scratch_folder folder;
   std::ofstream(folder.file("n.csv")) << "a,b\n1,10\n2,20\n2,30\n";
   database_options options;
-  options.where = device::cpu();
+  options.device = device::cpu();
   database db(options);
   auto statement = db.prepare("SELECT sum(b) FROM read_csv('" + folder.file("n.csv") + "') WHERE a = $1 OR b = $2");
   const auto rows = statement.execute(*parameter_table({{1, 0}, {2, 10}, {3, 0}})).rows;
@@ -140,7 +140,7 @@ TEST(EnginePreparedFiles, AreReadWhenTheStatementRuns) {
 
 TEST(EnginePreparedErrors, AreSentences) {
   database_options options;
-  options.where = device::cpu();
+  options.device = device::cpu();
   database db(options);
   db.execute("CREATE TABLE t (k integer)");
   EXPECT_THROW((void)db.prepare("DROP TABLE t"), sql_error);

@@ -125,7 +125,7 @@ void expect_sqlstates(database& db) {
 TEST(EngineSqlstate, IsThatOfPostgres) {
   for (const bool with_indexes : {true, false}) {
     database_options options;
-    options.where = device::cpu(1);
+    options.device = device::cpu(1);
     options.use_indexes = with_indexes;
     options.prefer_indexes = with_indexes;
     database db(options);

@@ -21,7 +21,7 @@ namespace {
 
 database cpu_database() {
   database_options options;
-  options.where = device::cpu();
+  options.device = device::cpu();
   return database(options);
 }
 

@@ -60,7 +60,7 @@ struct operator_case {
 class StoppedStatements : public ::testing::Test {
  protected:
   static constexpr int base = 64;
-  StoppedStatements() : db_({.dir = {}, .where = device::cpu()}) {
+  StoppedStatements() : db_({.path = {}, .device = device::cpu()}) {
     fill_by_cubes(db_, base);
     db_.execute("CREATE TABLE small AS SELECT id, k FROM t WHERE id < 4096");
   }
@@ -127,7 +127,7 @@ std::string rows_by_id(database& db) {
 // Stopped at every question in turn, in a folder.
 void stop_everywhere(const std::string& kind, const std::string& statement) {
   const test::scratch_folder folder;
-  const database_options options{.dir = folder.path(), .where = device::cpu()};
+  const database_options options{.path = folder.path(), .device = device::cpu()};
   std::string before;
   {
     database db(options);
@@ -163,7 +163,7 @@ TEST(StoppedChange, LeavesTablesIndexesAndFilesAsTheyWere) {
 }
 
 TEST(StoppedChange, OfAPreparedStatement) {
-  database db({.dir = {}, .where = device::cpu()});
+  database db({.path = {}, .device = device::cpu()});
   fill_by_cubes(db, 12);
   auto asked = db.prepare("SELECT id FROM t WHERE k % 5 = $1 ORDER BY s");
   const auto schema = arrow::schema({arrow::field("a", arrow::int64())});

@@ -22,7 +22,7 @@ constexpr int rows_of_table = 400;
 database table_of_texts() {
   const lowered_text_limit limit(small_text);
   database_options options;
-  options.where = device::cpu();
+  options.device = device::cpu();
   database db(options);
   std::string rows;
   for (int i = 0; i < rows_of_table; ++i) {

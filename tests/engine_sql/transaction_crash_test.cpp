@@ -18,8 +18,8 @@ namespace {
 
 database_options crash_options(const std::filesystem::path& folder) {
   database_options options;
-  options.dir = folder;
-  options.where = device::cpu();
+  options.path = folder;
+  options.device = device::cpu();
   return options;
 }
 

@@ -24,14 +24,14 @@ class Transactions : public testing::Test {
  protected:
   [[nodiscard]] database opened(bool read_only = false) const {
     database_options options;
-    options.dir = folder_;
-    options.where = device::cpu();
+    options.path = folder_;
+    options.device = device::cpu();
     options.read_only = read_only;
     return database(options);
   }
   static database in_memory() {
     database_options options;
-    options.where = device::cpu();
+    options.device = device::cpu();
     options.prefer_indexes = true;
     return database(options);
   }

@@ -170,7 +170,7 @@ std::size_t enqueue_transform_leaves(const blink_tree<Key, Value, Policy>& tree,
         const std::uint64_t n = std::min<std::uint64_t>(size, out.size());
         if (n == 0) return;
         const bool local = tree.get_device().is_local(out.data());
-        const buffer<T> latch_leaf(tree.get_device(), local ? 0 : n, order);
+        const buffer<T> hold(tree.get_device(), local ? 0 : n, order);
         T* target = local ? out.data() : hold.data();
         transform_leaves<<<visit_blocks(leaves.size), visit_threads, 0, native>>>(leaves, offsets.data(), target, n, f);
         check_cuda(cudaGetLastError(), "transform");
@@ -197,7 +197,7 @@ void enqueue_reduce_leaves(const blink_tree<Key, Value, Policy>& tree, T* out, T
         const auto grid = static_cast<unsigned>((leaves.size + per_block - 1) / per_block);
         const buffer<maybe<T>> partial(tree.get_device(), grid, order);
         const bool local = tree.get_device().is_local(out);
-        const buffer<T> latch_leaf(tree.get_device(), local ? 0 : 1, order);
+        const buffer<T> hold(tree.get_device(), local ? 0 : 1, order);
         T* target = local ? out : hold.data();
         if (in == visit_order::by_key) {
           reduce_leaves<true><<<grid, visit_threads, 0, native>>>(leaves, per_block, map, combine, partial.data());

@@ -1,6 +1,6 @@
 // database.hpp - the public interface of the SQL engine: tables and indexes by name, and SQL over them.
 //
-//   database db({.dir = "shop"});                       // or database db; for one that lives in memory
+//   database db({.path = "shop"});                       // or database db; for one that lives in memory
 //   db.execute("CREATE TABLE orders AS SELECT * FROM read_parquet('orders.parquet')");
 //   db.execute("CREATE INDEX by_day ON orders (day)");
 //   query_result r = db.execute("SELECT count(*), sum(price) FROM orders WHERE day BETWEEN '2024-01-01' AND
@@ -31,12 +31,12 @@ namespace espalier::engine {
 class catalog;
 
 struct database_options {
-  std::filesystem::path dir;              ///< folder of tables and indexes; empty: in memory only
-  std::optional<espalier::device> where;  ///< device of the indexes; none: the first GPU, or the CPU
-  bool use_indexes = true;                ///< false: every query is answered by scans (for comparison)
-  bool prefer_indexes = false;            ///< true: use an index wherever possible, whatever it costs (for tests)
-  bool rebuild_damaged_indexes = true;    ///< false: reject a database with a damaged index file (for verification)
-  /// Changes, creates and locks nothing in `dir`, and rejects statements that change data. Any number of processes may
+  std::filesystem::path path;              ///< folder of tables and indexes; empty: in memory only
+  std::optional<espalier::device> device;  ///< device of the indexes; none: the first GPU, or the CPU
+  bool use_indexes = true;                 ///< false: every query is answered by scans (for comparison)
+  bool prefer_indexes = false;             ///< true: use an index wherever possible, whatever it costs (for tests)
+  bool rebuild_damaged_indexes = true;     ///< false: reject a database with a damaged index file (for verification)
+  /// Changes, creates and locks nothing in `path`, and rejects statements that change data. Any number of processes may
   /// read while one writes; each sees the state at the time when it opened the database.
   bool read_only = false;
   /// Bytes that a statement may allocate; a statement that needs more fails with 53200 and changes nothing. None: 80 %
@@ -49,7 +49,7 @@ struct query_timings {
   double parse = 0;
   double plan = 0;
   double run = 0;
-  double save = 0;  ///< writing to `dir`
+  double save = 0;  ///< writing to `path`
   [[nodiscard]] double total() const { return parse + plan + run + save; }
 };
 

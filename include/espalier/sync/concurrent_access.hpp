@@ -37,7 +37,7 @@ inline constexpr bool is_word = std::is_integral_v<T> && sizeof(T) <= 8;
 // As text, because libcu++ has no vectors. "memory": the compiler moves no other access across them, as with its
 // atomics.
 template <unsigned Bytes>
-__device__ __forceinline__ void load_relaxed(void* to, const void* from) {
+__device__ __forceinline__ void load_bytes(void* to, const void* from) {
   const std::size_t p = __cvta_generic_to_global(from);
   if constexpr (Bytes == 16) {
     uint4 x;
@@ -67,7 +67,7 @@ __device__ __forceinline__ void load_relaxed(void* to, const void* from) {
   }
 }
 template <unsigned Bytes>
-__device__ __forceinline__ void store_relaxed(void* to, const void* from) {
+__device__ __forceinline__ void store_bytes(void* to, const void* from) {
   const std::size_t p = __cvta_generic_to_global(to);
   if constexpr (Bytes == 16) {
     uint4 x;
@@ -104,7 +104,7 @@ template <class T>
   } else {
 #if defined(__CUDA_ARCH__)
     T t;
-    detail::load_relaxed<sizeof(T)>(&t, p);
+    detail::load_bytes<sizeof(T)>(&t, p);
     return t;
 #elif ESPALIER_SHARED_ATOMIC
     if constexpr (detail::is_word<T>) {
@@ -129,7 +129,7 @@ template <class T>
 ESPALIER_INLINE void store_relaxed(T* p, const T& x) {
   if constexpr (!std::is_empty_v<T>) {
 #if defined(__CUDA_ARCH__)
-    detail::store_relaxed<sizeof(T)>(p, &x);
+    detail::store_bytes<sizeof(T)>(p, &x);
 #elif ESPALIER_SHARED_ATOMIC
     if constexpr (detail::is_word<T>) {
       std::atomic_ref<T>(*p).store(x, std::memory_order_relaxed);

@@ -87,8 +87,8 @@ engine::database open_database(const query_options& options, database_use use) {
     throw bench::bad_arguments(fmt::format("--db: there is no database '{}'.", options.db));
   }
   engine::database_options chosen;
-  chosen.dir = options.db;
-  chosen.where = chosen_device(options.device);
+  chosen.path = options.db;
+  chosen.device = chosen_device(options.device);
   chosen.read_only = options.read_only && !options.db.empty();
   if (!options.memory_limit.empty()) {
     chosen.memory_limit = engine::memory_size(options.memory_limit);

@@ -43,7 +43,7 @@ bool any_within(const arrow::Array& chunk, std::int64_t begin, std::int64_t coun
                 bool descending) {
   using value = typename Array::value_type;
   const auto* values = static_cast<const Array&>(chunk).raw_values() + begin;
-  const auto word = static_cast<typename key_codec<value>::word>(descending ? ~expr : bound);
+  const auto word = static_cast<typename key_codec<value>::word>(descending ? ~bound : bound);
   const value last = key_codec<value>::decode(word);
   unsigned within = 0;
   if (descending) {

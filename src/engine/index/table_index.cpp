@@ -286,7 +286,7 @@ const index_spec& table_index::spec() const noexcept { return parts_->spec; }
 bool table_index::is_whole() const noexcept { return !parts_->is_made || parts_->built.core->is_whole(); }
 index_kind table_index::kind() const { return parts_->is_made ? parts_->built.core->kind() : parts_->saved.kind; }
 bool table_index::has_ranks() const { return kind() == index_kind::static_tree || kind() == index_kind::radix; }
-const device& table_index::where() const noexcept { return parts_->where; }
+const device& table_index::get_device() const noexcept { return parts_->where; }
 std::uint64_t table_index::rows_indexed() const {
   return parts_->is_made ? parts_->built.core->size() : parts_->saved.rows;
 }
@@ -310,11 +310,11 @@ bool table_index::can_aggregate(aggregate_function f, std::size_t column) const 
 std::string table_index::explain() const {
   if (!is_built()) {
     return fmt::format("{} index \"{}\" over {}: {} rows, not built yet, on {}", to_string(kind()), spec().name,
-                       column_names(*parts_->table, spec()), rows_indexed(), where().name());
+                       column_names(*parts_->table, spec()), rows_indexed(), get_device().name());
   }
   return fmt::format("{} index \"{}\" over {}: {} rows, {}, {:.1f} MB, on {}", to_string(kind()), spec().name,
                      column_names(*parts_->table, spec()), rows_indexed(), parts_->core().explain(),
-                     static_cast<double>(bytes()) / 1e6, where().name());
+                     static_cast<double>(bytes()) / 1e6, get_device().name());
 }
 
 namespace {
@@ -335,7 +335,7 @@ std::string difference(const std::vector<std::uint64_t>& rows, const number_arra
 std::string table_index::validate() const {
   try {
     if (std::string problem = parts_->core().validate(); !problem.empty()) return problem;
-    const ordered_keys keys = read_keys(*parts_->table, spec(), parts_->built.encoder, where());
+    const ordered_keys keys = read_keys(*parts_->table, spec(), parts_->built.encoder, get_device());
     return difference(ordered_rows(key_order::ascending), keys.rows);
   } catch (const error& problem) {
     return problem.what();
@@ -347,7 +347,7 @@ std::string table_index::validate() const {
 void table_index::save(section_writer& to) const {
   to.add_text("kind", to_string(kind()));
   auto keys = parts_->core().content();
-  save_keys(keys ? *keys : read_keys(*parts_->table, spec(), parts_->built.encoder, where()), to);
+  save_keys(keys ? *keys : read_keys(*parts_->table, spec(), parts_->built.encoder, get_device()), to);
 }
 
 std::string table_index::layout() const {

@@ -188,7 +188,7 @@ class table_index {
   [[nodiscard]] index_kind kind() const;                  ///< what it is: never automatic
   [[nodiscard]] bool has_ranks() const;                   ///< static and radix
   [[nodiscard]] bool is_unique() const noexcept { return spec().unique; }
-  [[nodiscard]] const device& where() const noexcept;
+  [[nodiscard]] const device& get_device() const noexcept;
   [[nodiscard]] std::uint64_t rows_indexed() const;  ///< those with NULL keys as well
   [[nodiscard]] std::uint64_t null_rows() const;     ///< of indexes over one column; in composite keys NULL is a value
   [[nodiscard]] bool is_built() const noexcept;      ///< false: loaded, and not used yet

@@ -115,7 +115,7 @@ void forget_files(kept_indexes& kept, const table_entry& changed, index_files fi
 }  // namespace
 
 void session::load(file_layer& files) {
-  store_ = options_.read_only ? store::open_read_only(options_.dir) : store::open(options_.dir, files);
+  store_ = options_.read_only ? store::open_read_only(options_.path) : store::open(options_.path, files);
   for (const auto& table : store_->list()) {
     if (table.problem.empty()) {
       tables_.put_unread(table.name, table.indexes, [this, name = table.name] { return read_table(name); });

@@ -38,9 +38,9 @@ stopwatch::~stopwatch() { total_ += milliseconds_now() - start_; }
 session::session(database_options options) : session(std::move(options), plain_files()) {}
 
 session::session(database_options options, file_layer& files)
-    : options_(std::move(options)), device_(options_.where ? *options_.where : device::default_device()) {
+    : options_(std::move(options)), device_(options_.device ? *options_.device : device::default_device()) {
   check(arrow::compute::Initialize());
-  if (!options_.dir.empty()) load(files);
+  if (!options_.path.empty()) load(files);
 }
 
 session::~session() {
@@ -64,7 +64,7 @@ std::shared_ptr<const table_entry> session::entry_of(const ast::table_name& name
 
 void session::require_usable() const {
   if (store_ && store_->poisoned()) {
-    throw engine_error(fmt::format("Database '{}' has to be opened again after a failed write.", options_.dir.string()),
+    throw engine_error(fmt::format("Database '{}' has to be opened again after a failed write.", options_.path.string()),
                        codes::io_error);
   }
   if (transaction() == transaction_status::failed) {

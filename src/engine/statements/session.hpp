@@ -60,7 +60,7 @@ class session {
   void roll_back() noexcept;
 
   [[nodiscard]] const catalog& tables() const { return tables_; }
-  [[nodiscard]] const device& where() const { return device_; }
+  [[nodiscard]] const device& get_device() const { return device_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
   [[nodiscard]] planner_options planning() const;
   [[nodiscard]] std::optional<std::int64_t> memory_limit() const { return options_.memory_limit; }

@@ -108,16 +108,16 @@ int main(int argc, char** argv) {
     limit.emplace(tbb::global_control::max_allowed_parallelism, threads);
     if (!arrow::SetCpuThreadPoolCapacity(static_cast<int>(threads)).ok()) return 2;
   }
-  options.where = espalier::device::cpu(threads);
+  options.device = espalier::device::cpu(threads);
   for (int i = 3; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--no-indexes") options.use_indexes = false;
     if (argument == "--prefer-indexes") options.prefer_indexes = true;
-    if (argument == "--db" && i + 1 < argc) options.dir = argv[++i];
+    if (argument == "--db" && i + 1 < argc) options.path = argv[++i];
     if (argument == "--device" && i + 1 < argc) {
       const std::string wanted = argv[++i];
-      if (wanted == "gpu") options.where = espalier::device::cuda();
-      if (wanted == "auto") options.where.reset();
+      if (wanted == "gpu") options.device = espalier::device::cuda();
+      if (wanted == "auto") options.device.reset();
     }
   }
   std::ifstream script(argv[1]);
