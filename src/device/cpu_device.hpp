@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "device/cpu_loop.hpp"
+#include "device/parallel_for_pieces.hpp"
 #include "device/cpu_stream.hpp"
 #include "device/device_impl.hpp"
 

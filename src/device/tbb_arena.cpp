@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "device/cpu_loop.hpp"
+#include "device/parallel_for_pieces.hpp"
 
 namespace espalier::detail {
 

@@ -15,7 +15,7 @@
 #include "espalier/static_tree/index.hpp"
 #include "hybrid_tree/inner_levels.hpp"
 #include "hybrid_tree/leaf_cache.hpp"
-#include "hybrid_tree/row_question.hpp"
+#include "hybrid_tree/range_head_request.hpp"
 
 namespace espalier::detail {
 

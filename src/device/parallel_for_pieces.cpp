@@ -1,6 +1,6 @@
 // parallel_for_pieces.cpp - see parallel_for_pieces.hpp. Tells TSan what the TBB library, which it cannot look into,
 // orders: everything before the loop is seen by all pieces, and everything in the pieces is seen after the loop.
-#include "device/cpu_loop.hpp"
+#include "device/parallel_for_pieces.hpp"
 
 #include <algorithm>
 
