@@ -185,9 +185,9 @@ inline constexpr std::array value_type_names{
     named<scalar_kind>{"i64", scalar_kind::i64},
 };
 inline constexpr std::array plan_names{
-    named<plan>{"automatic", query_plan::automatic},   named<plan>{"small", query_plan::small},
-    named<plan>{"scattered", query_plan::scattered},   named<plan>{"ordered", query_plan::ordered},
-    named<plan>{"sort_first", query_plan::sort_first},
+    named<query_plan>{"automatic", query_plan::automatic},   named<query_plan>{"small", query_plan::small},
+    named<query_plan>{"scattered", query_plan::scattered},   named<query_plan>{"ordered", query_plan::ordered},
+    named<query_plan>{"sort_first", query_plan::sort_first},
 };
 inline constexpr std::array aggregates_names{
     named<aggregates>{"none", aggregates::none},
@@ -206,8 +206,8 @@ inline constexpr std::array protocol_names{
     named<protocol>{"none", protocol::single_writer},
 };
 inline constexpr std::array upper_names{
-    named<upper>{"express", inner_index::express_lane},
-    named<upper>{"classic", inner_index::inner_nodes},
+    named<inner_index>{"express", inner_index::express_lane},
+    named<inner_index>{"classic", inner_index::inner_nodes},
 };
 inline constexpr std::array path_names{
     named<write_path>{"automatic", write_path::automatic},

@@ -102,7 +102,7 @@ std::vector<blink_shape> parse_shapes(const raw_options& raw) {
   std::vector<blink_shape> shapes;
   const auto slots = parse_numbers("slots", raw.slots.empty() ? "0" : raw.slots);
   for (const auto how : parse_names("policy", protocol_names, raw.policy.empty() ? "link" : raw.policy)) {
-    std::vector<upper> above{how == protocol::latch_coupling ? inner_index::inner_nodes : inner_index::express_lane};
+    std::vector<inner_index> above{how == protocol::latch_coupling ? inner_index::inner_nodes : inner_index::express_lane};
     if (!raw.upper.empty()) above = parse_names("upper", upper_names, raw.upper);
     for (const auto u : above) {
       for (const auto s : slots) {

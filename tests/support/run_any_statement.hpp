@@ -15,7 +15,7 @@ namespace espalier::test {
 
 inline engine::database new_small_database() {
   engine::database_options options;
-  options.dev = device::cpu(1);
+  options.device = device::cpu(1);
   options.prefer_indexes = true;
   engine::database out(options);
   out.run_script(

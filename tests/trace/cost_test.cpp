@@ -36,11 +36,11 @@ TEST(TraceCost, WhoIsNotTracedDoesNotEvenLook) {
   notes.reach(some);
   notes.retry(some, 0, 1);
   notes.latch(some, 0);
-  notes.hang(some, 1, some);
-  notes.drop(some, some, 1);
+  notes.attach(some, 1, some);
+  notes.detach(some, some, 1);
   notes.branch(some, 1, some, 0, some);
   notes.kind(some, some, some);
-  notes.join(some, 1, some, some);
+  notes.collapse(some, 1, some, some);
   notes.unlatch(some, 2);
 }
 

@@ -58,7 +58,7 @@ class typed_blink_visitor final : public blink_visitor {
 template <class Key>
 std::unique_ptr<blink_visitor> make_shaped_blink_visitor(protocol how, inner_index above, unsigned slots,
                                                          const blink_pairs& pairs) {
-  const auto make = [&]<protocol How, upper Above, unsigned Slots>() -> std::unique_ptr<blink_visitor> {
+  const auto make = [&]<protocol How, inner_index Above, unsigned Slots>() -> std::unique_ptr<blink_visitor> {
     return typed_blink_visitor<Key, word_of<Key>, blink_policy<How, Above, Slots>>::make(pairs);
   };
   switch (slots) {
