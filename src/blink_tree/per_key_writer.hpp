@@ -27,7 +27,7 @@ struct pass_result {
 /// Checks that a GPU makes before it writes a batch: if one succeeds, nothing is changed.
 struct looks_for {
   bool append = false;   ///< checks for ascending keys after the last key of the tree
-  float dense_from = 0;  ///< checks for this number of elements per touched leaf; 0: no check
+  float dense_from = 0;  ///< checks for this number of elements per touched leaf; 0 for no check
 };
 /// Runs in one thread, after the writes.
 template <class Word>

@@ -70,8 +70,8 @@ struct blink_storage {
   std::atomic<bool> ranks_are_known = false;
   bool appends = false;        ///< the last merged batch was after all keys
   unsigned append_misses = 0;  ///< consecutive batches that were checked for an append in vain
-  std::atomic<bool> has_live_refs =
-      false;  ///< a ref may be in use: nothing is rebuilt, moved or recycled unless requested
+  /// A ref may be in use: nothing is rebuilt, moved or recycled unless requested.
+  std::atomic<bool> has_live_refs = false;
 
   /// Called before a write on a GPU: memory that it replaces is freed after its own steps, not in the stream that
   /// allocated it. All other uses of the memory come before (access_gate.hpp).
@@ -469,8 +469,8 @@ struct blink_storage {
     install(std::move(made), live);
     sync_if_gpu(context);
   }
-  /// Twice the leaves that a build makes of this number of elements, minus what may be erased until the next check
-  /// (looks_now).
+  /// Returns whether the tree has over 1.5 times the leaves that a build would make. With what may be erased until the
+  /// next check (looks_now), the factor stays below about 2.
   [[nodiscard]] bool is_too_empty(std::uint64_t leaves, std::uint64_t size) const {
     return size * 3 < leaves * per_leaf() * 2;
   }

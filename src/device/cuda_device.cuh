@@ -45,8 +45,8 @@ class cuda_stream final : public stream_impl {
   int ordinal_;
   cudaStream_t native_;
   bool owned_;
-  std::uint64_t id_ =
-      0;  ///< id of a stream that this library created; other streams are queried each time, because handles are reused
+  /// Id of a stream that this library created; other streams are queried each time, because handles are reused.
+  std::uint64_t id_ = 0;
 };
 
 /// A separate memory pool, not the GPU's default one, so that the memory it caches does not depend on other users.

@@ -33,7 +33,7 @@ void parallel_for_pieces::run_arena(std::size_t n, std::size_t grain, range_func
   const std::size_t grains = (n + grain - 1) / grain;
   arena_->threads.execute([=] {
     // Isolated: a thread that waits for a loop inside a piece must not execute another piece of the outer loop
-    // meanwhile, which might wait for something that the thread itself holds further up its stack.
+    // meanwhile, which might wait for something that the thread itself holds in an outer frame.
     tbb::this_task_arena::isolate([=] {
       tbb::parallel_for(tbb::blocked_range<std::size_t>(0, grains), [=](const tbb::blocked_range<std::size_t>& range) {
         piece(context, range.begin() * grain, std::min(n, range.end() * grain));

@@ -26,8 +26,8 @@ class tracking_resource final : public memory_resource {
 
   struct part {
     std::size_t bytes = 0;  ///< allocated bytes
-    std::size_t huge =
-        0;  ///< part of them on huge pages, as the system counts them; prorated where blocks share a mapping
+    /// Part of them on huge pages, as the system counts them; prorated where blocks share a mapping.
+    std::size_t huge = 0;
   };
   struct page_usage {
     part leaves, others;

@@ -127,8 +127,8 @@ class device_leaves_impl final : public device_leaves {
   static constexpr std::size_t line_bytes = view::shape::line_bytes;
   static constexpr unsigned pieces = line_bytes / sizeof(line_piece);
   static constexpr std::size_t place_bytes = line_bytes + sizeof(std::uint64_t);
-  static constexpr std::uint64_t most_row_lines =
-      64;  ///< maximum number of lines that are fetched together for one row; others are read in place
+  /// Maximum number of lines that are fetched together for one row; others are read in place.
+  static constexpr std::uint64_t most_row_lines = 64;
 
  public:
   device_leaves_impl(const device& dev, const device& host, const static_index& tree, std::size_t part,

@@ -192,8 +192,8 @@ class root_table {
   [[nodiscard]] static bool may_have(unsigned bits, std::size_t n) { return (std::uint64_t{1} << bits) <= 2 * n; }
   [[nodiscard]] static bool is_worth(unsigned bits, std::uint64_t used) { return used * 8 >= std::uint64_t{1} << bits; }
 
-  /// Returns the maximum number of bits with which at least one cell in eight is used: uniform keys get a table of at
-  /// most four bytes per key, and keys that differ in few places get a small one.
+  /// Returns the maximum number of bits with which at least one cell in eight is used: uniform keys get a table of one
+  /// to two cells of four bytes per key (may_have), and keys that differ in few places get a small one.
   [[nodiscard]] unsigned suggested_bits(const ordered_keys& sorted, std::uint32_t at) {
     if (sorted.n < 64) return 0;
     const std::size_t part = (sorted.n + parts - 1) / parts, used = (sorted.n + part - 1) / part;

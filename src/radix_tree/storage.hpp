@@ -30,8 +30,8 @@ struct radix_storage {
   buffer<std::uint32_t> stamps[leaf_classes];  ///< of leaves without a stamp (update.hpp), with room for more
   buffer<std::uint32_t> disputes;              ///< number of conflicts of each piece of a batch of updates, by list
   std::uint32_t stamped_pieces = 0;            ///< pieces of batches of updates since stamps were cleared
-  std::uint32_t root_info =
-      0;  ///< word of the root's latch (espalier/radix_tree/insert_erase.hpp), kept between batches
+  /// Word of the root's latch (espalier/radix_tree/insert_erase.hpp), kept between batches.
+  std::uint32_t root_info = 0;
   std::size_t table_suits = 0;  ///< number of keys when the size of the root table was chosen
   bool order_is_known = true;   ///< false if leaves were added or removed since (leaf_order.hpp)
   radix_view<V> view;

@@ -25,8 +25,8 @@ struct cpu_kernels {
   cpu_piece<aggregate_job<Word, ValueBytes>> aggregate;
   cpu_piece<find_line_job<Word>> walk;
   cpu_piece<top_table_job<Word>> table;
-  std::int64_t simd_target =
-      0;  ///< target that they were compiled for, in Highway's numbering; 0 for the reference team
+  /// Target that they were compiled for, in Highway's numbering; 0 for the reference team.
+  std::int64_t simd_target = 0;
 };
 
 template <class Word, unsigned ValueBytes>

@@ -74,8 +74,8 @@ struct blink_fill_job : blink_range_job<View> {
   const leaf_position* starts = nullptr;  ///< from the count, if there are no writes in between (stable_reads)
   const std::uint32_t* lines = nullptr;   ///< from the count; may be null
   leaf_ranks ranks;                       ///< as in the count; `starts` then hold lines of the lane instead of leaves
-  const std::uint64_t* parts =
-      nullptr;  ///< number of parts before each range, with ranks: element i of the job is then a part. May be null
+  /// Number of parts before each range, with ranks: element i of the job is then a part. May be null.
+  const std::uint64_t* parts = nullptr;
   std::size_t ranges = 0;
   void* out_keys = nullptr;
   void* out_values = nullptr;

@@ -40,7 +40,7 @@ template <protocol Protocol = protocol::blink, inner_index Upper = inner_index::
 struct blink_policy {
   static constexpr espalier::protocol protocol = Protocol;
   static constexpr espalier::inner_index inner = Upper;
-  static constexpr unsigned slots = Slots;  ///< 0: the width that suits point operations
+  static constexpr unsigned slots = Slots;  ///< 0 for the width that suits point operations
 };
 
 /// The same at run time; it selects one of the compiled trees.

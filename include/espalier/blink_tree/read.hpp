@@ -191,8 +191,8 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   template <class Visit>
   static ESPALIER_HD void scan_from(Team team, const view& t, node_id id, Word lo, Word hi, Visit visit) {
     if (lo > hi) return;
-    node_id leaf_starting_at_lo =
-        no_node;  // a neighbour reached by its link, not one that a merge extended to the left
+    // A neighbour reached by its link, not one that a merge extended to the left.
+    node_id leaf_starting_at_lo = no_node;
     for ([[maybe_unused]] unsigned links = 0;;) {
       const position p = look(team, t, id);
       if (!covers(p, lo)) {
@@ -361,8 +361,8 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     if (lo > hi) return 0;
     std::uint64_t total = 0;
     bool started = false;
-    node_id leaf_starting_at_lo =
-        no_node;  // a neighbour reached by its link, not one that a merge extended to the left
+    // A neighbour reached by its link, not one that a merge extended to the left.
+    node_id leaf_starting_at_lo = no_node;
     for (;;) {
       if constexpr (Team::view_is_register_copy) {  // if views stay in memory, reading a leaf reads only its header
         if (id == leaf_starting_at_lo && skip(team, t, id, lo, hi, total)) {

@@ -148,8 +148,8 @@ ESPALIER_INLINE void store_relaxed(T* p, const T& x) {
   }
 }
 
-/// Prefetches the line at p into L2 for a later load that bypasses L1. A no-op on a CPU, whose hardware prefetcher
-/// suffices.
+/// Prefetches the line at p into L2 for a later load that bypasses L1. A no-op on a CPU, whose
+/// out-of-order core issues the load early by itself.
 ESPALIER_INLINE void prefetch_shared([[maybe_unused]] const void* p) {
 #if defined(__CUDA_ARCH__)
   asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
