@@ -65,8 +65,8 @@ struct bulk_batch {
   const node_id* ids;  ///< if null, numbered in key order, from `first_id` on
   node_id first_id;
   std::uint32_t* cuts;  ///< leaves + 1 entries: elements [cuts[j], cuts[j + 1]) fall into leaf j
-  std::uint64_t*
-      new_nodes;  ///< leaves + 1 entries: new nodes of leaf j; scanned: before leaf j. Encoded as in nodes_before()
+  /// leaves + 1 entries: new nodes of leaf j; scanned: before leaf j. Encoded as in nodes_before().
+  std::uint64_t* new_nodes;
   new_numbers numbers;     ///< numbers of the new nodes
   std::uint32_t per_node;  ///< elements per node of a split leaf
   word* after_highs;       ///< list of leaves after the merge; null if unchanged

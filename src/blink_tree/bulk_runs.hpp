@@ -20,8 +20,8 @@ struct leaf_runs {
   batch b;
   std::uint64_t runs;
   const std::uint64_t* elements;  ///< runs + 1 entries: elements of the runs before h
-  std::uint64_t*
-      moved;  ///< elements + 1 entries: whether the key of element e is new; scanned: number of new ones before e
+  /// elements + 1 entries: whether the key of element e is new; scanned: number of new ones before e.
+  std::uint64_t* moved;
   std::uint64_t* more;    ///< runs + 1 entries: new nodes of run h; scanned: of the runs before h
   const word* new_words;  ///< the new elements of all runs, in key order within each run
   const value* new_values;

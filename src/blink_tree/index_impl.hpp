@@ -499,8 +499,8 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     merger merging{tree_, context, true};
     // A CPU thread writes to the caller's memory; a GPU may not be able to.
     if (!Context::on_gpu && merging.append(op, in_keys.data(), in_values.data(), n, done)) return;
-    const buffer<std::uint8_t> mask(tree_.dev, done == nullptr ? 0 : n,
-                                    context.order());  // results until everything is done
+    // Holds the results until everything is done.
+    const buffer<std::uint8_t> mask(tree_.dev, done == nullptr ? 0 : n, context.order());
     std::uint8_t* const answers = done == nullptr ? nullptr : mask.data();
     const bool appended =
         Context::on_gpu && tree_.appends && merging.append(op, in_keys.data(), in_values.data(), n, answers);

@@ -31,8 +31,8 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
   const storage& tree;
   Context& context;
 
-  static constexpr std::uint64_t changed =
-      ~std::uint64_t{0};  ///< value of a total if a write took place in between and the ranges must be counted again
+  /// Value of a total if a write took place in between and the ranges must be counted again.
+  static constexpr std::uint64_t changed = ~std::uint64_t{0};
 
   /// Fills the members that jobs for counting, copying and rows have in common.
   template <template <class> class Job>

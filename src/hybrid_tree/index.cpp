@@ -253,7 +253,7 @@ class hybrid_tree_index final : public hybrid_index {
   [[nodiscard]] bool is_like_measured(std::size_t bytes) const {
     return bytes <= measured_bytes_ / 2 * 3 && bytes >= measured_bytes_ / 3 * 2 && measured_bytes_ != 0;
   }
-  /// After they were given up, or before they were requested.
+  /// Lets the device read leaves again, after that was given up, or before it was first requested.
   void try_leaves_again() {
     why_no_leaves_.clear();
     leave_out_leaves(false);

@@ -225,8 +225,8 @@ class radix_prune {
   radix_prune(Context& context, const ordered_keys& keys)
       : context_(context),
         keys_(keys),
-        pruned_(
-            room<pruned_node>(context, 2 * keys.n)),  // a node that loses its last child removes one from another node
+        // A node that loses its last child removes one from another node.
+        pruned_(room<pruned_node>(context, 2 * keys.n)),
         outcome_(room<prune_outcome>(context, 1)) {}
 
   /// Removes the keys; shrunk_to[k] of the outcome is the number of nodes that shrink() needs.

@@ -51,8 +51,8 @@ struct conflict_lists {
   static constexpr std::size_t counters = most_stamped_pieces + 1;
 
   update_conflict* places;
-  std::uint32_t*
-      counts;  ///< this piece's counter of the first list; those of other lists follow at distances of `counters`
+  /// This piece's counter of the first list; those of other lists follow at distances of `counters`.
+  std::uint32_t* counts;
 
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t list_of(std::uint32_t i) { return i / run % lists; }
   /// Number of elements of the same list before i.

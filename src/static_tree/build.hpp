@@ -180,8 +180,8 @@ class builder {
 
   // ---- the top table: level by level, until no cell is crowded --------------------------------------------
   void write_table(storage& tree) {
-    constexpr std::uint64_t most_cells = std::uint64_t{1}
-                                         << 31;  // cells are numbered in 32 bits, including those of sub-tables
+    // Cells are numbered in 32 bits, including those of sub-tables.
+    constexpr std::uint64_t most_cells = std::uint64_t{1} << 31;
     const std::uint64_t root_cells = context_.root_cells(tree.view.groups, sizeof(Word));
     tree.view.root = fit_table(tree.view.first, tree.view.last, root_cells < most_cells ? root_cells : most_cells);
     std::vector<buffer<std::uint32_t>> cells;

@@ -273,8 +273,8 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     /// Returns element i from the start on, which must exist.
     ESPALIER_INLINE element operator()(std::uint64_t i) {
       const std::uint64_t ahead = start.slot + i;  // elements from the beginning of the first leaf on
-      if (line < start.id + ahead / shape::slots)
-        line = start.id + ahead / shape::slots;  // a leaf has at most `slots` elements
+      // A leaf has at most `slots` elements.
+      if (line < start.id + ahead / shape::slots) line = start.id + ahead / shape::slots;
       std::uint64_t next = ranks[line + 1] - begin;
       while (next <= ahead) next = ranks[++line + 1] - begin;
       const unsigned slot = static_cast<unsigned>(ahead - (ranks[line] - begin));

@@ -123,8 +123,8 @@ struct hybrid_stats {
   bool reads_leaves = false;                                  ///< the device has been asked to read leaves, and can
   std::size_t leaf_cache_bytes = 0;                           ///< part of these for copies of leaves
   hybrid_placement placement = hybrid_placement::host_alone;  ///< of large batches of finds
-  hybrid_placement last =
-      hybrid_placement::automatic;  ///< of the last batch of finds or rows; automatic if there was none
+  /// Placement of the last batch of finds or rows; automatic if there was none.
+  hybrid_placement last = hybrid_placement::automatic;
   load_balance balance;
   std::string reason;  ///< why, in one sentence
   hybrid_update update;

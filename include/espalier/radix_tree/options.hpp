@@ -46,9 +46,9 @@ struct radix_stats {
   unsigned table_bits = 0;     ///< 0 if there is no table
   std::size_t table_bytes = 0;
   std::size_t order_bytes = 0;  ///< leaves in key order, if they are not stored in key order
-  std::size_t summary_bytes =
-      0;                  ///< block aggregates, built by the first aggregate query (src/radix_tree/block_summaries.hpp)
-  std::size_t bytes = 0;  ///< all device memory of the tree
+  /// Block aggregates, built by the first aggregate query (src/radix_tree/block_summaries.hpp).
+  std::size_t summary_bytes = 0;
+  std::size_t bytes = 0;       ///< all device memory of the tree
   std::size_t host_bytes = 0;  ///< additional host memory: long keys, or the tree of them
 };
 

@@ -40,8 +40,8 @@ struct radix_view {
   /// Leaves in key order. Null if all leaves have one kind and are stored in key order.
   const radix_link* order = nullptr;
   radix_kind only_kind = radix_kind::nothing;
-  const std::uint32_t* ranks[leaf_classes] =
-      {};  ///< rank of each leaf; null if all are of one class and stored in key order
+  /// Rank of each leaf; null if all are of one class and stored in key order.
+  const std::uint32_t* ranks[leaf_classes] = {};
 
   [[nodiscard]] ESPALIER_INLINE std::byte* leaf(unsigned c, std::uint32_t index) const {
     return leaves[c] + std::size_t{index} * leaf_bytes(c, V);

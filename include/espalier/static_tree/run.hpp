@@ -245,8 +245,8 @@ struct runner {
       if (job.ascending && n > 1) {
         line[0] = search::rank_in(team, t, search::descend(team, t, x[0]), x[0]) / search::slots;
         const std::uint64_t end = search::descend(team, t, x[n - 1]);
-        if (end - line[0] <=
-            2 * std::uint64_t{n}) {  // the difference wraps around to a large number if the batch does not ascend
+        // The difference wraps around to a large number if the batch does not ascend.
+        if (end - line[0] <= 2 * std::uint64_t{n}) {
           const std::uint64_t far = 2 * std::uint64_t{n};
           for (unsigned j = 1; j < n; ++j) {
             // A query that is out of order, or far ahead, descends from the root.

@@ -133,8 +133,8 @@ struct searcher {
   static ESPALIER_INLINE void prefetch_line(Team team, const view& t, std::uint64_t line) {
     const std::byte* p = t.lines + line * shape::line_bytes;
     team.prefetch(p);
-    if constexpr (64 % shape::line_bytes != 0)
-      team.prefetch(p + shape::line_bytes - 1);  // the line may straddle two cache lines
+    // The line may straddle two cache lines.
+    if constexpr (64 % shape::line_bytes != 0) team.prefetch(p + shape::line_bytes - 1);
   }
 
   /// All stages for one query. Returns the line of the lower bound.
