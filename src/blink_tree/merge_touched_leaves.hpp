@@ -69,7 +69,7 @@ class touched_leaves {
   static_assert(most_nodes < 256);
 
   struct block_sum {
-    std::uint64_t new_nodes;  ///< of this block; later, of all blocks before it
+    std::uint64_t new_nodes;  ///< new nodes of this block; later, of all blocks before it
     std::uint64_t emptied, changed;
     std::uint64_t lists;  ///< start of its lists
     std::uint32_t touched;

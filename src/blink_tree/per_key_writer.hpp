@@ -20,7 +20,7 @@ template <class Word>
 struct pass_result {
   std::uint64_t change;  ///< change of the number of elements, modulo 2^64
   std::uint32_t refused;
-  std::uint64_t leaf_tickets, inner_tickets;  ///< of the pools, after the launch
+  std::uint64_t leaf_tickets, inner_tickets;  ///< tickets of the pools after the launch
   append_plan<Word> append;                   ///< result of the check for an append
   std::uint32_t apart;                        ///< result of the sample: 0 if the keys fall into few leaves
 };

@@ -28,7 +28,7 @@ class device_leaves {
   static constexpr unsigned areas = 3;
 
   virtual ~device_leaves() = default;
-  [[nodiscard]] virtual std::size_t bytes() const = 0;        ///< of the device's memory
+  [[nodiscard]] virtual std::size_t bytes() const = 0;        ///< used bytes of the device's memory
   [[nodiscard]] virtual std::size_t cache_bytes() const = 0;  ///< part of these for copies of lines
 
   /// Announces the size of later windows: a window that needs more memory allocates for this number of queries.

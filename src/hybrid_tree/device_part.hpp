@@ -24,9 +24,9 @@ struct batch_request {
   unsigned key_bytes;
   std::size_t n;
   std::size_t bucket;
-  std::function<void(const query_span&)> here;                              ///< by the host, all levels
-  std::function<void(const std::uint32_t* lines, const query_span&)> from;  ///< by the host, starting at lines
-  std::function<void(unsigned slot, const query_span&)> start;              ///< by the device, including leaves
+  std::function<void(const query_span&)> here;                              ///< the host searches all levels
+  std::function<void(const std::uint32_t* lines, const query_span&)> from;  ///< the host searches from lines on
+  std::function<void(unsigned slot, const query_span&)> start;              ///< the device searches all levels
   std::function<window_sizes()> window;                                     ///< sizes of the device's windows
   placement_selector* choice;  ///< separate for rows and finds, because a row costs more
   device_share* share;

@@ -565,7 +565,7 @@ class hybrid_tree_index final : public hybrid_index {
   mutable device_share share_{finds_by_device};
   mutable std::array<row_length_class, length_classes> rows_;
   bool is_tuned_ = false;
-  mutable std::size_t measured_bytes_ = 0;  ///< of the inner levels at the last measurement; 0 if there was none
+  mutable std::size_t measured_bytes_ = 0;  ///< size of the inner levels at the last measurement; 0 if there was none
   mutable std::string reason_;
   hybrid_update update_;
 };

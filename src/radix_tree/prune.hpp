@@ -155,8 +155,8 @@ struct shrink_pruned {
   ESPALIER_HD void operator()(std::size_t c) const {
     const unsigned to = pruned[c].to;
     if (to == pruned_node::stays) return;
-    const radix_link made =
-        radix_link::of(static_cast<radix_kind>(to), atomic_word_ref{outcome->next + to}.fetch_add(1));  // of any kind
+    const radix_link made = radix_link::of(static_cast<radix_kind>(to),
+                                           atomic_word_ref{outcome->next + to}.fetch_add(1));  // not aggregated
     tree.with_node(pruned[c].node, [&](auto& from) {
       if constexpr (std::remove_reference_t<decltype(from)>::kind != radix_kind::node4) {
         tree.with_node(made, [&](auto& n) {

@@ -27,7 +27,7 @@ struct radix_storage {
   buffer<radix_link> cells;
   buffer<radix_link> order;
   buffer<std::uint32_t> ranks[leaf_classes];
-  buffer<std::uint32_t> stamps[leaf_classes];  ///< of leaves without a stamp (update.hpp), with room for more
+  buffer<std::uint32_t> stamps[leaf_classes];  ///< stamps of leaves without room for one (update.hpp)
   buffer<std::uint32_t> disputes;              ///< number of conflicts of each piece of a batch of updates, by list
   std::uint32_t stamped_pieces = 0;            ///< pieces of batches of updates since stamps were cleared
   /// Word of the root's latch (espalier/radix_tree/insert_erase.hpp), kept between batches.

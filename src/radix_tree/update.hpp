@@ -75,7 +75,7 @@ struct conflict_lists {
 template <unsigned V>
 struct update_leaf {
   radix_view<V> tree;
-  std::uint32_t piece;                  ///< in the upper bits
+  std::uint32_t piece;                  ///< number of the piece, in the upper bits
   std::uint32_t* stamps[leaf_classes];  ///< stamps of leaves without room for one
   const void* values;
   std::uint8_t* done;

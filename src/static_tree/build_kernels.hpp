@@ -167,7 +167,7 @@ struct cell_rule {
   const Word* words;
   std::size_t n;
   std::uint32_t groups;
-  const subtable<Word>* tables;  ///< of this level, with ascending offsets
+  const subtable<Word>* tables;  ///< tables of this level, with ascending offsets
   std::uint64_t table_count;
   std::uint64_t level_offset;  ///< index of the level's first cell among all cells
   bool last_level;             ///< there are no tables below this level
@@ -250,7 +250,7 @@ struct cell_rule {
 template <class Word, unsigned ValueBytes>
 struct write_cell {
   cell_rule<Word, ValueBytes> rule;
-  std::uint32_t* cells;  ///< of this level
+  std::uint32_t* cells;  ///< cells of this level
   std::uint64_t* flags;  ///< 1 where a sub-table is needed
   std::uint64_t* rooms;  ///< cells of that sub-table
   ESPALIER_HD void operator()(std::size_t i) const { write(i, rule(i)); }

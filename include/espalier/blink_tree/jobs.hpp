@@ -71,8 +71,8 @@ template <class View>
 struct blink_fill_job : blink_range_job<View> {
   std::uint64_t limit = ~std::uint64_t{0};
   const std::uint64_t* offsets = nullptr;
-  const leaf_position* starts = nullptr;  ///< from the count, if there are no writes in between (stable_reads)
-  const std::uint32_t* lines = nullptr;   ///< from the count; may be null
+  const leaf_position* starts = nullptr;  ///< result of the count, if there are no writes in between (stable_reads)
+  const std::uint32_t* lines = nullptr;   ///< result of the count; may be null
   leaf_ranks ranks;                       ///< as in the count; `starts` then hold lines of the lane instead of leaves
   /// Number of parts before each range, with ranks: element i of the job is then a part. May be null.
   const std::uint64_t* parts = nullptr;

@@ -86,7 +86,7 @@ struct hybrid_options {
   /// Part of these bytes for copies of frequently read leaves, or of all leaves if they fit; less if memory is limited.
   /// The default is a quarter of the free memory of a GPU, and 0 if the device is a CPU.
   std::optional<std::size_t> leaf_cache = {};
-  unsigned threads = 0;  ///< of the host; 0 means all cores
+  unsigned threads = 0;  ///< threads of the host; 0 means all cores
   page_configuration pages = page_configuration::huge;
 };
 
@@ -122,7 +122,7 @@ struct hybrid_stats {
   std::size_t device_bytes = 0;                               ///< its inner levels, buckets, and copies of leaves
   bool reads_leaves = false;                                  ///< the device has been asked to read leaves, and can
   std::size_t leaf_cache_bytes = 0;                           ///< part of these for copies of leaves
-  hybrid_placement placement = hybrid_placement::host_alone;  ///< of large batches of finds
+  hybrid_placement placement = hybrid_placement::host_alone;  ///< placement of large batches of finds
   /// Placement of the last batch of finds or rows; automatic if there was none.
   hybrid_placement last = hybrid_placement::automatic;
   load_balance balance;

@@ -41,7 +41,7 @@ enum class radix_path : std::uint8_t {
 struct radix_stats {
   std::size_t size = 0;        ///< keys
   std::size_t nodes[4] = {};   ///< with capacity for 4, 16, 48, 256 children
-  std::size_t leaves[4] = {};  ///< of 8, 16, 32 bytes, and of long keys
+  std::size_t leaves[4] = {};  ///< leaves of 8, 16, 32 bytes, and of long keys
   std::size_t heap_bytes = 0;  ///< long keys
   unsigned table_bits = 0;     ///< 0 if there is no table
   std::size_t table_bytes = 0;

@@ -1,7 +1,7 @@
 // index.hpp - the type-erased static tree that the typed owner (static_tree.hpp) calls.
 //
 // One static_index is compiled per word size (4, 8) x value slot (0, 4, 8, 16 bytes) x backend; key and value types are
-// runtime values (scalar_kind). User programs therefore compile no tree code and link in a second.
+// runtime values (scalar_kind). User programs therefore link in a second.
 #pragma once
 
 #include <cstddef>

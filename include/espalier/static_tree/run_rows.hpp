@@ -136,7 +136,7 @@ struct rows_runner {
   // starts at the slot of its first element. Rows are written several steps after their lines were copied, because
   // loads that overlap recent stores of a different width stall.
   static constexpr unsigned together = 8;
-  static constexpr std::size_t most_copied_bytes = 512;  ///< of one row
+  static constexpr std::size_t most_copied_bytes = 512;  ///< limit for one row
   static constexpr std::uint64_t few_lines = 4;          ///< copied even if the row is nearly empty
 
   template <class Word, unsigned V>

@@ -2,8 +2,8 @@
 //
 // Writer:    before = try_latch(team, word); if it is even: change the node; release(team, word, before)
 // Reader:    v = read_begin(team, word); load_relaxed ...; the values are valid only if read_valid(team, word, v)
-// Invariant: no change of the node became visible between read_begin and a read_valid that returns true. A version
-// repeats after 2^31 changes of one node within one read.
+// Invariant: no change of the node became visible between read_begin and a read_valid that returns true.
+// Limit:     a version repeats after 2^31 changes of one node within one read.
 #pragma once
 
 #include <cstdint>
