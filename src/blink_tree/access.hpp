@@ -1,5 +1,5 @@
-// access.hpp - a B-link tree on one kind of device, and the calls that run at it one after the other or at the same
-// time: what blink_index_impl (index_impl.hpp) stands on. turns.hpp says which ones exclude each other.
+// access.hpp - a B-link tree on one kind of device with its access gate: the base of blink_index_impl (index_impl.hpp).
+// access_gate.hpp states which calls exclude each other.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,8 @@ class blink_access<Context, blink_storage<Context, Word, V, N, U>> {
     return Context::on_gpu && U == inner_index::express_lane && !tree_.ranks_are_known && !tree_.has_live_refs;
   }
 
-  /// Reads that somebody has walked the lane for: work(context), unless there is another lane since.
+  /// Executes reads whose lane lines were found by another device: calls work(context), unless the lane was rebuilt
+  /// since.
   template <class Work>
   [[nodiscard]] bool from_lines(std::size_t builds, const Work& work) const {
     if constexpr (Context::on_gpu) {
@@ -52,7 +53,7 @@ class blink_access<Context, blink_storage<Context, Word, V, N, U>> {
   void run(const execution& ex, const Work& work) const {
     execute<Context>(tree_.dev, ex, work);
   }
-  /// Work that has the tree to itself.
+  /// Executes work with exclusive access to the tree.
   template <class Work>
   void lock_exclusive(const execution& ex, const Work& work) {
     run(ex, [&, this, order = ex.order] { alone_now(order, work); });
@@ -65,14 +66,14 @@ class blink_access<Context, blink_storage<Context, Word, V, N, U>> {
     Context context(tree_.dev, order);
     work(context);
   }
-  /// Reads of n queries. If that pays, the upper levels are rebuilt first. `by_ranks`: it asks for differences of
-  /// ranks.
+  /// Executes reads of n queries. If it pays off, the inner levels are rebuilt first. `by_ranks` states that the reads
+  /// use differences of ranks.
   template <class Work>
   void read(const execution& ex, std::size_t n, Work work, bool by_ranks = false) const {
     auto* self = const_cast<blink_access*>(this);
     run(ex, [self, n, work, by_ranks, order = ex.order] {
-      // What was seen under the shared lock is checked again under the exclusive one: a ref may have been lent in
-      // between.
+      // The condition seen under the shared lock is checked again under the exclusive one: a ref may have been created
+      // in between.
       if (self->is_stale_for(n)) {
         self->alone_now(order, [&](Context& context) {
           if (self->tree_.is_stale_for(n)) self->tree_.refresh_upper(context, n);

@@ -1,5 +1,5 @@
-// batch_order.hpp - a batch in key order. Batches that arrive sorted, as those of time series do, are not sorted again;
-// of the others only by the bits in which their keys differ.
+// batch_order.hpp - sorts a batch by key. Batches that are sorted already, as those of time series are, are not sorted
+// again; others are sorted only by the bits in which their keys differ.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 
 namespace espalier::detail {
 
-/// What one pass over a batch tells about it.
+/// Properties of a batch, found in one pass.
 template <class Word>
 struct batch_shape {
   Word differing;          ///< bits in which some key differs from the first one
-  std::uint32_t descends;  ///< not 0: some key is below the one before it
-  std::uint32_t repeats;   ///< not 0: some key equals the one before it
+  std::uint32_t descends;  ///< not 0 if some key is below the one before it
+  std::uint32_t repeats;   ///< not 0 if some key equals the one before it
 
   [[nodiscard]] unsigned begin_bit() const { return static_cast<unsigned>(std::countr_zero(differing)); }
   [[nodiscard]] unsigned end_bit() const { return static_cast<unsigned>(std::bit_width(differing)); }
-  /// Of a batch that was not looked at.
+  /// The properties of a batch that was not examined.
   [[nodiscard]] static batch_shape unknown() { return {static_cast<Word>(~Word{0}), 1, 1}; }
 };
 
@@ -33,9 +33,9 @@ struct look_at_order {
   std::uint64_t n, threads;
   batch_shape<Word>* shape;
 
-  /// On a GPU, for t in [0, threads): elements t, t + threads, ...
+  /// On a GPU, for t in [0, threads): examines elements t, t + threads, ...
   ESPALIER_HD void operator()(std::size_t t) const { look(t, n, threads); }
-  /// On a CPU: elements [first, last).
+  /// On a CPU: examines elements [first, last).
   void operator()(std::size_t first, std::size_t last) const { look(first, last, 1); }
 
  private:
@@ -49,7 +49,7 @@ struct look_at_order {
       descends |= x < before;
       repeats |= i != 0 && x == before;
     }
-    // Looked at before: most threads have nothing to add, and would queue for the word.
+    // Read first: most threads have nothing to add, and would contend for the word.
     const atomic_word_ref bits{&shape->differing};
     if (const Word seen = bits.load_relaxed(); (seen | differing) != seen) bits.fetch_or_acquire_no_fence(differing);
     if (descends) raise(&shape->descends);
@@ -60,23 +60,23 @@ struct look_at_order {
   }
 };
 
-/// n > 0.
+/// Examines a batch; n > 0.
 template <class Context, class Word>
 [[nodiscard]] batch_shape<Word> shape_of_batch(Context& context, const Word* words, std::size_t n) {
   const buffer<batch_shape<Word>> shape(context.get_device(), 1, context.order());
   context.zero(shape.data(), sizeof(batch_shape<Word>));
-  // Enough threads to keep the memory busy; few enough that what they saw is not a queue at one word.
+  // Enough threads to saturate memory, and few enough not to contend for the result word.
   const std::uint64_t threads = std::clamp<std::uint64_t>(n / 16, 1, std::uint64_t{1} << 20);
   context.for_each(Context::on_gpu ? threads : n, look_at_order<Word>{words, n, threads, shape.data()});
   return context.read(shape.data());
 }
 
-/// Keys of a batch in key order, and where they come from.
+/// The keys of a batch in key order, with their original positions.
 template <class Word>
 class ordered_batch {
  public:
-  /// Elements numbered list[0], ..., list[n - 1] of `keys`; list null: all n of them. n > 0. `always_places`: places()
-  /// is wanted even if the batch is sorted.
+  /// Elements numbered list[0], ..., list[n - 1] of `keys`; all n of them if list is null. n > 0. `always_places`
+  /// requests places() even if the batch is sorted.
   template <class Context>
   ordered_batch(Context& context, scalar_kind kind, const void* keys, const std::uint32_t* list, std::size_t n,
                 bool always_places = false) {
@@ -85,7 +85,7 @@ class ordered_batch {
     buffer<Word> encoded(context.get_device(), plain ? 0 : n, context.order());
     if (!plain) context.for_each(n, encode_listed<Word>{kind, keys, list, encoded.data()});
     words_ = plain ? static_cast<const Word*>(keys) : encoded.data();
-    // A GPU has to tell the host what it saw, which takes as long as to sort some thousand keys.
+    // On a GPU the host has to read the result, which takes as long as sorting some thousand keys.
     constexpr std::size_t least = Context::on_gpu ? std::size_t{1} << 15 : 1;
     const bool looks = n >= least && !always_places;
     const auto shape = looks ? shape_of_batch(context, words_, n) : batch_shape<Word>::unknown();
@@ -108,7 +108,7 @@ class ordered_batch {
   }
 
   [[nodiscard]] const Word* words() const { return words_; }
-  /// Null: the batch was sorted already.
+  /// Null if the batch was sorted already.
   [[nodiscard]] const std::uint32_t* places() const { return sorted_here_ ? places_.data() : nullptr; }
 
  private:

@@ -1,5 +1,5 @@
-// build_kernels.hpp - how leaves, inner nodes and lists of leaves follow from sorted elements or from each other: one
-// small function object per part, for one element of it, run by for_each on any device.
+// build_kernels.hpp - kernels that compute leaves, inner nodes and lists of leaves from sorted elements or from each
+// other: one function object per part, for one element of it, run by for_each on any device.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace espalier::detail {
 
-/// First i of [begin, end) with words[i] >= x.
+/// Returns the first i of [begin, end) with words[i] >= x.
 template <class Word>
 ESPALIER_INLINE std::uint64_t first_not_below(const Word* words, std::uint64_t begin, std::uint64_t end, Word x) {
   while (begin < end) {
@@ -23,7 +23,7 @@ ESPALIER_INLINE std::uint64_t first_not_below(const Word* words, std::uint64_t b
   return begin;
 }
 
-/// Keys of listed elements as words; list null: of all.
+/// Converts keys of listed elements to words; all elements if list is null.
 template <class Word>
 struct encode_listed {
   scalar_kind kind;
@@ -35,9 +35,9 @@ struct encode_listed {
   }
 };
 
-/// Which of equal keys stays.
+/// Which of equal keys is kept.
 enum class equal_keys : std::uint8_t { keep_first, keep_last };
-/// 1 for the one that stays, of equal neighbours.
+/// Marks with 1 the element that is kept of equal neighbours.
 template <class Word>
 struct mark_one_of_run {
   const Word* words;
@@ -59,7 +59,7 @@ struct number_leaves {
   ESPALIER_HD void operator()(std::size_t i) const { ids[i] = static_cast<node_id>(first + i); }
 };
 
-/// Keeps what is marked; `ranks` are the scanned marks, one longer than the elements.
+/// Copies the marked elements; `ranks` are the scanned marks, one longer than the elements.
 template <class Word, class Value>
 struct keep_marked {
   const Word* words;
@@ -74,7 +74,7 @@ struct keep_marked {
   }
 };
 
-/// Leaves of a build: `per_leaf` elements each, leaves in order of their numbers.
+/// Writes the leaves of a build: `per_leaf` elements each, leaves in order of their numbers.
 template <class View>
 struct write_leaves {
   using shape = typename View::leaf_shape;
@@ -88,7 +88,7 @@ struct write_leaves {
   std::uint32_t per_leaf;
   word* highs;
 
-  /// A thread of a GPU writes 16 bytes of a leaf, so that neighbours write whole lines.
+  /// A GPU thread writes 16 bytes of a leaf, so that neighbouring threads write whole lines.
   static constexpr unsigned unit_bytes = 16, units = shape::bytes / unit_bytes;
   static_assert(shape::values_at % unit_bytes == 0 && shape::keys_at % unit_bytes == 0);
   struct alignas(unit_bytes) unit {
@@ -102,7 +102,7 @@ struct write_leaves {
     if (id + 1 < leaves) h.high = words[end - 1];
     return h;
   }
-  /// Unit i % units of leaf i / units.
+  /// Writes unit i % units of leaf i / units.
   ESPALIER_HD void operator()(std::size_t i) const {
     const std::uint64_t id = i / units;
     const unsigned first = static_cast<unsigned>(i % units) * unit_bytes;
@@ -128,7 +128,7 @@ struct write_leaves {
     memcpy(&u, bytes, unit_bytes);
     *reinterpret_cast<unit*>(tree.leaf(static_cast<node_id>(id)).p + first) = u;
   }
-  /// A CPU writes leaf after leaf.
+  /// On a CPU: writes leaf after leaf.
   void operator()(std::size_t first, std::size_t last) const {
     for (std::size_t id = first; id < last; ++id) {
       const std::uint64_t begin = std::uint64_t{id} * per_leaf, end = begin + per_leaf < n ? begin + per_leaf : n;
@@ -150,7 +150,7 @@ struct write_leaves {
   }
 
  private:
-  /// The unit that starts `at` bytes into an array of slots, of which `count` have elements.
+  /// Fills the unit that starts `at` bytes into an array of slots, of which `count` have elements.
   template <class X>
   static ESPALIER_INLINE void fill(unsigned char* bytes, const X* elements, unsigned at, unsigned count, X unused) {
     constexpr unsigned each = unit_bytes / sizeof(X);
@@ -162,22 +162,22 @@ struct write_leaves {
   }
 };
 
-/// Entries of one level of inner nodes over the level below, whose nodes are given by lowest key and number. Node i has
-/// the number first + i.
+/// Writes one level of inner nodes over the level below, whose nodes are given by lowest key and number. Node i has the
+/// number first + i.
 template <class View>
 struct write_inner_node {
   using shape = typename View::inner_shape;
   using word = typename shape::word;
   View tree;
-  const word* lows;    ///< of the level below
-  const node_id* ids;  ///< null: numbered from ids_from on
+  const word* lows;    ///< lowest keys of the level below
+  const node_id* ids;  ///< if null, numbered from ids_from on
   node_id ids_from;
   std::uint64_t below;
   std::uint32_t per_node;
   std::uint32_t level;
   node_id first;
   std::uint32_t nodes;
-  word* node_lows;  ///< of this level
+  word* node_lows;  ///< lowest keys of this level
   ESPALIER_HD void operator()(std::size_t i) const {
     const auto node = tree.inner(static_cast<node_id>(first + i));
     const std::uint64_t begin = i * per_node;
@@ -202,7 +202,7 @@ struct write_inner_node {
   }
 };
 
-/// Lowest keys of leaves from the high keys of their left neighbours.
+/// Computes lowest keys of leaves from the high keys of their left neighbours.
 template <class Word>
 struct low_from_highs {
   const Word* highs;
@@ -210,7 +210,7 @@ struct low_from_highs {
   ESPALIER_HD void operator()(std::size_t i) const { lows[i] = i == 0 ? Word{0} : static_cast<Word>(highs[i - 1] + 1); }
 };
 
-/// 1 for leaves that are in the tree, or for those that wait for reuse.
+/// Marks with 1 the live leaves, or with `dead` the dead ones.
 template <class View>
 struct mark_leaf {
   View tree;
@@ -236,11 +236,11 @@ struct list_leaf {
   }
 };
 
-/// Sizes of leaves in key order, to be scanned.
+/// Computes sizes of leaves in key order, to be scanned.
 template <class View>
 struct leaf_count {
   View tree;
-  const node_id* ids;  ///< null: in order of their numbers
+  const node_id* ids;  ///< if null, in order of their numbers
   std::uint64_t* counts;
   ESPALIER_HD void operator()(std::size_t i) const {
     node_head<typename View::leaf_shape::word> h;
@@ -248,7 +248,7 @@ struct leaf_count {
     counts[i] = h.count;
   }
 };
-/// 1 for leaves that stay when those without elements go.
+/// Marks with 1 the leaves that are kept when empty leaves are dropped.
 struct mark_not_empty {
   const std::uint64_t* offsets;  ///< elements before each leaf
   std::uint64_t leaves;
@@ -260,7 +260,7 @@ struct mark_not_empty {
 template <class Word>
 struct keep_leaf {
   const Word* highs;
-  const node_id* ids;  ///< null: in order of their numbers
+  const node_id* ids;  ///< if null, in order of their numbers
   const std::uint64_t* ranks;
   Word* kept_highs;
   node_id* kept_ids;
@@ -270,21 +270,21 @@ struct keep_leaf {
     kept_ids[ranks[i]] = ids == nullptr ? static_cast<node_id>(i) : ids[i];
   }
 };
-/// Of leaf i in key order: links lead past leaves without elements, whose keys are those of the next one that stays
-/// from then on; they are dead, and lead there.
+/// Processes leaf i in key order: links skip empty leaves, whose key ranges are merged into the next leaf that is kept;
+/// empty leaves become dead and link to that leaf.
 template <class View>
 struct drop_empty_leaf {
   View tree;
-  const node_id* ids;  ///< null: in order of their numbers
+  const node_id* ids;  ///< if null, in order of their numbers
   const std::uint64_t* ranks;
   std::uint64_t stay;
   const node_id* kept_ids;
-  node_id* dropped;  ///< numbers of the others
+  node_id* dropped;  ///< numbers of the dropped leaves
   ESPALIER_HD void operator()(std::size_t i) const {
     const node_id id = ids == nullptr ? static_cast<node_id>(i) : ids[i];
     const auto node = tree.leaf(id);
     if (ranks[i + 1] != ranks[i]) {
-      // The last leaf stays, so that there is a next one to look at.
+      // The last leaf is kept, so there is always a next one.
       if (ranks[i] + 1 < stay && ranks[i + 2] == ranks[i + 1]) *node.right() = kept_ids[ranks[i] + 1];
       return;
     }
@@ -296,7 +296,7 @@ struct drop_empty_leaf {
     dropped[i - ranks[i]] = id;
   }
 };
-/// leaf_ranks (node.hpp) from the scanned counts.
+/// Computes leaf_ranks (node.hpp) from the scanned counts.
 struct split_rank {
   const std::uint64_t* ranks;
   std::uint64_t* bases;
@@ -308,7 +308,7 @@ struct split_rank {
     beyond[i] = static_cast<std::uint32_t>(ranks[i] - base);
   }
 };
-/// Slot i % slots of the leaf at place i / slots in key order, to where the scanned counts say.
+/// Copies slot i % slots of leaf i / slots in key order to the position given by the scanned counts.
 template <class View>
 struct copy_leaf_slot {
   using shape = typename View::leaf_shape;
@@ -329,7 +329,7 @@ struct copy_leaf_slot {
   }
 };
 
-/// Words back to the caller's keys, slots to the caller's values.
+/// Converts words to the caller's keys, and slots to the caller's values.
 template <class Word>
 struct decode_key {
   scalar_kind kind;

@@ -1,20 +1,21 @@
-// bulk.hpp - merging a sorted batch into the leaves, without latches: no other operation is in progress.
+// bulk.hpp - merges a sorted batch into the leaves, without latches: no other operation is in progress.
 //
-// A leaf is named by its position in key order. The batch is cut along the leaves (cut_batch): the elements that fall
-// into one leaf are its *slice*. Two sets of steps follow, chosen leaf by leaf:
+// A leaf is identified by its position in key order. The batch is partitioned by leaf (cut_batch): the elements that
+// fall into one leaf are its *slice*. Two sets of steps follow, chosen leaf by leaf:
 //
-//   light leaves (bulk_few.hpp; a CPU visits only leaves with a slice: bulk_touched.hpp), at most 32 elements each:
-//     judge_leaf      where each element goes in the leaf, how many nodes the leaf needs; heavy leaves are listed
+//   light leaves (merge_by_leaf.hpp; a CPU visits only leaves with a slice: merge_touched_leaves.hpp), at most 32
+//   elements each:
+//     judge_leaf      position of each element in the leaf, number of nodes of the leaf; heavy leaves are listed
 //     change_leaf     one team per leaf that stays one node changes it in registers
 //     split_leaf      one team per leaf that becomes several nodes writes them
 //   heavy leaves (bulk_runs.hpp), any number of elements: the parallelism follows the output, not the leaves
-//     judge_elements  a thread for each few elements: which keys are new?
-//     count_run       after a scan of that: how many nodes the leaf needs
+//     judge_elements  one thread per few elements determines which keys are new
+//     count_run       after a scan of that: number of nodes of the leaf
 //     gather_elements new elements, packed in key order
 //     write_node      one team per output node, which finds its part of the old leaf and of the new elements (merge
-//     path)
+//                     path)
 //
-// So a leaf that gets a million elements costs what a million leaves that get one do.
+// So a leaf that receives a million elements costs as much as a million leaves that receive one each.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +29,10 @@
 
 namespace espalier::detail {
 
-/// Leaves with more elements than light ones may have, in no order. Filled by judge_leaf, so by many threads at once.
+/// Leaves with more elements than light leaves may have, in no particular order. Filled concurrently by judge_leaf.
 struct heavy_list {
   std::uint32_t* leaves = nullptr;    ///< positions of leaves in key order
-  std::uint64_t* elements = nullptr;  ///< of each; later scanned
+  std::uint64_t* elements = nullptr;  ///< elements of each leaf; later scanned
   struct total {
     std::uint32_t leaves, elements;
   };
@@ -39,7 +40,7 @@ struct heavy_list {
 
   ESPALIER_INLINE void add(std::uint64_t leaf, std::uint32_t n) const {
     const std::uint32_t at = atomic_word_ref{&size->leaves}.fetch_add(1);
-    if (leaves == nullptr) return;  // only asked whether there are any
+    if (leaves == nullptr) return;  // the caller only asks whether there are any
     leaves[at] = static_cast<std::uint32_t>(leaf);
     elements[at] = n;
     atomic_word_ref{&size->elements}.fetch_add(n);
@@ -54,49 +55,50 @@ struct bulk_batch {
 
   View tree;
   write_op op;
-  std::uint64_t n;             ///< elements
+  std::uint64_t n;             ///< number of elements
   const word* words;           ///< sorted
-  const std::uint32_t* place;  ///< of each element in the caller's batch; null: the batch was sorted already
-  const void* values;          ///< the caller's; null for erase and for sets
+  const std::uint32_t* place;  ///< position of each element in the caller's batch; null if the batch was sorted already
+  const void* values;          ///< the caller's values; null for erase and for sets
   std::uint8_t* done;          ///< in the caller's order, zeroed beforehand; may be null
   std::uint64_t leaves;
-  const word* highs;   ///< of the leaves, in key order
-  const node_id* ids;  ///< null: numbered in key order, from `first_id` on
+  const word* highs;   ///< high keys of the leaves, in key order
+  const node_id* ids;  ///< if null, numbered in key order, from `first_id` on
   node_id first_id;
-  std::uint32_t* cuts;       ///< leaves + 1: elements [cuts[j], cuts[j + 1]) fall into leaf j
-  std::uint64_t* new_nodes;  ///< leaves + 1: of leaf j; scanned: before leaf j. In nodes_before()'s encoding
-  new_numbers numbers;       ///< of the new nodes
-  std::uint32_t per_node;    ///< elements of a node that had to be split
-  word* after_highs;         ///< the leaves afterwards; null: as before
+  std::uint32_t* cuts;  ///< leaves + 1 entries: elements [cuts[j], cuts[j + 1]) fall into leaf j
+  /// leaves + 1 entries: new nodes of leaf j; scanned: before leaf j. Encoded as in nodes_before().
+  std::uint64_t* new_nodes;
+  new_numbers numbers;     ///< numbers of the new nodes
+  std::uint32_t per_node;  ///< elements per node of a split leaf
+  word* after_highs;       ///< list of leaves after the merge; null if unchanged
   node_id* after_ids;
-  // Light leaves:
+  // For light leaves:
   const value* sorted;      ///< values in the order of `words`
-  std::uint8_t* positions;  ///< of each element
-  std::uint8_t* changes;    ///< how many elements of leaf j change the set of keys
-  std::uint32_t* splits;    ///< for each new node its leaf
+  std::uint8_t* positions;  ///< position of each element
+  std::uint8_t* changes;    ///< number of elements of leaf j that change the set of keys
+  std::uint32_t* splits;    ///< leaf of each new node
   heavy_list heavy;
 
-  /// A slice of a light leaf has at most this many elements: positions fit into seven bits. Wide nodes are always
-  /// heavy.
+  /// Maximum number of elements of the slice of a light leaf, so that positions fit into seven bits. Wide nodes are
+  /// always heavy.
   static constexpr unsigned few = shape::slots == shape::chunk ? 32 : 0;
-  /// An element's position in its leaf after the merge, if it is new or gives a present key another value; of one that
-  /// is erased, how many elements that stay are in front of it.
+  /// Position of an element in its leaf after the merge, if it is new or assigns a value to a present key; for an
+  /// erased element, the number of kept elements in front of it.
   static constexpr std::uint8_t assigned = 0x80, nothing = 0xff;
-  /// In `splits`: the new node belongs to a heavy leaf.
+  /// Value in `splits` for a new node that belongs to a heavy leaf.
   static constexpr std::uint32_t no_split = ~std::uint32_t{0};
 
-  /// How the elements of a leaf will lie.
+  /// Distribution of the elements of a leaf over nodes.
   struct plan {
     std::uint32_t begin, end;  ///< slice
-    std::uint32_t total;       ///< elements afterwards
+    std::uint32_t total;       ///< number of elements after the merge
     std::uint32_t nodes, per;
   };
 
   [[nodiscard]] ESPALIER_INLINE node_id id_of(std::uint64_t j) const {
     return ids == nullptr ? static_cast<node_id>(first_id + j) : ids[j];
   }
-  /// What becomes of a leaf is summed up by one scan: in the low half of a word its new nodes (erase: 1 if it is left
-  /// without elements), in the high half the elements that come or go.
+  /// Encodes the effect on a leaf so that one scan sums it up: the low half of the word has its new nodes (erase: 1 if
+  /// it becomes empty), the high half the number of inserted or erased elements.
   [[nodiscard]] ESPALIER_INLINE std::uint64_t encode(const plan& p, std::uint64_t changed) const {
     const std::uint64_t low = op != write_op::erase ? p.nodes - 1 : p.total == 0 && changed != 0 ? 1 : 0;
     return low | changed << 32;
@@ -110,7 +112,7 @@ struct bulk_batch {
   [[nodiscard]] ESPALIER_INLINE value value_of(std::uint64_t i) const {
     return load_value<shape::value_bytes>(tree.value_bytes, values, place_of(i));
   }
-  /// Of equal keys the last one.
+  /// The value of the last of equal keys.
   [[nodiscard]] ESPALIER_INLINE value value_of_last(std::uint64_t i) const {
     if (!is_last(i)) {
       const word x = words[i];
@@ -118,21 +120,21 @@ struct bulk_batch {
     }
     return value_of(i);
   }
-  /// Of equal keys the one that counts; i is the first of them.
+  /// The value of the effective one of equal keys; i is the first of them.
   [[nodiscard]] ESPALIER_INLINE value value_of_run(std::uint64_t i) const {
     return op == write_op::insert_or_assign ? value_of_last(i) : value_of(i);
   }
   [[nodiscard]] ESPALIER_INLINE bool assigns() const {
     return shape::value_bytes != 0 && (op == write_op::insert_or_assign || op == write_op::update);
   }
-  /// Of a leaf into which elements fall, that many bytes.
+  /// Prefetch hint for the first `bytes` of a leaf into which elements fall.
   [[nodiscard]] prefetch_hint leaf_ahead(std::uint64_t j, unsigned bytes) const {
     if (cuts[j] == cuts[j + 1]) return {};
     return {tree.leaf(id_of(j)).p, bytes};
   }
   struct verdict {
-    bool moves;  ///< it changes what keys there are
-    bool done;   ///< the caller's answer
+    bool moves;  ///< it changes the set of keys
+    bool done;   ///< the caller's result
   };
   [[nodiscard]] ESPALIER_INLINE verdict judge(std::uint64_t i, bool present) const {
     if (op == write_op::update) return {false, present};
@@ -140,7 +142,7 @@ struct bulk_batch {
     return {moves, moves};
   }
 
-  /// So that positions in a leaf are words of 32 bits, whatever it had before.
+  /// Limit that keeps positions in a leaf within 32 bits, whatever it had before.
   static constexpr std::uint64_t most = 0xffff0000u;
   [[nodiscard]] ESPALIER_INLINE plan plan_of(std::uint64_t j, std::uint32_t count, std::uint32_t change) const {
     plan p{};
@@ -157,7 +159,7 @@ struct bulk_batch {
   [[nodiscard]] ESPALIER_INLINE node_at<shape> node_of(std::uint64_t j, std::uint64_t k) const {
     return tree.leaf(number_of(j, k));
   }
-  /// Entry of node k of leaf j in the list of leaves afterwards.
+  /// Writes the entry of node k of leaf j in the list of leaves after the merge.
   ESPALIER_INLINE void list(std::uint64_t j, std::uint64_t k, node_id id, word high) const {
     const std::uint64_t at = j + nodes_before(j) + k;
     after_ids[at] = id;
@@ -170,14 +172,14 @@ struct bulk_batch {
   }
 };
 
-/// For j in [0, leaves].
+/// Partitions the batch; for j in [0, leaves].
 template <class View>
 struct cut_batch {
   using word = typename bulk_batch<View>::word;
   bulk_batch<View> b;
   ESPALIER_HD void operator()(std::size_t j) const { b.cuts[j] = static_cast<std::uint32_t>(cut(j, 0)); }
-  /// One leaf after the other, on a CPU: cuts of neighbours are near each other, and a search of the whole batch for
-  /// each leaf was most of what a small batch cost a large tree.
+  /// Partitions leaf after leaf on a CPU: partition points of neighbours are close together, and a search of the whole
+  /// batch for each leaf was most of the cost of a small batch in a large tree.
   void operator()(std::size_t first, std::size_t last) const {
     std::uint64_t at = cut(first, 0);
     b.cuts[first] = static_cast<std::uint32_t>(at);
@@ -193,7 +195,7 @@ struct cut_batch {
     }
   }
 
-  /// Which is not before `from`.
+  /// Returns the partition point of leaf j, which is not before `from`.
   [[nodiscard]] ESPALIER_HD std::uint64_t cut(std::size_t j, std::uint64_t from) const {
     if (j == 0 || j == b.leaves) return j == 0 ? 0 : b.n;  // only the last leaf has the largest word as high key
     return first_not_below(b.words, from, b.n, static_cast<word>(b.highs[j - 1] + 1));

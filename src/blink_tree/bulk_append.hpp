@@ -1,8 +1,9 @@
-// bulk_append.hpp - a batch of ascending keys behind the last one of the tree, on a CPU. Twin: device_append.hpp.
+// bulk_append.hpp - appends a batch of ascending keys after the last key of the tree, on a CPU. device_append.hpp is
+// the GPU version.
 //
-// This is a copy: the last leaf is filled up, and new leaves, all full but the last one, get the rest in one pass over
-// the batch, which also checks that keys ascend. The tree is changed only after that: until then no link leads to the
-// new leaves. Memory is what limits it, so nothing is written that a later step would read again.
+// This is a copy: the last leaf is filled, and new leaves, all full except for the last one, receive the rest in one
+// pass over the batch, which also checks that keys ascend. The tree is changed only after that: until then no link
+// leads to the new leaves. The operation is memory-bound, so it writes nothing that a later step would read again.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,7 @@ struct appended_batch {
   using leaf_writer = node_writer<scalar_team, shape>;
 
   View tree;
-  const void* keys;  ///< the caller's
+  const void* keys;  ///< the caller's keys
   const void* values;
   std::uint64_t n;
 
@@ -34,12 +35,13 @@ struct appended_batch {
     h.set_info(*tree.leaf(leaf).info());
     return tree.leaf(leaf).keys()[h.count - 1];
   }
-  /// Behind the last leaf, with this header? Of a leaf without elements the lowest key is not known here.
+  /// Returns whether the batch belongs after the last leaf, which has this header. The lowest key of an empty leaf is
+  /// not known here.
   [[nodiscard]] bool needs_rebuild(node_id leaf, const node_head<word>& h) const {
     return h.count != 0 && last_key(leaf) < word_at(0);
   }
 
-  /// Up to `slots` elements as they look in a node: where the caller has them, or copies.
+  /// Up to `slots` elements in the format of a node: the caller's memory, or copies.
   struct piece {
     const word* words;
     const value* values;
@@ -74,7 +76,7 @@ struct appended_batch {
     return ascend(p.words, count);
   }
 
-  /// The first `count` elements go behind those of the last leaf, whose header this is, and leaf `right` behind it.
+  /// Appends the first `count` elements to the last leaf, whose header is `h`, and links leaf `right` after it.
   void fill_up(node_id leaf, node_head<word> h, unsigned count, node_id right) const {
     const auto node = tree.leaf(leaf);
     piece p;
@@ -86,13 +88,13 @@ struct appended_batch {
     if (right != no_node) h.high = node.keys()[h.count - 1];
     leaf_writer::store_head(scalar_team{}, node, h);
   }
-  /// Nodes that were waiting for reuse wait again.
+  /// Marks the recycled nodes dead again.
   void bury(const new_numbers& numbers) const {
     for (std::uint32_t i = 0; i < numbers.reused; ++i) *tree.leaf(numbers.again[i]).info() |= node_head<word>::dead_bit;
   }
 };
 
-/// New leaves [first, last), behind the elements that the old last leaf takes.
+/// Writes new leaves [first, last), after the elements that the old last leaf takes.
 template <class View>
 struct write_appended {
   using batch = appended_batch<View>;

@@ -1,8 +1,8 @@
-// bulk_runs.hpp - merging the slices of heavy leaves (bulk.hpp): the parallelism follows the elements and the output
-// nodes, so that one leaf may get any share of the batch.
+// bulk_runs.hpp - merges the slices of heavy leaves (bulk.hpp): the parallelism follows the elements and the output
+// nodes, so that one leaf may receive any share of the batch.
 //
-// A *run* is a heavy leaf with its slice. Runs are numbered h, their elements e (all runs together), the output nodes
-// of a run k. Output node 0 is the old leaf itself; it is written last, because the other nodes of the run read the old
+// A *run* is a heavy leaf with its slice. Runs are numbered h, their elements e (over all runs), the output nodes of a
+// run k. Output node 0 is the old leaf itself; it is written last, because the other nodes of the run read the old
 // elements from it. Old elements only move towards the end, so node 0 is written from its last chunk to its first one.
 #pragma once
 
@@ -19,10 +19,11 @@ struct leaf_runs {
 
   batch b;
   std::uint64_t runs;
-  const std::uint64_t* elements;  ///< runs + 1: elements of the runs before h
-  std::uint64_t* moved;           ///< elements + 1: is the key of element e new; scanned: how many are, before e
-  std::uint64_t* more;            ///< runs + 1: new nodes of run h; scanned: of the runs before h
-  const word* new_words;          ///< the new elements of all runs, in key order within each run
+  const std::uint64_t* elements;  ///< runs + 1 entries: elements of the runs before h
+  /// elements + 1 entries: whether the key of element e is new; scanned: number of new ones before e.
+  std::uint64_t* moved;
+  std::uint64_t* more;    ///< runs + 1 entries: new nodes of run h; scanned: of the runs before h
+  const word* new_words;  ///< the new elements of all runs, in key order within each run
   const value* new_values;
 
   [[nodiscard]] ESPALIER_INLINE std::uint64_t leaf_of(std::uint64_t h) const { return b.heavy.leaves[h]; }
@@ -30,7 +31,7 @@ struct leaf_runs {
     return last_not_above(elements, e);
   }
   [[nodiscard]] ESPALIER_INLINE std::uint64_t run_of_node(std::uint64_t g) const { return last_not_above(more, g); }
-  /// Position in the sorted batch of element e of run h.
+  /// Returns the position of element e of run h in the sorted batch.
   [[nodiscard]] ESPALIER_INLINE std::uint64_t position(std::uint64_t h, std::uint64_t e) const {
     return b.cuts[leaf_of(h)] + (e - elements[h]);
   }
@@ -39,7 +40,7 @@ struct leaf_runs {
   }
 
  private:
-  /// The last h with starts[h] <= x; starts[0] is 0, and x is below starts[runs].
+  /// Returns the last h with starts[h] <= x; starts[0] is 0, and x is below starts[runs].
   [[nodiscard]] ESPALIER_INLINE std::uint64_t last_not_above(const std::uint64_t* starts, std::uint64_t x) const {
     std::uint64_t low = 0, high = runs;
     while (high - low > 1) {
@@ -54,7 +55,7 @@ struct leaf_runs {
   }
 };
 
-/// Where the steps over light leaves do not run, every leaf with a slice is a run.
+/// Lists every leaf with a slice as a run, where the steps for light leaves are not used.
 template <class View>
 struct list_run {
   bulk_batch<View> b;
@@ -64,7 +65,7 @@ struct list_run {
     if (n != 0) b.heavy.add(j, n);
   }
 };
-/// Entries of the other leaves in the list of leaves afterwards.
+/// Writes the entries of the other leaves in the list of leaves after the merge.
 template <class Team, class View>
 struct list_untouched {
   bulk_batch<View> b;
@@ -73,10 +74,10 @@ struct list_untouched {
   }
 };
 
-/// Bodies over elements of runs do neighbours together, because they share the search for their run: on a CPU
-/// thousands, in a thread of a GPU these many.
+/// Bodies over elements of runs process neighbours together, because they share the search for their run: thousands on
+/// a CPU, this number in a GPU thread.
 inline constexpr std::size_t run_elements = 4;
-/// Piece i of [0, n).
+/// Calls the body for piece i of [0, n).
 template <class Body>
 struct by_pieces {
   Body body;
@@ -95,7 +96,7 @@ void for_each_element_of_runs(Context& context, std::size_t n, const Body& body)
   }
 }
 
-/// `Team` is one thread. Answers the caller and marks new elements; nothing in the tree is changed.
+/// `Team` is one thread. Writes the caller's results and marks new elements; the tree is not changed.
 template <class Team, class View>
 struct judge_elements {
   using runs_type = leaf_runs<View>;
@@ -127,7 +128,7 @@ struct judge_elements {
   }
 };
 
-/// After the scan of `moved`.
+/// Runs after the scan of `moved`.
 template <class View>
 struct count_run {
   leaf_runs<View> r;
@@ -161,7 +162,7 @@ struct gather_elements {
   }
 };
 
-/// One team per run: keys of the leaf that the slice has, too, get its values. Before anything is moved.
+/// One team per run: assigns values of the slice to keys that the leaf has too. Runs before anything is moved.
 template <class View>
 struct assign_run {
   leaf_runs<View> r;
@@ -179,7 +180,7 @@ struct assign_run {
   }
 };
 
-/// One team per run: keys of the leaf that the slice has are erased.
+/// One team per run: erases keys of the leaf that the slice has.
 template <class View>
 struct erase_run {
   using shape = typename View::leaf_shape;
@@ -197,7 +198,7 @@ struct erase_run {
     for (unsigned base = 0; base < head.count; base += shape::chunk) {
       const auto keys = team.template load_relaxed<shape::chunk>(node.keys() + base);
       const auto values = team.template load_relaxed<shape::chunk>(node.values() + base);
-      team.sync();  // all of the chunk is in registers before any of it is overwritten
+      team.sync();  // the whole chunk is in registers before any of it is overwritten
       team.for_slots(keys, 0, head.count - base < shape::chunk ? head.count - base : shape::chunk,
                      [&](unsigned i, word key) {
                        unsigned to;
@@ -215,7 +216,7 @@ struct erase_run {
   }
 
  private:
-  /// Where the element in slot s goes; false: it is erased.
+  /// Computes the target of the element in slot s; returns false if it is erased.
   ESPALIER_INLINE bool target(std::uint64_t h, std::uint64_t j, unsigned s, word key, unsigned& to) const {
     const std::uint32_t begin = r.b.cuts[j], end = r.b.cuts[j + 1];
     const std::uint64_t i = first_not_below(r.b.words, begin, end, key);
@@ -225,7 +226,7 @@ struct erase_run {
   }
 };
 
-/// Output nodes of inserts.
+/// Writes the output nodes of inserts.
 template <class View>
 struct node_maker {
   using runs_type = leaf_runs<View>;
@@ -235,7 +236,7 @@ struct node_maker {
   using value = typename runs_type::value;
   runs_type r;
 
-  /// Node k of run h, whose leaf's header is `old`.
+  /// Writes node k of run h, whose leaf has the header `old`.
   template <class Team>
   ESPALIER_INLINE void write(Team team, std::uint64_t h, std::uint32_t k, const node_head<word>& old) const {
     const std::uint64_t j = r.leaf_of(h);
@@ -254,7 +255,7 @@ struct node_maker {
       return finish(team, j, k, p, old, to, count, high);
     }
     for (unsigned base = (shape::slots - 1) / shape::chunk * shape::chunk;; base -= shape::chunk) {
-      // Chunk by chunk: the sources, then what they hold, then the stores.
+      // For each chunk: the sources, then their contents, then the stores.
       const auto sources = team.template make<shape::chunk>([&](unsigned s) {
         const std::uint32_t at = base + s;
         return at < count ? from.source(first + at, old_first, old_end) : merge_path::unused;
@@ -269,7 +270,7 @@ struct node_maker {
           if (source == merge_path::unused) return value{};
           return source < merge_path::most_old ? old_values[source] : new_values[source - merge_path::most_old];
         });
-        team.sync();  // all of the chunk is read before anything of the leaf is overwritten
+        team.sync();  // the whole chunk is read before any of the leaf is overwritten
         team.store(to.values() + base, values);
       }
       team.sync();
@@ -281,7 +282,7 @@ struct node_maker {
   }
 
  private:
-  /// Most nodes of a long run: nothing but new elements, which lie in a row.
+  /// Handles most nodes of a long run, which have only new elements, stored contiguously.
   template <class Team>
   static ESPALIER_INLINE void copy_new(Team team, node_at<shape> to, const word* keys,
                                        [[maybe_unused]] const value* values, unsigned count) {
@@ -321,10 +322,10 @@ struct node_maker {
     /// A source is a slot of the old leaf, or most_old + the number of a new element.
     static constexpr std::uint32_t most_old = shape::slots, unused = ~std::uint32_t{0};
 
-    /// How many of the first `at` keys are old ones.
+    /// Returns how many of the first `at` keys are old ones.
     [[nodiscard]] ESPALIER_INLINE std::uint32_t old_before(std::uint32_t at) const {
       std::uint32_t low = at > added ? at - added : 0, high = at < old ? at : old;
-      // Most nodes of a long run lie wholly before or behind the old keys.
+      // Most nodes of a long run lie completely before or after the old keys.
       if (low < high && old_keys[high - 1] < new_keys[at - high]) return high;
       while (low < high) {
         const std::uint32_t middle = (low + high) / 2;
@@ -336,7 +337,7 @@ struct node_maker {
       }
       return low;
     }
-    /// Of the key at position `at` of a node with the old keys [old_first, old_end).
+    /// Returns the source of the key at position `at` of a node with the old keys [old_first, old_end).
     [[nodiscard]] ESPALIER_INLINE std::uint32_t source(std::uint32_t at, std::uint32_t old_first,
                                                        std::uint32_t old_end) const {
       if (old_first == old_end) return most_old + (at - old_first);
@@ -347,7 +348,7 @@ struct node_maker {
     [[nodiscard]] ESPALIER_INLINE word key_of(std::uint32_t source) const {
       return source < most_old ? old_keys[source] : new_keys[source - most_old];
     }
-    /// Of the last position of a node, with old_end old keys up to and including it.
+    /// Returns the key at the last position of a node, with old_end old keys up to and including it.
     [[nodiscard]] ESPALIER_INLINE word key(std::uint32_t at, std::uint32_t old_end) const {
       const std::uint32_t new_end = at + 1 - old_end;
       if (new_end == 0) return old_keys[old_end - 1];
@@ -358,7 +359,7 @@ struct node_maker {
   };
 };
 
-/// New node g of all runs: one team each.
+/// Writes new node g of all runs, by one team.
 template <class View>
 struct write_new_node {
   node_maker<View> make;
@@ -370,7 +371,7 @@ struct write_new_node {
                node_reader<Team, own_reads, typename View::leaf_shape>::head_alone(team, leaf));
   }
 };
-/// The leaf of run h itself: one team each, after all new nodes.
+/// Writes the leaf of run h itself, by one team, after all new nodes.
 template <class View>
 struct write_first_node {
   node_maker<View> make;
@@ -378,7 +379,7 @@ struct write_first_node {
   ESPALIER_INLINE void operator()(Team team, std::size_t h) const {
     const auto leaf = make.r.b.tree.leaf(make.r.b.id_of(make.r.leaf_of(h)));
     const auto head = node_reader<Team, own_reads, typename View::leaf_shape>::head_alone(team, leaf);
-    team.sync();  // every lane has the header before one of them changes it
+    team.sync();  // every lane has read the header before one of them changes it
     make.write(team, h, 0, head);
   }
 };

@@ -1,11 +1,12 @@
-// coalesce_batch.hpp - a batch of any operations, equal keys taken together (fold.hpp): every key is touched once.
+// coalesce_batch.hpp - executes a batch of mixed operations with equal keys combined (fold.hpp): every key is accessed
+// once.
 //
 //   sort       the batch by key; elements of one key stay in batch order
-//   fold       what each run of equal keys does to its key
-//   settle     one thread per key looks it up, writes a value that changes in place, and lists keys that come or go
-//   write      those are merged into the leaves, or inserted and erased key by key
-//   answer     each element from what was there before its run, and what the run did before it
-// Nobody else is at the tree meanwhile, so that it holds no latch and settles before it writes.
+//   fold       composes the operations of each run of equal keys
+//   settle     one thread per key searches it, writes a changed value in place, and lists inserted and erased keys
+//   write      merges the listed keys into the leaves, or inserts and erases them key by key
+//   answer     computes each result from the state before the run and the elements of the run before it
+// No other operation is in progress, so no latch is held, and all keys are settled before any is written.
 #pragma once
 
 #include <exception>
@@ -18,7 +19,7 @@
 
 namespace espalier::detail {
 
-/// For each operation of a mixed batch.
+/// Checks each operation of a mixed batch.
 struct check_op {
   static constexpr std::uint32_t unknown = 1, needs_values = 2;
   const std::uint8_t* ops;
@@ -47,15 +48,15 @@ struct combined_batch {
   View tree;
   batch_runs<word> runs;
   const folded* folds;
-  const void* values;  ///< the caller's; may be null
-  /// At the start of each run: was the key there?
-  enum state : std::uint8_t { absent, present, lost };  ///< lost: memory ran out before the run was done
+  const void* values;  ///< the caller's values; may be null
+  /// State of the key at the start of each run.
+  enum state : std::uint8_t { absent, present, lost };  ///< lost: memory ran out before the run was executed
   std::uint8_t* states;
-  value* before;           ///< and its value; null: nobody asks
-  std::uint32_t* inserts;  ///< elements whose values come into the tree
-  std::uint32_t* erases;   ///< an element of each key that goes
-  listed_keys* listed;     ///< how many
-  void* out_values;        ///< answers; may be null
+  value* before;           ///< and its value; null if it is not needed
+  std::uint32_t* inserts;  ///< elements whose values are inserted
+  std::uint32_t* erases;   ///< one element of each erased key
+  listed_keys* listed;     ///< their numbers
+  void* out_values;        ///< results; may be null
   std::uint8_t* done;
 
   [[nodiscard]] ESPALIER_INLINE value value_of(std::uint32_t element) const {
@@ -63,7 +64,7 @@ struct combined_batch {
   }
 };
 
-/// `Team` is one thread. For positions of the sorted batch; the last one of a run speaks for it.
+/// `Team` is one thread. Runs for positions of the sorted batch; the last position of a run handles the run.
 template <class Team, class View>
 struct apply_run {
   using batch = combined_batch<View>;
@@ -89,7 +90,7 @@ struct apply_run {
   }
 };
 
-/// For elements that could not be written: their runs are lost.
+/// Runs for elements that could not be written: marks their runs as lost.
 template <class View>
 struct fail_run {
   combined_batch<View> b;
@@ -138,12 +139,12 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
   using team = typename Context::single_thread_team;
   using numbers = buffer<std::uint32_t>;
 
-  storage& tree;  ///< nobody else is at it, and no ref is in use
+  storage& tree;  ///< no other operation is in progress, and no ref is in use
   access_gate<Context>& beside;
   Context& context;
 
-  /// False: there is no memory for it, and nothing was changed. Throws if part of it was done, which then is
-  /// what `done` says.
+  /// Returns false, with nothing changed, if there is no memory for it. Throws if part of it was executed; `done` then
+  /// marks that part.
   bool combine(const blink_write_job<view_type>& batch, std::size_t n) {
     if (n > stored::most) return false;
     std::optional<scratch> memory;
@@ -174,7 +175,7 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
   }
 
  private:
-  /// All memory that settling and answering takes.
+  /// All memory needed for settling and answering.
   struct scratch {
     scratch(const storage& tree, Context& context, const blink_write_job<view_type>& batch, std::size_t n)
         : sorted(context, tree.elements.key, batch.keys, nullptr, n, true),
@@ -216,7 +217,7 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
     b.done = batch.done;
     return b;
   }
-  /// On an exception `list` and `count` are what is still to do.
+  /// On an exception, `list` and `count` are the elements that remain.
   void write_listed(const blink_write_job<view_type>& batch, blink_op op, numbers& list, std::size_t& count) {
     if (count == 0) return;
     const bool erase = op == blink_op::erase;
@@ -226,7 +227,7 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
                                                             batch.keys, erase ? nullptr : batch.values, list.data(),
                                                             count, nullptr);
       });
-      if (merged) return;  // otherwise key by key, which takes less
+      if (merged) return;  // otherwise key by key, which needs less memory
     }
     blink_write_job<view_type> job = batch;
     job.ops = nullptr;
@@ -235,7 +236,7 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.out_values = nullptr;
     key_writer<Context, P, storage> writer{tree, beside, context, true};
     const std::size_t all = count;
-    // All of them come or go: settling has looked.
+    // Every listed key is inserted or erased, because settling has searched it.
     const auto tell = [&] {
       const auto changed = static_cast<std::int64_t>(all - count);
       tree.count_changed(erase ? -changed : changed);

@@ -1,4 +1,4 @@
-// cpu_executor.hpp - how the B-link tree's jobs run on a CPU. Twin: cuda_executor.cuh.
+// cpu_executor.hpp - executes the B-link tree's jobs on a CPU. cuda_executor.cuh is the GPU version.
 #pragma once
 
 #include "blink_tree/fold.hpp"
@@ -13,7 +13,7 @@ class blink_cpu_executor : public cpu_executor {
   using cpu_executor::cpu_executor;
   using single_thread_team = scalar_team;  ///< one thread
   static constexpr bool two_passes = false;
-  /// Calls of the owner may come from several threads at once, so its reads never assume that nobody writes.
+  /// Calls of the owner may come from several threads concurrently, so its reads always allow for concurrent writes.
   template <protocol Protocol>
   using reads = std::conditional_t<Protocol == protocol::single_writer, own_reads, racing_reads>;
 
@@ -21,7 +21,7 @@ class blink_cpu_executor : public cpu_executor {
   void launch_read(const Job& job, std::size_t n) {
     launch_on<Reads, Writing>(job, n, false);
   }
-  /// `Alone`: by one team, one element after the other.
+  /// With `Alone`, one team executes all elements in sequence.
   template <class Reads, class Writing, bool Alone, class Job>
   void launch_write(const Job& job, std::size_t n) {
     launch_on<Reads, Writing>(job, n, Alone);
@@ -30,13 +30,13 @@ class blink_cpu_executor : public cpu_executor {
   void fold(const batch_runs<Word>& batch, folded* out) {
     fold_on_cpu(get_device(), batch, out);
   }
-  /// One word that running teams may be changing.
+  /// Reads one word that running teams may be changing.
   template <class T>
   [[nodiscard]] static T read_word(T* p) {
     return atomic_word_ref{p}.load_acquire();
   }
 
-  /// Likewise, by teams that hold all of a leaf.
+  /// The same by teams that hold a whole leaf.
   template <template <class> class Body, class View>
   void for_each_whole_leaf(std::size_t n, const Body<View>& body) {
     for_each_leaf(n, body);
@@ -45,7 +45,7 @@ class blink_cpu_executor : public cpu_executor {
   void for_each_leaf(std::size_t n, const Body& body) {
     for_each(n, by_one_thread<Body>{body});
   }
-  /// By this thread, one after the other.
+  /// Executes in sequence in this thread.
   template <class Body>
   static void leaves_in_turn(std::size_t n, const Body& body) {
     in_turn(n, by_one_thread<Body>{body});

@@ -1,4 +1,4 @@
-// cuda_executor.cuh - how the B-link tree's jobs run on a GPU. Twin: cpu_executor.hpp.
+// cuda_executor.cuh - executes the B-link tree's jobs on a GPU. cpu_executor.hpp is the CPU version.
 #pragma once
 
 #include "blink_tree/cuda_spread.cuh"
@@ -9,7 +9,7 @@
 
 namespace espalier::detail {
 
-/// Team i does the i-th batch of a job.
+/// Team i executes the i-th batch of a job.
 template <class Runner, class Job>
 struct run_batch {
   Job job;
@@ -22,10 +22,10 @@ struct run_batch {
     Runner::run(team, job, first, last);
   }
 };
-/// The same, unless a word says that it is not wanted.
+/// The same, unless a word in device memory cancels it.
 template <class Runner, class Job>
 struct run_batch_if : run_batch<Runner, Job> {
-  const std::uint32_t* unless_zero;  ///< null: it is
+  const std::uint32_t* unless_zero;  ///< cancelled if this word is 0; null: never cancelled
   template <class Team>
   __device__ __forceinline__ void operator()(Team team, std::size_t i) const {
     if (unless_zero == nullptr || *unless_zero != 0) run_batch<Runner, Job>::operator()(team, i);
@@ -45,15 +45,16 @@ class blink_cuda_executor : public cuda_executor {
  public:
   using cuda_executor::cuda_executor;
   using single_thread_team = tile<1>;
-  /// The owner keeps its reads and writes apart (order of streams), so bulk reads may use every cache.
+  /// The owner separates its reads and writes by stream ordering, so bulk reads may use every cache.
   template <protocol>
   using reads = stable_reads;
 
-  /// Lanes that work on a node together. Writes: 16 bytes each of the header and keys of a leaf. Mixed batches, and
-  /// those in order, have more to do between two memory accesses.
+  /// Number of lanes that work on a node together. For writes each lane has 16 bytes of the header and keys of a leaf.
+  /// Mixed and ordered batches have more work between two memory accesses.
   template <class View>
   static constexpr unsigned write_lanes = View::leaf_shape::slots > 16 ? 16 : sizeof(typename View::leaf_shape::word);
-  /// Who holds all of a leaf in registers: more lanes would wait for each other, fewer would have too few registers.
+  /// Number of lanes that hold a whole leaf in registers: more lanes would wait for each other, fewer would have too
+  /// few registers.
   template <class View>
   static constexpr unsigned whole_lanes = View::leaf_shape::bytes <= 192 ? 1 : 2;
   template <class Job>
@@ -87,7 +88,7 @@ class blink_cuda_executor : public cuda_executor {
   void launch_read(const Job& job, std::size_t n) {
     using team = typename team_of<Job>::type;
     using runner = blink_runner<team, Reads, Writing, decltype(job.tree)>;
-    // A lane each for the upper levels, if that leaves enough teams to fill the GPU.
+    // One lane per element for the inner levels, if that leaves enough teams to fill the GPU.
     const unsigned batch = n >= (1u << 18) ? runner::batch : 1;
     cuda_backend(get_device())
         .for_each_team<team>(order(), (n + batch - 1) / batch, run_batch<runner, Job>{job, n, batch});
@@ -102,7 +103,7 @@ class blink_cuda_executor : public cuda_executor {
       launch_write_if<Reads, Writing>(job, n, nullptr);
     }
   }
-  /// Kernels that find out that they are not wanted are over at once.
+  /// Cancelled kernels end at once.
   template <class Reads, class Writing, class Job>
   void launch_write_if(const Job& job, std::size_t n, const std::uint32_t* unless_zero) {
     using team = typename team_of<Job>::type;
@@ -111,7 +112,7 @@ class blink_cuda_executor : public cuda_executor {
     cuda_backend(get_device())
         .for_each_team<team>(order(), (n + batch - 1) / batch, run_batch_if<runner, Job>{{job, n, batch}, unless_zero});
   }
-  /// See cuda_spread.cuh.
+  /// cuda_spread.cuh describes it.
   template <class View>
   void judge_spread(const View& tree, const void* keys, std::size_t n, float dense_from,
                     const std::uint32_t* unless_zero, std::uint32_t* apart) {

@@ -1,11 +1,10 @@
-// cuda_spread.cuh - a look at a sample of a batch, before it is written: how do its keys lie among the leaves?
+// cuda_spread.cuh - samples a batch before it is written to find how its keys are distributed over the leaves.
 //
-// The express lane tells the position of each sampled key's leaf; leaves that it does not know yet count as the last
-// one it knows. From the positions, sorted:
-//   touched   leaves that the batch touches: two neighbours in the sample have at most n / s keys of the batch between
-//   them,
-//             and at most as many leaves as their positions differ by. The smaller one of both, summed up.
-//   queue     keys at the leaf of a key: s others would find (equal positions) * n / s.
+// The express lane gives the position of each sampled key's leaf; leaves that it does not name yet count as the last
+// one it names. From the sorted positions it computes:
+//   touched   leaves that the batch touches: between two neighbours in the sample there are at most n / s keys of the
+//             batch, and at most as many leaves as their positions differ by. The minimum of both is summed up.
+//   queue     keys at the leaf of a key: (equal positions among the s sampled ones) * n / s.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ namespace espalier::detail {
 
 inline constexpr unsigned sampled_keys = 1024;  ///< threads of the block; a power of two
 
-/// Bitonic: ascending.
+/// Bitonic sort, ascending.
 __device__ inline void sort_in_block(std::uint32_t* x) {
   const unsigned t = threadIdx.x;
   for (unsigned length = 2; length <= sampled_keys; length *= 2) {
@@ -37,7 +36,7 @@ __device__ inline void sort_in_block(std::uint32_t* x) {
   }
   __syncthreads();
 }
-/// Of x of all threads; thread 0 has it.
+/// Sums x over all threads; the result is in thread 0.
 __device__ inline float sum_in_block(float x) {
   __shared__ float of_warps[sampled_keys / 32];
   for (unsigned distance = 16; distance != 0; distance /= 2) x += __shfl_down_sync(0xffffffffu, x, distance);
@@ -50,7 +49,7 @@ __device__ inline float sum_in_block(float x) {
   return all;
 }
 
-/// Keys of elements list[0], ..., list[n - 1] (null: all n). The tree has a lane.
+/// Sampled keys of elements list[0], ..., list[n - 1] (all n if null). The tree has a lane.
 template <class View>
 struct sample_of {
   View tree;
@@ -59,7 +58,7 @@ struct sample_of {
   std::uint64_t n;
 };
 
-/// *apart: 0 if each leaf that is touched gets `dense_from` keys or more, or if *unless_zero (may be null) is 0.
+/// Sets *apart to 0 if each touched leaf receives `dense_from` keys or more, or if *unless_zero (may be null) is 0.
 struct judgement {
   float dense_from;
   const std::uint32_t* unless_zero;
@@ -81,7 +80,7 @@ struct measurement {
   batch_spread* out;
   __device__ void operator()(const std::uint32_t* lines, std::uint64_t s, std::uint64_t n) const {
     const unsigned t = threadIdx.x;
-    float others = 0;  // at the leaf of this thread's key
+    float others = 0;  // number of other keys at the leaf of this thread's key
     if (t < s) others = static_cast<float>(end_of(lines, lines[t]) - begin_of(lines, lines[t]) - 1);
     others = sum_in_block(others);
     if (t != 0) return;
@@ -91,7 +90,7 @@ struct measurement {
   }
 
  private:
-  /// How many of the sample are below x.
+  /// Returns the number of sampled positions below x.
   static __device__ unsigned begin_of(const std::uint32_t* lines, std::uint32_t x) {
     unsigned at = 0;
     for (unsigned step = sampled_keys / 2; step != 0; step /= 2) at += lines[at + step - 1] < x ? step : 0;
@@ -100,7 +99,7 @@ struct measurement {
   static __device__ unsigned end_of(const std::uint32_t* lines, std::uint32_t x) { return begin_of(lines, x + 1); }
 };
 
-/// By one block. No write is in progress.
+/// Runs in one block. No write is in progress.
 template <class View, class Answer>
 __global__ void __launch_bounds__(sampled_keys)
     sample_kernel(const __grid_constant__ sample_of<View> sample, const Answer answer) {

@@ -1,7 +1,7 @@
-// device_append.hpp - a batch of ascending keys behind the last one of the tree, on a GPU: a copy to new leaves.
+// device_append.hpp - appends a batch of ascending keys after the last key of the tree, on a GPU: a copy to new leaves.
 //
-// Two steps and one wait, whatever the batch: the GPU itself sees whether the batch is one, and how many leaves it
-// takes. If it is not, nothing is changed. Twin: bulk_append.hpp.
+// It takes two steps and one wait, whatever the batch: the GPU itself checks whether the batch is an append, and how
+// many leaves it needs. If it is not, nothing is changed. bulk_append.hpp is the CPU version.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace espalier::detail {
 
-/// Told by the first step.
+/// Result of the first step.
 template <class Word>
 struct append_plan {
-  std::uint32_t refused;  ///< not 0: keys do not ascend, or do not lie behind the tree's
-  std::uint32_t leaves;   ///< new ones
-  std::uint32_t count;    ///< elements of the last leaf before
+  std::uint32_t refused;  ///< not 0 if keys do not ascend, or are not after those of the tree
+  std::uint32_t leaves;   ///< number of new leaves
+  std::uint32_t count;    ///< elements of the last leaf before the append
   node_id last;           ///< that leaf
-  Word key;               ///< its last one
+  Word key;               ///< last key of that leaf
 };
 
 template <class View>
@@ -33,10 +33,10 @@ struct device_append {
   const void* values;
   std::uint8_t* done;  ///< may be null
   std::uint64_t n;
-  const node_id* last_id;  ///< of the last leaf; null: it is `last`
+  const node_id* last_id;  ///< number of the last leaf; if null, it is `last`
   node_id last;
-  new_numbers numbers;  ///< of as many leaves as n elements can need
-  word* highs;          ///< entries of the last leaf and of those behind it in the list of leaves
+  new_numbers numbers;  ///< numbers for the maximum number of leaves that n elements can need
+  word* highs;          ///< entries of the last leaf and of the leaves after it in the list of leaves
   node_id* ids;
   append_plan<word>* plan;
 
@@ -45,7 +45,7 @@ struct device_append {
   }
 };
 
-/// For i in [0, n). `plan` is zero.
+/// Checks element i in [0, n). `plan` is zero before.
 template <class View>
 struct check_append {
   using word = typename device_append<View>::word;
@@ -62,7 +62,7 @@ struct check_append {
       node_head<word> h;
       h.set_info(*node.info());
       const word key = h.count == 0 ? word{0} : node.keys()[h.count - 1];
-      behind = h.count != 0 && key < x;  // of a leaf without elements the lowest key is not known here
+      behind = h.count != 0 && key < x;  // the lowest key of an empty leaf is not known here
       const std::uint64_t room = slots - h.count;
       a.plan->leaves = a.n <= room ? 0 : static_cast<std::uint32_t>((a.n - room + slots - 1) / slots);
       a.plan->count = h.count;
@@ -74,7 +74,8 @@ struct check_append {
   }
 };
 
-/// For i in [0, n), after check_append: each element goes to its slot, the first one of a leaf writes the header.
+/// Runs for i in [0, n), after check_append: each element is written to its slot, the first one of a leaf writes the
+/// header.
 template <class View>
 struct write_append {
   using shape = typename View::leaf_shape;
@@ -122,7 +123,7 @@ struct write_append {
     a.ids[k + 1] = id;
     a.highs[k + 1] = h.high;
   }
-  /// The leaf that was the last one.
+  /// Updates the leaf that was the last one.
   ESPALIER_INLINE void end_last(const append_plan<word>& p, std::uint64_t room) const {
     const auto node = a.tree.leaf(p.last);
     node_head<word> h;

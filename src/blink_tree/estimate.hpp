@@ -1,8 +1,9 @@
-// estimate.hpp - about how many elements a long range has: from a sample of the leaves that the lane names in it.
+// estimate.hpp - estimates the number of elements of a long range from a sample of the leaves that the lane names in
+// it.
 //
-// The lane gives the place of both ends. What lies between is counted for some lines only, evenly spread, each with the
-// leaves that were split off since the lane was made. A line is counted up to a few leaves: the sample costs the same
-// whatever happened to the tree, and one line that has grown does not stand for many that have not.
+// The lane gives the lines of both ends. Of the lines in between only some are counted, evenly spaced, each with the
+// leaves that were split off since the lane was built. A line is counted up to a few leaves only: the sample has a
+// fixed cost whatever the state of the tree, and one line that has grown does not stand for many that have not.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +17,11 @@ inline constexpr std::size_t sampled_lines = 64;
 inline constexpr std::uint64_t most_leaves_of_a_line = 4;
 
 /// Closed ranges to be counted: from the lower end to the end of its line, from the start of the upper end's line to
-/// the upper end, then the samples. None: the range is so short that it had better be counted itself.
+/// the upper end, then the samples. Empty if the range is so short that it should be counted itself.
 template <class Word>
 struct range_sample {
   std::vector<Word> lo, hi;
-  std::uint64_t between = 0;  ///< lines that the samples stand for
+  std::uint64_t between = 0;  ///< number of lines that the samples represent
 
   /// `highs` ascend, and line i has the keys above highs[i - 1] up to highs[i].
   static range_sample of(std::span<const Word> highs, Word lo, Word hi) {
@@ -43,7 +44,7 @@ struct range_sample {
     return out;
   }
 
-  /// From the counts of the ranges.
+  /// Returns the estimate from the counts of the ranges.
   [[nodiscard]] std::uint64_t total(std::span<const std::uint64_t> counts) const {
     std::uint64_t sampled = 0;
     for (const std::uint64_t count : counts.subspan(2)) sampled += count;

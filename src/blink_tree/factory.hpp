@@ -21,10 +21,10 @@ struct blink_request {
   const stream& order;
 };
 
-/// Null: no such tree is compiled.
+/// Returns null if no such tree is compiled.
 template <class Context, class Word>
 [[nodiscard]] std::unique_ptr<blink_index> make_blink_on(const blink_request& r);
-/// The policies other than the default, compiled apart.
+/// The policies other than the default, which are compiled separately.
 template <class Context, class Word>
 [[nodiscard]] std::unique_ptr<blink_index> make_blink_policy_on(const blink_request& r);
 template <class Context, class Word>

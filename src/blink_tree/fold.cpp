@@ -1,4 +1,4 @@
-// fold.cpp - the scan of fold.hpp on a CPU, in two sweeps: parts as wholes, then each part from what is before it.
+// fold.cpp - the scan of fold.hpp on a CPU, in two sweeps: totals of parts, then each part from its own start.
 #include "blink_tree/fold.hpp"
 
 #include <algorithm>

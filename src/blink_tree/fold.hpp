@@ -1,8 +1,8 @@
-// fold.hpp - all that a batch does to one key, taken together.
+// fold.hpp - composes all operations of a batch on one key.
 //
-// An element is a function of what is stored under its key, which is nothing or a value. The functions of equal keys,
-// in batch order, are composed. Composing is associative, so a scan over the sorted batch does it for all keys at once,
-// and one key that half of the batch is about costs no more than any other.
+// An element is a function of what is stored under its key, which is nothing or a value. The functions of equal keys
+// are composed in batch order. Composition is associative, so a scan over the sorted batch computes it for all keys at
+// once, and a key with half of the batch costs no more than any other.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@
 
 namespace espalier::detail {
 
-/// What is stored under a key, as a number: of the element of the batch whose value it is, or one of these.
+/// State of a key as a number: the number of the element of the batch whose value is stored, or one of these.
 struct stored {
   static constexpr std::uint32_t nothing = 0xffffffffu, keep_previous = 0xfffffffeu;
-  static constexpr std::size_t most = keep_previous;  ///< elements of a batch that can be told apart
+  static constexpr std::size_t most = keep_previous;  ///< maximum number of elements of a batch
 };
 
-/// What is stored afterwards, by what was stored before. The elements of one key are a run of the sorted batch.
+/// The state after a run, as a function of the state before. The elements of one key are a run of the sorted batch.
 struct folded {
   static constexpr std::uint32_t elsewhere = 0xffffffffu;
   std::uint32_t if_absent, if_present;
-  std::uint32_t start;  ///< where the run begins; elsewhere: in front of all that was folded so far
+  std::uint32_t start;  ///< start of the run; `elsewhere` if it is in front of all elements folded so far
 
   [[nodiscard]] ESPALIER_INLINE std::uint32_t of(std::uint32_t before) const {
     if (before == stored::nothing) return if_absent;
@@ -32,7 +32,7 @@ struct folded {
   }
 };
 
-/// First a, then b.
+/// The composition: first a, then b.
 struct fold_both {
   [[nodiscard]] ESPALIER_HD folded operator()(const folded& a, const folded& b) const {
     if (b.start != folded::elsewhere) return b;
@@ -45,7 +45,7 @@ template <class Word>
 struct batch_runs {
   const Word* words;
   const std::uint32_t* places;
-  const std::uint8_t* ops;  ///< blink_op by element; null: all are `op`
+  const std::uint8_t* ops;  ///< blink_op by element; if null, all are `op`
   blink_op op;
   std::size_t n;
 
@@ -54,7 +54,7 @@ struct batch_runs {
   }
   [[nodiscard]] ESPALIER_INLINE bool is_first(std::size_t i) const { return i == 0 || words[i - 1] != words[i]; }
   [[nodiscard]] ESPALIER_INLINE bool is_last(std::size_t i) const { return i + 1 == n || words[i + 1] != words[i]; }
-  /// The one element at position i.
+  /// The function of the element at position i.
   [[nodiscard]] ESPALIER_HD folded operator()(std::size_t i) const {
     const std::uint32_t e = places[i];
     folded f{stored::nothing, stored::keep_previous, is_first(i) ? static_cast<std::uint32_t>(i) : folded::elsewhere};
@@ -66,7 +66,7 @@ struct batch_runs {
   }
 };
 
-/// out[i]: the elements of the run of position i up to and with i.
+/// out[i] is the composition of the elements of its run up to and including position i.
 template <class Word>
 void fold_on_cpu(const device& dev, const batch_runs<Word>& batch, folded* out);
 template <class Word>

@@ -1,4 +1,4 @@
-// fold_cuda.cu - the scan of fold.hpp on a GPU, over CUB.
+// fold_cuda.cu - the scan of fold.hpp on a GPU, with CUB.
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 

@@ -1,4 +1,4 @@
-// index.cpp - which compiled tree serves a type, a policy and a device.
+// index.cpp - selects the compiled tree for a type, a policy and a device.
 #include "espalier/blink_tree/index.hpp"
 
 #include <string>

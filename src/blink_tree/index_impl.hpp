@@ -1,8 +1,9 @@
-// index_impl.hpp - the B-link tree on one kind of device: every operation of blink_index, written once over a Context.
+// index_impl.hpp - the B-link tree on one kind of device: every operation of blink_index, one implementation over a
+// Context.
 //
-// Rooms: storage.hpp (what the tree consists of), access.hpp (which calls exclude each other), key_by_key.hpp and
-// merge.hpp (writes), ranges.hpp. Strong guarantee: whatever can fail for lack of memory is done before the tree is
-// touched, or builds new parts and swaps them in; only writes key by key keep what they did.
+// Its parts are storage.hpp (the data of the tree), access.hpp (mutual exclusion of calls), per_key_writer.hpp and
+// merge.hpp (writes), and ranges.hpp. Exception guarantee: whatever can fail for lack of memory is done before the tree
+// is changed, or builds new parts and swaps them in; only writes key by key keep what they have written.
 #pragma once
 
 #include <functional>
@@ -58,7 +59,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       : access(dev, elements, options) {
     if (!(options.fill >= 0.25 && options.fill <= 1))
       throw error("blink_tree: fill is the used share of a leaf, from 0.25 to 1.");
-    // In turn: streams that come later are ordered behind the build by its mark, not only by the host.
+    // Ordered by the gate: later streams are ordered after the build by its mark, not only by the host.
     lock_exclusive({dev.resolve(order), true}, [&](Context& context) {
       const auto sorted = tree_.sort_pairs(context, keys, values, n, equal_keys::keep_last);
       tree_.make_tree(context, sorted.words, sorted.values, sorted.n);
@@ -111,7 +112,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
   [[nodiscard]] trace_state state() const override { return copy_nodes().state(); }
   [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options) const override {
     const write_explanation e = plan_write(question(op, n), wish_for(options));
-    // Element by element may mean equal keys together, as in apply().
+    // Per-element execution may combine equal keys, as in apply().
     return e.chosen == write_path::bulk || options.semantics == batch_semantics::concurrent
                ? e
                : plan_mixed(n, false, options, Context::on_gpu, tree_.has_live_refs);
@@ -125,7 +126,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       if (inserts != 0) {
         tree_.refresh_pools(context);
         tree_.leaf_nodes.ensure(context, tree_.most_new_leaves(inserts), !tree_.has_live_refs);
-        tree_.install_pools();  // nodes may have moved, and what follows may fail
+        tree_.install_pools();  // nodes may have moved, and the following steps may fail
         tree_.inner_nodes.ensure(context, tree_.most_new_inners(inserts), !tree_.has_live_refs);
       }
       tree_.install_pools();
@@ -143,7 +144,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
   void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
              const write_options& options, const execution& ex) override {
     if (n == 0) return;
-    // The way is chosen when its turn has come: a ref may be lent between the call and that.
+    // The path is chosen when the call is executed: a ref may be created between the call and its execution.
     run(ex, [=, this, order = ex.order] {
       if (plan_write(question(op, n), wish_for(options)).chosen == write_path::bulk) {
         bool done_in_bulk = false;
@@ -203,7 +204,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     const auto lock = gate_.lock_shared();
     builds = tree_.lane_builds;
     inner_levels_view<Word> image = inner_levels_view_of(tree_.lane);
-    image.view.key = tree_.elements.key;  // a lane is made of words
+    image.view.key = tree_.elements.key;  // a lane is built from words
     return image;
   }
   [[nodiscard]] bool find_from(std::size_t builds, const std::uint32_t* lines, const void* keys, std::size_t n,
@@ -285,7 +286,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
       result = ranges{tree_, context}.range_once(low.data(), high.data(), n, options);
     };
-    // A writer came between counting and copying: again, and in the end without it.
+    // If a write took place between counting and copying, the read is repeated, finally with exclusive access.
     for (unsigned attempt = 0; attempt < 3; ++attempt) {
       read(beside, n, once, true);
       if (result.total != ranges::changed) return result;
@@ -324,7 +325,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     const bool floats = kind == scalar_kind::f32 || kind == scalar_kind::f64;
     const unsigned sum_bytes = floats || bytes_of(kind) < 8 ? 8 : 16;
     const unsigned out_bytes = bounds ? bytes_of(kind) : op == aggregate_op::sum ? sum_bytes : 8;
-    // Counted only where there might be too many.
+    // Counted only if there might be too many.
     if (!bounds && !floats && sum_bytes == 8 && leaves_now() * N >> 32 != 0) require_sums_fit(size(ex.order));
     read(ex, n, [=, this](Context& context) {
       const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
@@ -350,7 +351,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     const auto with = [&](const leaf_list& list) {
       work({&tree_.view, list.highs.data(), list.ids.size() == 0 ? nullptr : list.ids.data(), list.highs.size()});
     };
-    // A GPU needs the number of each leaf; threads of a CPU find their parts by inner nodes.
+    // A GPU needs the number of each leaf; CPU threads find their parts by inner nodes.
     bool alone_at_it = others == visit_concurrency::nobody;
     if (!alone_at_it) {
       read(ex, leaves_now(), [&](Context&) {
@@ -400,7 +401,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
             Context::on_gpu,
             P == protocol::single_writer};
   }
-  /// While a ref is in use nothing is moved unasked.
+  /// While a ref is in use, nothing is moved unless requested.
   [[nodiscard]] write_options wish_for(write_options options) const {
     if (tree_.has_live_refs && options.path == write_path::automatic) options.path = write_path::per_key;
     return options;
@@ -414,7 +415,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     const input in_values(context, V == 0 ? nullptr : values, n * tree_.elements.value_bytes);
     output out(context, V == 0 ? nullptr : out_values, n * tree_.elements.value_bytes), mask(context, done, n);
     if (mask.data() != nullptr) context.zero(mask.data(), n);
-    // Only finds answer: the caller's other elements travel there and back.
+    // Only finds write results: the caller's other elements are copied in and out.
     if (out.data() != nullptr && out.data() != out_values)
       context.copy(out.data(), out_values, n * tree_.elements.value_bytes);
     blink_write_job<view_type> job;
@@ -426,7 +427,8 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     job.done = static_cast<std::uint8_t*>(mask.data());
     if (job.ops != nullptr) require_known(context, job, n);
     const bool ordered = options.semantics == batch_semantics::ordered;
-    // On a GPU from before the first kernel until the last: reads of other streams do not look whether somebody writes.
+    // On a GPU the gate is held from before the first kernel until the last one, because reads of other streams do not
+    // check for writes.
     const auto lock = Context::on_gpu ? gate_.lock_exclusive() : decltype(gate_.lock_exclusive()){};
     const auto turn = gate_.begin(order, true);
     tree_.set_stream(order);
@@ -455,22 +457,22 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       }
     } catch (...) {
       tree_.count_unknown();
-      deliver();  // what was changed is in `done`
+      deliver();  // `done` marks what was changed
       throw;
     }
     deliver();
   }
-  /// Single keys descend by the upper levels.
+  /// Builds pending inner levels first, because single keys descend through them.
   void settle_first(Context& context) {
     constexpr bool required = P == protocol::latch_coupling;
     if constexpr (Context::on_gpu) {
-      tree_.settle(context, required);  // the caller has the tree alone
+      tree_.settle(context, required);  // the caller has exclusive access
     } else if (is_stale_for(0)) {
       const auto lock = gate_.lock_exclusive();
       tree_.settle(context, required);
     }
   }
-  /// Operations come from the caller's memory: one that is none would be taken for another.
+  /// Checks operation codes, which come from the caller's memory: an invalid one would be executed as another.
   void require_known(Context& context, const blink_write_job<view_type>& job, std::size_t n) const {
     const buffer<std::uint32_t> problems(tree_.dev, 1, context.order());
     context.zero(problems.data(), 4);
@@ -481,7 +483,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       throw error("apply: ops has inserts, assignments or updates, and no values were given; nothing was changed.");
   }
 
-  /// False: nothing was changed, it has to be done element by element.
+  /// Returns false, with nothing changed, if the batch has to be executed element by element.
   bool combine_alone(Context& context, const blink_write_job<view_type>& job, std::size_t n) {
     const auto lock = Context::on_gpu ? decltype(gate_.lock_exclusive()){} : gate_.lock_exclusive();
     return !tree_.has_live_refs && combiner{tree_, gate_, context}.combine(job, n);
@@ -497,11 +499,12 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     merger merging{tree_, context, true};
     // A CPU thread writes to the caller's memory; a GPU may not be able to.
     if (!Context::on_gpu && merging.append(op, in_keys.data(), in_values.data(), n, done)) return;
-    const buffer<std::uint8_t> mask(tree_.dev, done == nullptr ? 0 : n, context.order());  // until all is done
+    // Holds the results until everything is done.
+    const buffer<std::uint8_t> mask(tree_.dev, done == nullptr ? 0 : n, context.order());
     std::uint8_t* const answers = done == nullptr ? nullptr : mask.data();
     const bool appended =
         Context::on_gpu && tree_.appends && merging.append(op, in_keys.data(), in_values.data(), n, answers);
-    // Updates move nothing: only the leaves that they are about are looked at.
+    // Updates move nothing: only the affected leaves are read.
     if (!appended &&
         (op != write_op::update || !update_in_place(context, in_keys.data(), in_values.data(), n, answers)))
       merging.merge(op, in_keys.data(), in_values.data(), nullptr, n, answers);
@@ -519,7 +522,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     return combiner{tree_, gate_, context}.combine(job, n);
   }
 
-  // ---- looking at it as a whole --------------------------------------------------------------------------
+  // ---- whole-tree operations -------------------------------------------------------------------------------
   [[nodiscard]] host_snapshot copy_nodes() const {
     host_snapshot image;
     auto* self = const_cast<blink_index_impl*>(this);

@@ -1,5 +1,4 @@
-// merge.hpp - a batch, sorted and merged into the leaves (bulk.hpp has the steps), and the upper levels that follow
-// from it.
+// merge.hpp - sorts a batch and merges it into the leaves (bulk.hpp has the steps), and updates the inner levels.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +15,15 @@
 
 namespace espalier::detail {
 
-/// What the owner must know of a batch before its leaves are changed.
+/// Totals of a batch that the owner needs before its leaves are changed.
 struct merge_totals {
-  std::uint64_t all;    ///< as bulk_batch::encode has it
+  std::uint64_t all;    ///< encoded by bulk_batch::encode
   std::uint64_t heavy;  ///< new nodes of heavy leaves
   std::uint64_t moved;  ///< new elements of heavy leaves
 };
 struct note_totals {
   const std::uint64_t* all;
-  const std::uint64_t* heavy;  ///< null: there are no heavy leaves
+  const std::uint64_t* heavy;  ///< null if there are no heavy leaves
   const std::uint64_t* moved;
   merge_totals* to;
   ESPALIER_HD void operator()(std::size_t) const {
@@ -32,7 +31,7 @@ struct note_totals {
   }
 };
 
-/// Leaves [first, last] are those that a sorted batch falls into.
+/// Leaves [first, last] contain the range of a sorted batch.
 struct leaf_span {
   std::uint64_t first, last;
 };
@@ -60,15 +59,16 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   using leaf_list = typename storage::leaf_list;
   using batch = bulk_batch<view_type>;
   using single_thread_team = typename Context::single_thread_team;
-  /// Does a step of its own take care of light leaves here? A CPU has merge_touched() for batches of nothing else.
+  /// Whether light leaves have separate steps here. A CPU has merge_touched() for batches that consist only of light
+  /// leaves.
   static constexpr bool light_steps = Context::on_gpu && batch::few != 0;
 
   storage& tree;  ///< no other operation is in progress
   Context& context;
-  bool lazy = false;  ///< upper levels may wait until something else than a merge needs them
+  bool lazy = false;  ///< the rebuild of inner levels may be deferred until an operation other than a merge needs them
 
-  /// Elements numbered list[0], ..., list[n - 1] of a batch (list null: all n of it), sorted and merged into the
-  /// leaves. No other operation is in progress. What is pointed to is in this device's memory.
+  /// Sorts elements numbered list[0], ..., list[n - 1] of a batch (all n if list is null) and merges them into the
+  /// leaves. Precondition: no other operation is in progress. All pointers refer to memory of this device.
   void merge(write_op op, const void* keys, const void* values, const std::uint32_t* list, std::size_t n,
              std::uint8_t* done) {
     tree.refresh_pools(context);
@@ -104,8 +104,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     tree.sync_if_gpu(context);
   }
 
-  /// A batch of ascending keys behind the last one of the tree: a copy to new leaves. False, and nothing is changed: it
-  /// is not such a batch.
+  /// Appends a batch of ascending keys after the last key of the tree: a copy to new leaves. Returns false, with
+  /// nothing changed, if it is not such a batch.
   bool append(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
     const bool inserts = op == write_op::insert || op == write_op::insert_or_assign;
     const bool known = tree.pending.size != 0 ? tree.pending_is_whole : tree.leaf_list_is_current;
@@ -132,13 +132,13 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     }
   }
 
-  /// On a GPU: could a batch of n elements be an append? Beyond some size a merge costs hardly more.
+  /// On a GPU: returns whether a batch of n elements could be an append. Beyond some size a merge costs hardly more.
   [[nodiscard]] static bool may_append(const storage& tree, std::size_t n) {
     constexpr std::size_t most = std::size_t{1} << 20;
     return (tree.pending.size != 0 ? tree.pending_is_whole : tree.leaf_list_is_current) && !tree.has_live_refs &&
            n <= most;
   }
-  /// Enqueues the question whether it is one; `plan`, which is zero, tells. After may_append().
+  /// Enqueues the check whether it is an append; `plan`, zero before, receives the result. Requires may_append().
   void look_for_append(const void* keys, std::size_t n, append_plan<Word>* plan) {
     const auto& to = tree.pending;
     const leaf_list& list = to.size != 0 ? to.list : tree.listed;
@@ -154,16 +154,16 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   }
 
  private:
-  /// Nodes for at most `most` leaves behind the last one, and entries for them in the list of leaves. Nothing is
-  /// changed that can be seen.
+  /// Nodes for at most `most` leaves after the last one, and entries for them in the list of leaves. No visible change
+  /// is made.
   struct append_room {
-    leaf_list more;        ///< empty: entries are added where they are
-    std::uint64_t before;  ///< entries of the list, of which the last one is that of the last leaf
+    leaf_list more;        ///< if empty, entries are added in place
+    std::uint64_t before;  ///< entries of the list; the last one is that of the last leaf
     new_numbers numbers;
   };
   [[nodiscard]] append_room room_behind(std::uint64_t most) {
     tree.leaf_nodes.ensure(context, most, true);
-    tree.install_pools();  // nodes may have moved, and what follows may fail
+    tree.install_pools();  // nodes may have moved, and the following steps may fail
     const auto& to = tree.pending;
     append_room room;
     room.before = to.size != 0 ? to.size - to.shared : 1;  // entries that are not in `listed`
@@ -179,7 +179,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
   [[nodiscard]] const leaf_list& list_of(const append_room& room) const {
     return room.more.highs.size() == 0 ? tree.pending.list : room.more;
   }
-  /// Leaves were added.
+  /// Publishes the entries of added leaves.
   void keep_entries(append_room&& room) {
     if (room.more.highs.size() == 0) return;
     auto& to = tree.pending;
@@ -224,11 +224,11 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     using reader = node_reader<single_thread_team, own_reads, typename view_type::leaf_shape>;
     return reader::head_alone(single_thread_team{}, tree.view.leaf(leaf));
   }
-  /// Writes the leaves of an appended batch, to which no link leads yet, and their entries in the list. False: keys do
-  /// not ascend.
+  /// Writes the leaves of an appended batch, to which no link leads yet, and their entries in the list. Returns false
+  /// if keys do not ascend.
   bool append_leaves(appended_batch<view_type>& b, node_id last, unsigned room, std::uint64_t wanted) {
     append_room to = room_behind(wanted);
-    b.tree = tree.view;  // nodes may have moved, that of the last leaf, too
+    b.tree = tree.view;  // nodes may have moved, including the last leaf
     const leaf_list& list = list_of(to);
     list.ids.data()[to.before - 1] = last;
     std::atomic<bool> ascends = true;
@@ -256,16 +256,16 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     const leaf_list& entries;
     std::uint64_t size;
   };
-  /// And after it; size 0: the same.
+  /// Live leaves after the merge; size 0 means that they are the same.
   struct next_list {
-    leaf_list entries;  ///< empty: in the memory of tree.pending
+    leaf_list entries;  ///< if empty, they are in the memory of tree.pending
     std::uint64_t size = 0;
   };
 
-  /// Into a tree without elements: what a build makes of the batch. False: the tree has elements, or the caller asks
-  /// which of equal keys were inserted.
+  /// Builds a tree from the batch if the tree is empty. Returns false if the tree has elements, or if the caller
+  /// requests which of equal keys were inserted.
   bool fill_empty(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
-    constexpr std::size_t least = 4 * N;  // below it a merge into the one leaf is as good
+    constexpr std::size_t least = 4 * N;  // below this a merge into the single leaf is equivalent
     if (op == write_op::update || op == write_op::erase || tree.has_live_refs || n < least || !tree.is_empty(context))
       return false;
     const auto which = op == write_op::insert ? equal_keys::keep_first : equal_keys::keep_last;
@@ -278,13 +278,13 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     return true;
   }
 
-  /// On a CPU. False, and nothing is changed: too many elements fall into one leaf.
+  /// CPU only. Returns false, with nothing changed, if too many elements fall into one leaf.
   bool merge_touched([[maybe_unused]] batch b, [[maybe_unused]] const known_list& list) {
     if constexpr (Context::on_gpu || batch::few == 0) {
       return false;
     } else {
       const leaf_span span = span_of(b);
-      if (b.n > batch::few * (span.last - span.first + 1)) return false;  // without a look
+      if (b.n > batch::few * (span.last - span.first + 1)) return false;  // decided without examining the leaves
       const bool brings_values = V != 0 && b.op != write_op::erase;
       const buffer<value> sorted(tree.dev, brings_values ? b.n : 0, context.order());
       const buffer<std::uint8_t> positions(tree.dev, b.n, context.order());
@@ -306,7 +306,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     context.for_each(1, find_span<Word>{b.highs, b.leaves, b.words, b.n, found.data()});
     return context.read(found.data());
   }
-  /// Steps over the leaves that the batch falls into, and over those between them.
+  /// Executes the steps over the leaves that the batch falls into, and those between them.
   void merge_span(batch b, const known_list& list) {
     const leaf_span span = span_of(b);
     b.leaves = span.last - span.first + 1;
@@ -350,7 +350,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     context.for_each(1, note_totals{b.new_nodes + b.leaves, heavy.leaves == 0 ? nullptr : more.data() + heavy.leaves,
                                     heavy.leaves == 0 ? nullptr : moved.data() + heavy.elements, noted.data()});
     auto letter = context.send(noted.data());
-    // Values of light leaves, while the totals are on their way.
+    // Gathers values of light leaves while the totals are being read back.
     const bool brings_values = V != 0 && b.op != write_op::erase;
     const bool any_light = light_steps && heavy.elements != b.n;
     const bool as_they_are = b.op == write_op::insert && values_are_sorted(b);
@@ -361,7 +361,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     const std::uint64_t low = totals.all & 0xffffffffu;
     const std::uint64_t new_nodes = b.op == write_op::erase ? 0 : low, emptied = b.op == write_op::erase ? low : 0;
     const bool inserts = b.op == write_op::insert || b.op == write_op::insert_or_assign;
-    // One run whose elements are all new is what the batch is.
+    // A single run whose elements are all new equals the batch.
     const bool direct = heavy.leaves == 1 && totals.moved == b.n && values_are_sorted(b);
     const std::uint64_t gathered = inserts && heavy.leaves != 0 && !direct ? totals.moved : 0;
     const buffer<Word> new_words(tree.dev, gathered, context.order());
@@ -385,7 +385,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     if (heavy.leaves != 0) change_runs(r, totals.heavy);
     after_merge(b, list, std::move(after), emptied, totals.all >> 32);
   }
-  /// Which elements of heavy leaves are new, and what nodes those leaves need. Nothing is changed.
+  /// Determines which elements of heavy leaves are new, and the nodes that those leaves need. Changes nothing.
   void judge_runs(const leaf_runs<view_type>& r, const heavy_list::total& heavy) {
     context.zero(r.b.heavy.elements + heavy.leaves, 8);
     context.exclusive_scan(r.b.heavy.elements, r.b.heavy.elements, heavy.leaves + 1);
@@ -405,25 +405,24 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       context.for_each_leaf(r.runs, write_first_node<view_type>{{r}});
     }
   }
-  /// Can the caller's values be read like those of a sorted batch?
+  /// Returns whether the caller's values can be read like those of a sorted batch.
   [[nodiscard]] bool values_are_sorted(const batch& b) const {
     return b.place == nullptr && (V == 0 || (tree.elements.value_bytes == V &&
                                              reinterpret_cast<std::uintptr_t>(b.values) % alignof(value) == 0));
   }
 
-  /// Memory for new nodes, and for the list of leaves afterwards, of which leaves outside of the span are written here.
-  /// From here on the tree is changed.
+  /// Allocates new nodes and the list of leaves after the merge, and writes its entries outside of the span. The tree
+  /// is changed from here on.
   [[nodiscard]] next_list make_new_leaves(batch& b, std::uint64_t wanted, const known_list& list, leaf_span span) {
     next_list after;
     if (wanted != 0) {
       tree.leaf_nodes.ensure(context, wanted, true);
-      tree.install_pools();  // nodes may have moved, and what follows may fail
+      tree.install_pools();  // nodes may have moved, and the following steps may fail
       after.size = list.size + wanted;
       const bool at_end = span.last + 1 == list.size;
       tree.appends = at_end && span.first == span.last;
       if (tree.appends) tree.append_misses = 0;
-      // Behind the last leaf entries are added where they are. Of the steps that write them none reads the old high
-      // key.
+      // Entries after the last leaf are added in place. None of the steps that write them reads the old high key.
       const bool in_place = &list.entries == &tree.pending.list && at_end && span.first == span.last &&
                             after.size <= list.entries.highs.size();
       if (!in_place) {
@@ -445,7 +444,8 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     if (wanted != 0) tree.lists_end();  // until after_merge()
     return after;
   }
-  /// `emptied`: leaves that an erase left without elements; `changed`: elements that came or went.
+  /// `emptied` is the number of leaves that an erase left empty; `changed` is the number of inserted or erased
+  /// elements.
   void after_merge(const batch& b, const known_list& list, next_list&& after, std::uint64_t emptied,
                    std::uint64_t changed) {
     tree.has_live_refs = false;
@@ -454,7 +454,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     const std::uint64_t before = list.size, leaves = after.size == 0 ? before : after.size;
     tree.leaves_at_rebuild = leaves;
     if (b.op == write_op::erase) {
-      // A look at all leaves finds nothing to do while none is empty and all of them together are full enough.
+      // Examining all leaves finds nothing to do while none is empty and the average fill is sufficient.
       const bool full_enough = tree.count_is_known() && !tree.is_too_empty(leaves, tree.count());
       if (emptied != 0 || !full_enough) tree.erased += b.n;
       if (tree.looks_now()) tree.rebuild_inner_if_memory_allows(context);
@@ -463,11 +463,11 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     if (after.size == 0) return;
     if (after.entries.highs.size() != 0) tree.pending.list = std::move(after.entries);
     tree.pending.size = leaves;
-    tree.pending.shared = 0;  // a concurrent writer may have ended a list that was not whole
+    tree.pending.shared = 0;  // a concurrent writer may have invalidated a list that was not complete
     tree.pending_is_whole = true;
     if (!waits(before, leaves)) tree.settle(context);
   }
-  /// Are upper levels made later, after a merge that adds leaves?
+  /// Returns whether the rebuild of the inner levels is deferred after a merge that adds leaves.
   [[nodiscard]] bool waits(std::uint64_t before, std::uint64_t after) const {
     return lazy && tree.view.lane.size != 0 && (after - before) * 2 <= after;
   }

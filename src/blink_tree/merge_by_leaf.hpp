@@ -1,4 +1,4 @@
-// merge_by_leaf.hpp - merging the slices of light leaves (bulk.hpp): a team per leaf.
+// merge_by_leaf.hpp - merges the slices of light leaves (bulk.hpp): one team per leaf.
 #pragma once
 
 #include "blink_tree/bulk.hpp"
@@ -12,7 +12,7 @@ struct sort_value {
   ESPALIER_HD void operator()(std::size_t i) const { sorted[i] = b.value_of_run(i); }
 };
 
-/// `Team` is one thread. Nothing in the tree is changed yet, memory may still run out.
+/// `Team` is one thread. The tree is not changed yet, because memory may still run out.
 template <class Team, class View>
 struct judge_leaf {
   using batch = bulk_batch<View>;
@@ -44,7 +44,7 @@ struct judge_leaf {
   }
 };
 
-/// One team per leaf. Elements of the batch ascend: each goes straight to where it will lie.
+/// One team per leaf. Elements of the batch ascend: each is written directly to its final position.
 template <class View>
 struct change_leaf {
   using batch = bulk_batch<View>;
@@ -59,7 +59,7 @@ struct change_leaf {
     const std::uint32_t begin = b.cuts[j], end = b.cuts[j + 1], changes = b.changes[j];
     if (end - begin > batch::few) return;  // heavy
     const std::uint64_t first_new = b.nodes_before(j), new_nodes = b.nodes_before(j + 1) - first_new;
-    if (new_nodes != 0 && b.op != write_op::erase) {  // left to split_leaf
+    if (new_nodes != 0 && b.op != write_op::erase) {  // handled by split_leaf
       return team.once([&] {
         for (std::uint64_t k = 0; k < new_nodes; ++k) b.splits[first_new + k] = static_cast<std::uint32_t>(j);
       });
@@ -72,7 +72,7 @@ struct change_leaf {
   }
 
  private:
-  /// A leaf in registers: with its header where that comes along.
+  /// Whether a leaf in registers includes its header.
   template <class Team>
   static constexpr bool with_head = shape::in_one_piece&& Team::view_is_register_copy;
   template <class Team>
@@ -110,7 +110,7 @@ struct change_leaf {
     auto values = values_of(team, node);
     std::uint32_t info = *node.info();
     const bool erase = b.op == write_op::erase;
-    unsigned first = shape::slots;  // that changes
+    unsigned first = shape::slots;  // first slot that changes
     for (std::uint32_t i = begin; i < end; ++i) {
       const unsigned at = b.positions[i];
       if (at >= batch::assigned) continue;
@@ -123,7 +123,7 @@ struct change_leaf {
         if constexpr (shape::value_bytes != 0) values = team.insert_at(values, at, b.sorted[i]);
       }
     }
-    info = erase ? info - changes : info + changes;  // the count is its lowest part
+    info = erase ? info - changes : info + changes;  // the count is in the lowest bits
     put_back(team, with_head<Team> ? reinterpret_cast<word*>(node.p) : node.keys(), keys, front + first);
     if constexpr (shape::value_bytes != 0) put_back(team, node.values(), values, first);
     team.sync();
@@ -140,8 +140,8 @@ struct change_leaf {
   }
 };
 
-/// One team per new node, of which the first of a leaf does it all; inserts only. New nodes come first: the old
-/// elements are read from the leaf until it is overwritten.
+/// One team per new node, of which the first one of a leaf does all the work; inserts only. New nodes are written
+/// first: the old elements are read from the leaf until it is overwritten.
 template <class View>
 struct split_leaf {
   using batch = bulk_batch<View>;
@@ -175,7 +175,7 @@ struct split_leaf {
           if (from == unused) return value{};
           return from >= old ? node.values()[from - old] : b.sorted[p.begin + from];
         });
-        team.sync();  // all is read before anything of the leaf is overwritten
+        team.sync();  // everything is read before any of the leaf is overwritten
         team.store(to.values(), values);
       }
       team.sync();
@@ -186,14 +186,14 @@ struct split_leaf {
   }
 
  private:
-  /// What goes to a slot: element `from` of the leaf's slice of the batch, or slot from - old of the old leaf.
+  /// The source of a slot: element `from` of the leaf's slice of the batch, or slot from - old of the old leaf.
   static constexpr std::uint32_t old = 0x100, unused = ~0u;
   ESPALIER_INLINE std::uint32_t source(const typename batch::plan& p, std::uint32_t at) const {
     std::uint32_t slot = at;
     for (std::uint32_t i = p.begin; i < p.end; ++i) {
       const std::uint32_t position = b.positions[i];
       if ((position & ~std::uint32_t{batch::assigned}) == at && position != batch::nothing) return i - p.begin;
-      slot -= position < at ? 1 : 0;  // a new one in front; others are at least `assigned`
+      slot -= position < at ? 1 : 0;  // a new one in front; other positions are at least `assigned`
     }
     return old + slot;
   }

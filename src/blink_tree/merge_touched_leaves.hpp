@@ -1,14 +1,14 @@
-// merge_touched_leaves.hpp - merging a batch on a CPU: of leaves into which nothing falls, only the high keys are read.
+// merge_touched_leaves.hpp - merges a batch on a CPU. Only the high keys of leaves without a slice are read.
 //
-// A batch is small beside a large tree: 2^20 elements touch an eighth of the leaves of 2^26. An array with a word for
-// each leaf, written by one step and read by the next, costs more than the leaves that change; a GPU wants such arrays
-// (bulk.hpp), a CPU can go from leaf to leaf. So leaves in key order are cut into blocks, one thread has a block, and
-// lists those that are touched. They are a batch of leaves like any other, only smaller, and the steps of bulk_few.hpp
-// do not know that there are more:
-//   judge(block)    lists touched leaves and judges them; nothing in the tree is changed
-//   change(block)   changes and splits them, and writes the block's part of the list of leaves afterwards
-// A block whose first element is i has its lists from place i + block on: each touched leaf has an element, and each
-// list ends with one more entry.
+// A batch is small compared to a large tree: 2^20 elements touch an eighth of the leaves of 2^26. An array with a word
+// per leaf, written by one step and read by the next, costs more than the leaves that change. A GPU needs such arrays
+// (bulk.hpp); a CPU can process leaf after leaf. So leaves in key order are divided into blocks; each block belongs to
+// one thread, which lists the touched leaves. The touched leaves form a smaller batch of leaves, to which the steps of
+// merge_by_leaf.hpp apply unchanged:
+//   judge(block)    lists touched leaves and judges them; the tree is not changed
+//   change(block)   changes and splits them, and writes the block's part of the list of leaves after the merge
+// The lists of a block whose first element is i start at position i + block: each touched leaf has an element, and each
+// list has one more entry at its end.
 #pragma once
 
 #include <algorithm>
@@ -41,8 +41,8 @@ class touched_leaves {
 
   struct outcome {
     std::uint64_t new_nodes;
-    std::uint64_t emptied;  ///< leaves that an erase leaves without elements
-    std::uint64_t changed;  ///< elements that come or go
+    std::uint64_t emptied;  ///< leaves that an erase leaves empty
+    std::uint64_t changed;  ///< number of inserted or erased elements
     bool heavy;             ///< too many elements fall into one leaf
   };
   [[nodiscard]] outcome judge() {
@@ -57,24 +57,24 @@ class touched_leaves {
     }
     return {sum, emptied, changed, heavy.leaves != 0};
   }
-  /// `b`: as before, with what new nodes need.
+  /// `b` is the same batch with the new nodes.
   void change(const batch& b) const {
     context_.for_each_large(blocks_, [&](std::size_t block) { change(b, block); });
   }
 
  private:
-  static constexpr std::uint64_t most_leaves = 512;  ///< of a block, whose lists are on the stack
+  static constexpr std::uint64_t most_leaves = 512;  ///< leaves of a block, whose lists are on the stack
   static constexpr unsigned most_nodes =
-      (shape::slots + batch::few) / (shape::slots * 3 / 4) + 1;  ///< that a leaf becomes
+      (shape::slots + batch::few) / (shape::slots * 3 / 4) + 1;  ///< maximum number of nodes that a leaf becomes
   static_assert(most_nodes < 256);
 
   struct block_sum {
-    std::uint64_t new_nodes;  ///< of this block; later, of all before it
+    std::uint64_t new_nodes;  ///< new nodes of this block; later, of all blocks before it
     std::uint64_t emptied, changed;
-    std::uint64_t lists;  ///< where they begin
+    std::uint64_t lists;  ///< start of its lists
     std::uint32_t touched;
   };
-  /// What the steps see: the j-th touched leaf is their leaf j.
+  /// The lists as the steps see them: the j-th touched leaf is their leaf j.
   struct block_lists {
     std::array<node_id, most_leaves> ids;
     std::array<std::uint64_t, most_leaves + 1> new_nodes;
@@ -114,7 +114,7 @@ class touched_leaves {
     }
   }
   [[nodiscard]] std::uint64_t cut(std::uint64_t leaf) const { return cut_batch<View>{b_}.cut(leaf, 0); }
-  /// Elements [at, end) fall into leaves [leaf, last).
+  /// Lists elements [at, end), which fall into leaves [leaf, last).
   void list(block_sum& sum, std::uint64_t leaf, std::uint64_t last, std::uint64_t at, std::uint64_t end) const {
     constexpr unsigned line = 64 / sizeof(word);
     std::uint32_t* leaves = leaf_.data() + sum.lists;
@@ -156,7 +156,7 @@ class touched_leaves {
     Context::leaves_in_turn(more, split_leaf<View>{mine});
     if (b.after_ids != nullptr) list_after(b, sum, lists, nodes, first, last);
   }
-  /// Leaves [first, last) and what they have become, in runs of those that stayed one.
+  /// Writes the entries of leaves [first, last) and of their new nodes; runs of leaves that were not split are copied.
   void list_after(const batch& b, const block_sum& sum, const block_lists& lists, const block_nodes& nodes,
                   std::uint64_t first, std::uint64_t last) const {
     std::uint64_t to = first + sum.new_nodes, from = first;

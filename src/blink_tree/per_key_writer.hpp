@@ -1,6 +1,6 @@
-// per_key_writer.hpp - a batch of writes in which every element is a write of its own, beside others: concurrently, or
-// in batch order where keys are equal. What can fail for lack of memory fails before an element changes anything;
-// elements done before stay done.
+// per_key_writer.hpp - executes a batch of writes element by element, concurrently with other operations, or in batch
+// order where keys are equal. Whatever can fail for lack of memory fails before an element changes anything; elements
+// executed before are kept.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,21 @@
 
 namespace espalier::detail {
 
-/// What the owner must know of a launch, in one piece, since each look at a GPU's memory costs a wait.
+/// Results of a launch in one struct, because each read of GPU memory costs a wait.
 template <class Word>
 struct pass_result {
-  std::uint64_t change;  ///< of the number of elements, modulo 2^64
+  std::uint64_t change;  ///< change of the number of elements, modulo 2^64
   std::uint32_t refused;
-  std::uint64_t leaf_tickets, inner_tickets;  ///< of the pools, afterwards
-  append_plan<Word> append;                   ///< of a batch that was looked at before
-  std::uint32_t apart;                        ///< likewise: 0 if its keys meet at few leaves
+  std::uint64_t leaf_tickets, inner_tickets;  ///< tickets of the pools after the launch
+  append_plan<Word> append;                   ///< result of the check for an append
+  std::uint32_t apart;                        ///< result of the sample: 0 if the keys fall into few leaves
 };
-/// What a GPU looks for before it writes a batch: if it finds it, nothing is changed.
+/// Checks that a GPU makes before it writes a batch: if one succeeds, nothing is changed.
 struct looks_for {
-  bool append = false;   ///< ascending keys behind the last one of the tree
-  float dense_from = 0;  ///< as many elements for each leaf that they touch; 0: it does not look
+  bool append = false;   ///< checks for ascending keys after the last key of the tree
+  float dense_from = 0;  ///< checks for this number of elements per touched leaf; 0 for no check
 };
-/// By one thread, behind the writes.
+/// Runs in one thread, after the writes.
 template <class Word>
 struct note_tickets {
   const std::uint64_t *leaves, *inners;
@@ -51,13 +51,13 @@ struct note_change {
   }
 };
 
-/// The answer of element list[i] becomes "no".
+/// Clears the result of element list[i].
 struct clear_answer {
   const std::uint32_t* list;
   std::uint8_t* done;
   ESPALIER_HD void operator()(std::size_t i) const { done[list[i]] = 0; }
 };
-/// Elements that were still to do (blink_runner::refused_mark) when memory ran out were not done.
+/// Clears elements that were still to be executed (blink_runner::refused_mark) when memory ran out.
 struct clear_refused {
   std::uint8_t* done;
   ESPALIER_HD void operator()(std::size_t i) const {
@@ -74,28 +74,28 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   using view_type = typename storage::view_type;
   using how = writing<P, U>;
   using write_reads = typename how::reads;
-  /// Kernels leave what they have emptied (blink_writer::erase_from).
+  /// Kernels do not remove the leaves that they have emptied (blink_writer::erase_from).
   static constexpr bool erases_drop_leaves = !Context::on_gpu || P != protocol::blink;
 
   using result_type = pass_result<Word>;
   using merger = batch_merger<Context, storage>;
-  /// Kernels of other protocols meet at latches, whatever the batch.
+  /// Kernels of other protocols contend for latches, whatever the batch.
   static constexpr bool looks_first = Context::on_gpu && P == protocol::blink;
-  /// A batch below this is written before a sample of it could be looked at.
+  /// A smaller batch is written faster than a sample of it could be examined.
   static constexpr std::size_t least_sampled = 64;
-  /// A batch from this on is looked at by the first pass: a sample takes about 10 us.
+  /// A batch of at least this size is examined by the first pass: a sample takes about 10 us.
   static constexpr std::size_t least_judged = std::size_t{1} << 17;
 
   storage& tree;
   access_gate<Context>& gate;
   Context& context;
-  /// The caller holds the tree alone already: always on a GPU, where others' kernels may run on.
+  /// The caller has exclusive access already: always on a GPU, where kernels of other calls may still run.
   bool has_it_alone = false;
   /// The path is chosen by the library: a batch may be appended or merged as a whole.
   bool may_merge = false;
 
-  /// A batch that comes while upper levels still wait for the merge before, on a GPU: if it lies dense, it is merged,
-  /// too, and they can wait on. False: nothing was changed.
+  /// Handles a batch on a GPU while inner levels are still pending after the previous merge: if the batch is dense, it
+  /// is merged too, and the rebuild is deferred further. Returns false if nothing was changed.
   [[nodiscard]] bool merge_again(const blink_write_job<view_type>& job, std::size_t n) {
     if constexpr (looks_first) {
       if (tree.pending.size == 0 || !may_be_merged(job)) return false;
@@ -106,18 +106,18 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
       return false;
     }
   }
-  /// Into a small tree a large batch goes in pieces, so that most of it finds upper levels that know the leaves.
+  /// A large batch is written into a small tree in pieces, so that most of it finds inner levels that name the leaves.
   void write_concurrently(const blink_write_job<view_type>& job, std::size_t n) {
     for (std::size_t first = 0; first < n;) {
-      if constexpr (Context::on_gpu) tree.settle(context);  // the piece before may have been merged
+      if constexpr (Context::on_gpu) tree.settle(context);  // the previous piece may have been merged
       const std::size_t most = most_of_a_piece();
       const std::size_t piece = std::min({n - first, most, std::size_t{1} << 31});
       const bool merged = write_piece(part_of(job, first), piece);
-      after_piece(job, merged ? 0 : piece);  // a merge has counted what it did
+      after_piece(job, merged ? 0 : piece);  // a merge has counted its changes already
       first += piece;
     }
   }
-  /// A GPU merges what its first pass refuses, so that pieces may be larger than the tree.
+  /// A GPU merges what its first pass refuses, so pieces may be larger than the tree.
   [[nodiscard]] std::size_t most_of_a_piece() {
     const std::size_t slots = leaves_now() * N;
     return looks_first ? std::max<std::size_t>(65536, 4 * slots) : std::max<std::size_t>(4096, slots);
@@ -134,13 +134,13 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     skip(job.done, 1);
     return job;
   }
-  /// One piece; then those elements that found no room, or a full leaf where that is left to a second pass. True: it
-  /// was appended or merged as a whole.
+  /// Writes one piece; then the elements that found no free node, or a full leaf if that is left to a second pass.
+  /// Returns true if the piece was appended or merged as a whole.
   bool write_piece(blink_write_job<view_type> job, std::size_t n) {
     job.size = n;
     buffer<std::uint32_t> refused(tree.dev, n, context.order());
     const bool inserts = may_insert(job);
-    // Of a mixed batch nobody knows how much of it inserts: those that find no room say so.
+    // The number of inserts of a mixed batch is unknown: elements that find no free node are reported.
     const bool never_splits = Context::two_passes && P == protocol::blink;
     make_room(inserts && job.ops == nullptr && !never_splits ? tree.likely_new_leaves(n) : 0);
     const looks_for looks = looks_of(job, n);
@@ -148,7 +148,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     const bool is_append = looks.append && r.append.refused == 0;
     if (is_append || (looks.dense_from != 0 && r.apart == 0)) {  // no kernel has changed anything
       if ((is_append && append(job, n)) || merge_listed(job, nullptr, static_cast<std::uint32_t>(n))) return true;
-      may_merge = false;  // there is no memory: do not look again
+      may_merge = false;  // there is no memory: do not check again
       refused = {};
       return write_piece(job, n);
     }
@@ -160,12 +160,12 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     write_listed(job, refused, left, room_for(job, left));
     return false;
   }
-  /// While others are at the tree nothing is moved that was not asked for.
+  /// While refs are in use, nothing is moved unless requested.
   [[nodiscard]] bool may_be_merged(const blink_write_job<view_type>& job) const {
     return may_merge && !tree.has_live_refs && job.ops == nullptr && job.op != blink_op::update &&
            tree.view.lane.size != 0;
   }
-  /// With what does the first pass begin? Not with what was in vain before, nor with what a small batch does not repay.
+  /// Selects the checks of the first pass: none that recently failed, and none that a small batch does not repay.
   [[nodiscard]] looks_for looks_of(const blink_write_job<view_type>& job, std::size_t n) const {
     looks_for looks;
     if (!looks_first || !may_be_merged(job)) return looks;
@@ -173,8 +173,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     if (n >= least_judged) looks.dense_from = merges_dense_from();
     return looks;
   }
-  /// How the keys of elements list[0], ..., list[n - 1] (null: all n) lie among the leaves that the lane knows: a
-  /// sample tells.
+  /// Samples how the keys of elements list[0], ..., list[n - 1] (all n if null) are distributed over the leaves that
+  /// the lane names.
   [[nodiscard]] batch_spread spread_of(const blink_write_job<view_type>& job, const std::uint32_t* list,
                                        std::size_t n) {
     const buffer<batch_spread> spread(tree.dev, 1, context.order());
@@ -182,16 +182,16 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     return context.read(spread.data());
   }
   [[nodiscard]] leaf_sizes write_sizes() { return {leaves_now(), storage::shape_type::bytes}; }
-  /// Leaves to reserve for n elements. A few elements may all split a leaf. Many get an estimate, so that they need
-  /// less memory than the merge that may have failed before; those that find no leaf are tried again. An erase must not
-  /// fail for lack of memory.
+  /// Number of leaves to reserve for n elements. Each of a few elements may split a leaf. For many it is an estimate,
+  /// so that they need less memory than the merge that may have failed before; those that find no leaf are retried. An
+  /// erase must not fail for lack of memory.
   [[nodiscard]] static std::uint64_t room_for(const blink_write_job<view_type>& job, std::size_t n) {
     constexpr std::size_t few = std::size_t{1} << 20;
     if (!may_insert(job)) return 0;
     return n <= few ? n + 64 : storage::likely_new_leaves(n);
   }
-  /// Elements numbered list[0], ..., list[n - 1]; then, until there are none, those of them that found no room. On an
-  /// exception `list` and `n` are those that are still to do.
+  /// Writes elements numbered list[0], ..., list[n - 1]; then, until there are none, those that found no free node. On
+  /// an exception, `list` and `n` are the elements that remain.
   void write_listed(blink_write_job<view_type> job, buffer<std::uint32_t>& list, std::size_t& n, std::uint64_t room) {
     buffer<std::uint32_t> refused(tree.dev, n, context.order());
     while (n != 0) {
@@ -202,8 +202,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
       room = room_for(job, n);
     }
   }
-  /// Elements that were refused are named by `refused`. With a mask of what was done, which says 0 before, the tree is
-  /// told how many elements came and went; without one the caller knows.
+  /// `refused` receives the refused elements. With a `done` mask, zero before, the change of the number of elements is
+  /// recorded in the tree; without one the caller records it.
   [[nodiscard]] result_type launch_pass(blink_write_job<view_type> job, std::size_t n, buffer<std::uint32_t>& refused,
                                         bool never_splits, const looks_for& looks) {
     const bool first = job.order == nullptr;
@@ -213,9 +213,9 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     context.zero(result.data(), sizeof(result_type));
     const auto lock = to_write();
     const bool makes_leaves = may_insert(job) && !(never_splits && first && job.ops == nullptr);
-    // Under the lock of the writes themselves: whoever is alone next must know.
+    // Under the lock of the writes themselves, so that the next exclusive operation sees it.
     if (makes_leaves || (may_erase(job) && erases_drop_leaves)) tree.lists_end();
-    tree.pools_in_use();  // any write that walks far posts what it has passed, and takes inner nodes for that
+    tree.pools_in_use();  // any write that walks far posts leaves, and takes inner nodes for that
     tree.ranks_are_known = false;
     job.tree = tree.view;
     launch_writes(job, n, first, look(job, n, looks, result.data()));
@@ -225,7 +225,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     tree.count_changed(static_cast<std::int64_t>(r.change));
     return r;
   }
-  /// Gives a word that becomes 0 if the batch is to be written in another way; null: it is not looked at.
+  /// Enqueues the checks. Returns a word that becomes 0 if the batch is to be written in another way; null without
+  /// checks.
   [[nodiscard]] const std::uint32_t* look([[maybe_unused]] const blink_write_job<view_type>& job,
                                           [[maybe_unused]] std::size_t n, [[maybe_unused]] const looks_for& looks,
                                           [[maybe_unused]] result_type* result) {
@@ -259,7 +260,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     if (job.done == nullptr || !change_of_count::may(job.ops, job.op)) return;
     add_up(context, n, change_of_count{job.done, job.ops, order, job.op}, &result->change);
   }
-  /// What the first pass left over is merged like a bulk write, if that pays, and done.
+  /// Merges what the first pass refused like a bulk write, if that pays off.
   bool merge_refused(const blink_write_job<view_type>& job, std::uint32_t refused) {
     if (job.ops != nullptr) return false;
     const leaf_sizes sizes = write_sizes();
@@ -269,8 +270,8 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     }
     return merges_rest(spread, refused, sizes) && merge_listed(job, job.refused, refused);
   }
-  /// Elements numbered list[0], ..., list[n - 1] (null: all n), sorted and merged. False: there is no memory for that,
-  /// or others are at the tree; nothing was changed.
+  /// Sorts and merges elements numbered list[0], ..., list[n - 1] (all n if null). Returns false, with nothing changed,
+  /// if there is no memory for that or refs are in use.
   bool merge_listed(const blink_write_job<view_type>& job, const std::uint32_t* list, std::uint32_t n) {
     const auto lock = lock_exclusive();
     if (tree.has_live_refs) return false;
@@ -280,7 +281,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     const bool merged = with_memory([&] {
       merger{tree, context, true}.merge(op, job.keys, job.values, list, n, job.done);
     });
-    // Key by key it takes less. The merge may have answered for elements that it did not write.
+    // Key by key needs less memory. The merge may have set results of elements that it did not write.
     if (!merged && job.done != nullptr) {
       if (list != nullptr) {
         context.for_each(n, clear_answer{list, job.done});
@@ -299,20 +300,20 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     }));
     return appended;
   }
-  /// Before writes: memory for so many new leaves, and for what posting them takes.
+  /// Called before writes: reserves memory for this number of new leaves, and for posting them.
   void make_room(std::uint64_t leaves) {
     if (leaves == 0) return;
     const auto lock = lock_exclusive();
     tree.refresh_pools(context);
     tree.leaf_nodes.ensure(context, leaves, !tree.has_live_refs);
-    tree.install_pools();  // nodes may have moved, and what follows may fail
-    // With a lane only every few leaves of a chain are posted; without room for them ascending keys walk the whole
+    tree.install_pools();  // nodes may have moved, and the following steps may fail
+    // With a lane only every few leaves of a chain are posted; without nodes for them, ascending keys walk the whole
     // chain.
     const bool posts_all = U == inner_index::inner_nodes || tree.view.lane.size == 0;
     tree.inner_nodes.ensure(context, leaves / (posts_all ? N / 4 : N) + 64, !tree.has_live_refs);
     tree.install_pools();
   }
-  /// `unless_zero`: kernels find out whether they are wanted; null: they are.
+  /// `unless_zero` is the word that cancels the kernels; null if they are not cancelled.
   void launch_writes(const blink_write_job<view_type>& job, std::size_t n, bool first,
                      const std::uint32_t* unless_zero) {
     if constexpr (P == protocol::blink) {
@@ -387,7 +388,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
         context.template launch_write<write_reads, how, P == protocol::single_writer>(job, n);
         add_up_change(job, n, nullptr, result.data());
         r = context.read(result.data());
-        // `done` is of all passes.
+        // `done` covers all passes.
         tree.count_changed(static_cast<std::int64_t>(r.change - told));
         told = r.change;
       }
@@ -397,7 +398,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     after_piece(job, n);
   }
 
-  /// Counts what this did to the upper levels, and makes them anew when they hardly help any more.
+  /// Counts the effect on the inner levels, and rebuilds them when they are too stale.
   void after_piece(const blink_write_job<view_type>& job, std::size_t n) {
     const auto lock = lock_exclusive();
     tree.refresh_pools(context);
@@ -409,7 +410,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   }
 
  private:
-  /// Beside other writes and reads, unless the protocol has nothing that keeps them apart.
+  /// The lock is shared with other writes and reads, unless the protocol provides no concurrency control.
   [[nodiscard]] auto to_write() {
     if constexpr (P == protocol::single_writer) {
       return lock_exclusive();

@@ -1,6 +1,6 @@
 // plan.cpp - the cost model of writes. The GPU's rates fit batches of 2^8 to 2^24 u64 pairs into 2^26 keys on an H200
-// (bench/results/gpu-blink-distributions-2.json, random), the CPU's batches of 2^14 to 2^20 u64 pairs into 2^20 to 2^26
-// on two Neoverse cores (docs/design/blink-tree.md); that of a single writer on a GPU is a guess.
+// (bench/results/gpu-blink-distributions-2.json, random), the CPU's rates batches of 2^14 to 2^20 u64 pairs into 2^20
+// to 2^26 keys on two Neoverse cores (docs/design/blink-tree.md); the rate of a single writer on a GPU is a guess.
 #include "blink_tree/plan.hpp"
 
 #include <algorithm>
@@ -35,11 +35,12 @@ namespace detail {
 write_explanation plan_write(const write_question& q, const write_options& options) {
   write_explanation e;
   const auto n = static_cast<double>(q.n);
-  // A GPU merges with steps over all leaves, whatever the batch, but for updates; a CPU looks at the leaves that are
-  // touched, but lists all of them anew if one has split. Key by key the batch alone counts.
+  // A GPU merges with steps over all leaves, whatever the batch, except for updates; a CPU reads the touched leaves,
+  // but rewrites the list of all leaves if one was split. Key by key, only the size of the batch counts.
   const double leaf_bytes = static_cast<double>(q.leaf_slots) * static_cast<double>(q.node_bytes) / 12;
   if (q.on_gpu) {
-    // Keys that meet at a leaf wait for each other; if that takes longer, those that the first pass refused are merged.
+    // Keys of the same leaf wait for each other; if that takes longer, the elements that the first pass refused are
+    // merged.
     const double meet = (n - 1) / static_cast<double>(std::max<std::size_t>(q.leaves, 1));
     const bool inserts = q.op == write_op::insert || q.op == write_op::insert_or_assign;
     const double wait = inserts ? 180e-6 : 5e-6 + n * 0.45e-9;
@@ -64,8 +65,8 @@ write_explanation plan_write(const write_question& q, const write_options& optio
   return e;
 }
 
-// On a GPU thousands of teams that ask for one key wait for each other, which costs more than to sort the batch;
-// threads of a CPU are few. Below some thousand elements the launches cost more than either.
+// On a GPU thousands of teams that access one key wait for each other, which costs more than sorting the batch; a CPU
+// has few threads. Below some thousand elements the launches cost more than either.
 write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& options, bool on_gpu, bool has_live_refs) {
   const bool ordered = options.semantics == batch_semantics::ordered;
   const bool asked = options.path != write_path::automatic;
@@ -81,13 +82,13 @@ write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& opt
 
 namespace {
 
-// Seconds on an H200, which fit gpu-blink-distributions (docs/design/blink-tree.md).
+// Seconds on an H200, fitted to gpu-blink-distributions (docs/design/blink-tree.md).
 
-/// Sorted and merged; the steps go over all leaves of the span.
+/// Time to sort and merge; the steps process all leaves of the span.
 double merge_seconds(std::size_t n, std::size_t span, std::size_t node_bytes) {
   return 160e-6 + static_cast<double>(n) / 5e9 + static_cast<double>(span) * static_cast<double>(node_bytes) / 4e12;
 }
-/// Key by key, with splits: those that go to one leaf wait for each other.
+/// Time of a second pass key by key, with splits: elements of the same leaf wait for each other.
 double second_pass_seconds(std::size_t n, double queue) {
   return 20e-6 + queue * (6e-6 + static_cast<double>(n) * 0.45e-9);
 }
@@ -100,7 +101,7 @@ double upper_levels_seconds(const leaf_sizes& tree) {
 float merges_dense_from() { return 16.0f; }
 
 bool merges_first(const batch_spread& spread, std::size_t n, const leaf_sizes& tree) {
-  // Of what is left over after a first pass most lies together.
+  // Most of the elements left after a first pass are close together.
   const double rest = std::min(second_pass_seconds(n, static_cast<double>(spread.queue)), 130e-6);
   return merge_seconds(n, spread.span, tree.node_bytes) <
          upper_levels_seconds(tree) + 45e-6 + static_cast<double>(n) / 2.2e9 + rest;
@@ -113,7 +114,7 @@ batch_spread even_spread(std::size_t n, const leaf_sizes& tree) {
   return {1.0f + static_cast<float>(n) / static_cast<float>(leaves), static_cast<std::uint32_t>(leaves)};
 }
 
-// Of keys that are spread over the tree a seventh finds a full leaf. A look takes about 20 us.
+// Of keys that are spread over the tree, a seventh finds a full leaf. A sample takes about 20 us.
 bool may_have_met(std::size_t refused, std::size_t n) { return refused >= 64 && refused * 4 >= n; }
 
 bool merges_rest(const batch_spread& spread, std::size_t refused, const leaf_sizes& tree) {

@@ -1,4 +1,4 @@
-// plan.hpp - how a batch of writes is done: key by key, or sorted and merged.
+// plan.hpp - selects how a batch of writes is executed: key by key, or sorted and merged.
 #pragma once
 
 #include <cstddef>
@@ -10,44 +10,44 @@ namespace espalier::detail {
 struct write_question {
   write_op op;
   std::size_t n;           ///< elements of the batch
-  std::size_t leaves;      ///< of the tree, roughly
-  std::size_t leaf_slots;  ///< in them
+  std::size_t leaves;      ///< leaves of the tree, approximately
+  std::size_t leaf_slots;  ///< slots of these leaves
   std::size_t node_bytes;
   unsigned threads;
   bool on_gpu;
-  bool one_writer;  ///< protocol none: key by key means one after the other
+  bool one_writer;  ///< single_writer protocol: key by key means sequentially
 };
 
 [[nodiscard]] write_explanation plan_write(const write_question& q, const write_options& options);
 
-/// A batch that is not merged as a whole: are its equal keys taken together (combine.hpp; `bulk`), or is each element a
-/// write of its own? `mixed`: it has an operation for each. `lent`: refs may be writing.
+/// For a batch that is not merged as a whole: whether its equal keys are combined (coalesce_batch.hpp; `bulk`), or each
+/// element is a separate write. `mixed`: each element has its own operation. `has_live_refs`: refs may be writing.
 [[nodiscard]] write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& options, bool on_gpu,
                                            bool has_live_refs);
 
 // ---- decisions on a GPU that are taken while a batch is written ----------------------------------------------------
 
-/// How keys lie among the leaves of a tree, by a sample (cuda_spread.cuh).
+/// Distribution of keys over the leaves of a tree, from a sample (cuda_spread.cuh).
 struct batch_spread {
-  float queue;         ///< keys that go to the same leaf as a key does, on average over the keys
+  float queue;         ///< average number of keys of the batch in the leaf of a key
   std::uint32_t span;  ///< leaves from the first one to the last one
 };
 struct leaf_sizes {
   std::size_t leaves;
   std::size_t node_bytes;
 };
-/// Elements for each leaf that a batch touches, from which on it is merged as soon as the first pass sees that.
+/// Elements per touched leaf from which on a batch is merged as soon as the first pass detects it.
 [[nodiscard]] float merges_dense_from();
-/// A batch that comes while upper levels wait: is it merged, too, or are they made first?
+/// For a batch that arrives while inner levels are pending: whether it is merged too, or they are rebuilt first.
 [[nodiscard]] bool merges_first(const batch_spread& spread, std::size_t n, const leaf_sizes& tree);
-/// Of n keys that are spread over the tree.
+/// The distribution of n keys that are spread over the tree.
 [[nodiscard]] batch_spread even_spread(std::size_t n, const leaf_sizes& tree);
-/// Elements that the first of two passes over a batch of n left over (write.hpp): are they such a share of it that a
-/// look at where they lie pays?
+/// Whether the elements refused by the first of two passes over a batch of n (write.hpp) are such a share of it that a
+/// sample of their distribution pays off.
 [[nodiscard]] bool may_have_met(std::size_t refused, std::size_t n);
-/// Are they merged in bulk, or written key by key in a second pass?
+/// Whether these elements are merged in bulk, or written key by key in a second pass.
 [[nodiscard]] bool merges_rest(const batch_spread& spread, std::size_t refused, const leaf_sizes& tree);
-/// The same for a batch that is combined (combine.hpp), of which no spread is known.
+/// The same for a batch with combined keys (coalesce_batch.hpp), whose distribution is unknown.
 [[nodiscard]] bool merges_refused(std::size_t refused, std::size_t leaves);
 
 }  // namespace espalier::detail

@@ -1,4 +1,4 @@
-// pool.hpp - the memory of a tree's nodes, seen from its owner. node.hpp has the view that operations use.
+// pool.hpp - the memory of a tree's nodes, as its owner manages it. node.hpp has the view that operations use.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace espalier::detail {
 
-/// The limit of a pool's tickets, at one moment with taking back those that were asked for in vain.
+/// Sets the limit of a pool's tickets and cancels tickets issued in vain, atomically.
 struct raise_limit {
   std::uint64_t* tickets;
   std::uint32_t limit;
@@ -35,7 +35,7 @@ struct set_pool_state {
   ESPALIER_HD void operator()(std::size_t) const { *p = x; }
 };
 
-/// Numbers of nodes that were taken together: those that had been in use before, then others in a row.
+/// Numbers of nodes that were taken together: recycled ones, then consecutive new ones.
 struct new_numbers {
   const node_id* again;
   std::uint32_t reused;
@@ -43,7 +43,7 @@ struct new_numbers {
   [[nodiscard]] ESPALIER_INLINE node_id operator[](std::uint64_t i) const {
     return i < reused ? again[i] : static_cast<node_id>(fresh + (i - reused));
   }
-  /// Those from number i on.
+  /// The numbers from index i on.
   [[nodiscard]] new_numbers from(std::uint64_t i) const {
     if (i <= reused) return {again + i, static_cast<std::uint32_t>(reused - i), fresh};
     return {nullptr, 0, (*this)[i]};
@@ -54,7 +54,7 @@ class node_pool {
  public:
   node_pool() = default;
 
-  /// Room for `nodes`, of which the first `used` are taken.
+  /// Allocates `nodes` nodes, of which the first `used` are taken.
   template <class Context>
   node_pool(Context& context, std::size_t node_bytes, std::uint64_t nodes, std::uint32_t used,
             allocation_hint use = allocation_hint::any)
@@ -74,7 +74,7 @@ class node_pool {
   }
 
   [[nodiscard]] const pool_view& view() const { return view_; }
-  /// From now on its memory is freed in the order of this stream, which comes after all other use of it.
+  /// From now on the memory is freed in the order of this stream, which must follow all other uses of the memory.
   void set_stream(const stream& s) {
     first_.set_stream(s);
     for (raw_buffer& segment : segments_) segment.set_stream(s);
@@ -97,11 +97,11 @@ class node_pool {
   [[nodiscard]] std::uint32_t left() const { return most() - taken_; }
   [[nodiscard]] std::uint32_t reusable() const { return state_.recycled > taken_ ? state_.recycled - taken_ : 0; }
 
-  /// Tells what running teams took: blink_storage::refresh_pools().
+  /// The counter of the nodes that running teams took: blink_storage::refresh_pools().
   [[nodiscard]] std::uint64_t* tickets() const { return &counters_.data()->tickets; }
   void learn(std::uint64_t tickets) { taken_ = pool_state::taken(tickets); }
-  /// At least `nodes` more can be taken, beyond those that were last learned of. Others may be taking meanwhile, unless
-  /// nodes `may_move`.
+  /// Ensures that at least `nodes` more can be taken, beyond those last learned of. Other teams may take nodes
+  /// concurrently, unless nodes `may_move`.
   template <class Context>
   void ensure(Context& context, std::uint64_t nodes, bool may_move) {
     if (left() >= nodes) return;
@@ -125,17 +125,17 @@ class node_pool {
     // After the table: a team that sees the new limit finds the segment.
     context.for_each(1, raise_limit{&counters_.data()->tickets, most()});
   }
-  /// Many segments become one block. Nobody else is at the pool.
+  /// Combines many segments into one block. Precondition: no other access to the pool.
   template <class Context>
   void gather(Context& context) {
     if (entries_ > 16) move(context, capacity_);
   }
-  /// The numbers that take() would take.
+  /// The numbers that take() would return.
   [[nodiscard]] new_numbers next(std::uint32_t nodes) const {
     const std::uint32_t used = std::min(taken_, state_.recycled);
     return {used == 0 ? view_.reusable : view_.reusable + used, std::min(state_.recycled - used, nodes), high_water()};
   }
-  /// Takes `nodes` numbers, which ensure() has made room for. Nobody else is at the pool.
+  /// Takes `nodes` numbers, for which ensure() has reserved memory. Precondition: no other access to the pool.
   template <class Context>
   [[nodiscard]] new_numbers take(Context& context, std::uint32_t nodes) {
     settle();
@@ -146,7 +146,7 @@ class node_pool {
     publish(context);
     return taken;
   }
-  /// From now on these numbers are given out first. Nobody else is at the pool.
+  /// From now on these numbers are reused first. Precondition: no other access to the pool.
   template <class Context>
   void recycle(Context& context, buffer<node_id>&& ids, std::uint32_t count) {
     settle();
@@ -157,7 +157,7 @@ class node_pool {
     publish(context);
   }
 
-  /// All nodes that have been in use, one after the other.
+  /// Copies all nodes that have been in use, contiguously.
   template <class Context>
   [[nodiscard]] std::vector<std::byte> host_copy(Context& context) const {
     std::vector<std::byte> host(std::size_t{high_water()} * node_bytes_);
@@ -171,7 +171,7 @@ class node_pool {
     context.order().synchronize();
     return host;
   }
-  /// Numbers that will be given out again.
+  /// Numbers that will be reused.
   template <class Context>
   [[nodiscard]] std::vector<node_id> unused_numbers(Context& context) const {
     std::vector<node_id> host(reusable());
@@ -183,7 +183,7 @@ class node_pool {
 
  private:
   [[nodiscard]] std::uint32_t most() const { return state_.recycled + capacity_ - state_.fresh; }
-  /// Tickets are counted in 32 bits, and a few more are asked for than there are.
+  /// Tickets are counted in 32 bits, and slightly more tickets are requested than there are nodes.
   static void check(std::uint64_t nodes) {
     if (nodes >= no_node - (1u << 24))
       throw error("blink_tree: more nodes than it can number; split the data over several trees.");
@@ -192,12 +192,12 @@ class node_pool {
   [[nodiscard]] raw_buffer room_for(Context& context, std::uint64_t nodes) const {
     return raw_buffer(context.get_device(), nodes * node_bytes_, context.order(), use_);
   }
-  /// A sixteenth of the first block at a time; small pools grow in steps of 256 nodes.
+  /// A sixteenth of the first block; small pools grow in steps of 256 nodes.
   void set_segment_size(std::uint64_t nodes) {
     for (view_.shift = 8; (std::uint64_t{16} << view_.shift) < nodes; ++view_.shift) {
     }
   }
-  /// All nodes to a block of `nodes`, under the numbers they have.
+  /// Moves all nodes to a block of `nodes` nodes; they keep their numbers.
   template <class Context>
   void move(Context& context, std::uint64_t nodes) {
     check(nodes);
@@ -218,7 +218,7 @@ class node_pool {
     capacity_ = static_cast<std::uint32_t>(nodes);
     context.for_each(1, raise_limit{&counters_.data()->tickets, most()});
   }
-  /// What was taken becomes history.
+  /// Resets the ticket counters to the current state.
   void settle() {
     state_.fresh = high_water();
     const std::uint32_t used = std::min(taken_, state_.recycled);
@@ -235,15 +235,15 @@ class node_pool {
   std::size_t node_bytes_ = 0;
   allocation_hint use_ = allocation_hint::any;
   raw_buffer first_;
-  std::vector<raw_buffer> segments_;  ///< each one or more entries of the table long
+  std::vector<raw_buffer> segments_;  ///< each covers one or more entries of the table
   std::uint32_t entries_ = 0;
   buffer<std::uint64_t> table_;
   buffer<pool_state> counters_;
   buffer<node_id> reusable_;
-  // As this side knows them:
+  // State as known to the owner:
   pool_state state_;
   std::uint32_t taken_ = 0;
-  std::uint32_t capacity_ = 0;  ///< nodes there is memory for
+  std::uint32_t capacity_ = 0;  ///< number of nodes that memory is allocated for
   pool_view view_;
 };
 

@@ -1,4 +1,4 @@
-// ranges.hpp - many ranges at once: counted, then copied one behind the other; or each into a row of its own.
+// ranges.hpp - batches of ranges: counted, then copied compactly; or each copied into a separate row.
 #pragma once
 
 #include "blink_tree/storage.hpp"
@@ -6,11 +6,11 @@
 
 namespace espalier::detail {
 
-/// What the owner must know between counting and copying, in one piece, since each look at a GPU's memory costs a wait.
+/// Totals between counting and copying, in one struct, because each read of GPU memory costs a wait.
 struct range_totals {
   std::uint64_t elements;
-  std::uint32_t long_ones;  ///< not 0: there are long ranges
-  std::uint32_t changed;    ///< where writers may be about: how many ranges have changed since they were counted
+  std::uint32_t long_ones;  ///< not 0 if there are long ranges
+  std::uint32_t changed;    ///< with concurrent writers: number of ranges that have changed since they were counted
 };
 struct note_total {
   const std::uint64_t* total;
@@ -31,9 +31,10 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
   const storage& tree;
   Context& context;
 
-  static constexpr std::uint64_t changed = ~std::uint64_t{0};  ///< as a total: a writer came between, count again
+  /// Value of a total if a write took place in between and the ranges must be counted again.
+  static constexpr std::uint64_t changed = ~std::uint64_t{0};
 
-  /// What counting, copying and rows have in common.
+  /// Fills the members that jobs for counting, copying and rows have in common.
   template <template <class> class Job>
   [[nodiscard]] Job<view_type> job_over(const void* lo, const void* hi, const range_options& options) const {
     Job<view_type> job;
@@ -65,7 +66,7 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.out_values = out_values;
     context.template launch_read<reads, how>(job, n);
   }
-  /// total is changed if a writer came between.
+  /// The total is `changed` if a write took place in between.
   [[nodiscard]] range_buffers range_once(const void* lo, const void* hi, std::size_t n,
                                          const range_options& options) const {
     range_buffers result;

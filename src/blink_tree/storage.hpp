@@ -1,5 +1,5 @@
-// storage.hpp - all that a B-link tree on one kind of device consists of, and how it is made: nodes, what lies above
-// the leaves, and what its owner knows about them. Whoever calls has the tree to itself, or says otherwise.
+// storage.hpp - the data of a B-link tree on one kind of device and its construction: nodes, inner levels, and the
+// owner's statistics about them. Callers have exclusive access unless a comment states otherwise.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct blink_storage {
   };
   struct leaf_list {
     buffer<Word> highs;
-    buffer<node_id> ids;  ///< empty: numbered in key order
+    buffer<node_id> ids;  ///< if empty, numbered in key order
   };
 
   blink_storage(const device& on, element_type type, const blink_options& wishes)
@@ -48,33 +48,33 @@ struct blink_storage {
   element_type elements;
   blink_options options;
   node_pool leaf_nodes, inner_nodes;
-  leaf_list listed;  ///< what the lane was made from
+  leaf_list listed;  ///< the list that the lane was built from
   lane_storage lane;
   view_type view;
-  std::uint64_t leaves_at_rebuild = 0;     ///< when the upper levels were made
-  std::uint64_t leaves_since_rebuild = 0;  ///< leaves made since
-  std::uint64_t erased = 0;                ///< elements asked to be erased since
+  std::uint64_t leaves_at_rebuild = 0;     ///< at the last rebuild of the inner levels
+  std::uint64_t leaves_since_rebuild = 0;  ///< leaves made since then
+  std::uint64_t erased = 0;                ///< elements requested to be erased since then
   std::size_t lane_builds = 0;
-  std::atomic<bool> leaf_list_is_current = false;  ///< `listed` names all live leaves and no others
-  /// Live leaves after merges that left the lane as it was: a stream of appended batches does not pay for a lane that
-  /// no read asks for. settle() makes it.
+  std::atomic<bool> leaf_list_is_current = false;  ///< `listed` names exactly the live leaves
+  /// Live leaves after merges that did not rebuild the lane: a sequence of appended batches does not pay for a lane
+  /// that no read uses. settle() builds it.
   struct pending_leaves {
-    leaf_list list;  ///< has room for more
+    leaf_list list;  ///< has spare capacity
     std::uint64_t size = 0;
-    std::uint64_t shared = 0;  ///< the first entries, which are those of `listed`; `list` has the others
+    std::uint64_t shared = 0;  ///< number of first entries, which are those of `listed`; `list` has the others
   };
   pending_leaves pending;
-  std::atomic<bool> pending_is_whole = false;  ///< no leaf came or went since
-  buffer<std::uint64_t> rank_bases;            ///< of `listed`, on a GPU (node.hpp, leaf_ranks)
+  std::atomic<bool> pending_is_whole = false;  ///< no leaf was added or removed since
+  buffer<std::uint64_t> rank_bases;            ///< ranks of `listed`, on a GPU (node.hpp, leaf_ranks)
   buffer<std::uint32_t> ranks_beyond;
   std::atomic<bool> ranks_are_known = false;
-  bool appends = false;        ///< the last batch that was merged lay behind all keys
-  unsigned append_misses = 0;  ///< batches in a row that were looked at in vain for that
-  std::atomic<bool> has_live_refs =
-      false;  ///< a ref may be in use: nothing is tidied, moved or given out again unasked
+  bool appends = false;        ///< the last merged batch was after all keys
+  unsigned append_misses = 0;  ///< consecutive batches that were checked for an append in vain
+  /// A ref may be in use: nothing is rebuilt, moved or recycled unless requested.
+  std::atomic<bool> has_live_refs = false;
 
-  /// Before a write on a GPU: what it replaces is freed behind its own steps, and not behind those of the stream that
-  /// made it. All other use of the memory comes before (turns.hpp).
+  /// Called before a write on a GPU: memory that it replaces is freed after its own steps, not in the stream that
+  /// allocated it. All other uses of the memory come before (access_gate.hpp).
   void set_stream([[maybe_unused]] const stream& s) {
     if constexpr (Context::on_gpu) {
       if (tied_ == s.state()) return;
@@ -91,10 +91,10 @@ struct blink_storage {
     }
   }
 
-  // ---- how many elements there are -----------------------------------------------------------------------
-  // The count is known while every write tells what it changed. Refs do not, so it is not while the tree is lent. What
-  // a write has changed is told inside the lock under which it was changed: the next exclusive operation counts each
-  // element once.
+  // ---- number of elements ---------------------------------------------------------------------------------
+  // The count is known while every write reports what it changed. Refs do not report, so it is unknown while
+  // has_live_refs is set. A write reports inside the lock under which it made the change: the next exclusive operation
+  // counts each element once.
   void count_is(std::uint64_t elements_now) {
     count_ = static_cast<std::int64_t>(elements_now);
     count_is_known_ = !has_live_refs;
@@ -102,12 +102,12 @@ struct blink_storage {
   void count_changed(std::int64_t delta) { count_ += delta; }
   void count_unknown() { count_is_known_ = false; }
   [[nodiscard]] bool count_is_known() const { return count_is_known_; }
-  /// Concurrent writers tell what they changed when they are done: meanwhile an erase may be counted before the insert.
+  /// Concurrent writers report when they are done: meanwhile an erase may be counted before the insert.
   [[nodiscard]] std::uint64_t count() const {
     const std::int64_t n = count_.load();
     return n < 0 ? 0 : static_cast<std::uint64_t>(n);
   }
-  /// From the leaves themselves. No other operation is in progress.
+  /// Counts the leaves themselves. Precondition: no other operation is in progress.
   [[nodiscard]] live_counts count_leaves(Context& context) {
     refresh_pools(context);
     const live_counts live = count_live(context, view, leaf_nodes.high_water());
@@ -115,7 +115,7 @@ struct blink_storage {
     return live;
   }
 
-  /// Below this a lane is not worth its memory: one or two levels of inner nodes do as well.
+  /// Below this number a lane does not pay for its memory: one or two levels of inner nodes are as good.
   static constexpr std::uint64_t least_lane_leaves = 64;
 
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements.key); }
@@ -124,9 +124,9 @@ struct blink_storage {
            listed.ids.bytes() + pending.list.highs.bytes() + pending.list.ids.bytes() + rank_bases.bytes() +
            ranks_beyond.bytes();
   }
-  /// Leaves that n inserts can make, all at once at worst; more is asked for when they are refused.
+  /// Number of leaves that n inserts are likely to make at once; more are reserved when inserts are refused.
   [[nodiscard]] static std::uint64_t likely_new_leaves(std::uint64_t n) { return n / (N / 2) + 64; }
-  /// At worst every insert splits a leaf that was full, and from then on it takes half a leaf of them.
+  /// In the worst case every insert splits a full leaf, and each new leaf then takes half a leaf of inserts.
   [[nodiscard]] std::uint64_t most_new_leaves(std::uint64_t n) const {
     return std::min<std::uint64_t>(n, leaves_at_rebuild + leaves_since_rebuild + 1) + n / (N / 2) + 2;
   }
@@ -135,7 +135,7 @@ struct blink_storage {
     if constexpr (Context::on_gpu) context.order().synchronize();
   }
 
-  // ---- elements in and out -------------------------------------------------------------------------------
+  // ---- loading and storing elements ------------------------------------------------------------------------
   [[nodiscard]] buffer<Word> load_words(Context& context, const void* keys, std::size_t n) const {
     const input in(context, keys, n * key_bytes());
     buffer<Word> words(dev, n, context.order());
@@ -157,14 +157,14 @@ struct blink_storage {
       return slots;
     }
   }
-  /// Pairs in key order, each key once: the caller's own memory, or memory of this object.
+  /// Pairs in key order with unique keys: the caller's memory, or memory of this object.
   struct sorted_pairs {
     const Word* words = nullptr;
     const value* values = nullptr;
     std::size_t n = 0;
     pairs memory;
   };
-  /// Can values be read where the caller has them?
+  /// Returns whether values can be read from the caller's memory directly.
   [[nodiscard]] bool are_slots(const void* values) const {
     return elements.value_bytes == V && dev.is_local(values) &&
            reinterpret_cast<std::uintptr_t>(values) % alignof(value) == 0;
@@ -211,7 +211,7 @@ struct blink_storage {
     sorted.values = sorted.memory.values.data();
     sorted.n = distinct;
   }
-  /// After refresh_pools().
+  /// Requires refresh_pools().
   [[nodiscard]] bool is_empty(Context& context) {
     if (leaves_at_rebuild != 1 || leaf_nodes.high_water() != 1) return false;
     node_head<Word> h;
@@ -219,12 +219,12 @@ struct blink_storage {
     return h.count == 0;
   }
 
-  // ---- making a tree -------------------------------------------------------------------------------------
-  /// Elements that a build puts into a leaf.
+  // ---- construction ----------------------------------------------------------------------------------------
+  /// Number of elements that a build puts into a leaf.
   [[nodiscard]] std::uint32_t per_leaf() const {
     return static_cast<std::uint32_t>(std::clamp(options.fill * N + 0.5, 1.0, double{N}));
   }
-  /// Replaces whatever there is by a tree of n sorted elements.
+  /// Replaces the contents by a tree of n sorted elements.
   void make_tree(Context& context, const Word* words, const value* values, std::size_t n) {
     const std::uint64_t count = std::max<std::uint64_t>(1, (n + per_leaf() - 1) / per_leaf());
     node_pool leaves(context, shape_type::bytes, std::max<std::uint64_t>(count + count / 16, 64),
@@ -243,10 +243,10 @@ struct blink_storage {
     appends = false;
     append_misses = 0;
     count_is(n);
-    sync_if_gpu(context);  // callers' buffers may go now
+    sync_if_gpu(context);  // the caller's buffers may be released now
   }
 
-  /// All that lies above the leaves.
+  /// The inner levels.
   struct upper_levels {
     leaf_list list;
     lane_storage lane;
@@ -266,7 +266,8 @@ struct blink_storage {
     }
     return made;
   }
-  /// Inner nodes over the first `count` leaves in key order; those to the right of the last one are reached by links.
+  /// Builds inner nodes over the first `count` leaves in key order; leaves to the right of the last one are reached by
+  /// links.
   void make_inner(Context& context, view_type t, upper_levels& made, std::uint64_t count) {
     constexpr std::uint32_t per_node = N * 3 / 4;
     std::vector<std::uint64_t> sizes;
@@ -297,7 +298,7 @@ struct blink_storage {
     listed = std::move(made.list);
     lane = std::move(made.lane);
     inner_nodes = std::move(made.inners);
-    if (lane.view.size == 0) {  // nobody needs it
+    if (lane.view.size == 0) {  // it is not needed
       listed = {};
     } else {
       ++lane_builds;
@@ -312,12 +313,12 @@ struct blink_storage {
     view.lane = lane.view;
     view.lane_leaves = listed.ids.size() == 0 ? nullptr : listed.ids.data();
   }
-  /// Before kernels that take nodes by themselves.
+  /// Called before kernels that take nodes by themselves.
   void pools_in_use() {
     if constexpr (Context::on_gpu) pools_are_known_ = false;
   }
-  /// Learns how many nodes have been taken. A GPU is not asked for what is known already: each look at its memory is a
-  /// wait. No other operation of the owner is in progress.
+  /// Reads how many nodes have been taken. A GPU is not queried for what is known already, because each read of its
+  /// memory costs a wait. Precondition: no other operation of the owner is in progress.
   void refresh_pools(Context& context) {
     if constexpr (Context::on_gpu) {
       if (pools_are_known_ && !has_live_refs) return;
@@ -327,7 +328,7 @@ struct blink_storage {
       learn_pools(context.read_word(leaf_nodes.tickets()), context.read_word(inner_nodes.tickets()));
     }
   }
-  /// The tickets as they are after the last kernel that took nodes.
+  /// Stores the tickets as of the last kernel that took nodes.
   void learn_pools(std::uint64_t leaves, std::uint64_t inners) {
     leaf_nodes.learn(leaves);
     inner_nodes.learn(inners);
@@ -338,12 +339,12 @@ struct blink_storage {
     view.inners = inner_nodes.view();
   }
 
-  /// Before leaves may come or go other than by a merge.
+  /// Called before leaves may be added or removed other than by a merge.
   void lists_end() {
     leaf_list_is_current = false;
     pending_is_whole = false;
   }
-  /// All entries of `pending` in its own list.
+  /// Copies all entries of `pending` into its own list.
   void gather_pending(Context& context) {
     if (pending.shared == 0) return;
     leaf_list whole{buffer<Word>(dev, pending.size, context.order()),
@@ -353,7 +354,7 @@ struct blink_storage {
     pending.list = std::move(whole);
     pending.shared = 0;
   }
-  /// Entries [from, from + n) of a list become those from `to` on of another.
+  /// Copies entries [from, from + n) of a list to those from `to` on of another.
   void copy_entries(Context& context, const leaf_list& list, std::uint64_t from, std::uint64_t n,
                     const leaf_list& after, std::uint64_t to) {
     if (n == 0) return;
@@ -364,8 +365,9 @@ struct blink_storage {
       context.for_each(n, number_leaves{static_cast<node_id>(from), after.ids.data() + to});
     }
   }
-  /// Upper levels that know the leaves of `pending`. Without memory for them links lead there; with `required`, for
-  /// operations that follow no links (protocol couple), it throws, and the next call tries again.
+  /// Builds inner levels that name the leaves of `pending`. Without memory for them, these leaves are reached by links;
+  /// with `required`, for operations that follow no links (latch_coupling protocol), it throws, and the next call tries
+  /// again.
   void settle(Context& context, bool required = false) {
     if (pending.size == 0) return;
     const auto make = [&] {
@@ -375,7 +377,7 @@ struct blink_storage {
                                                                    : copy_of(context, pending.list, pending.size);
       const std::uint64_t leaves = list.highs.size(), erases = erased;
       install(make_upper(context, view, std::move(list)), leaves);
-      erased = erases;  // dead leaves wait for a tidy() still
+      erased = erases;  // dead leaves still wait for rebuild_inner()
     };
     if constexpr (U == inner_index::inner_nodes) {
       try {
@@ -392,14 +394,14 @@ struct blink_storage {
     }
     sync_if_gpu(context);
   }
-  /// Rebuilds the upper levels if n reads pay for it.
+  /// Rebuilds the inner levels if n reads pay for it.
   void refresh_upper(Context& context, std::size_t n) {
     settle(context);
     if (is_stale_for(n)) rebuild_inner_if_memory_allows(context);
   }
 
-  // ---- keeping it tidy -----------------------------------------------------------------------------------
-  /// Live leaves in key order.
+  // ---- maintenance -----------------------------------------------------------------------------------------
+  /// Lists live leaves in key order.
   [[nodiscard]] leaf_list list_leaves(Context& context) {
     refresh_pools(context);
     const std::uint32_t nodes = leaf_nodes.high_water();
@@ -412,16 +414,15 @@ struct blink_storage {
     context.sort_from(highs.data(), sorted.highs, ids.data(), sorted.ids, live);
     return sorted;
   }
-  /// ranks[i] = how many of the first i nodes are dead (or alive); the total is returned.
+  /// Sets ranks[i] to the number of dead (or live) nodes among the first i; returns the total.
   [[nodiscard]] std::uint64_t mark(Context& context, buffer<std::uint64_t>& ranks, std::uint32_t nodes, bool dead) {
     context.zero(ranks.data() + nodes, 8);
     context.for_each(nodes, mark_leaf<view_type>{view, dead, ranks.data()});
     context.exclusive_scan(ranks.data(), ranks.data(), nodes + 1);
     return context.read(ranks.data() + nodes);
   }
-  /// Makes the upper levels anew, after which no node names a dead leaf, and gives those out again. After erases leaves
-  /// without elements go, and if more than one and a half times as many are left as a build would make, all are made
-  /// anew.
+  /// Rebuilds the inner levels and then recycles dead leaves, which nothing references any more. After erases it also
+  /// drops empty leaves, and rebuilds the whole tree if it has over 1.5 times the leaves that a build would make.
   void rebuild_inner(Context& context, bool thorough) {
     settle(context);
     refresh_pools(context);
@@ -457,7 +458,7 @@ struct blink_storage {
     buffer<node_id> ids(dev, dead, context.order());
     leaf_nodes.gather(context);
     install_pools();
-    // From here on nothing fails: without the new upper levels nobody may find that leaves are dead.
+    // Nothing fails from here on: leaves must not become dead unless the new inner levels are installed.
     context.for_each(nodes, list_leaf<view_type>{view, ranks.data(), nullptr, ids.data()});
     if (drops) {
       leaf_list_is_current = false;
@@ -468,17 +469,18 @@ struct blink_storage {
     install(std::move(made), live);
     sync_if_gpu(context);
   }
-  /// Twice the leaves that a build makes of so many elements, less what may be erased until the next look (looks_now).
+  /// Returns whether the tree has over 1.5 times the leaves that a build would make. With what may be erased until the
+  /// next check (looks_now), the factor stays below about 2.
   [[nodiscard]] bool is_too_empty(std::uint64_t leaves, std::uint64_t size) const {
     return size * 3 < leaves * per_leaf() * 2;
   }
-  /// Have so many elements been erased that leaves may have become too empty?
+  /// Returns whether so many elements have been erased that leaves may have become too empty.
   [[nodiscard]] bool looks_now() const { return erased > leaves_at_rebuild * per_leaf() / 6 + 1024; }
 
   [[nodiscard]] static const node_id* ids_of(const leaf_list& list) {
     return list.ids.size() == 0 ? nullptr : list.ids.data();
   }
-  /// The first `leaves` of a list.
+  /// Copies the first `leaves` entries of a list.
   [[nodiscard]] leaf_list copy_of(Context& context, const leaf_list& list, std::uint64_t leaves) const {
     const std::uint64_t ids = list.ids.size() == 0 ? 0 : leaves;
     leaf_list copy{buffer<Word>(dev, leaves, context.order()), buffer<node_id>(dev, ids, context.order())};
@@ -487,10 +489,11 @@ struct blink_storage {
     return copy;
   }
   struct leaf_links {
-    buffer<std::uint64_t> ranks;  ///< how many leaves stay before each
-    leaf_list after;              ///< those; empty: all
+    buffer<std::uint64_t> ranks;  ///< number of kept leaves before each leaf
+    leaf_list after;              ///< the kept leaves; empty if all are kept
   };
-  /// The first and the last leaf stay: the chain begins with the one, and the other has all keys up to the largest.
+  /// The first and the last leaf are kept: the chain begins with the first, and the last covers all keys up to the
+  /// largest.
   [[nodiscard]] leaf_links links_without_empty(Context& context, const leaf_list& list,
                                                const buffer<std::uint64_t>& offsets) {
     const std::uint64_t leaves = list.highs.size();
@@ -506,7 +509,7 @@ struct blink_storage {
     return links;
   }
   /// Counts the elements before each leaf, so that ranges of any length are found by their ends. Without a lane, or
-  /// without memory, they are walked along.
+  /// without memory, ranges are walked.
   void build_leaf_ranks(Context& context) {
     if (leaves_at_rebuild + leaves_since_rebuild < least_lane_leaves) return;
     settle(context);
@@ -524,11 +527,11 @@ struct blink_storage {
   [[nodiscard]] leaf_ranks leaf_ranks_if_valid() const {
     return ranks_are_known && !has_live_refs ? leaf_ranks{rank_bases.data(), ranks_beyond.data()} : leaf_ranks{};
   }
-  /// Does the lane not know a good part of the leaves?
+  /// Returns whether a substantial part of the leaves is missing in the lane.
   [[nodiscard]] bool needs_rebuild() const {
     return U == inner_index::express_lane && leaves_since_rebuild * 8 > leaves_at_rebuild && leaves_since_rebuild > 64;
   }
-  /// Do n reads pay for new upper levels?
+  /// Returns whether n reads pay for a rebuild of the inner levels.
   [[nodiscard]] bool is_stale_for(std::size_t n) const {
     return !has_live_refs && (pending.size != 0 || (n * 4 >= leaves_at_rebuild && needs_rebuild()));
   }
@@ -553,7 +556,8 @@ struct blink_storage {
     return sorted;
   }
 
-  /// What was asked for is done, or can be: that upper levels could not be made anew is no reason to report a failure.
+  /// Rebuilds if memory allows. A failure is not reported, because the requested operation is complete or can be
+  /// completed without it.
   void rebuild_inner_if_memory_allows(Context& context) {
     static_cast<void>(with_memory([&] { rebuild_inner(context, false); }));
   }
@@ -561,8 +565,8 @@ struct blink_storage {
  private:
   std::atomic<std::int64_t> count_ = 0;
   std::atomic<bool> count_is_known_ = false;
-  bool pools_are_known_ = false;       ///< on a GPU: what was last learned of the pools is still so
-  std::shared_ptr<stream_impl> tied_;  ///< whose order the memory is freed in
+  bool pools_are_known_ = false;       ///< on a GPU: the last known state of the pools is current
+  std::shared_ptr<stream_impl> tied_;  ///< stream in whose order the memory is freed
 };
 
 }  // namespace espalier::detail

@@ -1,5 +1,4 @@
-// tally.hpp - how many elements a tree has: what a batch of writes changed, and the count of all, which needs no order
-// of the leaves.
+// tally.hpp - counts elements: the change by a batch of writes, and the total, which needs no order of the leaves.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +11,9 @@
 
 namespace espalier::detail {
 
-/// *total += what(0) + ... + what(n - 1), modulo 2^64. Some thousand threads add up a part each, so that they do not
-/// all meet at one word: on a GPU every so-manieth, and neighbours read together; on a CPU one behind the other.
+/// *total += what(0) + ... + what(n - 1), modulo 2^64. Some thousand threads sum up one part each, so that they do not
+/// all contend for one word: on a GPU with a stride, so that neighbouring threads read neighbouring elements; on a CPU
+/// contiguously.
 template <bool OnGpu, class What>
 struct add_up_part {
   What what;
@@ -33,7 +33,7 @@ struct add_up_part {
       }
     }
 #if defined(__CUDA_ARCH__)
-    // Additions to one word are done one after the other: a whole warp adds its sum once.
+    // Additions to one word are serialised: a whole warp adds its sum once.
     constexpr unsigned whole = 0xffffffffu;
     if (__activemask() == whole) {
       for (unsigned distance = 16; distance != 0; distance /= 2) sum += __shfl_down_sync(whole, sum, distance);
@@ -54,11 +54,11 @@ void add_up(Context& context, std::size_t n, const What& what, std::uint64_t* to
   if (n != 0) context.for_each(parts, part{what, n, parts, total});
 }
 
-/// What element number i of a batch did to the number of elements, by its `done`: 1, 0, or minus 1.
+/// Change of the number of elements by element i of a batch, from its `done`: 1, 0, or minus 1.
 struct change_of_count {
   const std::uint8_t* done;
-  const std::uint8_t* ops;     ///< blink_op per element; null: all are `op`
-  const std::uint32_t* order;  ///< numbers of the elements; null: all of them
+  const std::uint8_t* ops;     ///< blink_op per element; if null, all are `op`
+  const std::uint32_t* order;  ///< numbers of the elements; if null, all elements
   blink_op op;
   ESPALIER_HD std::uint64_t operator()(std::size_t i) const {
     const std::size_t e = order == nullptr ? i : order[i];
@@ -67,12 +67,12 @@ struct change_of_count {
     const bool brings = what == blink_op::insert || what == blink_op::insert_or_assign;
     return brings ? 1 : what == blink_op::erase ? ~std::uint64_t{0} : 0;
   }
-  /// Of elements [first, last), by a CPU thread. Most batches do one thing: bytes are added up as vectors.
+  /// Sums up elements [first, last) in a CPU thread. Most batches have one operation: bytes are summed up as vectors.
   [[nodiscard]] ESPALIER_HD std::uint64_t sum(std::size_t first, std::size_t last) const {
     std::uint64_t total = 0;
     std::size_t i = first;
     if (ops == nullptr && order == nullptr && i < last) {
-      constexpr unsigned piece = 128;  // so that a byte holds its sum
+      constexpr unsigned piece = 128;  // a byte holds the sum of a piece
       std::uint64_t changed = 0;
       for (; i + piece <= last; i += piece) {
         std::uint8_t ones = 0;
@@ -90,7 +90,7 @@ struct change_of_count {
   }
 };
 
-/// Of node number i of the leaves: 1 if it is alive; its elements.
+/// For node i of the leaves: 1 if it is live, or the number of its elements.
 template <class View>
 struct live_leaf {
   View tree;
@@ -102,7 +102,7 @@ struct live_leaf {
   }
 };
 
-/// Sums of values of up to 4 bytes are taken in 64 bits.
+/// Sums of values of up to 4 bytes are computed in 64 bits.
 inline void require_sums_fit(std::uint64_t elements) {
   if (elements >> 32 != 0)
     throw error("aggregate: sums of more than 2^32 values might not fit 64 bits; use 64-bit values or split the data.");
@@ -111,7 +111,8 @@ inline void require_sums_fit(std::uint64_t elements) {
 struct live_counts {
   std::uint64_t leaves, elements;
 };
-/// No other operation of the owner is in progress; refs may be in use. The nodes below `nodes` have been in use.
+/// Precondition: no other operation of the owner is in progress; refs may be in use. Nodes below `nodes` have been in
+/// use.
 template <class Context, class View>
 [[nodiscard]] live_counts count_live(Context& context, const View& tree, std::uint32_t nodes) {
   const buffer<live_counts> counts(context.get_device(), 1, context.order());

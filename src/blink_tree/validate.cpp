@@ -1,4 +1,4 @@
-// validate.cpp - the invariants of node.hpp, one function each, and the same nodes as text.
+// validate.cpp - checks the invariants of node.hpp, one function each, and dumps the nodes as text.
 #include "blink_tree/validate.hpp"
 
 #include <cstdio>
@@ -8,7 +8,7 @@ namespace espalier::detail {
 
 namespace {
 
-/// Its arguments as one text.
+/// Concatenates its arguments.
 template <class... Parts>
 std::string say(const Parts&... parts) {
   std::ostringstream out;
@@ -36,7 +36,8 @@ class checker {
   }
   static std::string name(const char* kind, node_id id) { return say(kind, ' ', id); }
 
-  /// Version even, count in bounds, keys ascend within [low, high], unused slots hold the largest word.
+  /// Checks that the version is even, the count in bounds, keys ascend within [low, high], and unused slots hold the
+  /// largest word.
   bool node(const char* kind, const node_level_image& level, node_id id, std::uint64_t low) {
     const auto& n = level.nodes[id];
     const std::uint64_t* keys = level.keys_of(id);
@@ -53,8 +54,8 @@ class checker {
     return true;
   }
 
-  /// Leaves from the first one by right links: each begins where the one before ends, the last one ends at the largest
-  /// word.
+  /// Checks the leaves from the first one by right links: each begins where the previous one ends, and the last one
+  /// ends at the largest word.
   void chain() {
     const auto& level = image_.leaves;
     seen_.assign(level.nodes.size(), false);
@@ -80,7 +81,7 @@ class checker {
     }
   }
 
-  /// Every leaf that was given out is in the chain, or dead and leads to a live one, or waits for reuse.
+  /// Checks that every leaf that was taken is in the chain, or dead and leads to a live one, or waits for reuse.
   void lost() {
     if (!result_.ok) return;
     const auto& level = image_.leaves;
@@ -102,7 +103,7 @@ class checker {
     }
   }
 
-  /// Where a leaf, dead ones followed, begins: searches that start there must not be above their key.
+  /// Returns whether a leaf, following dead ones, begins at or before `low`: searches must not start above their key.
   bool starts_at_or_before(node_id id, std::uint64_t low) const {
     const auto& level = image_.leaves;
     while (id < level.nodes.size() && level.nodes[id].head.dead) id = level.nodes[id].head.right;
@@ -122,7 +123,8 @@ class checker {
     }
   }
 
-  /// Each level from its first node by right links; entries ascend and lead to nodes that begin at or before them.
+  /// Checks each level from its first node by right links; entries ascend and lead to nodes that begin at or before
+  /// them.
   void inner_levels() {
     if (!result_.ok) return;
     const auto& level = image_.inners;
@@ -163,7 +165,7 @@ class checker {
   std::vector<node_id> order_;
 };
 
-/// A key as people write it.
+/// Formats a key as readable text.
 std::string text_of(scalar_kind kind, std::uint64_t word) {
   const std::uint64_t bits = bytes_of(kind) <= 4 ? decode_bits<std::uint32_t>(kind, static_cast<std::uint32_t>(word))
                                                  : decode_bits<std::uint64_t>(kind, word);
@@ -194,7 +196,7 @@ std::string text_of(scalar_kind kind, std::uint64_t word) {
       return std::to_string(bits);
   }
 }
-/// JSON has no word for infinities and NaN.
+/// JSON does not support infinities and NaN.
 std::string json_key(scalar_kind kind, std::uint64_t word) {
   const std::string text = text_of(kind, word);
   return text.find_first_of("ni") == std::string::npos ? text : say('"', text, '"');
@@ -219,7 +221,7 @@ void write_node(std::ostream& out, const host_snapshot& image, const node_level_
   }
   out << "}";
 }
-/// Leaves that will be given out again are no part of the picture.
+/// Leaves that wait for reuse are not part of the dump.
 std::vector<bool> waiting(const host_snapshot& image) {
   std::vector<bool> waits(image.leaves.nodes.size(), false);
   for (const node_id id : image.unused) waits[id] = true;

@@ -1,4 +1,4 @@
-// validate.hpp - a whole B-link tree copied to the host: every invariant recomputed, and pictures of it.
+// validate.hpp - a copy of a whole B-link tree on the host, for the check of every invariant and for dumps.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@
 
 namespace espalier::detail {
 
-/// All nodes of one pool, without their types.
+/// All nodes of one pool, type-erased.
 struct node_level_image {
   struct node {
     std::uint32_t version;
     node_head<std::uint64_t> head;
   };
   unsigned slots = 0;
-  std::uint64_t largest = 0;  ///< word: in unused slots, and as the high key of the last node
+  std::uint64_t largest = 0;  ///< word in unused slots, and high key of the last node
   std::vector<node> nodes;
-  std::vector<std::uint64_t> keys;      ///< slots per node
-  std::vector<std::uint32_t> children;  ///< of inner nodes
+  std::vector<std::uint64_t> keys;      ///< `slots` entries per node
+  std::vector<std::uint32_t> children;  ///< children of inner nodes
 
   template <class Shape>
   [[nodiscard]] static node_level_image of(std::vector<std::byte> bytes) {
@@ -54,9 +54,9 @@ struct host_snapshot {
   scalar_kind key = scalar_kind::u32;
   node_level_image leaves;
   node_level_image inners;
-  std::vector<node_id> unused;  ///< leaves that will be given out again
+  std::vector<node_id> unused;  ///< leaves that wait for reuse
   std::vector<std::uint64_t> lane_highs;
-  std::vector<node_id> lane_ids;  ///< empty: numbered in order
+  std::vector<node_id> lane_ids;  ///< if empty, numbered in order
   bool has_lane = false;
 
   [[nodiscard]] validation validate() const;

@@ -1,8 +1,8 @@
-// async_readback.cuh - a few bytes on their way from a GPU to the host, while both go on with other work.
+// async_readback.cuh - asynchronous device-to-host readback of up to 64 bytes through pooled pinned memory.
 //
-// A plain copy makes the host wait for all that is queued before it, and the GPU for what the host does then. A letter
-// is sent where the bytes are ready; what is queued behind it keeps the GPU busy while the host opens it and queues the
-// rest.
+// A plain copy makes the host wait for all work enqueued before it, and the GPU for what the host does then. A readback
+// is enqueued where the bytes are ready; the work enqueued after it keeps the GPU busy while the host waits for the
+// copy only and enqueues the rest.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@
 
 namespace espalier::detail {
 
-/// Page-locked memory and an event. Making them takes longer than most letters do, so they are kept for the next one.
+/// Pinned memory and an event. Creating them takes longer than most readbacks, so they are pooled.
 struct readback_buffer {
   static constexpr std::size_t bytes = 64;
   void* memory = nullptr;
@@ -21,13 +21,13 @@ struct readback_buffer {
 
 class async_readback {
  public:
-  /// `size`: at most readback_buffer::bytes.
+  /// `size` is at most readback_buffer::bytes.
   async_readback(int ordinal, const void* from, std::size_t size, cudaStream_t order);
   ~async_readback();
   async_readback(const async_readback&) = delete;
   async_readback& operator=(const async_readback&) = delete;
 
-  /// Waits until it is there. What comes back lives as long as the letter.
+  /// Waits for the copy. The result is valid as long as this object.
   [[nodiscard]] const void* open();
 
  private:

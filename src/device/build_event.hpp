@@ -1,8 +1,8 @@
-// build_event.hpp - orders streams behind the build of an index, or of a copy, that is only read afterwards.
+// build_event.hpp - orders streams after the build of an index, or of a copy, that is only read afterwards.
 //
-// A caller that waited for the build is not enough: that the host saw the build end does not order another stream
-// behind the build's allocations (compute-sanitizer --track-stream-ordered-races). So every stream waits once for an
-// event of the build; a stream that has waited is remembered by its id, and later calls on it cost one comparison.
+// It is not sufficient that the caller waited for the build: a host that saw the build end does not order another
+// stream after the build's allocations (compute-sanitizer --track-stream-ordered-races). So every stream waits once for
+// an event of the build; a stream that has waited is remembered by its id, and later calls on it cost one comparison.
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@ namespace espalier::detail {
 
 class build_event {
  public:
-  /// Records the event behind what the stream has enqueued so far, in place of an earlier one. Without memory for it
-  /// the host waits for the stream. No other call of this object may be in progress.
+  /// Records the event after what the stream has enqueued so far, and replaces an earlier one. If there is no memory
+  /// for it, the host waits for the stream. Precondition: no other call of this object is in progress.
   void record(const stream& order);
-  /// What `order` enqueues from now on begins after the build.
+  /// Work that `order` enqueues from now on begins after the build.
   void make_wait(const stream& order) const;
 
  private:
-  /// Streams that are remembered: with more than these in turn, a stream waits again, which is correct and cheap.
+  /// Maximum number of remembered streams. If more alternate, a stream waits again, which is correct and cheap.
   static constexpr std::size_t most_remembered = 16;
 
   std::uint64_t built_on_ = 0;

@@ -1,4 +1,4 @@
-// cpu.cpp - the CPU as a device, and cpu_backend's way to its threads.
+// cpu.cpp - the CPU as a device, and the access of cpu_backend to its threads.
 #include "espalier/device/cpu.hpp"
 
 #include <cstring>
@@ -17,12 +17,12 @@ cpu_processor::cpu_processor(unsigned threads) : threads_(threads), name_(proces
 
 namespace {
 
-/// Default streams of one thread: a few, one for each number of threads of a device.
+/// Default streams of one thread, one for each number of threads of a device.
 struct default_streams {
   std::vector<std::pair<unsigned, std::shared_ptr<cpu_stream>>> own;
   ~default_streams();
 };
-// Objects of static storage duration, and thread-local ones that are older, are destroyed after the streams are.
+// Objects of static storage duration, and older thread-local ones, are destroyed after the streams.
 thread_local bool default_streams_ended = false;
 default_streams::~default_streams() { default_streams_ended = true; }
 
@@ -48,7 +48,7 @@ std::shared_ptr<stream_impl> cpu_device::wrap_stream(void*) const {
 
 namespace {
 
-constexpr std::size_t copy_grain = std::size_t{1} << 20;  // below, one core moves it in the time of a fork
+constexpr std::size_t copy_grain = std::size_t{1} << 20;  // below this, one core copies in the time of a fork
 
 struct copy_job {
   unsigned char* to;
@@ -96,7 +96,7 @@ void cpu_device::invoke_in_order(stream_impl& s, const std::function<void()>& wo
 }
 
 std::shared_ptr<device_impl> make_cpu_device(unsigned threads) {
-  constexpr unsigned most = 4096;  // more is a mistake in the argument, not a machine
+  constexpr unsigned most = 4096;  // a larger number is a mistake in the argument
   if (threads == 0) threads = usable_processors();
   if (threads > most) throw error("A CPU device has at most 4096 threads; pass 0 for all cores.");
   static std::mutex mutex;

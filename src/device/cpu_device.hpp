@@ -1,8 +1,8 @@
 // cpu_device.hpp - the CPU as a device: a number of threads, default streams, and main memory.
 //
 // The processor (its threads) is shared by all handles with the same number of threads, and the pool by all CPU
-// devices, for as long as one handle lives; so a new handle is cheap and finds warm memory. Default streams
-// belong to the threads that call, one for each number of threads.
+// devices, for as long as one handle lives; so a new handle is cheap and finds warm memory. Default streams belong to
+// the calling threads, one for each number of threads.
 #pragma once
 
 #include <memory>
@@ -45,8 +45,8 @@ class cpu_device : public device_impl {
   [[nodiscard]] bool is_local(const void*) const override { return true; }
   [[nodiscard]] bool is_pinned(const void*) const override { return true; }
   [[nodiscard]] std::shared_ptr<const void> register_host(const void*, std::size_t) const override { return nullptr; }
-  /// Copies and fills wait for the stream and run in the calling thread (and the device's): as with a copy of pageable
-  /// memory in CUDA, both ends may be touched again when the call returns.
+  /// Copies and fills wait for the stream and run in the calling thread (and those of the device): as with a copy of
+  /// pageable memory in CUDA, both ends may be accessed again when the call returns.
   void copy(void* to, const void* from, std::size_t bytes, stream_impl& s) const override;
   void fill(void* to, unsigned char byte, std::size_t bytes, stream_impl& s) const override;
   void enqueue(stream_impl& s, std::function<void()> work) const override;
@@ -59,7 +59,7 @@ class cpu_device : public device_impl {
   std::shared_ptr<memory_resource> pool_;
 };
 
-/// `threads` = 0: all processors this process may use.
+/// `threads` = 0 means all processors that this process may use.
 [[nodiscard]] std::shared_ptr<device_impl> make_cpu_device(unsigned threads);
 
 }  // namespace espalier::detail

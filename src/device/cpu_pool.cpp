@@ -28,7 +28,8 @@ constexpr std::size_t cache_line = 64;
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// `size` bytes at a 2 MiB boundary, or null. mmap aligns to 4 KiB only, so map more and cut the ends off.
+// Maps `size` bytes at a 2 MiB boundary; null on failure. mmap aligns only to 4 KiB, so it maps more and unmaps the
+// ends.
 void* map_aligned(std::size_t size, page_kind pages) {
   const std::size_t mapped = size + huge_page;
   void* const raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -39,7 +40,7 @@ void* map_aligned(std::size_t size, page_kind pages) {
   const std::size_t tail = first + mapped - (aligned + size);
   if (tail != 0) munmap(reinterpret_cast<void*>(aligned + size), tail);
   auto* const block = reinterpret_cast<void*>(aligned);
-  // Advice: a system without huge pages says no, and 4 KiB pages serve.
+  // Advice only: a system without huge pages refuses, and 4 KiB pages are used.
   madvise(block, size, pages == page_kind::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   return block;
 }
@@ -67,7 +68,7 @@ void* cpu_pool::allocate_large(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   void* block = bytes <= SIZE_MAX - 2 * huge_page ? take_cached(round_up(bytes, huge_page)) : nullptr;
   if (block == nullptr) {
-    // Looked at once: what is refused and what is reported agree, whatever other processes do meanwhile.
+    // Read once, so that the refused and the reported numbers agree, whatever other processes do meanwhile.
     const std::size_t free = spare(system_memory()) + cached_bytes_;
     if (bytes <= free) block = map_new(round_up(bytes, huge_page), free - cached_bytes_);
     if (block == nullptr) throw out_of_memory(name_, bytes, free);
@@ -77,7 +78,7 @@ void* cpu_pool::allocate_large(std::size_t bytes) {
   return block;
 }
 
-// A fresh block, or null if the system, which has `free` left without what is cached, does not give it.
+// Maps a new block; null if the system, which has `free` bytes left without the cached ones, refuses.
 void* cpu_pool::map_new(std::size_t size, std::size_t free) {
   if (size > free) trim();
   void* block = map_aligned(size, pages_);
@@ -96,7 +97,7 @@ void* cpu_pool::map_new(std::size_t size, std::size_t free) {
   return block;
 }
 
-// The smallest free block that fits and wastes at most an eighth.
+// Takes the smallest free block that fits and wastes at most an eighth.
 void* cpu_pool::take_cached(std::size_t size) {
   const auto found = cached_.lower_bound(size);
   if (found == cached_.end() || found->first > size + size / 8) return nullptr;
@@ -124,7 +125,7 @@ void cpu_pool::deallocate(void* p, std::size_t bytes, const stream& s) noexcept 
     }
     try {
       order->invoke_in_order([] {});
-    } catch (...) {  // cannot wait either: losing the block is the only safe way left
+    } catch (...) {  // cannot wait either: leaking the block is the only safe option left
       return;
     }
   }
@@ -142,7 +143,7 @@ void cpu_pool::release(void* p, std::size_t bytes) noexcept {
 void cpu_pool::release_large(void* p) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = live_.find(p);
-  if (found == live_.end()) return;  // not ours
+  if (found == live_.end()) return;  // not allocated by this pool
   const std::size_t size = found->second;
   live_.erase(found);
   live_bytes_ -= size;
@@ -158,9 +159,9 @@ void cpu_pool::release_large(void* p) noexcept {
   unmap(p, size);
 }
 
-// What the system still has for new blocks. Linux counts a page as taken when it is first touched, so two large
-// requests in a row would both pass; blocks of ours that cannot be resident yet are therefore subtracted. Other
-// resident memory of the process hides part of them, so this errs on the generous side.
+// Memory that the system still has for new blocks. Linux counts a page as used when it is first touched, so two large
+// requests in a row would both pass; blocks of this pool that cannot be resident yet are therefore subtracted. Other
+// resident memory of the process hides part of them, so the result errs on the generous side.
 std::size_t cpu_pool::spare(const memory_info& system) const {
   const std::size_t held = live_bytes_ + cached_bytes_;
   const std::size_t untouched = held - std::min(held, resident_anonymous_bytes());

@@ -1,15 +1,16 @@
-// cpu_pool.hpp - main memory for indexes: huge pages for large blocks, kept for reuse.
+// cpu_pool.hpp - main memory for indexes: huge pages for large blocks, cached for reuse.
 //
-// Blocks from 2 MiB on are mapped at 2 MiB boundaries with huge pages asked for (or small ones, where that is wanted),
-// and go to a free list when given back: a bulk call that takes the same scratch memory each time does not fault its
-// pages in again (about 0.25 s per GiB with 4 KiB pages). Smaller blocks come from aligned_alloc. No block is zeroed.
+// Blocks of 2 MiB and more are mapped at 2 MiB boundaries with huge pages requested (or small ones, if configured), and
+// are cached in a free list when deallocated: a bulk call that allocates the same scratch memory each time does not
+// fault its pages in again (about 0.25 s per GiB with 4 KiB pages). Smaller blocks come from aligned_alloc. No block is
+// zeroed.
 //
 // Invariants:
-//   - Memory given back in the order of a stream is reused only after the work queued there is done: on a
-//     stream with queued work, giving back is itself queued. An empty stream means: nobody uses it any more.
+//   - Memory deallocated in the order of a stream is reused only after the work queued there is done: on a stream
+//     with queued work, the deallocation itself is queued. An empty stream means that the block is not in use.
 //   - Free blocks never hold more than a quarter of memory, and are unmapped before an allocation is refused.
-//   - A request beyond what the system can give throws out_of_memory; it is never left to the system's killer.
-//     Memory handed out but not touched yet is counted as taken, as far as can be told (see spare()).
+//   - A request beyond what the system can provide throws out_of_memory instead of triggering the OOM killer.
+//     Memory that is allocated but not touched yet is counted as used, as far as this is known (see spare()).
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,7 @@
 
 namespace espalier::detail {
 
-/// Pages of large blocks, as far as the system follows advice.
+/// Page size of large blocks, as far as the system follows the advice.
 enum class page_kind : unsigned char { huge, small };
 
 class cpu_pool final : public memory_resource, public std::enable_shared_from_this<cpu_pool> {
@@ -52,7 +53,7 @@ class cpu_pool final : public memory_resource, public std::enable_shared_from_th
 
   mutable std::mutex mutex_;
   std::multimap<std::size_t, void*> cached_;     // free large blocks by size
-  std::unordered_map<void*, std::size_t> live_;  // large blocks handed out, with the size they really have
+  std::unordered_map<void*, std::size_t> live_;  // allocated large blocks with their actual size
   std::size_t cached_bytes_ = 0;
   std::size_t live_bytes_ = 0;
 };

@@ -1,5 +1,5 @@
-// cpu_scan.cpp - cpu_backend::exclusive_scan in two sweeps: sums of parts, then each part from its own start.
-// Sums are taken in unsigned arithmetic, so that overflow wraps around as on a GPU.
+// cpu_scan.cpp - cpu_backend::exclusive_scan in two sweeps: sums of parts, then each part from its own start. Sums are
+// taken in unsigned arithmetic, so that overflow wraps around as on a GPU.
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -1,23 +1,24 @@
 // cpu_sort.cpp - cpu_backend::sort_pairs: a parallel, stable radix sort.
 //
-// Up to three digits of 8 bits (of few keys, four): least significant digit first, one pass over everything per digit.
-// The input is cut into chunks; each counts its digits, a scan over (digit, chunk) gives every chunk its own place in
-// every bucket, and each chunk scatters. Chunks are scanned in input order: stable.
+// For up to three digits of 8 bits (with few keys, four) it is a least-significant-digit sort with one pass over all
+// elements per digit. The input is divided into chunks; each counts its digits, a scan over (digit, chunk) gives every
+// chunk its position in every bucket, and each chunk scatters. Chunks are scanned in input order, so the sort is
+// stable.
 //
-// More digits: one such pass by the *highest* digit in which keys differ, and then every bucket by itself, by one
-// thread and in its caches (bucket_sorter): the memory is gone through twice instead of once per digit, and threads
-// meet four times instead of twice per digit. A bucket that has more than a thread's share of all elements is done by
-// all of them in the same manner.
+// For more digits there is one such pass by the *highest* digit in which keys differ, and then every bucket is sorted
+// separately, by one thread and in its caches (bucket_sorter): memory is traversed twice instead of once per digit, and
+// threads synchronise four times instead of twice per digit. A bucket with more than a thread's share of all elements
+// is sorted by all threads in the same manner.
 //
 //   - Digits start where keys still differ, so bits in which all keys agree cost nothing.
-//   - The scatter collects two cache lines of keys per bucket in a buffer near the core and writes them as one piece.
-//   - Of a bucket in the caches, 16 or 24 bits nearly tell all keys apart; what they leave is put right by insertion,
-//     which gives up where it has to move too much (keys in clusters), and then all digits are sorted by.
+//   - The scatter collects two cache lines of keys per bucket in a buffer near the core and writes them at once.
+//   - In a bucket that fits the caches, 16 or 24 bits distinguish nearly all keys; an insertion sort fixes the rest. It
+//     gives up if it would move too many elements (clustered keys), and then the bucket is sorted by all digits.
 //
-// Measured on one Neoverse-V1 core, 2^24 random u32 keys, millions of pairs a second with values of 0 / 4 / 8 / 16
-// bytes, one pass per digit: 100 / 65 / 74 / 60 as it is; 91 / 55 / 59 / 64 with pieces of one cache line (a piece is
-// loaded right after its last scalar store, which stalls); 83 / 36 / 40 / 39 without buffers; 121 / 68 / 49 / 40 with
-// digits of 11 bits, whose buffers leave L1.
+// Measured on one Neoverse-V1 core, 2^24 random u32 keys, millions of pairs per second with values of 0 / 4 / 8 / 16
+// bytes, one pass per digit: 100 / 65 / 74 / 60 for this code; 91 / 55 / 59 / 64 with writes of one cache line (a line
+// is loaded right after its last scalar store, which stalls); 83 / 36 / 40 / 39 without buffers; 121 / 68 / 49 / 40
+// with digits of 11 bits, whose buffers do not fit L1.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -36,7 +37,7 @@ constexpr unsigned digit_bits = 8;
 constexpr std::size_t buckets = std::size_t{1} << digit_bits;
 constexpr std::size_t insertion_limit = 32;
 constexpr std::size_t least_chunk = std::size_t{1} << 15;  // smaller chunks are not worth a task
-constexpr std::size_t least_split = std::size_t{1} << 13;  // buckets of fewer hardly have an element each
+constexpr std::size_t least_split = std::size_t{1} << 13;  // smaller buckets would hardly have one element each
 
 struct no_value {};
 struct value_16 {
@@ -53,8 +54,8 @@ struct arrays {
 template <class Value>
 constexpr bool has_values = !std::is_same_v<Value, no_value>;
 
-// What one chunk owns during a pass. Slot i of a line waits for an output index that is i modulo line_keys, so
-// that a full line is one piece of the output.
+// State of one chunk during a pass. Slot i of a line belongs to an output index that is i modulo line_keys, so that a
+// full line is contiguous in the output.
 template <class Word, class Value>
 struct alignas(64) workspace {
   static constexpr std::size_t line_keys = 128 / sizeof(Word);
@@ -64,12 +65,12 @@ struct alignas(64) workspace {
   };
   line lines[buckets];
   std::size_t next[buckets];   // counts, then the output index of the next element of each bucket
-  std::size_t begin[buckets];  // where the chunk's part of each bucket starts
+  std::size_t begin[buckets];  // start of the chunk's part of each bucket
   Word differs;
 };
 
-// Stable. False: it would have had to move more than `most` elements; then they are in some other order, equal keys in
-// that of before.
+// Stable insertion sort. Returns false if it would have to move more than `most` elements; the elements are then
+// permuted, with equal keys in their previous order.
 template <class Word, class Value>
 bool insertion_sort(arrays<Word, Value> a, std::size_t n, Word mask, std::size_t most) {
   std::size_t moved = 0;
@@ -97,7 +98,7 @@ void count_digits(const Word* keys, std::size_t first, std::size_t last, unsigne
   std::uint32_t even[buckets] = {};  // two sets: a run of equal digits must not wait for its own store
   std::uint32_t odd[buckets] = {};
   std::fill_n(counts, buckets, 0);
-  constexpr std::size_t block = std::size_t{1} << 30;  // so that 32-bit counters cannot overflow
+  constexpr std::size_t block = std::size_t{1} << 30;  // 32-bit counters cannot overflow
   for (std::size_t from = first; from < last;) {
     const std::size_t to = std::min(last, from + block);
     std::size_t i = from;
@@ -111,7 +112,7 @@ void count_digits(const Word* keys, std::size_t first, std::size_t last, unsigne
   }
 }
 
-// Writes the waiting elements of bucket `b` with output indices [from, to), all within one line.
+// Writes the buffered elements of bucket `b` with output indices [from, to), all within one line.
 template <class Word, class Value>
 void flush(const workspace<Word, Value>& work, std::size_t b, std::size_t from, std::size_t to,
            arrays<Word, Value> out) {
@@ -137,7 +138,7 @@ void scatter(workspace<Word, Value>& work, arrays<Word, Value> in, std::size_t f
     if (slot == line - 1) {
       const std::size_t line_first = at - (line - 1);
       if (line_first >= work.begin[b]) {
-        flush(work, b, line_first, line_first + line, out);  // of known length: inlined as a few vector stores
+        flush(work, b, line_first, line_first + line, out);  // constant length: inlined as a few vector stores
       } else {
         flush(work, b, work.begin[b], at + 1, out);
       }
@@ -168,7 +169,7 @@ struct low_digit {
   }
   [[nodiscard]] Word above(Word of) const { return of & ~static_cast<Word>(mask << shift); }
 };
-// body(digit) for those that bring keys in order, one after the other; how many that are.
+// Calls body(digit) for the digits in which keys differ, lowest first; returns their number.
 template <class Word, class Body>
 unsigned for_each_digit(Word differs, Word mask, const Body& body) {
   unsigned digits = 0;
@@ -183,7 +184,7 @@ template <class Word>
 unsigned digits_of(Word differs, Word mask) {
   return for_each_digit(differs, mask, [](const low_digit<Word>&) {});
 }
-// The digit with the highest bit in which they differ.
+// The digit with the highest bit in which keys differ.
 template <class Word>
 struct top_digit {
   unsigned shift;
@@ -193,25 +194,25 @@ struct top_digit {
     shift = width < digit_bits ? 0 : width - digit_bits;
     mask = (of >> shift) & (buckets - 1);
   }
-  // Bits that are left to sort by; those above are the same in a bucket.
+  // The bits left to sort by; the bits above are equal within a bucket.
   [[nodiscard]] Word below(Word of) const { return of & static_cast<Word>((Word{1} << shift) - 1); }
 };
 
-// One bucket after the other, by one thread.
+// Sorts one bucket after the other in one thread.
 template <class Word, class Value>
 class bucket_sorter {
  public:
   using pairs = arrays<Word, Value>;
   explicit bucket_sorter(workspace<Word, Value>& work) : work_(work) {}
 
-  // n elements of `in`; afterwards they are there, or in `other`.
+  // Sorts n elements of `in`; the result is in `in` or, with to_other, in `other`.
   void sort(pairs in, pairs other, std::size_t n, Word mask, bool to_other) {
     sort(in, other, n, mask, to_other, true);
   }
 
  private:
   static constexpr std::size_t element_bytes = sizeof(Word) + (has_values<Value> ? sizeof(Value) : 0);
-  static constexpr std::size_t near_bytes = std::size_t{1} << 18;  // twice that stays in a core's L2
+  static constexpr std::size_t near_bytes = std::size_t{1} << 18;  // twice that fits a core's L2
 
   void sort(pairs in, pairs other, std::size_t n, Word mask, bool to_other, bool may_split) {
     const Word differs = n < 2 ? 0 : differing_bits(in.keys, 0, n) & mask;
@@ -251,21 +252,22 @@ class bucket_sorter {
       by_digits(differs);
     } else {
       by_digits(telling);
-      if (!insertion_sort(in, n, mask, 4 * n)) {  // a few keys far away from the others may be why
+      if (!insertion_sort(in, n, mask, 4 * n)) {  // a few distant keys may be the reason
         if (may_split) return split(in, other, n, mask, differs, is_in_other != to_other, false);
         by_digits(differs);
       }
     }
     if (is_in_other != to_other) copy(other, in, n);
   }
-  // The highest that leave little to insertion, if keys are spread; all, if those are hardly more digits.
+  // The highest bits, which leave little to the insertion sort if keys are spread; all bits, if those are hardly more
+  // digits.
   static Word telling_bits(std::size_t n, Word mask, Word differs) {
     const unsigned telling = n <= 256 ? 8 : n <= 4096 ? 16 : 24;
     const auto width = static_cast<unsigned>(std::bit_width(differs));
     if (width <= telling || digits_of(differs, mask) <= telling / digit_bits) return differs;
     return differs & static_cast<Word>(~Word{0} << (width - telling));
   }
-  // Of so few elements that they need no buffers.
+  // A pass over so few elements that it needs no buffers.
   static void pass(pairs in, pairs out, std::size_t n, unsigned shift, Word digit) {
     std::uint32_t next[buckets] = {};
     for (std::size_t i = 0; i < n; ++i) ++next[(in.keys[i] >> shift) & digit];
@@ -320,7 +322,7 @@ class sorter {
   }
   template <class Body>
   void for_each_part(std::size_t n, Body body) const {
-    // chunks_ * n may overflow, so the remainder is dealt out to the first chunks instead.
+    // chunks_ * n may overflow, so the remainder is distributed over the first chunks instead.
     const auto part = [&](std::size_t c) { return n / chunks_ * c + std::min(c, n % chunks_); };
     for_each_workspace([&](std::size_t c, workspace<Word, Value>& work) { body(work, part(c), part(c + 1)); });
   }
@@ -334,7 +336,7 @@ class sorter {
     return all;
   }
 
-  // Where the buckets end goes to `ends`, if anybody wants to know.
+  // Writes the ends of the buckets to `ends` if it is not null.
   void pass(pairs from, pairs to, std::size_t n, unsigned shift, Word digit, std::size_t* ends = nullptr) const {
     for_each_part(n, [=](workspace<Word, Value>& work, std::size_t first, std::size_t last) {
       count_digits(from.keys, first, last, shift, digit, work.next);

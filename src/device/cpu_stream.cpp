@@ -36,7 +36,7 @@ void cpu_queue::push(std::function<void()> work) {
   changed_.notify_all();
 }
 
-// The ticket is finished even if the work threw, or the stream would stand still. Leaves the queue unlocked.
+// Finishes the ticket even if the work threw; otherwise the stream would stall. Leaves the queue unlocked.
 void cpu_queue::finish(std::unique_lock<std::mutex>& lock, std::exception_ptr failure) {
   lock.lock();
   if (first_error_ == nullptr) first_error_ = std::move(failure);
@@ -57,7 +57,7 @@ void cpu_queue::invoke_in_order(const std::function<void()>& work) {
   try {
     run_in_scope(work);
   } catch (...) {
-    finish(lock, nullptr);  // the caller gets it, so synchronize() must not
+    finish(lock, nullptr);  // the caller gets the exception, so synchronize() must not rethrow it
     throw;
   }
   finish(lock, nullptr);
@@ -91,7 +91,7 @@ void cpu_queue::serve() {
     } catch (...) {
       failure = std::current_exception();
     }
-    work = nullptr;  // what the work holds dies in stream order too, before synchronize() returns
+    work = nullptr;  // what the work owns is destroyed in stream order too, before synchronize() returns
     finish(lock, std::move(failure));
     lock.lock();
   }
@@ -117,7 +117,7 @@ std::shared_ptr<const event_impl> cpu_stream::mark() {
   return mark;
 }
 
-// Marks are of the past, so streams never wait for each other in a circle.
+// A mark lies in the past, so streams never wait for each other in a cycle.
 void cpu_stream::wait_for(const event_impl& mark) {
   enqueue([reached = static_cast<const cpu_mark&>(mark).reached()] { reached.wait(); });
 }

@@ -1,14 +1,13 @@
-// cpu_stream.hpp - work in order on a CPU: a queue with one worker thread, started by the first enqueue().
+// cpu_stream.hpp - a CPU stream: a queue of ordered work with one worker thread, started by the first enqueue().
 //
 // Invariants:
-//   - Every piece of work takes a ticket when it is handed in. It runs when all earlier tickets are done, so
-//     there is one order whatever the mix of enqueue() (runs on the worker) and invoke_in_order() (runs in the caller).
-//   - At most one piece of work of a stream runs at a time. Calls that would wait for the stream and come from that
-//   very
-//     work, on its thread or on one that helps with its loops (stream_reentrancy.hpp), do not wait: what they would
-//     wait for is either done or themselves.
-//   - The worker keeps the queue alive, not the stream. So the last handle of a stream may be dropped inside a
-//     piece of work of that stream.
+//   - Every work item takes a ticket when it is submitted. It runs when all earlier tickets are done, so there is one
+//     order whatever the mix of enqueue() (runs on the worker) and invoke_in_order() (runs in the caller).
+//   - At most one work item of a stream runs at a time. A call that would wait for the stream and is made by that work
+//     item, on its thread or on one that helps with its loops (stream_reentrancy.hpp), does not wait: what it would
+//     wait for is either done or the work item itself.
+//   - The worker keeps the queue alive, not the stream. So the last handle of a stream may be dropped inside a work
+//     item of that stream.
 //   - The destructor finishes all queued work first, except on the worker itself, which finishes it afterwards.
 #pragma once
 
@@ -31,9 +30,9 @@ class cpu_queue {
  public:
   void push(std::function<void()> work);
   void invoke_in_order(const std::function<void()>& work);
-  /// Waits for everything handed in so far; throws the first error of enqueued work, once.
+  /// Waits for all work submitted so far; throws the first error of enqueued work, once.
   void synchronize();
-  /// Nothing is queued or running, apart from the work this very call comes from.
+  /// Returns whether nothing is queued or running, apart from the work item that makes this call.
   [[nodiscard]] bool idle() const;
 
   void serve();  ///< the worker's loop; returns after stop() when nothing is queued
@@ -52,7 +51,7 @@ class cpu_queue {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<entry> entries_;
-  std::uint64_t handed_in_ = 0;  // tickets given
+  std::uint64_t handed_in_ = 0;  // tickets issued
   std::uint64_t done_ = 0;       // tickets finished; ticket `done_` is the one that may run
   std::exception_ptr first_error_;
   bool stopping_ = false;

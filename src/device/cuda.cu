@@ -1,5 +1,5 @@
-// cuda.cu - GPUs as devices: finding them, their memory, streams, copies, and errors. One file, since nvcc takes its
-// seconds for each file once per architecture, whatever is in it.
+// cuda.cu - GPUs as devices: enumeration, memory, streams, copies and errors. This is one file, because nvcc takes
+// seconds per file and architecture, whatever the file contains.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -46,8 +46,7 @@ device_guard::~device_guard() {
 
 namespace {
 
-/// Things of a GPU that are not in use, by the number of the GPU and their kind. They stay until the process ends,
-/// which takes them along.
+/// A free list of CUDA objects, by GPU and kind. They are kept until the process ends, which releases them.
 template <class T>
 class drawer {
  public:
@@ -59,7 +58,7 @@ class drawer {
     spare.pop_back();
     return x;
   }
-  /// False: there is no memory to remember it.
+  /// Returns false if there is no memory to remember the object.
   [[nodiscard]] bool give_back(const T& x, int ordinal, unsigned kind = 0) noexcept {
     try {
       const std::lock_guard lock(mutex_);
@@ -74,7 +73,7 @@ class drawer {
   std::mutex mutex_;
   std::map<std::pair<int, unsigned>, std::vector<T>> spare_;
 };
-// Never destroyed: marks may go and letters may be opened while the process ends.
+// Never destroyed: events may be released and readbacks may complete while the process ends.
 drawer<cudaEvent_t>& events() {
   static auto* const all = new drawer<cudaEvent_t>;
   return *all;
@@ -98,7 +97,7 @@ cuda_mark::cuda_mark(int ordinal, cudaStream_t of, unsigned more_flags) : ordina
     check_cuda(status, "cudaEventRecord");
   }
 }
-// Who waits for it still does: a wait is for what was recorded when it was enqueued.
+// Pending waits are unaffected: a wait refers to what was recorded when it was enqueued.
 cuda_mark::~cuda_mark() {
   if (!events().give_back(native_, ordinal_, flags_)) (void)cudaEventDestroy(native_);
 }
@@ -126,7 +125,7 @@ cuda_stream::cuda_stream(int ordinal, cudaStream_t native, bool owned)
 std::uint64_t cuda_stream::id() const { return owned_ ? id_ : id_of(ordinal_, native_); }
 
 cuda_stream::~cuda_stream() {
-  if (owned_) (void)cudaStreamDestroy(native_);  // returns at once; queued work still ends
+  if (owned_) (void)cudaStreamDestroy(native_);  // returns at once; queued work still completes
 }
 
 void cuda_stream::synchronize() {
@@ -135,8 +134,8 @@ void cuda_stream::synchronize() {
 }
 
 void cuda_stream::synchronize_blocking() {
-  // cudaStreamSynchronize asks again and again, and keeps a processor busy; to be woken takes longer, which short
-  // work is spared.
+  // cudaStreamSynchronize polls and keeps a processor busy; a blocking wait takes longer to wake up, so short work is
+  // polled for first.
   constexpr std::chrono::microseconds awake(50);
   for (const auto begin = std::chrono::steady_clock::now(); std::chrono::steady_clock::now() - begin < awake;) {
     if (is_done()) return synchronize();
@@ -171,7 +170,7 @@ namespace {
   check_cuda(status, "cudaEventCreateWithFlags");
   return e;
 }
-// Without memory to remember it by, 64 bytes and an event are lost.
+// If there is no memory to remember the buffer, 64 bytes and an event are leaked.
 void give_back(const readback_buffer& e, int ordinal) noexcept { (void)envelopes().give_back(e, ordinal); }
 
 }  // namespace
@@ -190,7 +189,7 @@ async_readback::async_readback(int ordinal, const void* from, std::size_t size, 
 }
 
 async_readback::~async_readback() {
-  (void)cudaEventSynchronize(envelope_.arrived);  // nobody may write into it when the next one uses it
+  (void)cudaEventSynchronize(envelope_.arrived);  // the copy must not write into it when it is reused
   give_back(envelope_, ordinal_);
 }
 
@@ -216,8 +215,8 @@ cuda_pool::cuda_pool(int ordinal, std::string name) : ordinal_(ordinal), name_(s
   }
 }
 
-// Memory whose giving back is still queued is released when that is done. At exit of the process the runtime may be
-// gone already, and the memory with it.
+// Memory whose deallocation is still queued is released when that is done. At process exit the runtime may be shut down
+// already, and the memory released with it.
 cuda_pool::~cuda_pool() { (void)cudaMemPoolDestroy(pool_); }
 
 void* cuda_pool::allocate(std::size_t bytes, const stream& s) {
@@ -227,8 +226,8 @@ void* cuda_pool::allocate(std::size_t bytes, const stream& s) {
   void* p = nullptr;
   cudaError_t status = cudaMallocFromPoolAsync(&p, bytes, pool_, native);
   if (status == cudaErrorMemoryAllocation) {
-    // What other streams gave back can be used once they have got there; what the pool keeps in other sizes, once it
-    // is back with the GPU.
+    // Memory that other streams deallocated becomes usable once they have reached the deallocation; memory that the
+    // pool caches in other sizes becomes usable once it is returned to the GPU.
     (void)cudaGetLastError();
     check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     check_cuda(cudaMemPoolTrimTo(pool_, 0), "cudaMemPoolTrimTo");
@@ -244,7 +243,7 @@ void* cuda_pool::allocate(std::size_t bytes, const stream& s) {
 
 void cuda_pool::deallocate(void* p, std::size_t, const stream& s) noexcept {
   if (p == nullptr) return;
-  // Fails only after an error that has ended the GPU's context, and then there is nothing to give back to.
+  // Fails only after an error that has ended the GPU's context; then the memory is released with it.
   try {
     const device_guard guard(ordinal_);
     if (cudaFreeAsync(p, cuda_backend::native(s)) != cudaSuccess) (void)cudaGetLastError();
@@ -293,7 +292,7 @@ std::shared_ptr<const void> cuda_device::register_host(const void* p, std::size_
   if (same_address == 0) throw error(name() + " cannot read host memory at the host's addresses.");
   check_cuda(cudaHostRegister(const_cast<void*>(p), bytes, cudaHostRegisterPortable | cudaHostRegisterMapped),
              "cudaHostRegister", bytes);
-  const auto unmap = [gpu](const void* mapped) {  // as for device memory: fails only when the GPU is lost
+  const auto unmap = [gpu](const void* mapped) {  // as for device memory, this fails only if the GPU is lost
     try {
       const device_guard there(gpu);
       if (cudaHostUnregister(const_cast<void*>(mapped)) != cudaSuccess) (void)cudaGetLastError();
@@ -341,7 +340,7 @@ namespace {
 
 __global__ void probe_kernel() {}
 
-// Throws if this build holds no code that the GPU can run, or the GPU cannot allocate in stream order.
+// Throws if this build contains no code for the GPU, or if the GPU does not support stream-ordered allocation.
 void check_usable(int ordinal) {
   const device_guard guard(ordinal);
   cudaFuncAttributes attributes{};

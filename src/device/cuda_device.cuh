@@ -13,7 +13,7 @@
 
 namespace espalier::detail {
 
-/// An event, of which those that are not in use are kept for the next mark: to make one takes as long as to record ten.
+/// An event. Unused events are kept for the next mark: creating one takes as long as recording ten.
 class cuda_mark final : public event_impl {
  public:
   cuda_mark(int ordinal, cudaStream_t of, unsigned more_flags = 0);
@@ -45,13 +45,13 @@ class cuda_stream final : public stream_impl {
   int ordinal_;
   cudaStream_t native_;
   bool owned_;
-  std::uint64_t id_ =
-      0;  ///< of a stream of our own; others are asked each time, since handles are reused for other streams
+  /// Id of a stream that this library created; other streams are queried each time, because handles are reused.
+  std::uint64_t id_ = 0;
 };
 
-/// A memory pool of our own, not the GPU's default one, so that what we keep does not depend on who else uses that.
-/// Memory given back is kept for the next request: the release threshold is unlimited, and what is kept goes back to
-/// the GPU when a request cannot be met otherwise, and when the pool dies.
+/// A separate memory pool, not the GPU's default one, so that the memory it caches does not depend on other users.
+/// Deallocated memory is cached for the next request: the release threshold is unlimited, and cached memory returns to
+/// the GPU when a request cannot be met otherwise, and when the pool is destroyed.
 class cuda_pool final : public memory_resource {
  public:
   cuda_pool(int ordinal, std::string name);

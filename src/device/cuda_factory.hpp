@@ -1,5 +1,5 @@
-// cuda_factory.hpp - the only way from host code to the CUDA side. Without CUDA in the build
-// (ESPALIER_HAS_CUDA is not 1) the same two questions are answered here.
+// cuda_factory.hpp - the only entry from host code to the CUDA side. In a build without CUDA (ESPALIER_HAS_CUDA is not
+// 1) the same two functions are defined here.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace espalier::detail {
 
-/// Usable or not, how many GPUs the driver shows; 0 and the reason if there is no driver, it is too old for
+/// Number of GPUs that the driver reports, usable or not; 0 and the reason if there is no driver, it is too old for
 /// this build, or there is no GPU.
 struct cuda_device_count {
   int devices = 0;

@@ -10,7 +10,8 @@ namespace espalier::detail {
 
 namespace {
 
-// Few sizes, so that blocks fit again; large ones, which would waste most, are as large as asked for, in whole pages.
+// Rounds to few sizes, so that blocks can be reused; large blocks, for which that would waste most, are rounded to
+// whole pages.
 std::size_t rounded(std::size_t bytes) {
   constexpr std::size_t least = std::size_t{64} << 10, most = std::size_t{64} << 20, page = std::size_t{2} << 20;
   if (bytes > most) return (bytes + page - 1) / page * page;
@@ -48,7 +49,7 @@ void* cuda_host_pool::allocate(std::size_t bytes, const stream&) {
 
 void cuda_host_pool::deallocate(void* p, std::size_t bytes, const stream& s) noexcept {
   if (p == nullptr) return;
-  // As for device memory: CUDA fails here only when there is nothing left to give back to.
+  // As for device memory: CUDA fails here only after the context is lost.
   try {
     const device_guard guard(ordinal_);
     if (keep(p, rounded(bytes), s)) return;

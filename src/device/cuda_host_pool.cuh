@@ -1,9 +1,9 @@
-// cuda_host_pool.cuh - pinned host memory that a GPU's kernels read and write by the same address.
+// cuda_host_pool.cuh - pinned host memory that a GPU's kernels access at the same address.
 //
-// Pinning takes the system longer than most calls of an index take, so blocks that are given back are kept for the next
-// request: up to `most_kept` bytes, since what is pinned is lost to everybody else. Whoever gets a block may write to
-// it at once, from the host; so it is handed out again only when the stream that last used it has got to where it was
-// given back, and allocate() waits for that.
+// Pinning takes longer than most calls of an index, so deallocated blocks are cached for the next request: up to
+// `most_kept` bytes, because pinned memory is unavailable to other processes. The host may write to an allocated block
+// at once; so a block is reused only when the stream that last used it has reached the deallocation, and allocate()
+// waits for that.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -30,7 +30,7 @@ class cuda_host_pool final : public memory_resource {
   static constexpr std::size_t most_kept = std::size_t{256} << 20;
   struct block {
     void* memory;
-    cudaEvent_t done;  ///< with what its last user had enqueued
+    cudaEvent_t done;  ///< recorded after the work that its last user had enqueued
   };
   [[nodiscard]] void* take_kept(std::size_t size);
   [[nodiscard]] bool keep(void* p, std::size_t size, const stream& s);

@@ -1,5 +1,5 @@
-// cuda_scan.cu - cuda_backend::exclusive_scan over CUB. Signed sums are taken as unsigned ones: the same bits, and
-// overflow wraps around.
+// cuda_scan.cu - cuda_backend::exclusive_scan with CUB. Signed sums are computed as unsigned ones: the bits are the
+// same, and overflow wraps around.
 #include <algorithm>
 #include <cub/device/device_scan.cuh>
 

@@ -1,4 +1,4 @@
-// cuda_sort.cuh - cuda_backend::sort_pairs over CUB. Included by one .cu file per word, which compile in parallel.
+// cuda_sort.cuh - cuda_backend::sort_pairs with CUB. Included by one .cu file per word, which compile in parallel.
 #pragma once
 
 #include <cub/device/device_radix_sort.cuh>
@@ -16,7 +16,7 @@ struct alignas(16) value_16 {
   std::uint64_t lo, hi;
 };
 
-// Calls `step(scratch, bytes)` twice, as CUB wants: to ask for the size, and to enqueue the work.
+// Calls `step(scratch, bytes)` twice, as CUB requires: to query the size, and to enqueue the work.
 template <class Step>
 void with_scratch(const device& dev, const stream& s, const char* what, Step step) {
   std::size_t bytes = 0;
@@ -25,7 +25,7 @@ void with_scratch(const device& dev, const stream& s, const char* what, Step ste
   check_cuda(step(scratch.data(), bytes), what);
 }
 
-// The number of elements is 64 bits wide, so 2^32 and more elements sort in one go.
+// The number of elements is 64 bits wide, so 2^32 and more elements are sorted by one call.
 template <class Word>
 bool sort_keys(const device& dev, const stream& s, cub::DoubleBuffer<Word> keys, std::uint64_t n, int begin, int end) {
   with_scratch(dev, s, "cub::DeviceRadixSort::SortKeys", [&](void* scratch, std::size_t& bytes) {

@@ -1,4 +1,4 @@
-// device.cpp - the handles `device` and `stream`: checks of arguments, then the state does the work.
+// device.cpp - the handles `device` and `stream`, which check arguments and forward to their implementations.
 #include "espalier/device/device.hpp"
 
 #include "device/cpu_device.hpp"
@@ -11,7 +11,8 @@ namespace {
 
 const char* kind_name(device_kind kind) { return kind == device_kind::cpu ? "CPU" : "GPU"; }
 
-// A state to call with: the default stream for an empty handle, never a stream of the other kind.
+// Returns the implementation of a stream: the default stream for an empty handle. Throws for a stream of another kind
+// of device.
 std::shared_ptr<detail::stream_impl> stream_for(const detail::device_impl& dev, const stream& s) {
   if (!s) return dev.default_stream();
   if (s.state()->kind() != dev.kind()) {
@@ -52,7 +53,7 @@ device device::default_device() {
   for (int ordinal = 0; ordinal < detail::count_cuda_devices().devices; ++ordinal) {
     try {
       return cuda(ordinal);
-    } catch (const error&) {  // this GPU cannot be used: the next one, or the CPU
+    } catch (const error&) {  // this GPU cannot be used: try the next one, or the CPU
     }
   }
   return cpu();
@@ -63,7 +64,7 @@ std::vector<device> device::all() {
   for (int ordinal = 0; ordinal < detail::count_cuda_devices().devices; ++ordinal) {
     try {
       found.push_back(cuda(ordinal));
-    } catch (const error&) {  // not usable: not listed
+    } catch (const error&) {  // unusable GPUs are not listed
     }
   }
   return found;

@@ -1,10 +1,10 @@
-// device_impl.hpp - what stands behind the handles `device` and `stream`. Private to src/device.
+// device_impl.hpp - implementation interfaces of the handles `device` and `stream`. Private to src/device.
 //
 // Invariants:
-//   - A device state is immutable: with_pool() makes a second state that shares the processor (threads or
-//     GPU, default streams) and differs in the pool only.
-//   - Every stream a function below is given is resolved (never empty) and was made by a state of the same
-//     processor kind; device.cpp checks both before it calls.
+//   - A device_impl is immutable: with_pool() makes a second one that shares the processor (threads or GPU, default
+//     streams) and differs only in the pool.
+//   - Every stream that a function below receives is resolved (never empty) and belongs to the same kind of
+//     processor; device.cpp checks both.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class event_impl {
  public:
   virtual ~event_impl() = default;
   [[nodiscard]] virtual device_kind kind() const noexcept = 0;
-  /// Has the work before it ended, or failed? Does not wait.
+  /// Returns whether the work before the mark has ended, or failed. Does not wait.
   [[nodiscard]] virtual bool is_reached() const = 0;
 };
 
@@ -33,15 +33,15 @@ class stream_impl {
   virtual ~stream_impl() = default;
 
   [[nodiscard]] virtual device_kind kind() const noexcept = 0;
-  /// Of the stream itself, whatever handle it is reached by; never given out again.
+  /// Id of the stream itself, the same for every handle; never reused.
   [[nodiscard]] virtual std::uint64_t id() const = 0;
-  /// Waits for the work enqueued so far; throws the first error it met, once.
+  /// Waits for the work enqueued so far; throws its first error, once.
   virtual void synchronize() = 0;
-  /// The same for work that takes long: the calling thread gives up its processor.
+  /// The same for long work: the calling thread yields its processor.
   virtual void synchronize_blocking() { synchronize(); }
   [[nodiscard]] virtual bool is_done() const = 0;
   [[nodiscard]] virtual std::shared_ptr<const event_impl> mark() = 0;
-  /// Of a stream of the same kind of device.
+  /// `mark` belongs to a stream of the same kind of device.
   virtual void wait_for(const event_impl& mark) = 0;
   [[nodiscard]] virtual void* native() const noexcept = 0;
 };

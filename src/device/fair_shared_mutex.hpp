@@ -1,10 +1,10 @@
-// fair_shared_mutex.hpp - a lock that many hold together or one alone, without starvation of readers or writers.
+// fair_shared_mutex.hpp - a shared mutex without starvation of readers or writers.
 //
-// std::shared_mutex prefers readers: as long as their turns overlap, a writer never gets one. Here a writer that waits
-// closes the door, and later threads queue at it, reader or writer, first come, first served: a stream of writers does
-// not keep a reader out. While no writer waits, readers pass without looking at the door, so that they share one word
-// and no mutex more than before.
-// A thread that holds the gate must not ask for it again: a writer may be waiting between the two.
+// std::shared_mutex prefers readers: as long as their critical sections overlap, a writer never gets the lock. Here a
+// waiting writer closes a door, and later threads, readers and writers, queue at it in FIFO order, so that a sequence
+// of writers does not starve a reader. While no writer waits, readers do not touch the door: they share one additional
+// word and no additional mutex. A thread that holds the lock must not request it again: a writer may be waiting between
+// the two requests.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class fair_shared_mutex {
   }
 
  private:
-  /// A mutex that threads get in the order in which they asked; std::mutex makes no such promise.
+  /// A mutex with FIFO order, which std::mutex does not guarantee.
   class ticket_lock {
    public:
     void lock() {
@@ -57,8 +57,8 @@ class fair_shared_mutex {
     std::atomic<unsigned>& n_;
   };
 
-  std::atomic<unsigned> writers_ = 0;  ///< that wait
-  ticket_lock door_;                   ///< held by the one whose turn is next
+  std::atomic<unsigned> writers_ = 0;  ///< waiting writers
+  ticket_lock door_;                   ///< held by the thread that is next
   std::shared_mutex gate_;
 };
 

@@ -1,4 +1,4 @@
-// parallel_for_pieces.hpp - a parallel loop over a fixed number of threads. The only door to oneTBB.
+// cpu_loop.hpp - parallel_for_pieces, a parallel loop over a fixed number of threads. The only interface to oneTBB.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ class parallel_for_pieces {
   parallel_for_pieces(const parallel_for_pieces&) = delete;
   parallel_for_pieces& operator=(const parallel_for_pieces&) = delete;
 
-  /// piece(context, first, last) for pieces of [0, n) whose lengths are multiples of `grain`, but for the last, in the
-  /// calling thread and the others; returns when all are done. Throws what a piece threw.
+  /// Calls piece(context, first, last) for pieces of [0, n), in the calling thread and the others; returns when all are
+  /// done. Lengths of pieces are multiples of `grain`, except for the last one. Rethrows the exception of a piece.
   void run(std::size_t n, std::size_t grain, range_function piece, void* context);
 
  private:

@@ -1,5 +1,5 @@
-// staging.hpp - memory of a caller that the device cannot read or write, copied through memory that it can. Context:
-// see static_tree/build.hpp.
+// staging.hpp - staging of caller memory that the device cannot access through memory that it can. Context is described
+// in static_tree/build.hpp.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class staged_output {
     data_ = hold_.data();
   }
   [[nodiscard]] void* data() const { return data_; }
-  /// Copies what was written, at most all of it, to where the caller wants it.
+  /// Copies the first `bytes` of the output, at most all of it, to the caller's memory.
   void copy_back(Context& context, std::size_t bytes = ~std::size_t{0}) {
     if (data_ != target_) context.copy(target_, data_, std::min(bytes, bytes_));
   }
@@ -47,15 +47,15 @@ class staged_output {
   void* data_;
 };
 
-/// The work of one call: at once, and waited for if that was asked for, or behind what its stream has to do. On a GPU
-/// work enqueues kernels by itself.
+/// Executes the work of one call: immediately, waiting if requested, or enqueued on its stream. On a GPU the work
+/// itself enqueues kernels.
 template <class Context, class Execution, class Work>
 void execute(const device& dev, const Execution& ex, const Work& work) {
   if constexpr (Context::on_gpu) {
     work();
     if (ex.wait) ex.order.synchronize();
   } else if (ex.wait) {
-    dev.invoke_in_order(ex.order, std::ref(work));  // by reference: a copy would be on the heap
+    dev.invoke_in_order(ex.order, std::ref(work));  // by reference, because a copy would be on the heap
   } else {
     dev.enqueue(ex.order, work);
   }

@@ -12,8 +12,8 @@ bool stream_dependencies::is_over(const stream_at& at) {
 }
 
 void stream_dependencies::follow(const stream& order, std::uint64_t id, const stream_at& other) {
-  // Reached or not: that the host saw a mark reached does not order the stream behind it (compute-sanitizer
-  // --track-stream-ordered-races), and a wait for a reached one costs next to nothing.
+  // Unconditional: a host that saw the mark reached does not order the stream after it (compute-sanitizer
+  // --track-stream-ordered-races), and a wait for a reached mark costs almost nothing.
   if (other.id != id && other.mark.state() != nullptr) order.wait_for(other.mark);
 }
 
@@ -23,7 +23,7 @@ stream_dependencies::turn stream_dependencies::begin(const stream& order, bool w
   follow(order, id, write_);
   if (writes) {
     for (const stream_at& read : reads_) follow(order, id, read);
-    // The next stream waits for this turn, and so for what this turn waits for.
+    // The next stream waits for this turn, and thereby for what this turn waits for.
     reads_.clear();
   }
   return {this, order, id, writes};
@@ -41,10 +41,10 @@ std::size_t stream_dependencies::kept() const {
   return reads_.size() + (write_.mark.state() == nullptr ? 0 : 1);
 }
 
-// Without memory for a mark the host waits instead: then there is nothing to remember.
+// If there is no memory for a mark, the host waits instead: then there is nothing to remember.
 void stream_dependencies::end(const stream& order, std::uint64_t id, bool writes) noexcept {
   try {
-    const std::lock_guard lock(mutex_);  // two threads may use one stream: the later mark is the one to keep
+    const std::lock_guard lock(mutex_);  // two threads may use one stream: the later mark is kept
     stream_at at{id, order.mark()};
     if (writes) {
       write_ = std::move(at);
@@ -56,7 +56,7 @@ void stream_dependencies::end(const stream& order, std::uint64_t id, bool writes
   }
   try {
     order.synchronize();
-  } catch (...) {  // the device has failed: the next call will say so
+  } catch (...) {  // the device has failed: the next call reports it
   }
 }
 

@@ -1,11 +1,11 @@
-// stream_dependencies.hpp - the order of streams at one tree, where calls only enqueue: reads overlap reads, a write
-// overlaps nothing. The host does not wait: a stream is made to wait for marks of others.
+// stream_dependencies.hpp - ordering of streams that use one tree, where calls only enqueue: reads overlap reads, a
+// write overlaps nothing. The host does not wait: a stream is made to wait for marks of other streams.
 //
 // Invariants:
-//   - What is kept are marks (events), never streams: a stream may be destroyed as soon as its owner likes.
-//   - A stream is known by its id, so that handles of one stream, wrapped for each call, take one entry.
-//   - A write waits for all marks and replaces them: what follows it follows them.
-//   - Marks that have been reached are dropped, at the latest when there are twice as many as were left the last time.
+//   - Marks (events) are kept, never streams: a stream may be destroyed at any time by its owner.
+//   - A stream is identified by its id, so that several handles of one stream take one entry.
+//   - A write waits for all marks and replaces them: what follows the write follows them.
+//   - Reached marks are dropped, at the latest when there are twice as many as remained after the last sweep.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace espalier::detail {
 
 class stream_dependencies {
  public:
-  /// What a stream enqueues while this lives is in turn. No turn begins during a write (fair_shared_mutex).
+  /// Work that a stream enqueues while this object lives is ordered. No turn begins during a write (fair_shared_mutex).
   class turn {
    public:
-    turn() = default;  ///< of no stream
+    turn() = default;  ///< belongs to no stream
     turn(turn&& other) noexcept
         : turns_(std::exchange(other.turns_, nullptr)),
           order_(std::move(other.order_)),
@@ -44,11 +44,11 @@ class stream_dependencies {
     bool writes_ = false;
   };
 
-  /// Makes the stream wait for those that must not overlap what it enqueues next.
+  /// Makes the stream wait for all work that must not overlap what it enqueues next.
   [[nodiscard]] turn begin(const stream& order, bool writes);
-  /// Makes it wait for all that was enqueued in turn: the end of the tree.
+  /// Makes the stream wait for all ordered work: called when the tree is destroyed.
   void wait_for_all(const stream& order);
-  /// Marks that are kept.
+  /// Number of kept marks.
   [[nodiscard]] std::size_t kept() const;
 
  private:
@@ -63,9 +63,9 @@ class stream_dependencies {
   static void follow(const stream& order, std::uint64_t id, const stream_at& other);
 
   mutable std::mutex mutex_;
-  std::vector<stream_at> reads_;  ///< since the last write, one for each stream
-  stream_at write_;               ///< the last one
-  std::size_t swept_ = 8;         ///< as many may come before reached ones are looked for
+  std::vector<stream_at> reads_;  ///< since the last write, one per stream
+  stream_at write_;               ///< the last write
+  std::size_t swept_ = 8;         ///< number of entries at which reached ones are swept
 };
 
 }  // namespace espalier::detail

@@ -1,23 +1,23 @@
-// stream_reentrancy.hpp - which streams' work the current thread is part of.
+// stream_reentrancy.hpp - the streams whose work the current thread is part of.
 //
-// Work of a stream may itself call something that waits for that stream (a query inside a visit, say). Waiting would be
-// for itself, so such calls run at once. A parallel loop hands the scope on to the threads that help with it.
+// Work of a stream may itself call a function that waits for that stream (for example a query inside a visit). It would
+// wait for itself, so such calls run at once. A parallel loop passes the scope on to the threads that help with it.
 #pragma once
 
 namespace espalier::detail {
 
 class cpu_queue;
 
-/// One piece of work of `queue`, running inside `outer`.
+/// A work item of `queue`, nested in `outer`.
 struct stream_reentrancy {
   const cpu_queue* queue;
   const stream_reentrancy* outer;
 };
 
-/// The innermost scope of this thread; null outside of any.
+/// The innermost scope of this thread; null if there is none.
 [[nodiscard]] const stream_reentrancy*& current_scope() noexcept;
 
-/// Makes a scope the current one and puts the previous one back.
+/// Makes a scope current and restores the previous one in the destructor.
 class scope_guard {
  public:
   explicit scope_guard(const stream_reentrancy* scope) noexcept : previous_(current_scope()) {

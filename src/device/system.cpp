@@ -1,4 +1,4 @@
-// system.cpp - reads /proc and /sys/fs/cgroup. A file that is missing or odd means "no limit from there".
+// system.cpp - reads /proc and /sys/fs/cgroup. A file that is missing or malformed means that it sets no limit.
 #include "device/system.hpp"
 
 #include <sched.h>
@@ -27,7 +27,8 @@ std::optional<std::size_t> read_number(const std::string& path) {
   return std::nullopt;
 }
 
-// The number behind `name` in a file of "name value" lines; meminfo has a colon after the name and kB after the value.
+// Returns the number after `name` in a file of "name value" lines; meminfo has a colon after the name and kB after the
+// value.
 std::optional<std::size_t> read_field(const std::string& path, const std::string& name) {
   std::ifstream file(path);
   std::string word;
@@ -39,7 +40,7 @@ std::optional<std::size_t> read_field(const std::string& path, const std::string
   return std::nullopt;
 }
 
-// Is `name` one of the comma-separated names? The empty list holds the empty name.
+// Returns whether `name` is one of the comma-separated names. The empty list contains the empty name.
 bool lists(std::string_view names, std::string_view name) {
   for (;;) {
     const auto comma = names.find(',');
@@ -49,8 +50,8 @@ bool lists(std::string_view names, std::string_view name) {
   }
 }
 
-// Folders of this process's control group and all its parents, for one controller ("" is v2), as seen from here. A
-// container often sees its own group mounted as the root, so the root is always among them.
+// Folders of this process's control group and all its parents, for one controller ("" is v2), as visible to this
+// process. A container often sees its own group mounted as the root, so the root is always included.
 std::vector<std::string> group_folders(const std::string& controller, const std::string& mount) {
   std::string path;
   std::ifstream file("/proc/self/cgroup");
@@ -71,12 +72,12 @@ std::vector<std::string> group_folders(const std::string& controller, const std:
 struct group_files {
   const char* limit;
   const char* used;
-  const char* reclaimable;  // a field of memory.stat: file pages nobody has used lately
+  const char* reclaimable;  // field of memory.stat: inactive file pages
 };
 
 void apply_groups(memory_info& info, const std::vector<std::string>& folders, const group_files& files) {
   for (const std::string& folder : folders) {
-    const auto limit = read_number(folder + files.limit);  // "max" is not a number: no limit
+    const auto limit = read_number(folder + files.limit);  // "max" is not a number and means no limit
     const auto used = read_number(folder + files.used);
     if (!limit || !used || *limit >= info.total) continue;
     const std::size_t cache = read_field(folder + "/memory.stat", files.reclaimable).value_or(0);
@@ -98,7 +99,7 @@ unsigned quota_processors() {
     if (file >> quota >> period) apply(quota, period);  // "max" is not a number
   }
   for (const std::string& folder : group_folders("cpu", "/sys/fs/cgroup/cpu")) {
-    const auto quota = read_number(folder + "/cpu.cfs_quota_us");  // -1: no quota
+    const auto quota = read_number(folder + "/cpu.cfs_quota_us");  // -1 means no quota
     const auto period = read_number(folder + "/cpu.cfs_period_us");
     if (quota && period && *quota < unlimited / 2) apply(*quota, *period);
   }
@@ -112,7 +113,7 @@ memory_info system_memory() {
   memory_info info;
   info.total = read_field("/proc/meminfo", "MemTotal:").value_or(0) * kib;
   info.free = read_field("/proc/meminfo", "MemAvailable:").value_or(0) * kib;
-  if (info.total == 0) return {unlimited, unlimited};  // no /proc here: only mmap itself can tell
+  if (info.total == 0) return {unlimited, unlimited};  // no /proc: only mmap itself can tell
   apply_groups(info, group_folders("", "/sys/fs/cgroup"), {"/memory.max", "/memory.current", "inactive_file"});
   apply_groups(info, group_folders("memory", "/sys/fs/cgroup/memory"),
                {"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"});
@@ -141,8 +142,8 @@ std::vector<memory_mapping> memory_mappings() {
       std::size_t size = 0;
       if (!found.empty() && fields >> name >> size) found.back().huge = size * kib;
     } else if (line.find('-') < line.find(' ') && fields >> std::hex >> first >> dash >> last && dash == '-') {
-      // A stretch begins with its addresses. The system tells them in pieces, and memory that is mapped meanwhile (by
-      // this very vector, for one) makes it repeat a stretch that has grown: the later word counts.
+      // A mapping begins with its addresses. The system reports mappings in several reads, and memory that is mapped
+      // meanwhile (for example by this vector) makes it repeat a mapping that has grown: the later entry counts.
       while (!found.empty() && found.back().first >= first) found.pop_back();
       if (!found.empty() && found.back().last > first) found.back().last = first;
       found.push_back({first, last, 0});
@@ -153,7 +154,7 @@ std::vector<memory_mapping> memory_mappings() {
 
 std::string huge_page_policy() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
-  for (std::string word; file >> word;) {  // the one in brackets
+  for (std::string word; file >> word;) {  // the active policy is in brackets
     if (word.front() == '[' && word.back() == ']') return word.substr(1, word.size() - 2);
   }
   return {};

@@ -1,4 +1,4 @@
-// system.hpp - what the operating system grants this process: memory, processors, and their names.
+// system.hpp - resources that the operating system grants this process: memory, processors, and their names.
 #pragma once
 
 #include <cstddef>
@@ -10,30 +10,29 @@
 
 namespace espalier::detail {
 
-/// Memory this process can take before the system starts killing: the smaller of what the machine has
-/// available and what the control groups (v1 or v2) leave. `total` likewise.
+/// Memory that this process can allocate before the OOM killer intervenes: the minimum of what the machine has
+/// available and what the control groups (v1 or v2) leave. `total` is limited in the same way.
 [[nodiscard]] memory_info system_memory();
 
-/// Anonymous memory of this process that is resident now.
+/// Resident anonymous memory of this process.
 [[nodiscard]] std::size_t resident_anonymous_bytes();
 
-/// A stretch of this process's addresses, and how much of it is on huge pages now.
+/// A mapping of this process, and the part of it that is on huge pages.
 struct memory_mapping {
   std::uintptr_t first = 0, last = 0;
   std::size_t huge = 0;
 };
-/// In order of addresses and disjoint, also while other threads map memory; empty where the system does not tell. Takes
-/// milliseconds where there are thousands.
+/// All mappings by ascending address and disjoint, even while other threads map memory; empty if the system does not
+/// report them. Takes milliseconds for thousands of mappings.
 [[nodiscard]] std::vector<memory_mapping> memory_mappings();
 
-/// To whom the system gives huge pages unasked, on advice or not at all: "always", "madvise", "never", or "" if it does
-/// not tell.
+/// The system's policy for transparent huge pages: "always", "madvise", "never", or "" if unknown.
 [[nodiscard]] std::string huge_page_policy();
 
-/// Processors this process may use: affinity mask and control-group quota. At least 1.
+/// Number of processors that this process may use, from the affinity mask and the control-group quota. At least 1.
 [[nodiscard]] unsigned usable_processors();
 
-/// The processor's name, such as "AMD EPYC 9654", or "aarch64 CPU" where the system does not tell.
+/// Name of the processor, such as "AMD EPYC 9654", or "aarch64 CPU" if the system does not report it.
 [[nodiscard]] std::string processor_name();
 
 }  // namespace espalier::detail

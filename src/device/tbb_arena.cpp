@@ -1,7 +1,7 @@
 // tbb_arena.cpp - the part of parallel_for_pieces that runs TBB's templates, and nothing else.
 //
-// Built without TSan when the rest is built with it: the TBB library is not instrumented, so its templates would be
-// reported against it. What a fork and a join order is told to TSan in parallel_for_pieces.cpp, which is instrumented.
+// It is built without TSan when the rest is built with it: the TBB library is not instrumented, so TSan would report
+// its templates. The ordering of fork and join is declared to TSan in cpu_loop.cpp, which is instrumented.
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
@@ -15,7 +15,7 @@
 namespace espalier::detail {
 
 struct parallel_for_pieces::arena {
-  // TBB starts as many workers as there are cores; more are had only by asking.
+  // TBB starts one worker per core by default; more must be requested.
   std::optional<tbb::global_control> more_workers;
   tbb::task_arena threads;
 };
@@ -32,8 +32,8 @@ parallel_for_pieces::~parallel_for_pieces() = default;
 void parallel_for_pieces::run_arena(std::size_t n, std::size_t grain, range_function piece, void* context) {
   const std::size_t grains = (n + grain - 1) / grain;
   arena_->threads.execute([=] {
-    // Isolated: a thread that waits for a loop inside a piece must not take up another piece of the outer loop
-    // meanwhile. That one might wait for something that the thread itself holds further down its stack.
+    // Isolated: a thread that waits for a loop inside a piece must not execute another piece of the outer loop
+    // meanwhile, which might wait for something that the thread itself holds in an outer frame.
     tbb::this_task_arena::isolate([=] {
       tbb::parallel_for(tbb::blocked_range<std::size_t>(0, grains), [=](const tbb::blocked_range<std::size_t>& range) {
         piece(context, range.begin() * grain, std::min(n, range.end() * grain));

@@ -28,9 +28,9 @@ void tracking_resource::deallocate(void* p, std::size_t bytes, const stream& s) 
   {
     const std::lock_guard lock(mutex_);
     const auto found = live_.find(p);
-    if (found == live_.end()) return;  // not ours
+    if (found == live_.end()) return;  // not allocated by this resource
     use = found->second.use;
-    live_.erase(found);  // first: when it is back, another thread may be given the same address
+    live_.erase(found);  // erased first: once it is deallocated, another thread may get the same address
   }
   source(use).deallocate(p, bytes, s);
 }

@@ -1,7 +1,7 @@
-// tracking_resource.hpp - host memory of one index, whose leaves may have other pages than the rest, and what they got.
+// tracking_resource.hpp - host memory of one index, whose leaves may have a different page size, with its page
+// statistics.
 //
-// Invariant: a block goes back to the pool that it came from, and is known here from the moment it is handed out until
-// it is given back.
+// Invariant: a block is returned to the pool that it came from, and is tracked from its allocation to its deallocation.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,9 @@ class tracking_resource final : public memory_resource {
   [[nodiscard]] memory_info info() const override { return others_->info(); }
 
   struct part {
-    std::size_t bytes = 0;  ///< handed out
-    std::size_t huge = 0;   ///< of those on huge pages: as the system counts them, shared out where blocks lie together
+    std::size_t bytes = 0;  ///< allocated bytes
+    /// Part of them on huge pages, as the system counts them; prorated where blocks share a mapping.
+    std::size_t huge = 0;
   };
   struct page_usage {
     part leaves, others;

@@ -1,4 +1,4 @@
-// with_memory.hpp - work that the library can do without, if memory runs out: a device's, or the heap's.
+// with_memory.hpp - optional work that is skipped if memory of a device or of the heap runs out.
 #pragma once
 
 #include <new>
@@ -7,7 +7,7 @@
 
 namespace espalier::detail {
 
-/// In a handler: was the exception thrown for lack of memory?
+/// Called in a handler: returns whether the exception was thrown for lack of memory.
 [[nodiscard]] inline bool is_lack_of_memory() noexcept {
   try {
     throw;
@@ -20,7 +20,7 @@ namespace espalier::detail {
   }
 }
 
-/// Runs `work`. False: it ran out of memory, and threw; what it changed before that is up to the caller.
+/// Runs `work`. Returns false if it ran out of memory and threw; the caller handles what it changed before.
 template <class Work>
 [[nodiscard]] bool with_memory(Work&& work) {
   try {

@@ -1,4 +1,4 @@
-// balance.hpp - how the inner levels of a bucket are shared out between device and host (paper 003, section 5.5).
+// balance.hpp - division of the inner levels of a bucket between device and host (paper 003, section 5.5).
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace espalier::detail {
 
 inline constexpr unsigned inner_level_count = 2;  ///< table, headers
 
-/// A bucket of n queries in three parts, one behind the other.
+/// A bucket of n queries in three contiguous parts.
 struct bucket_parts {
-  std::size_t plain = 0;    ///< the device walks all
-  std::size_t grouped = 0;  ///< the host looks at the table, the device goes on
-  std::size_t local = 0;    ///< the host walks all
+  std::size_t plain = 0;    ///< the device searches all levels
+  std::size_t grouped = 0;  ///< the host searches the table, the device continues
+  std::size_t local = 0;    ///< the host searches all levels
 };
 [[nodiscard]] inline bucket_parts parts_of(const load_balance& b, std::size_t n) {
   const auto first = static_cast<std::size_t>(std::llround(std::clamp(b.share, 0.0, 1.0) * static_cast<double>(n)));
@@ -25,7 +25,7 @@ struct bucket_parts {
   return {0, 0, n};
 }
 
-/// For a person: "walked by the device" and so on.
+/// Readable text: "walked by the device" and so on.
 [[nodiscard]] inline std::string in_words(const load_balance& b) {
   const auto percent = std::to_string(std::lround(100 * std::clamp(b.share, 0.0, 1.0))) + " % of a bucket";
   if (b.levels >= inner_level_count) return "walked by the host";
@@ -40,8 +40,8 @@ struct sample_times {
   double device = 0, host = 0;
 };
 
-/// Algorithm 1 of the paper: as much as possible to the device; then level by level to the host until it is not the
-/// faster one any more; then the share of the last level by halving.
+/// Algorithm 1 of the paper: as much as possible is given to the device; then level by level to the host until the host
+/// is not the faster one any more; then the share of the last level is found by bisection.
 template <class Sample>
 [[nodiscard]] load_balance discover_balance(const Sample& sample) {
   const auto device_is_slower = [&](const load_balance& b) {
@@ -54,7 +54,7 @@ template <class Sample>
   b.share = 0.5;
   for (double step = 0.25; step >= 1.0 / 32; step /= 2) {
     if (device_is_slower(b)) {
-      b.share -= step;  // less of it with fewer levels at the host
+      b.share -= step;  // a smaller share with fewer levels at the host
     } else {
       b.share += step;
     }
@@ -62,13 +62,13 @@ template <class Sample>
   return b;
 }
 
-/// While it runs: a step towards whoever waited. `waited` and `worked` are the host's seconds.
+/// Online adjustment: a step that gives work to the side that waited. `waited` and `worked` are the host's seconds.
 [[nodiscard]] inline load_balance rebalanced(load_balance b, double waited, double worked) {
   constexpr double step = 1.0 / 16;
   if (waited > 0.15 * worked && b.levels < inner_level_count) {  // the device is late
     b.share -= step;
     if (b.share < step / 2) b = {b.levels + 1, 1};
-  } else if (waited < 0.02 * worked && !(b == load_balance{})) {  // it may have time left
+  } else if (waited < 0.02 * worked && !(b == load_balance{})) {  // the device may have time left
     b.share += step;
     if (b.share > 1 + step / 2 || b.levels == inner_level_count)
       b = b.levels == 0 ? load_balance{} : load_balance{b.levels - 1, step};

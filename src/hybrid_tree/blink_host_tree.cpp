@@ -1,8 +1,8 @@
 // blink_host_tree.cpp - the regular layout: a B-link tree in host memory.
 //
-// Its inner levels are the tree's express lane. Invariant: between two writes the lane does not change, so that
-// pointers into it and lines of it hold. Reads would make a lane anew that is far behind the leaves; one that is left
-// so is therefore lent out (blink_index::view), until maintain() or a merge ends that.
+// Its inner levels are the tree's express lane. Invariant: the lane does not change between two writes, so pointers
+// into it and line numbers stay valid. Reads would rebuild a lane that is too stale; if such a lane is kept, the tree
+// is therefore marked as having live refs (blink_index::view), until maintain() or a merge ends that.
 #include <mutex>
 #include <optional>
 
@@ -64,7 +64,7 @@ class blink_host_tree final : public host_tree {
                  std::uint8_t* found) const override {
     tree_->aggregate(op, lo, hi, n, ends, out, found, now());
   }
-  /// In batch order where keys are equal.
+  /// Equal keys are written in batch order.
   inner_update write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
                      update_mode wish) override {
     inner_update update;
@@ -75,7 +75,7 @@ class blink_host_tree final : public host_tree {
     const bool by_key = choice.way == update_mode::synchronised;
     tree_->write(op, keys, values, n, done, {batch_semantics::ordered, by_key ? write_path::per_key : write_path::bulk},
                  now());
-    // The batch is in the tree: nothing from here on fails for lack of memory.
+    // The batch is in the tree: nothing fails for lack of memory from here on.
     update.way = choice.way;
     update.reason = std::move(choice.reason);
     update.anew = notes_lane();
@@ -87,7 +87,7 @@ class blink_host_tree final : public host_tree {
   struct sums {
     std::size_t size, bytes;
   };
-  /// Counted leaf by leaf, so once after each write, by the first who asks.
+  /// Counts leaf by leaf, so once after each write, on the first request.
   [[nodiscard]] sums totals() const {
     const std::lock_guard lock(totals_lock_);
     if (!totals_) {
@@ -96,10 +96,11 @@ class blink_host_tree final : public host_tree {
     }
     return *totals_;
   }
-  /// In a stream of its own, which has no thread: reads wait for no other's.
+  /// In a separate stream, which has no thread: reads do not wait for those of other calls.
   [[nodiscard]] execution now() const { return {tree_->get_device().make_stream(), true}; }
 
-  /// For the worst that n inserts can do, so that none of them fails half way. From now on nothing moves unasked.
+  /// Reserves for the worst case of n inserts, so that none of them fails halfway. From now on nothing moves unless
+  /// requested.
   [[nodiscard]] bool makes_room(std::size_t n) {
     try {
       tree_->view(n, nullptr);
@@ -108,16 +109,18 @@ class blink_host_tree final : public host_tree {
       return false;
     }
   }
-  /// If there is no memory for a new one, the lane that there is leads to every leaf, too.
+  /// If there is no memory for a new lane, the existing one still leads to every leaf.
   void make_lane(inner_update& update) {
-    // To be compared, if it is the one that the device has. Without memory for it the new one is sent as a whole.
+    // Copied for comparison, if it is the lane that the device has. Without memory for the copy, the new lane is sent
+    // as a whole.
     static_cast<void>(with_memory([&] {
       if (!update.anew) update.before = copy_inner_levels(tree_->get_device(), upper(), inner_room::exact);
     }));
     if (!with_memory([&] { tree_->maintain(order_); })) tree_->view(0, nullptr);
     if (notes_lane()) update.anew = true;
   }
-  /// Is the lane another one than at the last call? One that was given up, since the tree is small, counts as no build.
+  /// Returns whether the lane has changed since the last call. Dropping the lane of a small tree does not count as a
+  /// build.
   bool notes_lane() {
     std::size_t builds = 0;
     const any_inner_levels_view image = tree_->upper(builds);
@@ -130,7 +133,7 @@ class blink_host_tree final : public host_tree {
 
   stream order_;
   std::unique_ptr<blink_index> tree_;
-  // Of the lane as the last write left it: lines of another one are not followed.
+  // The lane as of the last write: line numbers of another lane are not used.
   std::size_t builds_ = 0, lines_ = 0;
   mutable std::mutex totals_lock_;
   mutable std::optional<sums> totals_;

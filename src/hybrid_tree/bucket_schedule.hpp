@@ -1,9 +1,9 @@
-// bucket_schedule.hpp - in which order buckets are started, waited for and finished.
+// bucket_schedule.hpp - the order in which buckets are started, waited for and finished.
 //
 //   sequential        start 0, wait 0, finish 0, start 1, wait 1, finish 1, ...
 //   pipelined         start 0; wait 0, start 1, finish 0; wait 1, start 2, finish 1; ...
 //   double_buffered   start 0, start 1; wait 0, start 2, finish 0; wait 1, start 3, finish 1; ...
-// Buckets take slots in turn, of which there are three: the one that is finished and two on their way.
+// Buckets use three slots in turn: one for the bucket that is being finished and two for buckets in flight.
 #pragma once
 
 #include <chrono>
@@ -13,18 +13,18 @@
 
 namespace espalier::detail {
 
-/// Seconds that the host waited for the device, and that it worked itself.
+/// Seconds that the host waited for the device, and seconds that it worked.
 struct pipeline_times {
   double waited = 0, worked = 0;
 };
 
-/// That the device has beside the one which the host waits for or finishes, at most.
+/// Maximum number of buckets at the device in addition to the one that the host waits for or finishes.
 [[nodiscard]] constexpr unsigned buckets_ahead(queue_depth how) {
   return how == queue_depth::sequential ? 0 : how == queue_depth::pipelined ? 1 : 2;
 }
 
-/// start(bucket, slot), wait(slot), finish(bucket, slot) for all of `buckets`. If one throws, `finished` says how many
-/// buckets were finished.
+/// Calls start(bucket, slot), wait(slot), finish(bucket, slot) for all of `buckets`. If one throws, `finished` is the
+/// number of finished buckets.
 template <class Start, class Wait, class Finish>
 pipeline_times run_pipeline(queue_depth how, std::size_t buckets, unsigned slots, std::size_t& finished,
                             const Start& start, const Wait& wait, const Finish& finish) {

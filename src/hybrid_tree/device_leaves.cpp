@@ -1,4 +1,4 @@
-// device_leaves.cpp - which compiled code reads leaves on a device.
+// device_leaves.cpp - selects the compiled code that reads leaves on a device.
 #include <algorithm>
 #include <limits>
 
@@ -31,14 +31,14 @@ std::size_t window_bytes(element_type elements, std::size_t window) {
   const std::size_t each = device_leaves::slots * window_bytes_per_query(elements);
   if (window > most / 2 / each) return most;  // fits no device
   return window * each +
-         device_leaves::areas * std::min(window, largest_part) * (line + 4);  // and where a line of rows is
+         device_leaves::areas * std::min(window, largest_part) * (line + 4);  // and the place of each line of rows
 }
 
 std::size_t row_window_bytes(element_type elements, std::uint64_t limit) {
   const std::size_t key = bytes_of(elements.key);
-  // Upper ends, counts, where lines are, and the row.
+  // Upper ends, counts, places of lines, and the row.
   const std::size_t fixed = key + 8 + 8, element = key + elements.value_bytes;
-  constexpr std::size_t most = std::size_t{1} << 40;  // a row that fits no device; no product below overflows
+  constexpr std::size_t most = std::size_t{1} << 40;  // a row of this size fits no device; no product below overflows
   return device_leaves::slots * (fixed + (limit < most ? limit * element : most * element));
 }
 

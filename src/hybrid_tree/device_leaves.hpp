@@ -1,9 +1,9 @@
 // device_leaves.hpp - windows of queries that the device answers alone, with leaves that stay in host memory.
 //
-// The device walks the inner levels, orders the window by line, reads each line of host memory once and in ascending
-// order (at random a GPU reads host memory fourteen times more slowly, docs/design/hybrid-tree.md), looks for the keys,
-// and the answers come back in the caller's order. What is left of the device's memory keeps copies of lines that are
-// often asked for (leaf_cache.hpp).
+// The device searches the inner levels, sorts the window by line, reads each line of host memory once and in ascending
+// order (random reads of host memory by a GPU are fourteen times slower, docs/design/hybrid-tree.md), searches the
+// keys, and the results are returned in the caller's order. The rest of the device's memory caches copies of frequently
+// read lines (leaf_cache.hpp).
 #pragma once
 
 #include <cstddef>
@@ -21,20 +21,20 @@ namespace espalier::detail {
 
 class device_leaves {
  public:
-  /// One window that reads leaves, one whose answers come down, and one that waits for its turn while the host is busy.
+  /// One window that reads leaves, one whose results are downloaded, and one that is queued while the host is busy.
   static constexpr unsigned slots = 3;
   static_assert(slots <= leaf_cache::min_idle_buckets);
-  /// For copies of lines: one that is filled, and two that are used or wait for it.
+  /// Areas for copies of lines: one that is being filled, and two that are in use or wait for it.
   static constexpr unsigned areas = 3;
 
   virtual ~device_leaves() = default;
-  [[nodiscard]] virtual std::size_t bytes() const = 0;        ///< of the device's memory
-  [[nodiscard]] virtual std::size_t cache_bytes() const = 0;  ///< of these, copies of lines
+  [[nodiscard]] virtual std::size_t bytes() const = 0;        ///< used bytes of the device's memory
+  [[nodiscard]] virtual std::size_t cache_bytes() const = 0;  ///< part of these for copies of lines
 
-  /// Windows to come may have so many queries: where one of them needs more room, it is made for as many.
+  /// Announces the size of later windows: a window that needs more memory allocates for this number of queries.
   void expect(std::size_t queries) { expected_ = queries; }
 
-  /// Queries of the caller's, and where the answers go (null: not wanted), all in host memory.
+  /// The caller's queries and outputs (null if not requested), all in host memory.
   struct window {
     const void* keys;
     std::size_t n;
@@ -42,19 +42,19 @@ class device_leaves {
     std::uint8_t* found;
     host_copies copies;
   };
-  /// Returns at once where that memory is pinned. The slot is free again, and the answers are there, after finish().
+  /// Returns at once if that memory is pinned. After finish() the slot is free again and the results are complete.
   virtual void start(unsigned slot, const inner_levels& levels, const window& w) = 0;
   /// The same for n ranges, row by row.
   virtual void start_rows(unsigned slot, const inner_levels& levels, const range_head_request& rows, std::size_t n,
                           host_copies copies) = 0;
-  /// Would a window of n rows want most lines? Then it has them copied, and larger windows share them.
+  /// Returns whether a window of n rows reads most lines. Then all lines are copied, and larger windows share them.
   [[nodiscard]] virtual bool wants_all_lines(std::size_t n, std::uint64_t limit) const = 0;
-  /// Of all lines, those that the cache has places for: 0 to 1.
+  /// Fraction of all lines that the cache has places for: 0 to 1.
   [[nodiscard]] virtual double cached_part() const = 0;
   [[nodiscard]] virtual bool is_done(unsigned slot) const = 0;
-  /// Waits. Throws what the device met.
+  /// Waits. Rethrows errors of the device.
   virtual void finish(unsigned slot) = 0;
-  /// After an error: nothing of ours is in use any more.
+  /// Called after an error: afterwards no memory of this object is in use.
   virtual void abandon() noexcept = 0;
 
  protected:
@@ -64,19 +64,19 @@ class device_leaves {
   std::size_t expected_ = 0;
 };
 
-/// Elements of a window whose lines are fetched together, at most.
+/// Maximum number of elements of a window whose lines are fetched together.
 inline constexpr std::size_t largest_part = std::size_t{1} << 20;
 
-/// Of the device's memory, without copies of lines.
+/// Bytes of the device's memory per query, without copies of lines.
 [[nodiscard]] std::size_t window_bytes_per_query(element_type elements);
-/// Of the device's memory for windows of this size in all slots, without the cache.
+/// Bytes of the device's memory for windows of this size in all slots, without the cache.
 [[nodiscard]] std::size_t window_bytes(element_type elements, std::size_t window);
 
-/// Of the device's memory for one range in each slot's window of rows, beside what a query has.
+/// Bytes of the device's memory for one range in each slot's window of rows, in addition to those of a query.
 [[nodiscard]] std::size_t row_window_bytes(element_type elements, std::uint64_t limit);
 
-/// `tree`: a static tree in host memory, which must outlive this. `part`: elements of a window whose lines are fetched
-/// together. `cache`: bytes for copies of lines that are kept.
+/// `tree` is a static tree in host memory, which must outlive the result. `part` is the number of elements of a window
+/// whose lines are fetched together. `cache` is the number of bytes for cached copies of lines.
 [[nodiscard]] std::unique_ptr<device_leaves> make_device_leaves(const device& dev, const device& host,
                                                                 const static_index& tree, std::size_t part,
                                                                 std::size_t cache);

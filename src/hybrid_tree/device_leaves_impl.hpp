@@ -1,4 +1,4 @@
-// device_leaves_impl.hpp - device_leaves on one kind of device, written once over a Context of the static tree.
+// device_leaves_impl.hpp - device_leaves on one kind of device, one implementation over a Context of the static tree.
 #pragma once
 
 #include <algorithm>
@@ -19,15 +19,15 @@
 
 namespace espalier::detail {
 
-/// Elements of a part of a window, in the order of their lines. The window is worked off in parts, so that copies of
-/// lines take little memory; a line that two parts ask for is fetched by both.
+/// Elements of a part of a window, sorted by line. The window is processed in parts, so that copies of lines take
+/// little memory; a line that two parts need is fetched twice.
 struct ordered_bucket {
   const std::uint32_t* lines;  ///< ascending
-  const std::uint32_t* order;  ///< where in the window each one is
-  std::uint32_t* places;       ///< of a line's copy, at the first element with that line
+  const std::uint32_t* order;  ///< position of each element in the window
+  std::uint32_t* places;       ///< place of a line's copy, at the first element with that line
 
   [[nodiscard]] ESPALIER_INLINE bool is_first(std::size_t i) const { return i == 0 || lines[i - 1] != lines[i]; }
-  /// With the same line as element i.
+  /// Returns the first element with the same line as element i.
   [[nodiscard]] ESPALIER_INLINE std::size_t first_with(std::size_t i) const {
     const std::uint32_t line = lines[i];
     std::size_t step = 1;
@@ -48,7 +48,7 @@ struct place_lines {
   ordered_bucket bucket;
   leaf_cache cache;
   std::uint32_t now;     ///< the bucket's number
-  std::uint32_t staged;  ///< first place that is this bucket's alone
+  std::uint32_t staged;  ///< first place that belongs to this bucket alone
   ESPALIER_HD void operator()(std::size_t i) const {
     if (!bucket.is_first(i)) return;
     bucket.places[i] = cache.place_or(staged + static_cast<std::uint32_t>(i), bucket.lines[i], now);
@@ -81,10 +81,10 @@ struct find_in_copies {
   using view = tree_view<Word, V>;
   static constexpr unsigned per_line = view::shape::keys_per_line;
 
-  view tree;  ///< its lines are the host's
+  view tree;  ///< its lines are in host memory
   ordered_bucket bucket;
   const std::byte* copies;
-  const void* keys;  ///< the caller's, in the device's memory
+  const void* keys;  ///< the caller's keys, in the device's memory
   void* values;
   std::uint8_t* found;
 
@@ -101,10 +101,10 @@ struct find_in_copies {
       const line_piece piece[2] = {from[0], from[1]};
       memcpy(k, piece, sizeof(k));
       for (unsigned s = per_line; s-- > 0;) {
-        if (k[s] == key) at = s;  // the first of them: slots behind the last element repeat its key
+        if (k[s] == key) at = s;  // the first match: slots after the last element repeat its key
       }
       if (at < per_line || !(k[per_line - 1] < key) || ++number >= lines) break;
-      // Truncated separators could not tell the lines apart: this one is read where it is.
+      // Truncated separators did not distinguish the lines: this line is read in place.
       line = tree.lines + number * view::shape::line_bytes;
     }
     const bool there = at < per_line;
@@ -127,8 +127,8 @@ class device_leaves_impl final : public device_leaves {
   static constexpr std::size_t line_bytes = view::shape::line_bytes;
   static constexpr unsigned pieces = line_bytes / sizeof(line_piece);
   static constexpr std::size_t place_bytes = line_bytes + sizeof(std::uint64_t);
-  static constexpr std::uint64_t most_row_lines =
-      64;  ///< that are fetched together for one row; others are read in place
+  /// Maximum number of lines that are fetched together for one row; others are read in place.
+  static constexpr std::uint64_t most_row_lines = 64;
 
  public:
   device_leaves_impl(const device& dev, const device& host, const static_index& tree, std::size_t part,
@@ -188,8 +188,8 @@ class device_leaves_impl final : public device_leaves {
     wants_all_lines(n, job.limit) ? list_by_chunk(at, job, n, most) : list_by_line(at, job, n, most);
     at.bring_back(elements(), rows, n, copies);
   }
-  /// Half of those that have no place in the cache, or more. (A row of so many lines that they take half of an area
-  /// cannot be listed from a chunk.)
+  /// Half or more of the lines that have no place in the cache. (A row with so many lines that they take half of an
+  /// area cannot be listed from a chunk.)
   [[nodiscard]] bool wants_all_lines(std::size_t n, std::uint64_t limit) const override {
     const std::uint64_t most = most_lines_of_a_row(limit);
     const double read = static_cast<double>(n * most) * (1 - cached_part());
@@ -209,7 +209,7 @@ class device_leaves_impl final : public device_leaves {
     drain(reading_);
     drain(slots_);
     try {
-      forget();  // places may have been given to lines whose copies were not made
+      forget();  // places may have been assigned to lines whose copies were not made
     } catch (...) {
       cache_.places = 0;
     }
@@ -221,7 +221,7 @@ class device_leaves_impl final : public device_leaves {
     void make_room(const device& dev, element_type e, std::size_t n, std::size_t most) {
       device_window::make_room(dev, e, n, most, [&](std::size_t room) {
         for (buffer<std::uint32_t>* const b : {&places, &lines[0], &lines[1], &numbers[0], &numbers[1]}) {
-          *b = buffer<std::uint32_t>();  // before there is more
+          *b = buffer<std::uint32_t>();  // freed before the larger one is allocated
           *b = buffer<std::uint32_t>(dev, room, order);
         }
       });
@@ -236,23 +236,23 @@ class device_leaves_impl final : public device_leaves {
       return device_window::bytes() + 5 * places.bytes() + placed.bytes() + cuts.bytes();
     }
     buffer<std::uint32_t> places;
-    buffer<std::uint32_t> lines[2], numbers[2];  ///< two of each: a sort goes from one to the other
-    bool ordered = false;                        ///< which of the two has them in order
-    std::atomic<bool> has_failed = false;        ///< a step of the window, for this reason
+    buffer<std::uint32_t> lines[2], numbers[2];  ///< two of each, for out-of-place sorts
+    bool ordered = false;                        ///< index of the sorted one
+    std::atomic<bool> has_failed = false;        ///< a step of the window failed, for the following reason
     std::exception_ptr failure;
-    buffer<std::uint64_t> placed;  ///< of rows: lines that those before it have brought
-    buffer<std::uint32_t> cuts;    ///< of rows: where those of each chunk of lines begin
+    buffer<std::uint64_t> placed;  ///< for rows: number of lines brought by the previous rows
+    buffer<std::uint32_t> cuts;    ///< for rows: first row of each chunk of lines
   };
 
   [[nodiscard]] element_type elements() const { return {tree_.key, tree_.value, tree_.value_bytes}; }
-  /// One of the steps in which a window reads leaves, and memory for copies of lines.
+  /// One of the steps in which a window reads leaves, with its memory for copies of lines.
   struct turn {
     std::size_t step;
     unsigned area;
   };
-  /// fetch(turn) enqueues what reads leaves, use(turn) what makes answers of them.
-  /// All windows read in one stream, one after the other and without a pause: two that read at once would have their
-  /// answers ready at once, too, so that the bus is never busy both ways. What else there is to do they do meanwhile.
+  /// fetch(turn) enqueues the reads of leaves, use(turn) the computation of results. All windows read in one stream, in
+  /// sequence and without a pause: two windows that read concurrently would also have their results ready at the same
+  /// time, so that the bus would never be busy in both directions. Their other work overlaps.
   template <class Fetch, class Use>
   void read_in_turn(slot& at, std::size_t steps, const Fetch& fetch, const Use& use) {
     for (std::size_t step = 0; step < steps; ++step) {
@@ -275,7 +275,7 @@ class device_leaves_impl final : public device_leaves {
   [[nodiscard]] static part_of_window part_of(std::size_t n, std::size_t size, const turn& t) {
     return {t.step * size, std::min(size, n - t.step * size), t.area};
   }
-  /// Nothing, if another step of the window has failed: finish() will tell.
+  /// Does nothing if another step of the window has failed: finish() reports it.
   template <class Step>
   void next(slot& at, const stream& order, const Step& step) const {
     device_.enqueue(order, [&at, step] {
@@ -289,7 +289,7 @@ class device_leaves_impl final : public device_leaves {
   }
   /// Small blocks of memory share their pages with others, which must not be mapped: the device reads a copy.
   void make_readable(const device& pinned, std::size_t bytes) {
-    constexpr std::size_t alone_in_pages = std::size_t{1} << 21;  // cpu_pool.cpp
+    constexpr std::size_t alone_in_pages = std::size_t{1} << 21;  // see cpu_pool.cpp
     if (bytes >= alone_in_pages) {
       mapped_ = device_.register_host(tree_.lines, bytes);
       return;
@@ -298,13 +298,13 @@ class device_leaves_impl final : public device_leaves {
     std::memcpy(small_.data(), tree_.lines, bytes);
     tree_.lines = static_cast<const std::byte*>(small_.data());
   }
-  /// All copies. Bucket 0 is `patience` ago.
+  /// Invalidates all copies. Bucket 0 is then min_idle_buckets ago.
   void forget() {
     device_.fill(words_.data(), 0, words_.bytes(), device_.default_stream());
     device_.default_stream().synchronize();
     now_ = leaf_cache::min_idle_buckets;
   }
-  /// Of a window that asks for places.
+  /// Number of a window that requests places.
   [[nodiscard]] std::uint32_t next_number() {
     if (now_ == leaf_cache::last_bucket) {
       for (const slot& other : slots_) other.order.synchronize();
@@ -377,7 +377,7 @@ class device_leaves_impl final : public device_leaves {
                                                    static_cast<const std::byte*>(copies_.data())});
   }
 
-  // ---- rows of a window that wants most lines ---------------------------------------------------------------
+  // ---- rows of a window that reads most lines ----------------------------------------------------------------
   void list_by_chunk(slot& at, const range_head_job<Word, V>& job, std::size_t n, std::uint64_t most) {
     const std::uint64_t chunk = part_ - (most - 1);
     const auto chunks = static_cast<std::size_t>((lines_ + chunk - 1) / chunk);
@@ -404,7 +404,7 @@ class device_leaves_impl final : public device_leaves {
         });
   }
 
-  /// Of the area's copies, behind those of the cache.
+  /// First place of the area's copies, after those of the cache.
   [[nodiscard]] std::size_t first_place(unsigned area) const { return cache_.places + area * part_; }
   [[nodiscard]] std::byte* copies(unsigned area) const {
     return static_cast<std::byte*>(copies_.data()) + first_place(area) * line_bytes;
@@ -414,18 +414,18 @@ class device_leaves_impl final : public device_leaves {
   device device_;
   cpu_backend host_;
   view tree_;
-  std::uint64_t lines_;  ///< of the tree
+  std::uint64_t lines_;  ///< lines of the tree
   std::size_t part_;     ///< elements of a window whose lines are fetched together
   std::shared_ptr<const void> mapped_;
   raw_buffer small_;
-  buffer<std::uint32_t> row_line_places_;  ///< of each line of a part of rows; for each area
+  buffer<std::uint32_t> row_line_places_;  ///< place of each line of a part of rows, per area
   leaf_cache cache_;
   std::uint32_t now_ = 0;
-  stream reading_;            ///< the one that reads leaves
-  unsigned area_ = 0;         ///< of the next part
-  stream_event used_[areas];  ///< when the copies of each area were
+  stream reading_;            ///< stream that reads leaves
+  unsigned area_ = 0;         ///< area of the next part
+  stream_event used_[areas];  ///< recorded when the copies of each area were used
   buffer<std::uint64_t> words_;
-  raw_buffer copies_;  ///< those of the cache, then those of each area
+  raw_buffer copies_;  ///< copies of the cache, then those of each area
   std::deque<slot> slots_;
 };
 

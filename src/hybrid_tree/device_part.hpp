@@ -1,5 +1,5 @@
-// device_part.hpp - what the device has of a tree, and how queries of one call travel there and back. Twin:
-// host_tree.hpp.
+// device_part.hpp - the part of a tree on the device, and the transfer of queries and results. host_tree.hpp is the
+// host part.
 #pragma once
 
 #include <algorithm>
@@ -18,28 +18,29 @@
 
 namespace espalier::detail {
 
-/// Queries of one call, and who answers some of them how.
+/// Queries of one call, and the functions that answer them.
 struct batch_request {
   const void* keys;
   unsigned key_bytes;
   std::size_t n;
   std::size_t bucket;
-  std::function<void(const query_span&)> here;                              ///< the host, all levels
-  std::function<void(const std::uint32_t* lines, const query_span&)> from;  ///< the host, from lines on
-  std::function<void(unsigned slot, const query_span&)> start;              ///< the device, with leaves
-  std::function<window_sizes()> window;                                     ///< queries that it takes together
-  placement_selector* choice;  ///< a row costs more than a find: each has its own
+  std::function<void(const query_span&)> here;                              ///< the host searches all levels
+  std::function<void(const std::uint32_t* lines, const query_span&)> from;  ///< the host searches from lines on
+  std::function<void(unsigned slot, const query_span&)> start;              ///< the device searches all levels
+  std::function<window_sizes()> window;                                     ///< sizes of the device's windows
+  placement_selector* choice;  ///< separate for rows and finds, because a row costs more
   device_share* share;
 
   [[nodiscard]] const void* key(std::size_t i) const { return static_cast<const char*>(keys) + i * key_bytes; }
 };
 
-/// Used by one call at a time. If something throws, `rest` lists what is not answered, and drain() comes first.
+/// Used by one call at a time. If a function throws, `rest` lists the unanswered queries, and drain() must be called
+/// first.
 struct device_part {
-  std::unique_ptr<inner_levels> host_levels;  ///< the host's own, for what it walks of a bucket
-  std::unique_ptr<inner_levels> levels;       ///< null: the host works alone
+  std::unique_ptr<inner_levels> host_levels;  ///< levels in host memory, for the host's share of a bucket
+  std::unique_ptr<inner_levels> levels;       ///< null if the host works alone
   std::unique_ptr<inner_walk_pipeline> walker;
-  std::unique_ptr<device_leaves> leaves;  ///< null: it reads none
+  std::unique_ptr<device_leaves> leaves;  ///< null if the device does not read leaves
 
   void begin_bucket(const load_balance& b, const batch_request& c, const query_span& s, unsigned slot,
                     host_copies copies, const stream& host_order) const {
@@ -57,7 +58,7 @@ struct device_part {
     if (walked != s.last) c.here({walked, s.last});
   }
 
-  /// Placement `shared`.
+  /// Runs placement `shared`.
   [[nodiscard]] pipeline_times run_shared(const load_balance& b, const batch_request& c,
                                           const hybrid_query_options& how, const stream& host_order,
                                           std::vector<query_span>& rest) const {
@@ -75,7 +76,7 @@ struct device_part {
       throw;
     }
   }
-  /// Placements `device_alone` and, with the host `beside` it, `both`.
+  /// Runs placement `device_alone` and, if the host works concurrently (`beside`), `both`.
   void run_queues_of(bool beside, const load_balance& b, const batch_request& c, const hybrid_query_options& how,
                      const stream& host_order, std::vector<query_span>& rest) const {
     const std::size_t bucket = c.bucket;
@@ -99,7 +100,7 @@ struct device_part {
                    ahead == 0 ? 0 : std::max(bucket / 8, one), c.here, rest);
     c.share->note(work);
   }
-  /// It reads and writes the caller's memory until then.
+  /// Waits until the device does not access the caller's memory any more.
   void drain() const noexcept {
     if (walker != nullptr) walker->abandon();
     if (leaves != nullptr) leaves->abandon();

@@ -1,10 +1,10 @@
 // device_rows_impl.hpp - rows of ranges by a device that reads leaves in host memory: the steps after the window's
-// lower ends were walked and ordered by line.
+// lower ends were searched and sorted by line.
 //
-// A row needs up to `most` lines from the one of its lower end on. Lines of neighbours overlap, and each is fetched
-// once: the lines of a part have numbers in their order, and element i brings those that its left neighbour has not
-// brought. Where a window has so many rows that most lines are wanted, all are copied, chunk by chunk: copies have
-// more of the bus than reads.
+// A row needs up to `most` lines from the line of its lower end on. Lines of neighbours overlap, and each is fetched
+// once: the lines of a part are numbered in order, and element i brings those that its left neighbour has not brought.
+// If a window has so many rows that most lines are needed, all lines are copied, chunk by chunk, because copies get
+// more of the bus bandwidth than reads.
 #pragma once
 
 #include "espalier/core/config.hpp"
@@ -13,32 +13,32 @@
 
 namespace espalier::detail {
 
-/// Threads of a GPU that read host memory at once. These are enough to keep the bus busy; with twice as many, copies
-/// down get less than half of it, with more a tenth (docs/design/hybrid-tree.md, what limits it).
+/// Number of GPU threads that read host memory concurrently. This saturates the bus; with twice as many, downloads get
+/// less than half of its bandwidth, with more a tenth (docs/design/hybrid-tree.md, what limits it).
 inline constexpr std::size_t bus_readers = 96 * 256;
 
 /// Lines of a part of a window.
 struct row_lines {
-  const std::uint32_t* first;   ///< of each element, ascending
-  const std::uint64_t* placed;  ///< lines that the elements before it have brought
-  std::uint32_t* places;        ///< where each line's copy is, of those that were brought
-  std::uint64_t most;           ///< for one element
-  std::uint64_t lines;          ///< of the tree
+  const std::uint32_t* first;   ///< first line of each element, ascending
+  const std::uint64_t* placed;  ///< number of lines that the previous elements have brought
+  std::uint32_t* places;        ///< place of the copy of each brought line
+  std::uint64_t most;           ///< maximum number of lines for one element
+  std::uint64_t lines;          ///< lines of the tree
 
   [[nodiscard]] ESPALIER_INLINE std::uint64_t end(std::size_t i) const {
     const std::uint64_t e = first[i] + most;
     return e < lines ? e : lines;
   }
-  /// First line that element i brings, if that is before its end.
+  /// Returns the first line that element i brings, if it is before its end.
   [[nodiscard]] ESPALIER_INLINE std::uint64_t brought(std::size_t i) const {
     const std::uint64_t known = i == 0 ? 0 : end(i - 1);
     return known > first[i] ? known : first[i];
   }
-  /// Number of the element's first line among those that were brought.
+  /// Returns the number of the element's first line among those that were brought.
   [[nodiscard]] ESPALIER_INLINE std::uint64_t number(std::size_t i) const {
     return placed[i] - (brought(i) - first[i]);
   }
-  /// Where the copy of line `number` is.
+  /// Returns the place of the copy of line `number`.
   [[nodiscard]] ESPALIER_INLINE std::uint64_t place(std::uint64_t number) const {
     return places[number] & ~leaf_cache::to_fetch;
   }
@@ -54,8 +54,8 @@ struct count_row_lines {
 struct place_row_lines {
   row_lines of;
   leaf_cache cache;
-  std::uint32_t now;     ///< the window's number
-  std::uint32_t staged;  ///< first place that is this part's alone
+  std::uint32_t now;     ///< number of the window
+  std::uint32_t staged;  ///< first place that belongs to this part alone
   ESPALIER_HD void operator()(std::size_t t) const {
     const std::size_t i = t / of.most;
     const std::uint64_t line = of.first[i] + t % of.most;
@@ -83,13 +83,13 @@ struct fetch_row_lines {
   }
 };
 
-/// A run of lines that is copied as a whole, for the rows that begin in it; a row's last lines may be behind it, so
-/// that its copy has most - 1 lines more.
+/// A run of lines that is copied as a whole, for the rows that begin in it. The last lines of a row may be after it, so
+/// its copy has most - 1 more lines.
 struct line_chunk {
   const std::uint32_t* first;  ///< line of each element of the window, ascending
   std::uint64_t begin;         ///< its first line
   std::uint64_t most;          ///< lines for one element
-  std::uint64_t lines;         ///< of the tree
+  std::uint64_t lines;         ///< lines of the tree
 
   [[nodiscard]] ESPALIER_INLINE std::uint64_t end(std::size_t i) const {
     const std::uint64_t e = first[i] + most;
@@ -99,11 +99,11 @@ struct line_chunk {
   [[nodiscard]] ESPALIER_INLINE std::uint64_t place(std::uint64_t number) const { return number; }
 };
 
-/// Where the elements of each chunk begin.
+/// Computes the first element of each chunk.
 struct cut_into_chunks {
-  const std::uint32_t* lines;  ///< of n elements, ascending
+  const std::uint32_t* lines;  ///< lines of n elements, ascending
   std::size_t n;
-  std::uint64_t chunk;  ///< lines
+  std::uint64_t chunk;  ///< lines per chunk
   std::uint32_t* cuts;
   ESPALIER_HD void operator()(std::size_t c) const {
     const std::uint64_t begin = c * chunk;
@@ -120,15 +120,15 @@ struct cut_into_chunks {
   }
 };
 
-/// `Lines`: row_lines or line_chunk.
+/// `Lines` is row_lines or line_chunk.
 template <class Word, unsigned V, class Lines>
 struct list_rows {
   using view = tree_view<Word, V>;
   static constexpr unsigned per_line = view::shape::keys_per_line;
 
-  range_head_job<Word, V> job;  ///< its tree's lines are the host's, all else is the device's
+  range_head_job<Word, V> job;  ///< its tree's lines are in host memory, all else is in the device's memory
   Lines of;
-  const std::uint32_t* order;  ///< where in the window each element is
+  const std::uint32_t* order;  ///< position of each element in the window
   const std::byte* copies;
 
   ESPALIER_HD void operator()(std::size_t i) const {
@@ -141,7 +141,7 @@ struct list_rows {
     std::uint64_t count = 0;
     bool more = true;
     for (std::uint64_t line = of.first[i]; more && line < of.lines; ++line) {
-      // Beyond its copies only where truncated separators could not tell lines apart.
+      // A line beyond its copies is read only if truncated separators did not distinguish lines.
       const std::byte* at = line < copied ? copies + of.place(number + (line - of.first[i])) * view::shape::line_bytes
                                           : job.tree.lines + line * view::shape::line_bytes;
       for (unsigned s = 0; s < per_line && more; ++s) {
@@ -170,7 +170,7 @@ struct list_rows {
   }
 };
 
-/// Rows of elements [cuts[0], cuts[1]), some per step.
+/// Lists rows of elements [cuts[0], cuts[1]), some per step.
 template <class Word, unsigned V>
 struct list_chunk {
   list_rows<Word, V, line_chunk> rows;

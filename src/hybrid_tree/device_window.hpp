@@ -1,4 +1,4 @@
-// device_window.hpp - a window of queries on a device: a stream, memory for questions and answers, and their ways.
+// device_window.hpp - a window of queries on a device: a stream, memory for queries and results, and their transfers.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +22,13 @@ class device_window {
         value_passage_(dev, order),
         mark_passage_(dev, order) {}
 
-  /// For n finds, and for `room` if that is not enough; more(room) makes what else they need. If something throws,
-  /// there is no room.
+  /// Ensures capacity for n finds, growing to max(n, room); more(capacity) allocates the caller's extra buffers. On an
+  /// exception the capacity is 0.
   template <class More>
   void make_room(const device& dev, element_type e, std::size_t n, std::size_t room, const More& more) {
     if (room_ >= n) return;
     room_ = 0;
-    for (raw_buffer* const b : {&keys, &values}) *b = raw_buffer();  // before there is more
+    for (raw_buffer* const b : {&keys, &values}) *b = raw_buffer();  // freed before the larger one is allocated
     found = buffer<std::uint8_t>();
     room = std::max(n, room);
     keys = raw_buffer(dev, room * bytes_of(e.key), order);
@@ -37,7 +37,7 @@ class device_window {
     more(room);
     room_ = room;
   }
-  /// Beside that, for n rows of `limit` elements.
+  /// Additionally ensures capacity for n rows of `limit` elements.
   template <class More>
   void make_row_room(const device& dev, element_type e, std::size_t n, std::size_t limit, std::size_t room,
                      const More& more) {
@@ -82,9 +82,9 @@ class device_window {
     value_passage_.down(rows.values, row_values.data(), places * e.value_bytes, copies, row_values.bytes());
     row_key_passage_.down(rows.keys, row_keys.data(), places * bytes_of(e.key), copies, row_keys.bytes());
   }
-  /// A byte each, in `found`: 8 bytes are a third of what a row of one pair takes.
+  /// One byte per count, in `found`: 8 bytes are a third of a row of one pair.
   [[nodiscard]] static bool has_narrow_counts(const range_head_request& rows) { return rows.options.limit <= 0xff; }
-  /// After the stream was waited for.
+  /// Called after the stream was synchronised.
   void arrive(const cpu_backend& host) const {
     for (const staging_channel* p : {&mark_passage_, &value_passage_, &row_key_passage_}) p->arrive(host);
   }
@@ -109,7 +109,7 @@ class device_window {
   stream order;
   raw_buffer keys, values;
   buffer<std::uint8_t> found;
-  raw_buffer hi, row_keys, row_values;  ///< of rows, whose lower ends are `keys`
+  raw_buffer hi, row_keys, row_values;  ///< for rows, whose lower ends are `keys`
   buffer<std::uint64_t> counts;
 
  private:

@@ -1,7 +1,8 @@
-// dual_queue.hpp - two lanes of buckets side by side: one that the device answers alone, one that the host finishes.
+// dual_queue.hpp - two concurrent queues of buckets: one that the device answers alone, one that the host finishes.
 //
-// A lane that has room takes the next queries, so each does what it can, whatever was expected of it. While the host is
-// in leaves, the device lane works; between two buckets of its own the host looks whether that lane has finished one.
+// A queue with a free slot takes the next queries, so each processes what it can, whatever was predicted. While the
+// host searches leaves, the device queue works; between two of its own buckets the host checks whether that queue has
+// finished one.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +20,12 @@ struct query_span {
   [[nodiscard]] std::size_t size() const { return last - first; }
 };
 
-/// Buckets on their way in one lane, the oldest first; each has a slot of its own.
+/// Buckets in flight in one queue, the oldest first; each has its own slot.
 template <class Start>
 class bucket_queue {
  public:
-  /// start(slot, span) for each bucket of up to size(queries that are left) queries; 0: it takes no more.
+  /// Calls start(slot, span) for each bucket of up to size(remaining queries) queries; size 0 means that it takes no
+  /// more.
   bucket_queue(unsigned slots, std::function<std::size_t(std::size_t)> size, Start start)
       : slots_(slots), size_(std::move(size)), start_(std::move(start)) {}
 
@@ -39,7 +41,7 @@ class bucket_queue {
   }
   [[nodiscard]] bool empty() const { return in_flight_.empty(); }
   [[nodiscard]] unsigned slot() const { return in_flight_.front().slot; }
-  /// How many queries that were.
+  /// Returns the number of queries of the bucket.
   template <class Finish>
   std::size_t finish(const Finish& finish) {
     const query_span span = in_flight_.front().span;
@@ -63,16 +65,16 @@ class bucket_queue {
   std::deque<way> in_flight_;
 };
 
-/// How run_queues learns of a lane's buckets.
+/// How run_queues checks and finishes the buckets of a queue.
 template <class IsDone, class Finish>
 struct lane_end {
-  IsDone is_done;  ///< (slot)
-  Finish finish;   ///< (slot, span); waits if need be
+  IsDone is_done;  ///< called with (slot)
+  Finish finish;   ///< called with (slot, span); waits if necessary
 };
 template <class IsDone, class Finish>
 lane_end(IsDone, Finish) -> lane_end<IsDone, Finish>;
 
-/// Queries that somebody answered, and the seconds until the last of them was.
+/// Number of answered queries, and the seconds until the last of them.
 struct lane_work {
   std::size_t queries = 0;
   double seconds = 0;
@@ -81,9 +83,9 @@ struct lanes_work {
   lane_work device, host;
 };
 
-/// All n queries by the device's lane and the host's (which may have no slots). While neither has a bucket ready, the
-/// host does not wait, but answers `slice` queries by itself: alone(span). (0: it waits.) If something throws,
-/// `unfinished` lists what is not answered.
+/// Runs n queries through the device's queue and the host's (which may have no slots) until all are answered. While
+/// neither queue has a finished bucket, the host answers `slice` queries directly by alone(span) instead of idling;
+/// with slice == 0 it blocks. If a function throws, `unfinished` lists the unanswered queries.
 template <class Device, class DeviceEnd, class Host, class HostEnd, class Alone>
 lanes_work run_queues(std::size_t n, Device& device, const DeviceEnd& device_end, Host& host, const HostEnd& host_end,
                       std::size_t slice, const Alone& alone, std::vector<query_span>& unfinished) {
@@ -96,7 +98,8 @@ lanes_work run_queues(std::size_t n, Device& device, const DeviceEnd& device_end
   std::size_t next = 0;
   try {
     for (;;) {
-      host.take(next, n);  // first: the device's buckets are large, and what is small would wait behind them on the bus
+      host.take(next, n);  // first, because the device's buckets are large, and small transfers would be queued behind
+                           // them on the bus
       device.take(next, n);
       if (device.empty() && host.empty()) return work;
       if (!device.empty() && (host.empty() || device_end.is_done(device.slot()))) {

@@ -1,5 +1,4 @@
-// host_memory.hpp - host memory for the segments of a hybrid tree, leaves and the rest, with the pages that were asked
-// for.
+// host_memory.hpp - host memory for the segments of a hybrid tree, leaves and inner levels, with the requested pages.
 #pragma once
 
 #include <memory>
@@ -13,9 +12,9 @@ namespace espalier::detail {
 class host_segment_memory {
  public:
   host_segment_memory(const device& host, page_configuration pages);
-  /// The host with this memory.
+  /// The host device with this memory.
   [[nodiscard]] const device& host() const { return host_; }
-  /// What was asked for, and what the system has given by now.
+  /// The requested pages, and what the system has provided so far.
   [[nodiscard]] hybrid_pages given() const;
 
  private:

@@ -1,7 +1,7 @@
-// index.cpp - the hybrid tree: a tree in host memory whose inner levels a device has, too.
+// index.cpp - the hybrid tree: a tree in host memory whose inner levels are also on a device.
 //
-// Reads hold the tree together, a write has it alone and gives the device a new copy of the inner levels before anybody
-// reads again: no reader sees half of one. If the device fails in the middle of a call, the host does the rest of it.
+// Reads hold the gate shared; a write holds it exclusively and updates the device's copy of the inner levels before the
+// next read: no reader sees an incomplete copy. If the device fails during a call, the host does the rest of it.
 #include "espalier/hybrid_tree/index.hpp"
 
 #include <algorithm>
@@ -27,18 +27,18 @@ namespace espalier {
 namespace detail {
 namespace {
 
-/// What the device does of a call beside the host until it is known: as on an H200 beside 16 cores.
+/// Initial share of a batch that is given to the device, until measured (values for an H200 with 16 cores).
 constexpr double finds_by_device = 0.45, rows_by_device = 0.6;
-/// Buckets that tune() takes for each balance that it tries.
+/// Number of buckets that tune() takes for each balance that it tries.
 constexpr unsigned samples_of_balance = 3;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// What is known of rows of about the same length; a row of a thousand elements costs more than one of eight.
+/// Measurements for rows of about the same length; a row of a thousand elements costs more than one of eight.
 struct row_length_class {
   placement_selector choice;
   device_share share{rows_by_device};
 };
-/// Each of four times as many elements as the one before; the last one of all that are longer.
+/// Each class has four times as many elements as the previous one; the last one has all that are longer.
 constexpr std::size_t length_classes = 6;
 [[nodiscard]] std::size_t length_class(std::uint64_t limit) {
   return std::min(static_cast<std::size_t>(std::bit_width(limit)) / 2, length_classes - 1);
@@ -153,10 +153,10 @@ class hybrid_tree_index final : public hybrid_index {
              update_mode way) override {
     if (n == 0) return;
     const auto lock = gate_.lock_exclusive();
-    device_part_.leaves.reset();  // lines that it reads may go
+    device_part_.leaves.reset();  // lines that it reads may be freed
     inner_update update = host_tree_->write(op, keys, values, n, done, way);
     update_ = {update.way, 0, 0, std::move(update.reason)};
-    // The batch is in the tree. Without memory for the device's copy of it the host works alone.
+    // The batch is in the tree. Without memory for the device's copy, the host works alone.
     if (!with_memory([&] { follow(update); })) {
       device_part_.host_levels.reset();
       give_up("memory of the host ran out.");
@@ -165,7 +165,7 @@ class hybrid_tree_index final : public hybrid_index {
   void tune(const void* keys, std::size_t n) override {
     const auto lock = gate_.lock_shared();
     const std::lock_guard device_lock(device_mutex_);
-    if (device_part_.levels == nullptr) {  // a device that failed may work again; that is not the last write's
+    if (device_part_.levels == nullptr) {  // a device that failed may work again; this does not count as the last write
       const hybrid_update last_write = update_;
       renew();
       update_ = last_write;
@@ -174,7 +174,7 @@ class hybrid_tree_index final : public hybrid_index {
     try_leaves_again();
     const std::size_t bucket = std::min(n, options_.bucket), buckets = std::min<std::size_t>(n / bucket, 64);
     const std::size_t all = buckets * bucket;
-    // Answers go where a caller who cares has memory like that of the keys.
+    // Results are written to memory of the same kind as that of the keys.
     const device answers = device_.is_pinned(keys) ? device_.with_pool(device_.host_pool()) : host_;
     const raw_buffer values(answers, all * elements_.value_bytes, answers.default_stream());
     const buffer<std::uint8_t> found(answers, all);
@@ -182,7 +182,7 @@ class hybrid_tree_index final : public hybrid_index {
     std::size_t next = 0;
     const auto discover = [&] {
       balance_ = discover_balance([&](const load_balance& b) {
-        // The shortest of some: what disturbs a bucket makes it slower, and a balance that follows it stays.
+        // The minimum of several: a disturbance makes a bucket slower, and a balance that followed it would persist.
         sample_times best{infinity, infinity};
         for (unsigned turn = 0; turn < samples_of_balance; ++turn) {
           const std::size_t first = next++ % buckets * bucket;
@@ -198,7 +198,7 @@ class hybrid_tree_index final : public hybrid_index {
       });
     };
     if (!is_done(discover, [&](const error& e) { give_up(e); })) return;
-    // Three times each: memory is touched for the first time, and the two that work side by side find their shares.
+    // Three times each: memory is touched for the first time, and concurrent host and device find their shares.
     choice_ = placement_selector(placements());
     for (const hybrid_placement p : placements()) {
       double seconds = 0;
@@ -224,13 +224,13 @@ class hybrid_tree_index final : public hybrid_index {
     work();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
-  /// Of large batches, by the one who holds the device. A CPU in the device's place has to be asked for: it and the
-  /// host are the same cores.
+  /// The placement of large batches; called while the device is held. A CPU as the device is used only on request,
+  /// because it has the same cores as the host.
   [[nodiscard]] hybrid_placement chosen() const { return has_choice() ? choice_.best() : hybrid_placement::host_alone; }
   [[nodiscard]] bool has_choice() const {
     return device_part_.levels != nullptr && (is_tuned_ || device_.kind() == device_kind::cuda);
   }
-  /// The most promising one first.
+  /// The most promising one is first.
   [[nodiscard]] std::vector<hybrid_placement> placements() const {
     if (host_tree_->lines() == nullptr) return {hybrid_placement::shared, hybrid_placement::host_alone};
     return {hybrid_placement::both, hybrid_placement::device_alone, hybrid_placement::shared,
@@ -249,11 +249,11 @@ class hybrid_tree_index final : public hybrid_index {
     reason_ += "; the device is " + device_.name() + "; inner levels of shared buckets: " + in_words(balance_) + ".";
   }
 
-  /// What was measured holds for trees of about the same size.
+  /// Measurements are valid for trees of about the same size.
   [[nodiscard]] bool is_like_measured(std::size_t bytes) const {
     return bytes <= measured_bytes_ / 2 * 3 && bytes >= measured_bytes_ / 3 * 2 && measured_bytes_ != 0;
   }
-  /// After they were given up, or before they were asked for.
+  /// Lets the device read leaves again, after that was given up, or before it was first requested.
   void try_leaves_again() {
     why_no_leaves_.clear();
     leave_out_leaves(false);
@@ -271,7 +271,7 @@ class hybrid_tree_index final : public hybrid_index {
     share_ = device_share(finds_by_device);
     balance_ = {};
   }
-  /// A new copy of the inner levels for the device; without one the host works alone.
+  /// Makes a new copy of the inner levels for the device; without one the host works alone.
   void renew() {
     const any_inner_levels_view image = host_tree_->upper();
     const std::size_t bytes = bytes_of_upper(image), buckets = inner_walk_pipeline::bytes(key_bytes(), options_.bucket);
@@ -309,7 +309,7 @@ class hybrid_tree_index final : public hybrid_index {
       give_up(e);
     }
   }
-  /// After a write: inner levels that are the same stay; a device that failed is tried again.
+  /// Called after a write: unchanged inner levels are kept; a device that failed is tried again.
   void follow(const inner_update& update) {
     try_leaves_again();
     if (!update.anew && device_part_.levels != nullptr) return;
@@ -338,14 +338,14 @@ class hybrid_tree_index final : public hybrid_index {
     if (!with_memory([&] { reason_ = std::string("the device failed, and the host works alone: ") + why; }))
       reason_.clear();
   }
-  /// It reads and searches leaves no more, and goes on with inner levels: if it is lost, those tell.
+  /// The device stops reading leaves, and continues with inner levels: if the device is lost, those report it.
   void give_up_leaves(const error& e) const {
     device_part_.drain();
     device_part_.leaves.reset();
     why_no_leaves_ = std::string("it failed when it last did: ") + e.what();
     leave_out_leaves(true);
   }
-  /// Is the work done? If not, the device failed, and `give_up` was told why.
+  /// Returns whether the work completed. If not, the device failed, and `give_up` received the reason.
   template <class Work, class GiveUp>
   bool is_done(const Work& work, const GiveUp& give_up) const {
     try {
@@ -360,7 +360,7 @@ class hybrid_tree_index final : public hybrid_index {
     return false;
   }
 
-  // ---- questions that travel -----------------------------------------------------------------------------
+  // ---- queries that are sent to the device -------------------------------------------------------------------
   using call = batch_request;
   [[nodiscard]] call finding(const void* keys, std::size_t n, void* values, std::uint8_t* found,
                              host_copies copies) const {
@@ -388,7 +388,7 @@ class hybrid_tree_index final : public hybrid_index {
             &share_};
   }
   [[nodiscard]] call listing(const range_head_request& rows, std::size_t n, host_copies copies) const {
-    // So that a bucket takes about as long as one of finds.
+    // A bucket takes about as long as one of finds.
     const std::uint64_t finds = 1 + std::min<std::uint64_t>(rows.options.limit / 8, 15);
     row_length_class& habits = rows_[length_class(rows.options.limit)];
     return {rows.lo,
@@ -416,10 +416,10 @@ class hybrid_tree_index final : public hybrid_index {
             &habits.choice,
             &habits.share};
   }
-  /// Where lines come over the bus, a large window has more of them in common: `alone`, if it answers everything. Where
-  /// the device has them, or many, answers (of so many bytes each) should begin to travel soon: until those of the
-  /// first window do, that way of the bus is idle. Half a millisecond of it is long beside what a window costs the
-  /// host, and 32 windows are enough.
+  /// If lines are read over the bus, a large window shares more of them: `alone`, if it answers everything. If the
+  /// device has all lines, or many, results (of `answer` bytes each) should be transferred early: until those of the
+  /// first window are, that direction of the bus is idle. Half a millisecond of it is long compared to the host's cost
+  /// of a window, and 32 windows are enough.
   [[nodiscard]] window_sizes windows_of(std::size_t n, std::size_t room, std::size_t alone, std::size_t answer) const {
     const double cached = device_part_.leaves->cached_part();
     if (cached < 0.125) return {room, alone};
@@ -433,7 +433,7 @@ class hybrid_tree_index final : public hybrid_index {
         !(how.balance->levels <= inner_level_count && how.balance->share >= 0 && how.balance->share <= 1))
       throw error("hybrid_query: a balance has 0 to 2 levels and a share from 0 to 1.");
     if (c.n == 0) return;
-    // A short call does not wait for a long one to be through with the device.
+    // A short call does not wait for the device while a long one uses it.
     const bool is_short = how.placement == hybrid_placement::automatic && c.n / 4 < c.bucket;
     if (is_short || how.placement == hybrid_placement::host_alone) {
       last_ = hybrid_placement::host_alone;
@@ -452,22 +452,22 @@ class hybrid_tree_index final : public hybrid_index {
     }
     for (const query_span& s : o.rest) c.here(s);
   }
-  /// While the device is held in any case, so that calls do not disturb each other's measurements.
+  /// Called while the device is held, so that calls do not disturb each other's measurements.
   void ask_cheapest(const call& c, const hybrid_query_options& how) const {
     const hybrid_placement p = c.choice->next();
     const bool had_leaves = device_part_.leaves != nullptr;
     hybrid_placement ran = p;
     const double seconds = seconds_of(p, c, how, ran);
     if (device_part_.levels == nullptr) return;                 // the device failed
-    if (!had_leaves && device_part_.leaves != nullptr) return;  // made by this call, which says nothing about the next
+    if (!had_leaves && device_part_.leaves != nullptr) return;  // made by this call, which is not representative
     if (ran == p) c.choice->note(p, c.n, seconds);
     measured_bytes_ = bytes_of_upper(host_tree_->upper());
-    if (choice_.is_known()) {  // e.g. a device that has all leaves needs no help
+    if (choice_.is_known()) {  // for example, a device that has all leaves needs no help
       for (row_length_class& rows : rows_) rows.choice.prefer(choice_.best());
     }
     tell_choice();
   }
-  /// Of all of the call's queries.
+  /// Seconds for all queries of the call.
   [[nodiscard]] double seconds_of(hybrid_placement p, const call& c, const hybrid_query_options& how,
                                   hybrid_placement& ran) const {
     return timed([&] {
@@ -476,7 +476,7 @@ class hybrid_tree_index final : public hybrid_index {
       ran = o.ran;
     });
   }
-  /// Of a call with few queries there are several all the same, so that both processors have something to do.
+  /// A call with few queries has several buckets nevertheless, so that both processors have work.
   [[nodiscard]] std::size_t bucket_of(std::size_t n) const {
     constexpr std::size_t least = std::size_t{1} << 16;
     return std::min(options_.bucket, std::max(n / 16, least));
@@ -484,14 +484,14 @@ class hybrid_tree_index final : public hybrid_index {
   [[nodiscard]] static bool needs_leaves(hybrid_placement p) {
     return p == hybrid_placement::device_alone || p == hybrid_placement::both;
   }
-  /// Queries that a device lane orders at most, in half of the room: none if an ordinary bucket does not fit.
+  /// Maximum window of the device queue, in half of the available memory: 0 if an ordinary bucket does not fit.
   [[nodiscard]] std::size_t largest_window(std::size_t room) const {
     std::size_t window = std::max(options_.window, options_.bucket);
     while (window > options_.bucket && window_bytes(elements_, window) > room / 2)
       window = std::max(window / 2, options_.bucket);
     return window_bytes(elements_, window) > room / 2 ? 0 : window;
   }
-  /// Made when first asked for: null where the layout has none, or there is no room.
+  /// Made on first request: null if the layout does not support it, or there is no memory.
   [[nodiscard]] device_leaves* leaves() const {
     if (device_part_.leaves != nullptr || !why_no_leaves_.empty() || device_part_.levels == nullptr)
       return device_part_.leaves.get();
@@ -499,7 +499,7 @@ class hybrid_tree_index final : public hybrid_index {
     if (device_part_.leaves == nullptr) leave_out_leaves(true);
     return device_part_.leaves.get();
   }
-  /// Empty, or why there are none.
+  /// Returns an empty string, or the reason why there are none.
   [[nodiscard]] std::string make_leaves() const {
     const std::string no_room = "there is no room for a window as large as a bucket.";
     const std::size_t taken = device_part_.levels->bytes() + inner_walk_pipeline::bytes(key_bytes(), options_.bucket);
@@ -519,7 +519,7 @@ class hybrid_tree_index final : public hybrid_index {
       return e.what();
     }
   }
-  /// Who answered, and what is left to the host.
+  /// The placement that ran, and the queries that are left to the host.
   struct outcome {
     hybrid_placement ran;
     std::vector<query_span> rest;
@@ -547,25 +547,25 @@ class hybrid_tree_index final : public hybrid_index {
       balance_ = rebalanced(balance_, times.waited, times.worked);
   }
   device device_, host_;
-  stream host_order_;  ///< of what the host walks of a bucket
+  stream host_order_;  ///< stream of the host's share of a bucket
   element_type elements_;
   hybrid_options options_;
   host_segment_memory memory_;
   std::unique_ptr<host_tree> host_tree_;
   mutable fair_shared_mutex gate_;
-  // What follows is changed by who holds the device, or the tree alone.
+  // The following members are changed while the device, or the gate exclusively, is held.
   mutable std::mutex device_mutex_;
   mutable device_part device_part_;
-  mutable std::string why_no_leaves_;  ///< not empty: they were asked for, and could not be made
-  mutable std::size_t window_ = 0;     ///< of leaves, at most
-  mutable std::size_t spare_ = 0;      ///< of the device's memory beside leaves and their windows
+  mutable std::string why_no_leaves_;  ///< not empty if they were requested and could not be made
+  mutable std::size_t window_ = 0;     ///< maximum size of windows with leaves
+  mutable std::size_t spare_ = 0;      ///< bytes of the device's memory left by leaves and their windows
   mutable load_balance balance_;
   mutable placement_selector choice_;
   mutable std::atomic<hybrid_placement> last_ = hybrid_placement::automatic;
   mutable device_share share_{finds_by_device};
   mutable std::array<row_length_class, length_classes> rows_;
   bool is_tuned_ = false;
-  mutable std::size_t measured_bytes_ = 0;  ///< of the inner levels when something was measured last; 0: nothing was
+  mutable std::size_t measured_bytes_ = 0;  ///< size of the inner levels at the last measurement; 0 if there was none
   mutable std::string reason_;
   hybrid_update update_;
 };

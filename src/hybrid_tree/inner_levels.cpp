@@ -1,4 +1,4 @@
-// inner_levels.cpp - which compiled code walks the inner levels on a device.
+// inner_levels.cpp - selects the compiled code that searches the inner levels on a device.
 #include "hybrid_tree/inner_levels_impl.hpp"
 #include "static_tree/cpu_executor.hpp"
 

@@ -1,4 +1,4 @@
-// inner_levels_impl.hpp - inner levels on one kind of device, written once over a Context of the static tree.
+// inner_levels_impl.hpp - inner levels on one kind of device, one implementation over a Context of the static tree.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@ namespace espalier::detail {
 template <class Context, class Word>
 class inner_levels_impl final : public inner_levels {
  public:
-  /// Where they are.
+  /// Refers to existing levels.
   inner_levels_impl(const device& dev, const inner_levels_view<Word>& image) : device_(dev), image_(image) {}
-  /// A copy.
+  /// Makes a copy.
   inner_levels_impl(const device& dev, const inner_levels_view<Word>& image, inner_room room) : device_(dev) {
     const stream order = dev.default_stream();
     headers_ = raw_buffer(dev, bytes_with(room, image.header_bytes), order);
@@ -56,7 +56,7 @@ class inner_levels_impl final : public inner_levels {
   }
 
  private:
-  /// Copies what differs from `old`, or without one everything; how many bytes that was.
+  /// Copies what differs from `old`, or everything if `old` is null; returns the number of bytes.
   std::size_t take(const inner_levels_view<Word>& from, const inner_levels_view<Word>* old, const cpu_backend* host) {
     const inner_levels_view<Word> none;
     const inner_levels_view<Word>& known = old == nullptr ? none : *old;
@@ -78,11 +78,11 @@ class inner_levels_impl final : public inner_levels {
     part(headers_, image_.view.headers, from.header_bytes, known.view.headers, known.header_bytes);
     part(cells_, image_.view.cells, from.cell_bytes, known.view.cells, known.cell_bytes);
     part(subtables_, image_.view.subtables, from.subtable_bytes, known.view.subtables, known.subtable_bytes);
-    copied_.record(order);  // searches run on streams of their own
+    copied_.record(order);  // searches run on other streams
     order.synchronize();    // the source is host memory that may change
     return sent;
   }
-  /// The device's bytes, brought here piece by piece, and the host's.
+  /// Compares the device's bytes, copied to the host piece by piece, with the host's.
   [[nodiscard]] bool is_same(const void* own, std::size_t own_bytes, const void* other, std::size_t bytes) const {
     if (own_bytes != bytes) return false;
     const stream order = device_.default_stream();
@@ -106,12 +106,12 @@ class inner_levels_impl final : public inner_levels {
   }
 
   device device_;
-  inner_levels_view<Word> image_;  ///< of what is in the buffers, or elsewhere on this device
+  inner_levels_view<Word> image_;  ///< describes the buffers, or memory elsewhere on this device
   raw_buffer headers_, cells_, subtables_;
   build_event copied_;
 };
 
-/// A copy, or if `room` says nothing those that are there.
+/// Makes a copy or, without `room`, refers to the existing levels.
 template <class Context>
 [[nodiscard]] std::unique_ptr<inner_levels> make_inner_levels(const device& dev, const any_inner_levels_view& image,
                                                               std::optional<inner_room> room) {

@@ -1,10 +1,10 @@
-// inner_walk_pipeline.hpp - buckets of queries on their way to the device and back.
+// inner_walk_pipeline.hpp - a pipeline of buckets of queries to the device and back.
 //
-// Each slot has a stream and buffers of its own: keys go up, the inner levels are walked, line numbers come back, in
-// stream order. What walks writes line numbers (and reads groups) straight in pinned host memory: a copy would wait
-// for its turn behind those of whole windows, and the host for the copy. (The caller's keys are copied: that only their
-// first byte is pinned is all we know.) start() returns at once; wait() sleeps until the slot's lines are there. A slot
-// is used by one bucket at a time.
+// Each slot has its own stream and buffers: keys are uploaded, the inner levels are searched, line numbers are
+// returned, in stream order. The search writes line numbers (and reads groups) directly in pinned host memory: a copy
+// would be queued behind those of whole windows, and the host would wait for the copy. (The caller's keys are copied,
+// because only their first byte is known to be pinned.) start() returns at once; wait() sleeps until the slot's lines
+// are complete. A slot is used by one bucket at a time.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class inner_walk_pipeline {
                         buffer<std::uint32_t>(pinned, bucket, order), buffer<std::uint32_t>(pinned, bucket, order)});
     }
   }
-  /// Of the device's memory; for buckets that no memory holds, all there can be.
+  /// Bytes of the device's memory; saturates for buckets that no memory can hold.
   [[nodiscard]] static std::size_t bytes(unsigned key_bytes, std::size_t bucket) {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
     return bucket > most / (slots * key_bytes) ? most : slots * bucket * key_bytes;
@@ -41,8 +41,8 @@ class inner_walk_pipeline {
   /// Groups of the queries [plain, plain + grouped) of the slot's next bucket, to be written before start().
   [[nodiscard]] std::uint32_t* groups(unsigned s) const { return slots_[s].groups.data(); }
 
-  /// The first `plain` keys are walked from the table on, the next `grouped` ones from their groups on. `keys` must
-  /// stay until wait().
+  /// Searches the first `plain` keys from the table on, and the next `grouped` ones from their groups on. `keys` must
+  /// be valid until wait().
   void start(unsigned s, const inner_levels& levels, const void* keys, std::size_t plain, std::size_t grouped,
              host_copies copies) {
     slot& at = slots_[s];
@@ -55,14 +55,14 @@ class inner_walk_pipeline {
                   at.lines.data() + plain, at.order);
     }
   }
-  /// Then wait() does not.
+  /// True if wait() would not block.
   [[nodiscard]] bool is_done(unsigned s) const { return slots_[s].order.is_done(); }
-  /// Throws what the device met.
+  /// Rethrows errors of the device.
   [[nodiscard]] const std::uint32_t* wait(unsigned s) const {
     wait_blocking(slots_[s].order);
     return slots_[s].lines.data();
   }
-  /// After an error: nothing of ours is in use any more.
+  /// Called after an error: afterwards no memory of this object is in use.
   void abandon() const noexcept { drain(slots_); }
 
  private:
@@ -70,7 +70,7 @@ class inner_walk_pipeline {
     stream order;
     staging_channel on_their_way;
     raw_buffer keys;
-    buffer<std::uint32_t> groups, lines;  ///< the host's
+    buffer<std::uint32_t> groups, lines;  ///< host memory
   };
   cpu_backend host_;
   unsigned key_bytes_;

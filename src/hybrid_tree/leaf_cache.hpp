@@ -1,14 +1,14 @@
-// leaf_cache.hpp - which lines of the host's leaves have a copy in the device's memory, and where.
+// leaf_cache.hpp - a cache of the host's lines in the device's memory.
 //
-// Each line has one place where its copy may lie. A word per place says whose
-// copy it is and which bucket used it last; it changes by compare-and-exchange alone, so whoever fails to change it
-// does without the cache. Buckets have numbers, and one asks for places and makes copies after those before it have
-// made theirs; up to device_leaves::slots of them look at copies at any time.
+// The cache is direct-mapped: each line has one place where its copy may be. A word per place holds the line and the
+// last bucket that used it; it changes only by compare-and-swap, and a thread whose swap fails does without the cache.
+// Buckets are numbered; a bucket requests places and makes copies after the previous buckets have made theirs; up to
+// device_leaves::slots buckets read copies concurrently.
 //
 // Invariants:
-// (1) A place is given to another line by bucket b only if its last user is at or before b - patience: that one is
-//     over, so nobody looks at a copy that is replaced.
-// (2) A copy that is there was made by an earlier bucket, or by an earlier part of this one: it is whole.
+// (1) Bucket b assigns a place to another line only if its last user is at or before b - min_idle_buckets: that bucket
+//     is finished, so a copy that is replaced is not being read.
+// (2) An existing copy was made by an earlier bucket, or by an earlier part of this one: it is complete.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace espalier::detail {
 
 struct leaf_cache {
-  /// Lines that were used in one of so many buckets keep their place. Not tuned.
+  /// Lines that were used in one of the last min_idle_buckets buckets keep their place. Not tuned.
   static constexpr std::uint32_t min_idle_buckets = 32;
   static constexpr std::uint32_t last_bucket = 0x7fffffff;  ///< then all words are cleared
   static constexpr std::uint32_t no_place = 0xffffffff;
@@ -33,7 +33,7 @@ struct leaf_cache {
     bool is_empty = false;  ///< the copy has to be made
   };
 
-  /// For one line of bucket `now`; each line asks once.
+  /// Requests the place of one line of bucket `now`; each line is requested once.
   [[nodiscard]] ESPALIER_INLINE claim place_of(std::uint32_t line, std::uint32_t now) const {
     if (places == 0) return {};
     const std::uint32_t mixed = (line ^ line >> 15) * 0x9e3779b1u;
@@ -46,9 +46,9 @@ struct leaf_cache {
     if (!word.exchange(seen, std::uint64_t{now} << 32 | (line + 1))) return {};
     return {place, owner != line + 1};
   }
-  /// In what place_or gives: the copy has to be made.
+  /// Flag in the result of place_or: the copy has to be made.
   static constexpr std::uint32_t to_fetch = 0x80000000u;
-  /// The line's place, or if others have that, `staged`.
+  /// Returns the line's place, or `staged` if another line has it.
   [[nodiscard]] ESPALIER_INLINE std::uint32_t place_or(std::uint32_t staged, std::uint32_t line,
                                                        std::uint32_t now) const {
     const claim c = place_of(line, now);

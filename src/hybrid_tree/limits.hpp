@@ -1,4 +1,4 @@
-// limits.hpp - how large a hybrid tree may be.
+// limits.hpp - size limits of a hybrid tree.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace espalier::detail {
 
-/// Of a static tree with such elements.
+/// Keys per line of a static tree with these elements.
 [[nodiscard]] inline unsigned keys_per_line(const element_type& e) {
   const auto of = [&]<class Word>(Word) -> unsigned {
     switch (value_slot(e.value_bytes)) {
@@ -26,9 +26,9 @@ namespace espalier::detail {
   return bytes_of(e.key) <= 4 ? of(std::uint32_t{}) : of(std::uint64_t{});
 }
 
-/// Host and device tell each other lines of leaves by their numbers, of 32 bits. Throws if n elements have more.
+/// Host and device exchange 32-bit line numbers. Throws if n elements need more lines.
 inline void require_line_numbers(const element_type& e, std::uint64_t n) {
-  constexpr std::uint64_t most_lines = 0xffffffffu;  // the last number is that of none
+  constexpr std::uint64_t most_lines = 0xffffffffu;  // the last number means no line
   const std::uint64_t most = most_lines * keys_per_line(e);
   if (n > most) {
     throw error("hybrid_tree: the implicit layout has at most 2^32 - 1 lines of leaves, which for these types are " +

@@ -1,4 +1,4 @@
-// options.cpp - names of what a caller may choose.
+// options.cpp - names of the options.
 #include "espalier/hybrid_tree/options.hpp"
 
 namespace espalier {

@@ -1,8 +1,8 @@
-// placement_selector.hpp - which placement large batches get, by what earlier ones have cost.
+// placement_selector.hpp - selects the placement of large batches by the measured cost of earlier ones.
 //
-// Most calls take the cheapest that is known. Now and then two in a row try another one: the first pays for what is
-// made when it is first needed, or has given way meanwhile, the second counts. So nothing is computed for the sake of
-// measuring, and when the load shifts, that shows.
+// Most calls use the cheapest known placement. Now and then two calls in a row try another one: the first pays for lazy
+// allocations and cold caches, the second counts. So there are no calls only for measurement, and changes of the load
+// are detected.
 #pragma once
 
 #include <algorithm>
@@ -18,19 +18,20 @@ namespace espalier::detail {
 class placement_selector {
  public:
   static constexpr std::size_t between_trials = 8;   ///< calls, while some placement was never tried
-  static constexpr std::size_t between_checks = 64;  ///< later
+  static constexpr std::size_t between_checks = 64;  ///< calls, later
 
   placement_selector() = default;
-  /// The first one is taken until something is known.
+  /// The first candidate is used until costs are known.
   explicit placement_selector(const std::vector<hybrid_placement>& candidates) {
     for (const hybrid_placement p : candidates) known_.push_back({p, 0});
   }
-  /// This one is, as it is best for calls of another kind.
+  /// Seeds the selector with `p`, the best placement of another query kind, while nothing has been measured.
   void prefer(hybrid_placement p) {
     if (is_known()) return;
     std::stable_partition(known_.begin(), known_.end(), [p](const cost& c) { return c.placement == p; });
   }
-  /// These cannot be had for now: they are neither taken nor tried, and what was known of them is not told.
+  /// Excludes placements that are currently unavailable: they are neither used nor tried, and their known costs are not
+  /// reported.
   template <class Predicate>
   void leave_out(const Predicate& is_one) {
     for (cost& c : known_) c.left_out = is_one(c.placement);
@@ -46,7 +47,7 @@ class placement_selector {
     }
     return best == nullptr ? hybrid_placement::host_alone : best->placement;
   }
-  /// For the next call, whose cost note() is told.
+  /// Returns the placement of the next call, whose cost is passed to note().
   [[nodiscard]] hybrid_placement next() {
     counts_ = true;
     if (is_trial_) {
@@ -74,7 +75,7 @@ class placement_selector {
       if (c.placement == p && queries != 0) c.seconds = seconds / static_cast<double>(queries);
     }
   }
-  /// Rates that are known.
+  /// The known rates as text.
   [[nodiscard]] std::string text() const {
     std::string all;
     for (const cost& c : known_) {
@@ -90,7 +91,7 @@ class placement_selector {
  private:
   struct cost {
     hybrid_placement placement;
-    double seconds;  ///< of a query; 0: not known
+    double seconds;  ///< per query; 0 if unknown
     bool left_out = false;
   };
   [[nodiscard]] static bool has_cost(const cost& c) { return c.seconds != 0 && !c.left_out; }

@@ -1,4 +1,5 @@
-// range_head_request.hpp - ranges of one call whose elements are listed row by row (range_rows), and where they go.
+// row_question.hpp - range_head_request: ranges of one call whose elements are listed row by row (range_rows), and
+// their outputs.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +12,12 @@ namespace espalier::detail {
 struct range_head_request {
   const void* lo;
   const void* hi;
-  range_options options;  ///< limit: places of a row
-  void* keys;             ///< null: not wanted; so is `values`
+  range_options options;  ///< limit is the number of elements of a row
+  void* keys;             ///< null if not requested, like `values`
   void* values;
   std::uint64_t* counts;
 
-  /// Of the answer to one range, about.
+  /// Approximate number of bytes of the result of one range.
   [[nodiscard]] std::size_t row_bytes(element_type elements) const {
     const std::size_t key = keys == nullptr ? 0 : bytes_of(elements.key),
                       value = values == nullptr ? 0 : elements.value_bytes;

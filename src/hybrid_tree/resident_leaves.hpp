@@ -1,5 +1,5 @@
-// resident_leaves.hpp - device_leaves where there is room for a copy of all lines: with its inner levels the device has
-// a static tree of its own, and only questions and answers travel.
+// resident_leaves.hpp - device_leaves if the device has memory for a copy of all lines: with its inner levels the
+// device has a complete static tree, and only queries and results are transferred.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@ class resident_leaves final : public device_leaves {
   using view = tree_view<Word, V>;
 
  public:
-  /// Of the device's memory for the copy.
+  /// Bytes of the device's memory for the copy.
   [[nodiscard]] static std::size_t bytes_of_copy(const static_index& tree) {
     constexpr unsigned per_line = view::shape::keys_per_line;
     return (static_cast<const view*>(tree.view())->size + per_line - 1) / per_line * view::shape::line_bytes;

@@ -1,4 +1,4 @@
-// sort_unique_pairs.hpp - pairs of host memory in key order, each key once: what the implicit layout is built from.
+// sort_unique_pairs.hpp - sorts pairs in host memory by key and removes duplicates, for a build of the implicit layout.
 #pragma once
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace espalier::detail {
 
-/// Words of keys in ascending order, and where they came from; equal ones in input order.
+/// Words of keys in ascending order with their original positions; equal ones are in input order.
 template <class Word>
 struct sorted_words {
   buffer<Word> words, words_alt;
@@ -51,7 +51,7 @@ inline void copy_pair(const element_type& e, const void* keys, const void* value
     std::memcpy(static_cast<char*>(to.values.data()) + at * v, static_cast<const char*>(values) + from * v, v);
 }
 
-/// Of equal keys the last one.
+/// Keeps the last one of equal keys.
 template <class Word>
 [[nodiscard]] pair_columns unique_pairs(const cpu_backend& cpu, const element_type& e, const void* keys,
                                         const void* values, std::size_t n) {

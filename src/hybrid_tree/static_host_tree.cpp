@@ -1,4 +1,4 @@
-// static_host_tree.cpp - the implicit layout: a static tree in host memory, built anew by every write.
+// static_host_tree.cpp - the implicit layout: a static tree in host memory, rebuilt by every write.
 #include <algorithm>
 #include <vector>
 
@@ -44,7 +44,7 @@ class static_host_tree final : public host_tree {
              std::uint64_t* counts) const override {
     tree_->count(lo, hi, n, options, counts, now());
   }
-  /// Exact: it has ranks.
+  /// Exact, because the tree has ranks.
   [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
     std::uint64_t counted = 0;
     count(lo, hi, 1, {}, &counted);
@@ -77,7 +77,7 @@ class static_host_tree final : public host_tree {
 
  private:
   [[nodiscard]] const device& host() const { return cpu_.get_device(); }
-  /// In a stream of its own, which has no thread: calls wait for nobody else's on the host's.
+  /// In a separate stream, which has no thread: calls do not wait for other calls on the host's stream.
   [[nodiscard]] execution now() const { return {host().make_stream(), true}; }
   [[nodiscard]] bool has_numbers() const {
     return elements_.value_bytes == 0 || elements_.value != scalar_kind::opaque;
@@ -95,7 +95,7 @@ class static_host_tree final : public host_tree {
     options.keep = keep_;
     return build_static_index(host(), elements_, pairs.keys.data(), pairs.values.data(), pairs.n, options, now());
   }
-  /// All there is, in key order.
+  /// Returns all pairs in key order.
   [[nodiscard]] pair_columns all() const {
     pair_columns out = room_for_pairs(host(), elements_, size());
     const buffer<std::uint64_t> ranks(host(), out.n);
@@ -130,7 +130,7 @@ class static_host_tree final : public host_tree {
     });
     return left;
   }
-  /// 1 for the first element of each key that comes, or goes.
+  /// Marks with 1 the first element of each key that is inserted, or erased.
   [[nodiscard]] std::vector<std::uint8_t> marks_of(write_op op, const void* keys, std::size_t n) const {
     return has_small_words() ? marks_of<std::uint32_t>(op, keys, n) : marks_of<std::uint64_t>(op, keys, n);
   }

@@ -15,10 +15,11 @@ namespace detail {
 
 way_choice choose_way(update_mode wish, const write_explanation& by_cost, std::size_t inner_bytes) {
   if (wish != update_mode::automatic) return {wish, "asked for."};
-  // In batch order, with the share of a new lane that each new leaf costs, key by key takes 1.1 to 2.7 times as long on
-  // two cores as the tree's model says, which is for keys in any order; where both ways cost the same about 1.4. On 16
-  // cores both estimates are too low, by 2 for large batches and more for small ones (waking threads, probably);
-  // the choice is the same but for 2^20 new keys in 2^26, where it costs a tenth (docs/design/hybrid-tree.md).
+  // In batch order, including the share of a new lane that each new leaf costs, key by key takes 1.1 to 2.7 times as
+  // long on two cores as predicted by the tree's model, which is for keys in any order; where both ways cost the same,
+  // about 1.4. On 16 cores both estimates are too low, by 2 for large batches and more for small ones (probably because
+  // of waking threads); the choice is the same except for 2^20 new keys in 2^26, where it costs a tenth
+  // (docs/design/hybrid-tree.md).
   constexpr double in_order = 1.4;
   constexpr double bytes_per_second = 20e9;  // to a GPU from memory that is not pinned
   const double by_key = by_cost.per_key_seconds * in_order;

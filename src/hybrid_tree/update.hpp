@@ -1,6 +1,6 @@
-// update.hpp - what a write does to the inner levels, and what of them has to be sent to the device.
+// update.hpp - the effect of a write on the inner levels, and what has to be sent to the device.
 //
-// The regular layout has two ways (docs/design/hybrid-tree.md, "Updates"); the implicit one is built anew.
+// The regular layout has two methods (docs/design/hybrid-tree.md, "Updates"); the implicit one is rebuilt.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@ namespace espalier::detail {
   return std::visit([](const auto& i) { return i.bytes(); }, image);
 }
 
-/// What a write did.
+/// Result of a write.
 struct inner_update {
-  update_mode way = update_mode::automatic;  ///< automatic: all was built anew
-  bool anew = true;                          ///< upper() tells of other inner levels than before
-  std::unique_ptr<inner_levels> before;      ///< a copy of those, if it is worth looking for what they have in common
+  update_mode way = update_mode::automatic;  ///< automatic if everything was rebuilt
+  bool anew = true;                          ///< upper() has different inner levels than before
+  std::unique_ptr<inner_levels> before;      ///< a copy of the previous ones, if a search for differences is worthwhile
   std::string reason;
 };
 
-/// The way for a batch, and why. `by_cost`: what both cost the host (blink_index::explain); `inner_bytes`: what the
-/// asynchronous way sends besides.
+/// The method for a batch, and the reason. `by_cost` is the host's cost of both (blink_index::explain); `inner_bytes`
+/// is what the asynchronous method sends in addition.
 struct way_choice {
   update_mode way = update_mode::automatic;
   std::string reason;
@@ -41,7 +41,7 @@ struct byte_range {
   friend bool operator==(const byte_range&, const byte_range&) = default;
 };
 inline constexpr std::size_t update_block = std::size_t{1} << 16;
-/// Where `now` differs from `before`, in whole blocks but for the end of `now`, neighbours joined.
+/// Returns where `now` differs from `before`, in whole blocks except for the end of `now`; adjacent ranges are merged.
 [[nodiscard]] std::vector<byte_range> differing(const cpu_backend& host, const void* before, std::size_t before_bytes,
                                                 const void* now, std::size_t bytes);
 

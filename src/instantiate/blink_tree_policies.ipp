@@ -1,5 +1,5 @@
-// blink_tree_policies.ipp - protocols and upper levels other than the default, for one context and word.
-// Narrow nodes with inner nodes that know every leaf show most in a picture: they exist on a CPU, for u64.
+// blink_tree_policies.ipp - protocols and inner indexes other than the default, for one context and word. Narrow nodes
+// with inner nodes that name every leaf are the most instructive in a dump: they exist on a CPU, for u64.
 #include "blink_tree/factory.hpp"
 #include "blink_tree/index_impl.hpp"
 #include "espalier/blink_tree/node.hpp"

@@ -1,5 +1,5 @@
 // blink_tree_widths.ipp - nodes of other widths, from 8 slots to pages of 4096, for one context and word. Sanitizer
-// builds have one that is narrow and one that is wide (ESPALIER_FEW_WIDTHS): each costs ten seconds.
+// builds have one narrow and one wide width (ESPALIER_FEW_WIDTHS), because each takes ten seconds to compile.
 #include "blink_tree/factory.hpp"
 #include "blink_tree/index_impl.hpp"
 

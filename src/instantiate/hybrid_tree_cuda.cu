@@ -1,4 +1,4 @@
-// hybrid_tree_cuda.cu - inner levels that a GPU walks, and leaves in host memory that it reads.
+// hybrid_tree_cuda.cu - inner levels that a GPU searches, and leaves in host memory that it reads.
 #include "hybrid_tree/device_leaves_impl.hpp"
 #include "hybrid_tree/inner_levels_impl.hpp"
 #include "static_tree/cuda_executor.cuh"

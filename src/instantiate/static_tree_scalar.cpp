@@ -1,5 +1,5 @@
-// static_tree_scalar.cpp - bulk operations of the static tree by the reference team: what SIMD is measured and checked
-// against.
+// static_tree_scalar.cpp - bulk operations of the static tree by the reference team, the baseline of SIMD measurements
+// and tests.
 #include "espalier/static_tree/run.hpp"
 #include "espalier/team/scalar_team.hpp"
 #include "static_tree/cpu_kernels.hpp"

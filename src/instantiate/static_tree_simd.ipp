@@ -1,6 +1,6 @@
 // static_tree_simd.ipp - bulk operations of the static tree for every SIMD target, for one word type.
 //
-// Included by static_tree_simd_u32.cpp and _u64.cpp, which are multi-target units (team/region.hpp) and define
+// Included by static_tree_simd_u32.cpp and _u64.cpp, which are multi-target units (team/multi_target.hpp) and define
 // ESPALIER_WORD and ESPALIER_TABLE.
 
 #include "hwy/foreach_target.h"
@@ -16,7 +16,7 @@ void run_piece(const Job& job, std::size_t first, std::size_t last) {
   runner<Team>::run(Team{}, job, first, last);
 }
 
-// The choice of node search is for point queries; the rest is compiled once.
+// The node search applies to point queries; the rest is compiled once.
 template <class Team, class W, unsigned V>
 const void* kernels_of() {
   using plain = simd_thread<linear_search>;
@@ -48,7 +48,7 @@ const void* kernels_for(unsigned value_bytes) {
   }
 }
 
-// A pointer to cpu_kernels<ESPALIER_WORD, value_bytes>: dispatch works on plain functions only.
+// Returns a pointer to cpu_kernels<ESPALIER_WORD, value_bytes>, because dispatch supports only plain functions.
 const void* ESPALIER_TABLE(unsigned value_bytes, node_search search) {
   return search == node_search::linear ? kernels_for<simd_thread<linear_search>>(value_bytes)
                                        : kernels_for<simd_thread<hierarchical_search>>(value_bytes);

@@ -1,11 +1,11 @@
-// block_summaries.hpp - blocks of a radix tree's values summed up (espalier/radix_tree/aggregate.hpp): made when a
-// question wants them, forgotten by every write, updates included.
+// block_summaries.hpp - block aggregates of a radix tree's values (espalier/radix_tree/aggregate.hpp): built when a
+// query needs them, invalidated by every write, including updates.
 //
-// Why blocks and not a team per range: they make a range of any length cost like one of 32 elements, and a pass over
-// all values makes them, which a single long range would cost anyway. Their price is that pass after a write. On a GPU
-// it takes less than a thread that walks along a few thousand leaves, so they are always made. On a CPU questions walk
-// along their ranges as long as all of them since the last write have walked less than a part of the tree: who changes
-// a key, asks for a short range, and changes the next one never pays for the whole.
+// Why blocks and not a team per range: with blocks a range of any length costs as much as one of 32 elements, and one
+// pass over all values builds them, which a single long range would cost anyway. Their price is that pass after a
+// write. On a GPU it takes less time than one thread that walks a few thousand leaves, so they are always built. On a
+// CPU queries walk the leaves of their ranges as long as all queries since the last write have walked less than a part
+// of the tree: a caller that alternates between changing a key and querying a short range never pays for the whole.
 #pragma once
 
 #include <utility>
@@ -46,14 +46,14 @@ struct summarise_block_of_leaves {
   }
 };
 
-/// Their memory. `tree` is the same tree in all calls, and it knows ranks.
+/// Owns the block aggregates. `tree` is the same tree in all calls, and has ranks.
 template <class Context, unsigned V>
 class summary_keeper {
   using agg = radix_aggregator<V>;
   using word = typename agg::word;
 
  public:
-  /// Questions may walk along this part of the tree, one in so many elements, before summaries are made.
+  /// Queries may walk this part of the tree, one in 16 elements, before block aggregates are built.
   static constexpr std::uint64_t part_walked = 16;
 
   [[nodiscard]] const block_summaries& view() const { return view_; }
@@ -61,7 +61,7 @@ class summary_keeper {
   [[nodiscard]] bool knows(aggregate_op op) const {
     return is_bound(op) ? view_.minima != nullptr : view_.prefix != nullptr || view_.sums != nullptr;
   }
-  /// A question is going to walk along so many leaves. False: summaries come cheaper.
+  /// Called before a query walks this number of leaves. Returns false if block aggregates are cheaper.
   [[nodiscard]] bool may_walk(std::uint64_t leaves, std::uint64_t size) {
     if (Context::on_gpu || leaves > size / part_walked - std::min(walked_, size / part_walked)) return false;
     walked_ += leaves;
@@ -85,7 +85,7 @@ class summary_keeper {
     }
     view_.blocks = blocks;
   }
-  /// `s` comes after all other use.
+  /// `s` must follow all other uses of the memory.
   void set_stream(const stream& s) {
     for (raw_buffer* const memory : {&sums_, &minima_, &maxima_}) memory->set_stream(s);
   }
@@ -96,7 +96,7 @@ class summary_keeper {
 
   [[nodiscard]] static raw_buffer prefix_sums(Context& context, const radix_view<V>& tree) {
     using sum = typename agg::sum_type;
-    const std::uint64_t entries = tree.size / block_summaries::block + 1;  // the block of rank `size` included
+    const std::uint64_t entries = tree.size / block_summaries::block + 1;  // includes the block of rank `size`
     raw_buffer memory(context.get_device(), entries * sizeof(sum), context.order());
     auto* const sums = static_cast<sum*>(memory.data());
     context.for_each(entries, sum_block_of_leaves<V>{tree, sums});
@@ -122,10 +122,10 @@ class summary_keeper {
   block_summaries view_;
   raw_buffer sums_;  ///< prefix sums or a tree
   raw_buffer minima_, maxima_;
-  std::uint64_t walked_ = 0;  ///< leaves, since the last write
+  std::uint64_t walked_ = 0;  ///< leaves walked since the last write
 };
 
-/// Values that are no numbers have none.
+/// For values that are not numbers, which have no aggregates.
 template <class Context>
 struct no_summaries {
   [[nodiscard]] static std::size_t bytes() { return 0; }

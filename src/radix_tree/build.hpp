@@ -1,11 +1,10 @@
-// build.hpp - a radix tree from keys in any order, on the device that it will live on. Context: see
-// static_tree/build.hpp.
+// build.hpp - builds a radix tree from keys in any order, on its device. Context is described in static_tree/build.hpp.
 //
-//   sort     sort_keys.hpp; of equal keys the last one of the batch stays
-//   cut      where neighbours part
-//   plan     a node for each opening cut (parts.hpp); kinds are counted and numbered by scans
-//   write    leaves and nodes; each hangs itself into the one above it
-//   table    over the leading bits, as many as are worth their memory
+//   sort     sort_keys.hpp; of equal keys the last one of the batch is kept
+//   cut      positions at which neighbouring keys differ
+//   plan     a node for each opening cut (build_kernels.hpp); kinds are counted and numbered by scans
+//   write    leaves and nodes; each links itself into its parent
+//   table    over the leading bits, with as many bits as are worth their memory
 #pragma once
 
 #include <utility>
@@ -19,7 +18,7 @@
 
 namespace espalier::detail {
 
-/// Which element of a batch stays.
+/// Which of equal keys of a batch is kept.
 enum class of_equal_keys : std::uint8_t { first, last };
 
 template <class Context, unsigned V>
@@ -30,7 +29,7 @@ class radix_builder {
   radix_builder(Context& context, element_type elements, const radix_options& options)
       : context_(context), elements_(elements), options_(options) {}
 
-  /// `keys` and `values` are in the device's memory. `places`: the keys in order, if they are known.
+  /// `keys` and `values` are in the device's memory. `places` are the keys in order, if these are known.
   [[nodiscard]] storage operator()(const byte_batch& keys, const void* values, std::size_t n,
                                    of_equal_keys which = of_equal_keys::last, buffer<std::uint32_t>&& places = {}) {
     storage tree;
@@ -105,7 +104,7 @@ class radix_builder {
     require_numbers_for(n);
     context_.for_each(nodes_.size(), link_of_kind{Node::kind, of_kind.data(), node_links_.data()});
     buffer<Node> memory = room<Node>(context_, n);
-    context_.fill(memory.data(), 0xff, memory.bytes());  // no child anywhere
+    context_.fill(memory.data(), 0xff, memory.bytes());  // no children
     return memory;
   }
 
@@ -132,7 +131,7 @@ class radix_builder {
     return links;
   }
 
-  /// Leaves of one class lie in key order already, and their links are known if they are of one kind.
+  /// Leaves of one class are stored in key order already, and their links are implicit if they are of one kind.
   void make_order(storage& tree, buffer<radix_link>&& links) {
     const std::size_t n = links.size();
     unsigned classes = 0;

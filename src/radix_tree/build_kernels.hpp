@@ -1,8 +1,8 @@
-// build_kernels.hpp - from sorted keys to nodes and leaves, part by part (build.hpp puts them together).
+// build_kernels.hpp - kernels that compute nodes and leaves from sorted keys (build.hpp combines them).
 //
-// cut[i] is where keys i - 1 and i part, plus one; cut[0] = cut[keys] = 0. A node is a set of cuts of equal height with
-// none lower between them: it branches there, its first cut opens it, and between two of them hangs a child. Everything
-// follows from neighbouring keys, and nothing is counted by more than one thread.
+// cut[i] is the position at which keys i - 1 and i differ, plus one; cut[0] = cut[keys] = 0. A node is a set of cuts of
+// equal height with no lower cut between them: it branches there, its first cut opens it, and there is a child between
+// two of them. Everything follows from neighbouring keys, and nothing is counted by more than one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct ordered_keys {
   [[nodiscard]] ESPALIER_INLINE byte_key_view operator[](std::size_t i) const { return batch[places[i]]; }
 };
 
-/// marks[i] = 1: the last (or first) element of the batch with this key.
+/// Sets marks[i] to 1 for the last (or first) element of the batch with this key.
 struct mark_one_of_keys {
   ordered_keys keys;
   bool last;
@@ -48,10 +48,10 @@ struct write_cut {
   }
 };
 
-/// For cuts 1 .. n - 1, as i = 0 .. n - 2.
+/// Runs for cuts 1 .. n - 1, as i = 0 .. n - 2.
 struct mark_opening {
   minima cuts;
-  std::uint64_t* opens;  ///< of cut i + 1
+  std::uint64_t* opens;  ///< whether cut i + 1 opens a node
   ESPALIER_HD void operator()(std::size_t i) const {
     const std::uint32_t height = cuts.level[0][i + 1];
     opens[i] = cuts.level[0][cuts.before(i + 1, height + 1)] < height ? 1 : 0;
@@ -65,7 +65,7 @@ struct planned_node {
   std::uint32_t has_end;
   [[nodiscard]] ESPALIER_INLINE radix_kind kind() const { return kind_for(children - has_end); }
 };
-/// For each opening cut: its node, and which node and child each of its cuts belongs to.
+/// For each opening cut: computes its node, and the node and child of each of its cuts.
 struct plan_node {
   ordered_keys keys;
   minima cuts;
@@ -94,7 +94,7 @@ struct plan_node {
   }
 };
 
-/// of_kind[i] = 1 for nodes of one kind.
+/// Sets of_kind[i] to 1 for nodes of one kind.
 struct mark_kind {
   const planned_node* nodes;
   radix_kind kind;
@@ -119,7 +119,7 @@ struct link_of_class {
   ordered_keys keys;
   const std::uint64_t* of_class;  ///< scanned
   radix_link* links;
-  std::uint64_t before = 0;  ///< leaves that there are
+  std::uint64_t before = 0;  ///< number of existing leaves
   ESPALIER_HD void operator()(std::size_t i) const {
     if (of_class[i + 1] != of_class[i]) links[i] = radix_link::of(leaf_kind(keys[i].size), before + of_class[i]);
   }
@@ -133,7 +133,7 @@ struct mark_full {
         kind == radix_kind::leaf8_full || kind == radix_kind::leaf16_full || kind == radix_kind::leaf32_full ? 1 : 0;
   }
 };
-/// Words that a key takes in the heap.
+/// Number of words of a key in the heap.
 struct count_heap {
   ordered_keys keys;
   std::uint64_t* words;
@@ -147,11 +147,11 @@ template <unsigned V>
 struct write_leaf {
   radix_view<V> tree;
   ordered_keys keys;
-  const void* values;            ///< the caller's
-  const std::uint64_t* heap_at;  ///< of long keys, scanned; null: there are none
-  std::uint64_t* heap;           ///< behind what is there
+  const void* values;            ///< the caller's values
+  const std::uint64_t* heap_at;  ///< positions of long keys, scanned; null if there are none
+  std::uint64_t* heap;           ///< start of the unused part
   const radix_link* links;
-  std::uint64_t heap_before = 0;  ///< words that are there
+  std::uint64_t heap_before = 0;  ///< words in use
   ESPALIER_HD void operator()(std::size_t i) const {
     const byte_key_view key = keys[i];
     const radix_link l = links[i];
@@ -183,7 +183,7 @@ struct write_head {
   }
 };
 
-/// A child at the next free slot of a new node; of node4 and node16, bytes come in order.
+/// Adds a child at the next free slot of a new node; for node4 and node16, bytes are added in ascending order.
 template <class Node>
 ESPALIER_INLINE void put_at_slot(Node& n, unsigned slot, std::uint8_t byte, radix_link l) {
   if constexpr (Node::kind == radix_kind::node256) {
@@ -197,7 +197,7 @@ ESPALIER_INLINE void put_at_slot(Node& n, unsigned slot, std::uint8_t byte, radi
     n.children[slot] = l;
   }
 }
-/// Where a node has the child that hangs at a symbol; there is one.
+/// Returns the address of the link to the child at a symbol, which must exist.
 template <class Node>
 [[nodiscard]] ESPALIER_INLINE radix_link* place_of_child(Node& n, unsigned symbol) {
   if (symbol == end_symbol) return &n.head.end;
@@ -213,8 +213,8 @@ template <class Node>
   }
 }
 
-/// A leaf (or node) at keys [left, right) hangs itself into the node of the higher cut at its ends; cuts of height 0
-/// are at the ends of trees: then it is the root of one.
+/// Links a leaf (or node) of keys [left, right) into the node of the higher cut at its ends; if both cuts have height
+/// 0, the ends of a tree, it is the root of a tree.
 template <unsigned V>
 struct hang {
   radix_view<V> tree;
@@ -225,7 +225,7 @@ struct hang {
   const planned_node* nodes;
   const radix_link* node_links;
   radix_link* roots;
-  const std::uint64_t* trees = nullptr;  ///< that begin before key i; null: there is one
+  const std::uint64_t* trees = nullptr;  ///< number of trees that begin before key i; null if there is one tree
 
   ESPALIER_INLINE void operator()(radix_link l, std::uint32_t left, std::uint32_t right) const {
     if (cuts[left] == 0 && cuts[right] == 0) {

@@ -1,4 +1,4 @@
-// cpu_executor.hpp - how the radix tree's jobs run on a CPU. Twin: cuda_executor.cuh.
+// cpu_executor.hpp - executes the radix tree's jobs on a CPU. cuda_executor.cuh is the GPU version.
 #pragma once
 
 #include <utility>
@@ -15,9 +15,9 @@ class radix_cpu_executor : public cpu_executor {
  public:
   using cpu_executor::cpu_executor;
 
-  radix_noting noting;  ///< of changes
+  radix_noting noting;  ///< tracing of changes
 
-  /// for_each() of bodies that take a microsecond each.
+  /// for_each() for bodies that take about a microsecond each.
   template <class Body>
   void for_each_change(std::size_t n, const Body& body) {
     if constexpr (Body::has_hooks) {
@@ -26,7 +26,7 @@ class radix_cpu_executor : public cpu_executor {
     }
     cpu_backend(get_device()).for_each(n, body, 32);
   }
-  /// Numbers by values that are less than 2^bits, and stay as they are.
+  /// Sorts numbers by values below 2^bits; the values are not changed.
   template <class Word>
   void sort_numbers(const Word* values, buffer<std::uint32_t>& numbers, std::size_t n, unsigned bits) {
     buffer<Word> sorted(get_device(), n, order()), other(get_device(), n, order());
@@ -35,7 +35,7 @@ class radix_cpu_executor : public cpu_executor {
     if (cpu_backend(get_device()).sort_pairs(sorted.data(), other.data(), numbers.data(), alt.data(), 4, n, 0, bits))
       numbers = std::move(alt);
   }
-  /// work(team, w) for each w below `teams`.
+  /// Calls work(team, w) for each w below `teams`.
   template <class Work>
   void run_teams(unsigned teams, const Work& work) {
     thread_launcher::run(get_device(), order(), teams, work);

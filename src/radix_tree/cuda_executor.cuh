@@ -1,4 +1,5 @@
-// cuda_executor.cuh - how the radix tree's jobs run on a GPU: one thread per question. Twin: cpu_executor.hpp.
+// cuda_executor.cuh - executes the radix tree's jobs on a GPU, one thread per query. cpu_executor.hpp is the CPU
+// version.
 #pragma once
 
 #include <utility>
@@ -23,7 +24,7 @@ class radix_cuda_executor : public cuda_executor {
  public:
   using cuda_executor::cuda_executor;
 
-  radix_noting noting;  ///< of changes
+  radix_noting noting;  ///< tracing of changes
 
   template <class Body>
   void for_each_change(std::size_t n, const Body& body) {
@@ -33,7 +34,7 @@ class radix_cuda_executor : public cuda_executor {
     }
     for_each(n, body);
   }
-  /// Numbers by values that are less than 2^bits, and stay as they are.
+  /// Sorts numbers by values below 2^bits; the values are not changed.
   template <class Word>
   void sort_numbers(const Word* values, buffer<std::uint32_t>& numbers, std::size_t n, unsigned bits) {
     buffer<Word> sorted(get_device(), n, order());
@@ -49,7 +50,7 @@ class radix_cuda_executor : public cuda_executor {
     }
     if (moved) numbers = std::move(result);
   }
-  /// work(team, w) for each w below `teams`.
+  /// Calls work(team, w) for each w below `teams`.
   template <class Work>
   void run_teams(unsigned teams, const Work& work) {
     cuda_backend(get_device()).for_each_team<tile<1>>(order(), teams, work);

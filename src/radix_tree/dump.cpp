@@ -17,9 +17,9 @@ namespace {
 /// A node or leaf, in key order from the root down.
 struct radix_place {
   radix_link link;
-  std::size_t parent;   ///< its place; the root is its own
-  std::uint32_t known;  ///< bytes that the way here has told
-  radix_link some;      ///< a leaf below, or itself
+  std::size_t parent;   ///< index of the parent; the root is its own parent
+  std::uint32_t known;  ///< number of bytes determined by the path
+  radix_link some;      ///< a leaf below, or the leaf itself
 };
 
 template <unsigned V>
@@ -36,7 +36,7 @@ void children_of(const radix_view<V>& t, radix_link node, const F& f) {
   });
 }
 
-/// Without recursion: a tree can be as deep as its longest key.
+/// Not recursive, because a tree can be as deep as its longest key.
 template <unsigned V>
 std::vector<radix_place> places_of(const radix_view<V>& t) {
   std::vector<radix_place> places, open;
@@ -68,7 +68,7 @@ std::string bytes_between(const radix_view<V>& t, radix_link leaf, std::uint32_t
   for (std::uint32_t i = from; i < to; ++i) bytes += static_cast<char>(symbol_at(key, i) - 1);
   return bytes;
 }
-/// What all keys below it share, beyond what the way there has told; of a leaf the rest of its key.
+/// The bytes that all keys below share, beyond those determined by the path; for a leaf, the rest of its key.
 template <unsigned V>
 std::string prefix_of(const radix_view<V>& t, const radix_place& p) {
   return bytes_between(t, p.some, p.known, p.link.is_node() ? branches_at(t, p.link) : t.key_of(p.link).size);
@@ -80,7 +80,7 @@ std::string key_of_leaf(const radix_view<V>& t, radix_link leaf) {
 
 constexpr const char* hexadecimal_digits = "0123456789abcdef";
 
-/// In quotes, as JSON and Graphviz read it: printable ASCII as it is, the others and the backslash as \xNN.
+/// Quotes for JSON and Graphviz: printable ASCII is copied, other bytes and the backslash become \xNN.
 std::string quoted(const std::string& bytes) {
   std::string text = "\"";
   for (const char c : bytes) {
@@ -95,7 +95,7 @@ std::string quoted(const std::string& bytes) {
   return text + '"';
 }
 
-/// As in traces; leaves for keys of more than eight bytes are numbered by their class.
+/// Names as in traces; leaves of keys of more than eight bytes are numbered by their class.
 std::string text_of_name(radix_link l) {
   static constexpr const char* classes[leaf_classes] = {"", "_16", "_32", "_long"};
   const std::string number = std::to_string(radix_trace::number(l));

@@ -1,5 +1,5 @@
-// gather_elements.hpp - elements of a radix tree by their ranks, keys and values: first how long the keys are, then
-// their bytes.
+// gather_elements.hpp - gathers keys and values of elements of a radix tree by rank: first the lengths of the keys,
+// then their bytes.
 #pragma once
 
 #include "espalier/radix_tree/jobs.hpp"
@@ -8,18 +8,18 @@
 
 namespace espalier::detail {
 
-/// Element e of the answers: the leaf it comes from. Query i owns answers [offsets[i], offsets[i + 1]).
+/// Maps element e of the results to its leaf. Query i owns results [offsets[i], offsets[i + 1]).
 template <unsigned V>
 struct listed_element {
   radix_view<V> tree;
-  const std::uint64_t* begins;  ///< null: there are no queries, but elements,
+  const std::uint64_t* begins;  ///< null if elements are selected by rank, not by queries
   const std::uint64_t* offsets;
   std::size_t queries;
-  const std::uint64_t* ranks;  ///< of these ranks; null: of all
-  const radix_link* links;     ///< in place of `begins`, where a query has one answer at most
+  const std::uint64_t* ranks;  ///< ranks of the elements; null for all elements
+  const radix_link* links;     ///< used instead of `begins` if a query has at most one result
   [[nodiscard]] ESPALIER_INLINE radix_link operator()(std::size_t e) const {
     if (begins == nullptr && links == nullptr) return tree.leaf_at(ranks == nullptr ? e : ranks[e]);
-    std::size_t first = 0, last = queries;  // offsets[first] <= e < offsets[last]
+    std::size_t first = 0, last = queries;  // invariant: offsets[first] <= e < offsets[last]
     while (last - first > 1) {
       const std::size_t middle = first + (last - first) / 2;
       (offsets[middle] <= e ? first : last) = middle;
@@ -60,7 +60,7 @@ struct element_gather {
   const radix_view<V>& tree;
   Context& context;
 
-  /// result.total is known, and for queries result.offsets.
+  /// Requires result.total and, for queries, result.offsets.
   void list(byte_range_buffers& result, const std::uint64_t* begins, std::size_t queries,
             const std::uint64_t* ranks = nullptr, const radix_link* links = nullptr) const {
     const listed_element<V> element{tree, begins, result.offsets.data(), queries, ranks, links};
@@ -76,7 +76,7 @@ struct element_gather {
                      list_element<V>{element, result.key_offsets.data(),
                                      static_cast<std::uint8_t*>(result.key_bytes.data()), result.values.data()});
   }
-  /// Elements of n ranks; null: all of them.
+  /// Gathers elements of n ranks, or all elements if `ranks` is null.
   [[nodiscard]] byte_range_buffers elements(const std::uint64_t* ranks, std::uint64_t n) const {
     byte_range_buffers result;
     result.total = n;

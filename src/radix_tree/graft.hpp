@@ -1,19 +1,19 @@
-// graft.hpp - a sorted batch of new keys becomes part of a tree, without latches: threads follow what is to be written.
+// graft.hpp - inserts a sorted batch of new keys into a tree, without latches: the parallelism follows the output.
 //
-//   branch   keys that leave the tree at one place by one symbol. They are neighbours, since nothing in the tree lies
-//            between them, and become a subtree as a build makes it (parts.hpp): a forest, whose trees end where the
-//            branches do.
-//   joint    a place where branches leave: a node that has no child there, or a path that has no node there. Its
-//            branches are brought together by a sort. It is written once: a node for the path, or the node with all of
-//            its new children, in place or as one of the kind that has room for them.
+//   branch   keys that leave the tree at one position by one symbol. They are adjacent, because no key of the tree lies
+//            between them, and become a subtree in the way of a build (build_kernels.hpp): a forest, whose trees end
+//            where the branches do.
+//   joint    a position where branches leave: a node that has no child there, or a path that has no node there. Its
+//            branches are brought together by a sort. It is written once: a node for the path, or the node with all its
+//            new children, in place or as a node of a kind that has room for them.
 //
-// Joints are named by the link below: the highest one whose keys agree up to the joint or beyond. So those of a path
-// are neighbours, from the top down, the node at its end comes last, and each knows what hangs below it. The topmost is
-// hung into who held the link; if that was replaced meanwhile, into what took its place, which is found among the
-// joints.
+// Joints are identified by the link below: the highest one whose keys agree up to the joint or beyond. So the joints of
+// a path are adjacent, from the top down, the node at its end comes last, and each joint knows its child. The topmost
+// joint is linked into the holder of the link; if that node was replaced meanwhile, into its replacement, which is
+// found among the joints.
 //
-// Old nodes are read until all is planned, and all memory is there by then: writing cannot fail. A node that is
-// replaced stays as it was, since the root table may lead to it.
+// Old nodes are only read until everything is planned, and all memory is allocated by then: writing cannot fail. A
+// replaced node is not changed, because the root table may lead to it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@
 
 namespace espalier::detail {
 
-/// How long key i agrees with any key of the tree, and the cuts of the forest: 0 where a branch begins.
+/// Computes the length of the longest common prefix of key i with any key of the tree, and the cuts of the forest: 0
+/// where a branch begins.
 template <unsigned V>
 struct cut_branches {
   radix_view<V> tree;
@@ -45,7 +46,7 @@ struct cut_branches {
   }
 };
 
-/// A joint as a number: joints of one path are neighbours, from the top down.
+/// A joint as a number: joints of one path are adjacent, from the top down.
 struct joint_name {
   [[nodiscard]] static ESPALIER_INLINE std::uint64_t of(radix_link below, std::uint32_t at) {
     return std::uint64_t{below.word} << 32 | at;
@@ -56,9 +57,9 @@ struct joint_name {
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t at(std::uint64_t name) { return static_cast<std::uint32_t>(name); }
 };
 
-/// By which symbol a branch leaves, and who holds the link below its joint.
+/// The symbol by which a branch leaves, and the holder of the link below its joint.
 struct branch_place {
-  radix_link parent;  ///< nothing: the root
+  radix_link parent;  ///< nothing if it is the root
   std::uint16_t parent_symbol;
   std::uint16_t symbol;
 };
@@ -97,7 +98,7 @@ struct place_branch {
 };
 
 struct mark_joints {
-  const std::uint64_t* names;  ///< of the branches, sorted
+  const std::uint64_t* names;  ///< joints of the branches, sorted
   std::uint64_t* marks;
   ESPALIER_HD void operator()(std::size_t p) const { marks[p] = p == 0 || names[p] != names[p - 1] ? 1 : 0; }
 };
@@ -105,12 +106,12 @@ struct planned_joint {
   static constexpr std::uint8_t in_place = 0xff;
 
   std::uint64_t name;
-  std::uint32_t first;  ///< of its branches, among the sorted ones
+  std::uint32_t first;  ///< first of its branches, among the sorted ones
   std::uint16_t branches;
-  std::uint16_t children;      ///< all that the node will have
-  std::uint16_t symbol_below;  ///< if it is on a path: by which symbol that goes on
-  bool is_node;                ///< it is the node below
-  std::uint8_t kind;           ///< of the node that is made
+  std::uint16_t children;      ///< number of all children that the node will have
+  std::uint16_t symbol_below;  ///< for a joint on a path: the symbol by which the path continues
+  bool is_node;                ///< the joint is the node below
+  std::uint8_t kind;           ///< kind of the new node
 
   [[nodiscard]] ESPALIER_INLINE radix_link below() const { return joint_name::below(name); }
   [[nodiscard]] ESPALIER_INLINE std::uint32_t at() const { return joint_name::at(name); }
@@ -152,7 +153,8 @@ struct plan_joint {
   }
 };
 
-/// The nodes of the forest, and behind them those of the joints: counted two kinds to a word, for no batch has 2^32.
+/// Counts the nodes of the forest and, after them, those of the joints: two kinds per word, because no batch has 2^32
+/// nodes.
 struct count_kinds {
   const planned_node* nodes;
   std::size_t n;
@@ -192,7 +194,7 @@ struct write_joint {
   std::size_t n;
   const std::uint32_t* branches;
   const branch_place* places;
-  const radix_link* roots;  ///< of the branches
+  const radix_link* roots;  ///< roots of the branches
   const radix_link* made;
 
   ESPALIER_HD void operator()(std::size_t g) const {
@@ -243,13 +245,13 @@ struct write_joint {
     to.head.at = j.at();
     to.head.info = j.children * radix_info::one_child;
   }
-  /// It has room for them.
+  /// Adds the branches to a node that has room for them.
   template <class Node>
   ESPALIER_INLINE void add(Node& to, const planned_joint& j) const {
     std::uint32_t first = j.first, last = first + j.branches;
     to.head.info += j.branches * radix_info::one_child;
     if (symbol(first) == end_symbol) to.head.end = branch(first++);
-    if constexpr (Node::room <= 16) {  // from behind, so that nothing is overwritten that is still to be moved
+    if constexpr (Node::room <= 16) {  // from the end, so that no entry is overwritten before it is moved
       unsigned there = 0;
       while (there < Node::room && !to.children[there].is_nothing()) ++there;
       for (unsigned slot = there + (last - first); last > first;) {
@@ -274,7 +276,7 @@ struct write_joint {
     }
   }
 };
-/// The topmost joint of each path gets hung into who held the link below.
+/// Links the topmost joint of each path into the holder of the link below.
 template <unsigned V>
 struct hang_joint {
   radix_view<V> tree;
@@ -294,7 +296,7 @@ struct hang_joint {
     }
     tree.with_node(now(place.parent), [&](auto& node) { *place_of_child(node, place.parent_symbol) = made[g]; });
   }
-  /// What took the place of a node, or itself.
+  /// Returns the replacement of a node, or the node itself.
   [[nodiscard]] ESPALIER_INLINE radix_link now(radix_link node) const {
     const std::uint64_t name =
         joint_name::of(node, tree.with_node(node, [](const auto& old) { return std::uint32_t{old.head.at}; }));
@@ -310,7 +312,7 @@ struct hang_joint {
     return first < n && joints[first].name == name ? made[first] : node;
   }
 };
-/// Replaced nodes by kind. Each of `parts` threads counts its own first.
+/// Counts replaced nodes by kind. Each of `parts` threads counts its own part first.
 struct count_replaced {
   static constexpr std::size_t parts = 1u << 14;
   const planned_joint* joints;
@@ -328,12 +330,12 @@ struct count_replaced {
   }
 };
 
-/// What a batch changes in the nodes of a tree: planned, then written.
+/// The changes of a batch to the nodes of a tree: planned, then written.
 template <class Context, unsigned V>
 class radix_graft {
  public:
-  /// Keys are sorted, differ, and are not in the tree. Changes nothing, and takes all memory that write() will need,
-  /// besides that of the nodes.
+  /// Keys are sorted and distinct, and are not in the tree. Changes nothing, and allocates all memory that write()
+  /// needs, except for that of the nodes.
   radix_graft(Context& context, const radix_view<V>& tree, const ordered_keys& keys)
       : context_(context),
         keys_(keys),
@@ -345,14 +347,15 @@ class radix_graft {
     if (tree.size != 0) plan_joints(tree);
     count();
   }
-  /// Nodes of each kind that it makes.
+  /// Number of new nodes of each kind.
   [[nodiscard]] std::size_t made(unsigned kind) const { return made_counts_[kind]; }
 
   struct outcome {
     radix_link root;
-    std::uint32_t dead[4];  ///< nodes, by kind
+    std::uint32_t dead[4];  ///< dead nodes by kind
   };
-  /// `leaves`: of the keys, written already; `before`: nodes of each kind that there are, and behind them is room.
+  /// `leaves` are the leaves of the keys, already written; `before` is the number of existing nodes of each kind, after
+  /// which there is room.
   [[nodiscard]] outcome write(const radix_view<V>& tree, const radix_link* leaves, const std::size_t (&before)[4]) {
     const outcome start{tree.root, {}};
     context_.copy(outcome_.data(), &start, sizeof(start));
@@ -441,19 +444,19 @@ class radix_graft {
 
   Context& context_;
   ordered_keys keys_;
-  buffer<std::uint32_t> cuts_;    ///< of the forest
-  buffer<std::uint64_t> begins_;  ///< branches that begin before key i
+  buffer<std::uint32_t> cuts_;    ///< cuts of the forest
+  buffer<std::uint64_t> begins_;  ///< number of branches that begin before key i
   buffer<outcome> outcome_;
-  buffer<radix_link> roots_;  ///< of the branches, in key order
+  buffer<radix_link> roots_;  ///< roots of the branches, in key order
   buffer<branch_place> places_;
-  buffer<std::uint64_t> names_;     ///< of their joints, sorted
+  buffer<std::uint64_t> names_;     ///< joints of the branches, sorted
   buffer<std::uint32_t> branches_;  ///< numbers of the branches in that order
-  buffer<planned_node> nodes_;      ///< of the forest
+  buffer<planned_node> nodes_;      ///< nodes of the forest
   buffer<std::uint32_t> owners_;
   buffer<std::uint16_t> ordinals_;
   buffer<planned_joint> joints_;
   buffer<std::uint64_t> small_, large_;
-  buffer<radix_link> links_;  ///< of the forest's nodes, then of the joints'
+  buffer<radix_link> links_;  ///< links of the forest's nodes, then of the joints' nodes
   std::size_t made_counts_[4] = {};
 };
 

@@ -1,19 +1,19 @@
-// host_key_verify.hpp - finds in a tree whose long keys are in host memory: the device finds the leaf that may hold a
-// key, the CPU compares the two, and only then the answer is written.
+// host_key_verify.hpp - find in a tree whose long keys are in host memory: the device finds the candidate leaf of a
+// key, the CPU compares the two keys, and only then the result is written.
 //
-// A batch goes in pieces:
+// A batch is processed in pieces:
 //
-//   list      the device answers short questions and lists the candidates of long ones (radix_candidate_job)
-//   ship      the list goes to host memory, written there by the device in whole lines; questions that only the device
-//             can read go along, those with candidates only
-//   compare   the CPU's threads, while the device lists the next piece; a byte per candidate says what came out
-//   put       the device reads those bytes, and writes found and value of the candidates that were right
+//   list      the device answers short queries and lists the candidates of long ones (radix_candidate_job)
+//   ship      the device writes the list to host memory in whole lines; queries that only the device can read are
+//             included, if they have candidates
+//   compare   the CPU's threads compare, while the device lists the next piece; the result is a byte per candidate
+//   put       the device reads those bytes, and writes found and value of the confirmed candidates
 //
-// The calling thread waits for the lists, for _async finds, too: what is enqueued behind them depends on what the CPU
-// finds. A function that CUDA calls in stream order could compare instead, but it would hold up the stream, and so the
-// next piece, which is what the pieces are for; and it could not report an error. The last `put` is enqueued only, so
-// the answers of an _async find are there when its stream is synchronised, as always. On a CPU all of it is work of the
-// stream, and the caller does not wait.
+// The calling thread waits for the lists, even in _async finds: what is enqueued after them depends on the CPU's
+// result. A host function that CUDA calls in stream order could compare instead, but it would block the stream, and
+// thereby the next piece, which defeats the purpose of the pieces; and it could not report an error. The last `put` is
+// only enqueued, so the results of an _async find are complete when its stream is synchronised, as always. On a CPU all
+// of it is work of the stream, and the caller does not wait.
 #pragma once
 
 #include <algorithm>
@@ -27,11 +27,11 @@
 
 namespace espalier::detail {
 
-/// So many words of a list as are in use, one per thread: neighbouring threads fill a line.
+/// Copies the used words of a list, one per thread: neighbouring threads fill a line.
 struct ship_words {
   const void* from;
   const std::uint64_t* elements;
-  unsigned words;  ///< of an element
+  unsigned words;  ///< words per element
   void* to;
   ESPALIER_HD void operator()(std::size_t j) const {
     if (j < *elements * words)
@@ -56,7 +56,7 @@ struct put_confirmed {
     }
   }
 };
-/// Where questions 0, piece, 2 * piece, ... begin, and the last one ends.
+/// Offsets of queries 0, piece, 2 * piece, ..., and the end of the last one.
 struct take_bounds {
   byte_batch keys;
   std::size_t n, piece;
@@ -70,20 +70,21 @@ struct take_bounds {
 template <class Context, unsigned V>
 class verified_find {
  public:
-  /// Questions of a piece: enough for all threads of a GPU, and some milliseconds of comparing.
+  /// Queries per piece: enough for all threads of a GPU, and some milliseconds of comparing.
   static constexpr std::size_t piece = std::size_t{1} << 18;
 
-  /// `cpu`: who compares.
+  /// `cpu` is the device that compares.
   verified_find(Context& context, const radix_storage<V>& tree, const device& cpu)
       : context_(context),
         tree_(tree),
         host_side_(context.get_device().with_pool(tree.heap_pool)),
         cpu_(cpu, stream{}) {}
 
-  /// `asked` are the caller's keys; those of the job are the same, in the device's memory.
+  /// `asked` are the caller's keys; those of the job are the same keys in the device's memory.
   void operator()(const byte_keys& asked, const radix_find_job<V>& job) {
     const std::size_t n = asked.n, pieces = (n + piece - 1) / piece;
-    // On a CPU nothing needs to be: there keys of one length are, so that tests without a GPU get to both ways.
+    // On a CPU no query needs to be shipped; keys of one length are shipped there nevertheless, so that tests without a
+    // GPU cover both cases.
     const bool ships =
         Context::on_gpu ? context_.get_device().is_local(asked.batch.bytes) : asked.batch.offsets == nullptr;
     const std::uint64_t words = ships ? most_words(job.keys, n, pieces) : 0;
@@ -93,7 +94,7 @@ class verified_find {
       const slot& own = slots_[p % 2];
       auto letter = context_.send(own.listed.data());
       if (p + 1 < pieces) launch(job, n, p + 1);
-      const std::size_t listed = letter.get();  // what was shipped is there, too
+      const std::size_t listed = letter.get();  // the shipped data have arrived as well
       compare(own, listed, asked.batch, p * piece);
       context_.for_each(listed,
                         put_confirmed<V>{job, p * piece, own.candidates.data(), own.leaves.data(), own.right.data()});
@@ -101,9 +102,9 @@ class verified_find {
   }
 
  private:
-  /// While one is compared, the other is filled.
+  /// While one slot is compared, the other one is filled.
   struct slot {
-    buffer<std::uint64_t> listed;  ///< candidates, and words of their questions
+    buffer<std::uint64_t> listed;  ///< numbers of candidates, and of words of their queries
     buffer<radix_candidate> candidates, shipped_candidates;
     buffer<radix_link> leaves;
     buffer<std::uint64_t> questions, shipped_questions;
@@ -119,14 +120,14 @@ class verified_find {
     s.shipped_questions = buffer<std::uint64_t>(host_side_, words, order);
     s.right = buffer<std::uint8_t>(host_side_, n, order);
   }
-  /// That the questions of a piece can take.
+  /// Maximum number of words of the queries of a piece.
   [[nodiscard]] std::uint64_t most_words(const byte_batch& keys, std::size_t n, std::size_t pieces) {
     const buffer<std::uint64_t> on_device = room<std::uint64_t>(context_, pieces + 1);
     context_.for_each(pieces + 1, take_bounds{keys, n, std::size_t{piece}, on_device.data()});
     const std::vector<std::uint64_t> bounds = on_device.to_vector();
     std::uint64_t bytes = 0;
     for (std::size_t p = 0; p < pieces; ++p) bytes = std::max(bytes, bounds[p + 1] - bounds[p]);
-    return bytes / 8 + std::min(n, std::size_t{piece});  // each may end within a word
+    return bytes / 8 + std::min(n, std::size_t{piece});  // each query may end within a word
   }
   void launch(const radix_find_job<V>& job, std::size_t n, std::size_t p) {
     const slot& s = slots_[p % 2];
@@ -158,7 +159,7 @@ class verified_find {
 
   Context& context_;
   const radix_storage<V>& tree_;
-  device host_side_;  ///< memory that both read and write
+  device host_side_;  ///< memory that host and device access
   cpu_executor cpu_;
   slot slots_[2];
 };

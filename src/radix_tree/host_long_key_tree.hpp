@@ -1,13 +1,13 @@
-// host_long_key_tree.hpp - a second tree, on the CPU, of a tree's long keys. It answers finds about them while the
+// host_long_key_tree.hpp - a second tree, on the CPU, with a tree's long keys. It answers finds of long keys while the
 // device answers the others.
 //
-// The first tree holds all keys, long ones too: everything but find and contains needs them in one order. So the second
-// one is never needed for an answer. Writes change it before the first tree; when that then fails, the change is
-// undone, and where that fails as well, the second tree is dropped: finds then do without it until the next write makes
-// it anew (index_impl.hpp).
+// The first tree holds all keys, including long ones: everything except find and contains needs them in one order. So
+// the second tree is never required for a result. Writes change it before the first tree; if the first tree then fails,
+// the change is undone, and if that fails as well, the second tree is dropped: finds do without it until the next write
+// rebuilds it (index_impl.hpp).
 //
-// A find waits, in the calling thread, for the second tree's answers, _async ones, too, as confirm.hpp says for its
-// own; merging them into the others is enqueued.
+// A find waits, in the calling thread, for the second tree's results, even in the _async form, for the reasons given in
+// host_key_verify.hpp; merging them into the others is enqueued.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@
 
 namespace espalier::detail {
 
-/// Answer j is that of question numbers[j].
+/// Result j belongs to query numbers[j].
 struct merge_answers {
   const std::uint32_t* numbers;
   const std::uint8_t* found;
@@ -41,7 +41,7 @@ struct merge_answers {
 template <class Context, unsigned V>
 class host_long_key_tree {
  public:
-  /// Of the long ones among n elements in the device's memory.
+  /// Builds the tree from the long ones among n elements in the device's memory.
   host_long_key_tree(Context& context, const device& cpu, const std::shared_ptr<memory_resource>& host_pool,
                      element_type elements, const byte_batch& keys, const void* values, std::size_t n)
       : home_(cpu), host_side_(context.get_device().with_pool(host_pool)), elements_(elements) {
@@ -51,7 +51,7 @@ class host_long_key_tree {
 
   [[nodiscard]] const radix_index& tree() const { return *tree_; }
 
-  /// `asked` are the caller's keys; those of the job are the same, in the device's memory.
+  /// `asked` are the caller's keys; those of the job are the same keys in the device's memory.
   void find(Context& context, const byte_keys& asked, const radix_find_job<V>& job) const {
     const buffer<std::uint32_t> numbers = number_long(context, job.keys, asked.n);
     const std::size_t m = numbers.size();
@@ -66,13 +66,13 @@ class host_long_key_tree {
                                       bytes == 0 ? nullptr : job.values});
   }
 
-  /// A write, and what is needed to undo it.
+  /// A write, with what is needed to undo it.
   struct change {
     long_key_subset part;
-    raw_buffer values;  ///< before it, of keys that were there
+    raw_buffer values;  ///< previous values of keys that were present
     buffer<std::uint8_t> found;
   };
-  /// `keys` and `values` are in the device's memory. If it throws, nothing has changed.
+  /// `keys` and `values` are in the device's memory. Strong exception guarantee.
   [[nodiscard]] change write(Context& context, radix_write op, const byte_batch& keys, std::size_t n,
                              const void* values, radix_path path) {
     change c;
@@ -86,12 +86,12 @@ class host_long_key_tree {
     tree_->write(op, c.part.keys(), c.part.values.data(), nullptr, path, {own, true});
     return c;
   }
-  /// May throw: then nobody knows what is left.
+  /// If it throws, the state of the tree is unknown.
   void undo(Context& context, const change& c) {
     if (c.part.n == 0) return;
     const stream own = order(context);
     tree_->write(radix_write::erase, c.part.keys(), nullptr, nullptr, radix_path::automatic, {own, true});
-    // Equal keys have equal old values: which of them is inserted does not matter.
+    // Equal keys have equal old values, so it does not matter which of them is inserted.
     std::vector<std::uint8_t> bytes, values;
     std::vector<std::uint64_t> offsets{0};
     for (std::size_t j = 0; j < c.part.n; ++j) {
@@ -107,7 +107,7 @@ class host_long_key_tree {
   }
 
  private:
-  /// Calls of the second tree are work of this one's stream, or have a stream to themselves.
+  /// Calls of the second tree are work of this tree's stream, or have a separate stream on a GPU.
   [[nodiscard]] stream order(Context& context) const { return Context::on_gpu ? home_.make_stream() : context.order(); }
   [[nodiscard]] long_key_subset take(Context& context, const byte_batch& keys, std::size_t n,
                                      const void* values) const {
@@ -116,8 +116,8 @@ class host_long_key_tree {
         context, host_side_,
         take_numbered(context, keys, numbers.data(), numbers.size(), V == 0 ? nullptr : values, elements_.value_bytes));
   }
-  /// Keys that the host can read do not come back from the device; their numbers do, since it is faster at finding
-  /// them.
+  /// Keys that the host can read are not copied back from the device; their numbers are, because the device finds them
+  /// faster.
   [[nodiscard]] long_key_subset take_questions(Context& context, const byte_keys& asked, const byte_batch& keys,
                                                const buffer<std::uint32_t>& numbers) const {
     const std::size_t m = numbers.size();
@@ -129,8 +129,8 @@ class host_long_key_tree {
     return take_numbered(cpu, asked.batch, static_cast<const std::uint32_t*>(here.data()), m, nullptr, 0);
   }
 
-  device home_;       ///< of the second tree
-  device host_side_;  ///< memory that both read and write
+  device home_;       ///< device of the second tree
+  device host_side_;  ///< memory that host and device access
   element_type elements_;
   std::unique_ptr<radix_index> tree_;
 };

@@ -1,4 +1,4 @@
-// host_snapshot.hpp - a copy of a radix tree in host memory, for whoever looks at all of it: validate(), dumps, traces.
+// host_snapshot.hpp - a copy of a radix tree in host memory, for validate(), dumps and traces.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class radix_image {
 
   radix_view<V> view;
   radix_counts counts{};
-  std::uint32_t root_info;  ///< of the root's latch
+  std::uint32_t root_info;  ///< word of the root's latch
 
  private:
   template <class T, class Context>

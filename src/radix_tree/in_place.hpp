@@ -1,12 +1,12 @@
-// in_place.hpp - inserts and erases that change the nodes they are about, and no others.
+// in_place.hpp - inserts and erases that change only the affected nodes.
 //
-// A batch is sorted, new leaves are written first, and nodes are changed once each (graft.hpp, prune.hpp). At the end
-// the cells of the root table that lead to changed places are rewritten; leaves in key order are listed when a query
-// asks for them (order.hpp).
+// A batch is sorted, new leaves are written first, and each node is changed once (graft.hpp, prune.hpp). At the end the
+// cells of the root table that lead to changed nodes are rewritten; leaves in key order are listed when a query needs
+// them (leaf_order.hpp).
 //
-// A batch that is traced has its keys hung in (or taken out) one by one by many concurrent threads (change.hpp),
-// which is what there is to be seen. Who finds no node waits for a larger pool. If there is no memory for that, what
-// was inserted is erased again, which takes none.
+// The keys of a traced batch are inserted (or erased) one by one by many concurrent threads
+// (espalier/radix_tree/insert_erase.hpp), which is what the trace is to show. A thread that finds no node waits for a
+// larger pool. If there is no memory for that, what was inserted is erased again, which needs no memory.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct listed_keys_of {
   const std::uint32_t* numbers;
 };
 
-/// Listed element j comes in by leaf links[j]; refused ones are listed again.
+/// Inserts listed element j as leaf links[j]; refused elements are listed again.
 template <unsigned V>
 struct insert_listed {
   static constexpr bool has_hooks = V == traced_value_slot;
@@ -41,7 +41,7 @@ struct insert_listed {
   radix_pools pools;
   listed_keys_of keys;
   const radix_link* links;
-  const std::uint32_t* pending;  ///< places in the list; null: all
+  const std::uint32_t* pending;  ///< positions in the list; null for all
   std::uint32_t* refused;
   std::uint32_t* refusals;
   [[nodiscard]] ESPALIER_INLINE std::uint32_t place(std::size_t i) const {
@@ -73,7 +73,7 @@ struct erase_listed {
     return radix_mutator<radix_view<V>, Team>(tree, root, pools, team).erase(key(j));
   }
 };
-/// The cells that the listed keys are in. Of neighbours in one cell the first renews it.
+/// Rewrites the cells of the listed keys. Of neighbours in one cell the first one rewrites it.
 template <unsigned V>
 struct renew_cell {
   radix_view<V> tree;
@@ -95,14 +95,14 @@ class in_place_writer {
   using storage = radix_storage<V>;
 
  public:
-  /// `table_bits`: as in radix_options.
+  /// `table_bits` as in radix_options.
   in_place_writer(Context& context, storage& tree, unsigned table_bits)
       : context_(context),
         tree_(tree),
         table_(context, tree, table_bits),
         counters_(context.get_device(), 8, context.order()) {}
 
-  /// m elements whose keys are new and differ, in key order. If it throws, the tree holds what it held.
+  /// Inserts m elements whose keys are new and distinct, in key order. Strong exception guarantee.
   void insert(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const void* values) {
     const ordered_keys listed{keys, numbers, m};
     const buffer<radix_link> links = make_leaves(listed, values);
@@ -111,7 +111,7 @@ class in_place_writer {
     grow(tree_.node16, tree_.view.node16, 1, graft.made(1));
     grow(tree_.node48, tree_.view.node48, 2, graft.made(2));
     grow(tree_.node256, tree_.view.node256, 3, graft.made(3));
-    // From here on nothing can fail.
+    // Nothing can fail from here on.
     const auto outcome = graft.write(tree_.view, links.data(), tree_.node_counts);
     tree_.view.root = outcome.root;
     for (unsigned k = 0; k < 4; ++k) {
@@ -161,7 +161,7 @@ class in_place_writer {
     inserted(keys, numbers, m);
   }
 
-  /// m elements whose keys are there and differ; `gone`: how many leaves of each class they take along.
+  /// Erases m elements whose keys are present and distinct; `gone` is the number of their leaves of each class.
   void erase(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
              const std::size_t (&gone)[leaf_classes]) {
     radix_prune<Context, V> prune(context_, {keys, numbers, m});
@@ -188,7 +188,7 @@ class in_place_writer {
   }
 
  private:
-  // ---- leaves: behind those that there are -----------------------------------------------------------------
+  // ---- leaves: after the existing ones ---------------------------------------------------------------------
   [[nodiscard]] buffer<radix_link> make_leaves(const ordered_keys& listed, const void* values) {
     buffer<radix_link> links = room<radix_link>(context_, listed.n);
     const buffer<std::uint64_t> of_class = room<std::uint64_t>(context_, listed.n + 1);
@@ -230,14 +230,14 @@ class in_place_writer {
   }
 
   // ---- nodes -----------------------------------------------------------------------------------------------
-  /// Room for what m inserts may need of each kind, or a good part of it.
+  /// Reserves what m inserts may need of each kind, or a substantial part of it.
   void grow_pools(std::size_t m) {
     grow(tree_.node4, tree_.view.node4, 0, m / 2 + 64);
     grow(tree_.node16, tree_.view.node16, 1, m / 8 + 16);
     grow(tree_.node48, tree_.view.node48, 2, m / 64 + 16);
     grow(tree_.node256, tree_.view.node256, 3, m / 256 + 16);
   }
-  /// Erasing goes without: nodes then stay larger than they need be.
+  /// Erases work without: nodes then stay larger than necessary.
   void grow_pools_if_possible(std::size_t m) {
     static_cast<void>(with_memory([&] {
       grow(tree_.node4, tree_.view.node4, 0, m / 16 + 16);
@@ -245,14 +245,14 @@ class in_place_writer {
       grow(tree_.node48, tree_.view.node48, 2, m / 256 + 16);
     }));
   }
-  /// Room for just as many more nodes of each kind; false: there is no memory for some, or no need.
+  /// Reserves exactly this number of nodes of each kind; returns false if there is no memory for some, or no need.
   [[nodiscard]] bool grow_if_possible(const std::uint32_t (&more)[4]) {
     if (more[0] + more[1] + more[2] == 0) return false;
     try {
       grow(tree_.node4, tree_.view.node4, 0, more[0]);
       grow(tree_.node16, tree_.view.node16, 1, more[1]);
       grow(tree_.node48, tree_.view.node48, 2, more[2]);
-    } catch (const error&) {  // no memory, or no numbers
+    } catch (const error&) {  // no memory, or no numbers left
       return false;
     }
     return true;
@@ -273,7 +273,7 @@ class in_place_writer {
             {static_cast<std::uint32_t>(tree_.node4.size()), static_cast<std::uint32_t>(tree_.node16.size()),
              static_cast<std::uint32_t>(tree_.node48.size()), static_cast<std::uint32_t>(tree_.node256.size())}};
   }
-  /// Numbers of nodes in use, and of dead ones, to the device and back.
+  /// Copies the numbers of nodes in use, and of dead ones, to the device and back.
   void lend_counters() {
     std::uint32_t host[8];
     for (unsigned k = 0; k < 4; ++k) {
@@ -289,7 +289,7 @@ class in_place_writer {
     if constexpr (Context::on_gpu) context_.order().synchronize();
     const std::size_t sizes[4] = {tree_.node4.size(), tree_.node16.size(), tree_.node48.size(), tree_.node256.size()};
     for (unsigned k = 0; k < 4; ++k) {
-      tree_.node_counts[k] = std::min<std::size_t>(host[k], sizes[k]);  // who was refused has counted on
+      tree_.node_counts[k] = std::min<std::size_t>(host[k], sizes[k]);  // refused requests have incremented the counter
       tree_.node_dead[k] = host[4 + k];
     }
   }
@@ -307,7 +307,7 @@ class in_place_writer {
   }
 
   void withdraw(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const buffer<radix_root>& root) {
-    // Without pools, so that no node is made for it: only the numbers of dead ones go up.
+    // Without pools, so that it makes no node: only the numbers of dead nodes increase.
     std::size_t used[4];
     std::copy(std::begin(tree_.node_counts), std::end(tree_.node_counts), used);
     lend_counters();
@@ -341,7 +341,7 @@ class in_place_writer {
   storage& tree_;
   root_table<Context, V> table_;
   buffer<std::uint32_t> counters_;
-  // Of the batch that is being inserted:
+  // State of the batch that is being inserted:
   std::size_t added_[leaf_classes] = {};
   std::uint64_t heap_after_ = 0;  ///< words
 };

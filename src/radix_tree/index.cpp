@@ -1,4 +1,4 @@
-// index.cpp - which compiled tree serves a value type and a device.
+// index.cpp - selects the compiled tree for a value type and a device.
 #include "espalier/radix_tree/index.hpp"
 
 #include "radix_tree/factory.hpp"

@@ -1,7 +1,8 @@
-// index_impl.hpp - the radix tree on one kind of device: every operation of radix_index, written once over a Context.
+// index_impl.hpp - the radix tree on one kind of device: every operation of radix_index, one implementation over a
+// Context.
 //
-// Questions are asked beside each other, writes are done alone (device/access_gate.hpp). A question that needs what is
-// not known yet, the order of the leaves or sums of blocks of them, is asked alone and finds it out on the way.
+// Queries hold the gate shared, writes exclusively (device/access_gate.hpp). A query that needs derived data (leaf
+// order, block aggregates) which a write has invalidated takes the gate exclusively and builds it first.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +35,7 @@ struct check_offset {
   std::uint64_t bytes;
   std::uint32_t* wrong;
   ESPALIER_HD void operator()(std::size_t i) const {
-    const std::uint64_t length = offsets[i + 1] - offsets[i];  // wraps around if they descend
+    const std::uint64_t length = offsets[i + 1] - offsets[i];  // wraps around if offsets descend
     if (offsets[i + 1] > bytes || length > bytes) {
       atomic_word_ref{wrong}.store_relaxed(1);
     } else if (length >= same_key) {
@@ -62,7 +63,7 @@ class staged_keys {
     if (keys.batch.offsets == nullptr && keys.batch.stride >= same_key) throw error(too_long);
     return keys;
   }
-  /// On a GPU that takes a wait, so questions go without.
+  /// On a GPU this check costs a wait, so queries omit it.
   void check_offsets(Context& context, const byte_keys& keys) const {
     const buffer<std::uint32_t> wrong = room<std::uint32_t>(context, 2);
     context.zero(wrong.data(), 8);
@@ -92,7 +93,7 @@ class radix_index_impl final : public radix_index {
       throw error("radix_tree: a root table has at most " + std::to_string(count_cells::most_bits) + " bits.");
     if (keys.n >= 0xffffffffu)
       throw error("radix_tree: a build takes fewer than 2^32 - 1 keys; split them over several trees.");
-    // In turn: streams that come later are ordered behind the build by its mark, not only by the host.
+    // Ordered by the gate: later streams are ordered after the build by its mark, not only by the host.
     const execution ex{device_.resolve(order), true};
     execute<Context>(device_, ex, [&] {
       alone_now(ex.order, [&](Context& context) {
@@ -251,7 +252,7 @@ class radix_index_impl final : public radix_index {
         const keys_in in(context, keys, true);
         const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values,
                               keys.n * elements_.value_bytes);
-        // Until all is done; an update has nothing left that could fail.
+        // A separate mask until everything is done; an update has nothing left that could fail.
         const bool direct = op == radix_write::update && !twin_ && done != nullptr && device_.is_local(done);
         const buffer<std::uint8_t> own_mask(device_, done == nullptr || direct ? 0 : keys.n, order);
         std::uint8_t* const mask = direct || done == nullptr ? done : own_mask.data();
@@ -300,24 +301,24 @@ class radix_index_impl final : public radix_index {
 
  private:
   // ---- long keys ---------------------------------------------------------------------------------------------
-  /// What of the options counts here.
+  /// Returns the options that are effective on this device.
   [[nodiscard]] static radix_options in_force(const device& dev, radix_options options) {
     if (!Context::on_gpu && !options.long_keys_on_cpu) options.long_keys = long_key_mode::on_device;
     if (options.host_pool == nullptr) options.host_pool = dev.host_pool();
     return options;
   }
-  /// Kept as long as the tree is, since its threads are.
+  /// Kept as long as the tree, to keep its threads.
   [[nodiscard]] static device cpu_beside(const device& dev, const radix_options& options) {
     return Context::on_gpu && options.long_keys != long_key_mode::on_device ? device::cpu() : dev;
   }
-  /// Is a find about keys that are compared on the CPU? Trees and batches without long keys go the way of all others.
+  /// Whether a find has keys that are compared on the CPU. Trees and batches without long keys take the normal path.
   [[nodiscard]] bool asks_elsewhere(const byte_keys& keys) const {
     const bool may_be_long =
         keys.batch.offsets == nullptr ? keys.batch.stride > most_leaf_bytes : keys.bytes > most_leaf_bytes;
     if (!may_be_long || tree_.leaf_counts[long_class] == 0) return false;
     return tree_.heap_pool != nullptr || (twin_ && keys.n < 0xffffffffu);
   }
-  /// Writes the tree beside this one, then this one by `write_tree`: both or none.
+  /// Writes the second tree, then the first one by `write_tree`: both or none.
   template <class WriteTree>
   void in_step(Context& context, radix_write op, const byte_batch& keys, std::size_t n, const void* values,
                radix_path path, const WriteTree& write_tree) {
@@ -330,7 +331,7 @@ class radix_index_impl final : public radix_index {
       try {
         twin_->undo(context, change);
       } catch (...) {
-        twin_.reset();  // the next write makes another
+        twin_.reset();  // the next write rebuilds it
       }
       throw;
     }
@@ -343,8 +344,8 @@ class radix_index_impl final : public radix_index {
                   all.values.data(), tree_.view.size);
   }
 
-  /// Leaves beside a few keys are found by a walk each, if the order of all leaves is not known: that takes a pass over
-  /// the tree.
+  /// Neighbours of a few keys are found by a walk each, if the order of all leaves is unknown: building it takes a pass
+  /// over the tree.
   [[nodiscard]] bool finds_beside(radix_slice what, std::size_t n) const {
     if (n == 0 || what == radix_slice::range || what == radix_slice::prefix) return false;
     const auto lock = turns_.lock_shared();
@@ -367,7 +368,7 @@ class radix_index_impl final : public radix_index {
                         work(context);
                       });
   }
-  /// Beside other questions, if what it needs is known; else alone.
+  /// Runs concurrently with other queries if the derived data is known; otherwise exclusively.
   template <class Known, class Work>
   void with_derived_data(const Known& known, const execution& ex, std::size_t n, const Work& work) const {
     if (n == 0) return;
@@ -395,7 +396,7 @@ class radix_index_impl final : public radix_index {
     Context context(device_, order);
     work(context);
   }
-  /// May a question walk along these leaves?
+  /// Returns whether a query may walk these leaves.
   [[nodiscard]] bool may_walk(const buffer<std::uint64_t>& counts) const {
     if constexpr (Context::on_gpu) {
       return false;
@@ -409,9 +410,9 @@ class radix_index_impl final : public radix_index {
   device device_;
   element_type elements_;
   radix_options options_;
-  device cpu_;  ///< that has a part in finding long keys
+  device cpu_;  ///< takes part in finding long keys
   mutable access_gate<Context> turns_;
-  mutable radix_storage<V> tree_;  ///< questions change the order of its leaves, from unknown to known
+  mutable radix_storage<V> tree_;  ///< mutable: queries build the leaf order
   mutable summaries_of<Context, V> summaries_;
   std::optional<host_long_key_tree<Context, V>> twin_;
 };

@@ -1,5 +1,5 @@
-// leaf_order.hpp - the leaves of a radix tree in key order: the tree is unrolled from the root, level by level, each
-// link replaced by the children of its node, until there are only leaves.
+// leaf_order.hpp - computes the leaves of a radix tree in key order: starting from the root, each link is replaced by
+// the children of its node, level by level, until only leaves remain.
 #pragma once
 
 #include <utility>
@@ -20,7 +20,7 @@ struct count_below {
   radix_view<V> tree;
   const radix_link* links;
   std::uint64_t* counts;
-  std::uint32_t* nodes;  ///< becomes 1 if there is one
+  std::uint32_t* nodes;  ///< set to 1 if there is a node
   ESPALIER_HD void operator()(std::size_t i) const {
     counts[i] = 1;
     if (!links[i].is_node()) return;
@@ -49,7 +49,7 @@ struct unroll {
   }
 };
 
-/// `links`: the leaves in key order.
+/// Installs `links`, the leaves in key order.
 template <class Context, unsigned V>
 void adopt_order(Context& context, radix_storage<V>& tree, buffer<radix_link>&& links, bool with_ranks) {
   if (with_ranks) {

@@ -1,4 +1,4 @@
-// long_key_subset.hpp - the long ones among the keys of a batch, as a batch of their own in host memory.
+// long_key_subset.hpp - the long keys of a batch, as a separate batch in host memory.
 #pragma once
 
 #include "espalier/radix_tree/index.hpp"
@@ -48,7 +48,7 @@ struct long_key_subset {
   [[nodiscard]] byte_keys keys() const { return {{bytes.data(), offsets.data(), 0}, n, bytes.size(), nullptr}; }
 };
 
-/// Numbers of the long keys, ascending. n: fewer than 2^32.
+/// Returns the numbers of the long keys, ascending. n is below 2^32.
 template <class Context>
 [[nodiscard]] buffer<std::uint32_t> number_long(Context& context, const byte_batch& keys, std::size_t n) {
   const buffer<std::uint64_t> marks = room<std::uint64_t>(context, n + 1);
@@ -58,7 +58,8 @@ template <class Context>
   return numbers;
 }
 
-/// The numbered keys, and their values, if there are any, in the memory of the context's device, which reads them all.
+/// Gathers the numbered keys, and their values if there are any, in the memory of the context's device, which can read
+/// all inputs.
 template <class Context>
 [[nodiscard]] long_key_subset take_numbered(Context& context, const byte_batch& keys, const std::uint32_t* numbers,
                                             std::size_t m, const void* values, unsigned value_bytes) {
@@ -75,14 +76,14 @@ template <class Context>
   return part;
 }
 
-/// A copy in memory of the host, once the stream has been waited for.
+/// Returns a copy in host memory, which is complete when the stream is synchronised.
 template <class Context>
 [[nodiscard]] raw_buffer at_host(Context& context, const device& host_tree, const void* from, std::size_t bytes) {
   raw_buffer to(host_tree, bytes, context.order());
   if (bytes != 0) context.copy(to.data(), from, bytes);
   return to;
 }
-/// A part where the host reads it.
+/// Copies a subset to host memory.
 template <class Context>
 [[nodiscard]] long_key_subset at_host(Context& context, const device& host_tree, long_key_subset&& part) {
   if constexpr (!Context::on_gpu) {

@@ -1,5 +1,5 @@
-// nearest_smaller.hpp - the nearest smaller neighbour in an array, to the left or right: up and down a tree of minima
-// of 32 neighbours each, most often not far.
+// nearest_smaller.hpp - finds the nearest smaller neighbour in an array, to the left or right, by going up and down a
+// tree of minima of 32 neighbours each, most often only a few levels.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct minima {
   std::size_t size[most_levels];
   unsigned levels;
 
-  /// Greatest j < i with a[j] < x; there is one.
+  /// Returns the greatest j < i with a[j] < x, which must exist.
   [[nodiscard]] ESPALIER_HD std::size_t before(std::size_t i, std::uint32_t x) const {
     unsigned l = 0;
     for (;;) {
@@ -37,7 +37,7 @@ struct minima {
     }
     return i;
   }
-  /// Least j > i with a[j] < x; there is one.
+  /// Returns the least j > i with a[j] < x, which must exist.
   [[nodiscard]] ESPALIER_HD std::size_t after(std::size_t i, std::uint32_t x) const {
     unsigned l = 0;
     ++i;
@@ -70,7 +70,7 @@ struct write_minima {
   }
 };
 
-/// Over an array that outlives it.
+/// Built over an array that must outlive it.
 template <class Context>
 class range_min_tree {
  public:

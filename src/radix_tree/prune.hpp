@@ -1,14 +1,16 @@
-// prune.hpp - a batch of keys leaves a tree, without latches: threads count children down, and nodes are tidied once.
+// prune.hpp - erases a batch of keys from a tree, without latches: threads decrement child counts, and each node is
+// compacted once.
 //
-//   take out  Each key's thread clears the link to its leaf and takes one from the node's count. Who takes the last
-//             child of a node goes on to take out the node. The way to it is whole until then, for all nodes above it
-//             still count it, and links are cleared only; so threads need not wait for each other.
-//   tidy      Each node that lost a child closes its gaps, and says what becomes of it: nothing is left; one child is
-//             left, which takes its place; so few are left that a smaller kind has room for them.
-//   rehang    Nodes that go get their successor hung into who holds them, or into what took its place. Of nodes in a
-//             row with one child left the topmost does that.
-// Memory is taken before anything is changed, but that of smaller nodes: where there is none, nodes stay as large as
-// they are. Nodes that go keep the children they have left, since the root table may lead to them.
+//   take out  Each key's thread clears the link to its leaf and decrements the node's count. The thread that removes
+//   the
+//             last child of a node continues by removing the node. The path to it is intact until then, because all
+//             nodes above still count it and links are only cleared; so threads need not wait for each other.
+//   tidy      Each node that lost a child closes its gaps, and determines its fate: it is empty; one child is left,
+//             which takes its place; or so few are left that a smaller kind has room for them.
+//   rehang    The successor of each removed node is linked into its holder, or into the replacement of the holder. In a
+//             chain of nodes with one child left, the topmost does that.
+// Memory is allocated before anything is changed, except for that of smaller nodes: without memory, nodes keep their
+// size. Removed nodes keep their remaining children, because the root table may lead to them.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +21,20 @@
 
 namespace espalier::detail {
 
-/// A node that loses children, and who holds it.
+/// A node that loses children, and its holder.
 struct pruned_node {
   static constexpr std::uint8_t stays = 0xff;
   radix_link node;
-  radix_link above;  ///< nothing: the root
+  radix_link above;  ///< nothing if it is the root
   std::uint16_t symbol;
   std::uint8_t to;  ///< the kind that it shrinks to
 };
 struct prune_outcome {
   radix_link root;
-  std::uint32_t pruned;        ///< nodes that lose children
-  std::uint32_t dead[4];       ///< that have no child left, or one, by kind
-  std::uint32_t shrunk[4];     ///< by the kind they had,
-  std::uint32_t shrunk_to[4];  ///< and by the one they get
+  std::uint32_t pruned;        ///< number of nodes that lose children
+  std::uint32_t dead[4];       ///< nodes with no child left, or one, by kind
+  std::uint32_t shrunk[4];     ///< shrunk nodes by their old kind,
+  std::uint32_t shrunk_to[4];  ///< and by their new kind
   std::uint32_t next[4];       ///< numbers of new nodes
 };
 
@@ -116,7 +118,7 @@ struct tidy_pruned {
     }
   }
 };
-/// Each of `parts` threads counts its own first.
+/// Each of `parts` threads counts its own part first.
 template <unsigned V>
 struct count_pruned {
   static constexpr std::size_t parts = 1u << 14;
@@ -143,7 +145,8 @@ struct count_pruned {
     }
   }
 };
-/// A smaller node takes the place of one. That one remembers it, in the word that it has to spare: all but node4 have.
+/// Replaces a node by a smaller one. The old node stores the new link in its unused word, which all kinds but node4
+/// have.
 template <unsigned V>
 struct shrink_pruned {
   radix_view<V> tree;
@@ -152,8 +155,8 @@ struct shrink_pruned {
   ESPALIER_HD void operator()(std::size_t c) const {
     const unsigned to = pruned[c].to;
     if (to == pruned_node::stays) return;
-    const radix_link made =
-        radix_link::of(static_cast<radix_kind>(to), atomic_word_ref{outcome->next + to}.fetch_add(1));  // of any kind
+    const radix_link made = radix_link::of(static_cast<radix_kind>(to),
+                                           atomic_word_ref{outcome->next + to}.fetch_add(1));  // not aggregated
     tree.with_node(pruned[c].node, [&](auto& from) {
       if constexpr (std::remove_reference_t<decltype(from)>::kind != radix_kind::node4) {
         tree.with_node(made, [&](auto& n) {
@@ -202,7 +205,7 @@ struct rehang_pruned {
   [[nodiscard]] ESPALIER_INLINE radix_link only_child(radix_link l) const {
     return radix_searcher<scalar_team, radix_view<V>>::first_child(tree, l);
   }
-  /// What took the place of a node with more than one child, or itself.
+  /// Returns the replacement of a node with more than one child, or the node itself.
   [[nodiscard]] ESPALIER_INLINE radix_link now(radix_link l) const {
     if (!l.is_node()) return l;
     return tree.with_node(l, [&](const auto& n) {
@@ -214,18 +217,19 @@ struct rehang_pruned {
   }
 };
 
-/// What erasing a batch changes in the nodes of a tree.
+/// The changes to the nodes of a tree by erasing a batch.
 template <class Context, unsigned V>
 class radix_prune {
  public:
-  /// Keys differ and are in the tree. Takes all memory that is needed, but that of smaller nodes.
+  /// Keys are distinct and in the tree. Allocates all memory that is needed, except for that of smaller nodes.
   radix_prune(Context& context, const ordered_keys& keys)
       : context_(context),
         keys_(keys),
-        pruned_(room<pruned_node>(context, 2 * keys.n)),  // who loses its last child takes one from another node
+        // A node that loses its last child removes one from another node.
+        pruned_(room<pruned_node>(context, 2 * keys.n)),
         outcome_(room<prune_outcome>(context, 1)) {}
 
-  /// Nodes that lose their children; the outcome has shrunk_to[k], which are the nodes that shrink() needs.
+  /// Removes the keys; shrunk_to[k] of the outcome is the number of nodes that shrink() needs.
   [[nodiscard]] prune_outcome take_out_keys(const radix_view<V>& tree) {
     prune_outcome start{tree.root, 0, {}, {}, {}, {}};
     context_.copy(outcome_.data(), &start, sizeof(start));
@@ -240,7 +244,7 @@ class radix_prune {
     if constexpr (Context::on_gpu) context_.order().synchronize();
     return result;
   }
-  /// `before`: nodes of each kind that there are, and behind them is room.
+  /// `before` is the number of existing nodes of each kind, after which there is room.
   void shrink(const radix_view<V>& tree, const std::size_t (&before)[4]) {
     std::uint32_t next[4];
     for (unsigned k = 0; k < 4; ++k) next[k] = static_cast<std::uint32_t>(before[k]);
@@ -248,7 +252,7 @@ class radix_prune {
     if constexpr (Context::on_gpu) context_.order().synchronize();
     context_.for_each(n_, shrink_pruned<V>{tree, pruned_.data(), outcome_.data()});
   }
-  /// The root.
+  /// Returns the root.
   [[nodiscard]] radix_link rehang(const radix_view<V>& tree) {
     context_.for_each(n_, rehang_pruned<V>{tree, pruned_.data(), outcome_.data()});
     return context_.read(&outcome_.data()->root);

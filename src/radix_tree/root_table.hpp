@@ -1,4 +1,4 @@
-// root_table.hpp - how the table over the first bits in which keys differ (view.hpp) is made: from the sorted keys of a
+// root_table.hpp - builds the table over the first bits in which keys differ (view.hpp): from the sorted keys of a
 // build, or from the nodes of a tree that has outgrown its table.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace espalier::detail {
 
-/// For a part of the keys: how many of them begin a cell that the key before is not in, for tables of 1, 2, ... bits.
+/// For a part of the keys: counts how many start a cell that the previous key is not in, for tables of 1, 2, ... bits.
 struct count_cells {
   static constexpr unsigned most_bits = 26;
   ordered_keys keys;
-  std::uint32_t at;  ///< where the table begins
+  std::uint32_t at;  ///< start of the table
   std::size_t part;
-  std::uint32_t* counts;  ///< most_bits of each part
+  std::uint32_t* counts;  ///< most_bits counters per part
   ESPALIER_HD void operator()(std::size_t p) const {
     std::uint32_t* const own = counts + p * most_bits;
     for (unsigned b = 0; b < most_bits; ++b) own[b] = 0;
@@ -37,12 +37,12 @@ struct count_cells {
     return shift == 0 ? key.word(word) : key.word(word) << shift | key.word(word + 8) >> (64 - shift);
   }
 };
-/// From a node towards a cell.
+/// A step from a node towards a cell.
 struct cell_step {
-  radix_link next;         ///< the child on the way to the keys of the cell; nothing: there are none
+  radix_link next;         ///< the child on the path to the keys of the cell; nothing if there are none
   bool is_lowest = false;  ///< no child is above all keys of the cell; `next` is above some of them, or nothing
 };
-/// symbol(at): of the keys of the cell, whose bits behind the cell do not matter.
+/// symbol(at) returns a symbol of the keys of the cell; bits after the cell are ignored.
 template <unsigned V, class Symbol>
 ESPALIER_INLINE cell_step step_to_cell(const radix_view<V>& t, radix_link node, Symbol symbol) {
   const std::uint32_t end = 8 * t.table_at + t.table_bits;
@@ -57,7 +57,7 @@ ESPALIER_INLINE cell_step step_to_cell(const radix_view<V>& t, radix_link node, 
       step.next = child_of(scalar_team{}, n, symbol(at));
       return;
     }
-    // Part of this byte tells the cell: it goes on below only if one child has these bits.
+    // Part of this byte belongs to the cell: the descent continues only if exactly one child has these bits.
     const unsigned rest = 8 * at + 8 - end, low = ((symbol(at) - 1) >> rest) << rest;
     unsigned children = 0;
     each_child(n, low + 1, [&](unsigned s, radix_link child) {
@@ -69,7 +69,7 @@ ESPALIER_INLINE cell_step step_to_cell(const radix_view<V>& t, radix_link node, 
   });
   return step;
 }
-/// Cells of all keys that are the first of theirs.
+/// Writes the cells of all keys that are the first of their cell.
 template <unsigned V>
 struct write_root_cell {
   radix_view<V> tree;
@@ -82,7 +82,7 @@ struct write_root_cell {
     if (i != 0 && tree.in_table(keys[i - 1]) && tree.cell_of(keys[i - 1]) == cell) return;
     cells[cell] = lowest_above(tree, key);
   }
-  /// The lowest link above all keys of the cell of this one, which is in the tree.
+  /// Returns the lowest link above all keys of the cell of this key, which is in the tree.
   static ESPALIER_INLINE radix_link lowest_above(const radix_view<V>& t, const byte_key_view& key) {
     radix_link l = t.root;
     while (l.is_node()) {
@@ -94,10 +94,10 @@ struct write_root_cell {
   }
 };
 
-/// Cell v, by a walk along the nodes: no key is asked for but one that tells whether the cell has any.
+/// Writes cell v by a descent: it reads no key except for one that shows whether the cell has any.
 template <unsigned V>
 struct write_cell_of_nodes {
-  radix_view<V> tree;  ///< with the table's place and size
+  radix_view<V> tree;  ///< with position and size of the table
   radix_link* cells;
   ESPALIER_HD void operator()(std::size_t v) const { cells[v] = link_of(static_cast<std::uint32_t>(v)); }
 
@@ -123,7 +123,7 @@ struct write_cell_of_nodes {
     return tree.in_table(key) && tree.cell_of(key) == v ? l : radix_link{};
   }
 };
-/// How many cells of a part of them lead somewhere.
+/// Counts the cells of a part that are not empty.
 struct count_used_cells {
   const radix_link* cells;
   std::size_t n, part;
@@ -140,7 +140,7 @@ class root_table {
  public:
   root_table(Context& context, radix_storage<V>& tree, unsigned wish) : context_(context), tree_(tree), wish_(wish) {}
 
-  /// Of a tree that was just built of these keys.
+  /// Builds the table of a tree that was just built from these keys.
   void make(const ordered_keys& sorted) {
     tree_.table_suits = sorted.n;
     if (!tree_.view.root.is_node()) return;
@@ -153,7 +153,8 @@ class root_table {
     context_.for_each(sorted.n, write_root_cell<V>{tree_.view, sorted, tree_.cells.data()});
   }
 
-  /// After keys came or went, but for the cells of those keys. True: all cells have been written, theirs, too.
+  /// Updates the table after inserts and erases, except for the cells of these keys. Returns true if all cells have
+  /// been written, including theirs.
   [[nodiscard]] bool follow() {
     const std::size_t size = tree_.view.size;
     const bool has_grown = suggests() ? size >= 64 && size / 4 >= tree_.table_suits : tree_.view.table_bits < wish_;
@@ -161,12 +162,12 @@ class root_table {
     const std::uint32_t at = root_position();
     if (has_grown) {
       bool grew = false;
-      // Without memory for it the table that there is serves.
+      // Without memory for it, the existing table is kept.
       static_cast<void>(with_memory([&] { grew = grow(at); }));
       tree_.table_suits = size;
       if (grew) return true;
     }
-    // Keys that part before the table's first byte could share a cell: it begins earlier from now on.
+    // Keys that differ before the table's first byte could share a cell: the table starts earlier from now on.
     if (tree_.view.table_bits == 0 || at >= tree_.view.table_at) return false;
     tree_.view.table_at = at;
     context_.for_each(tree_.cells.size(), write_cell_of_nodes<V>{tree_.view, tree_.cells.data()});
@@ -191,8 +192,8 @@ class root_table {
   [[nodiscard]] static bool may_have(unsigned bits, std::size_t n) { return (std::uint64_t{1} << bits) <= 2 * n; }
   [[nodiscard]] static bool is_worth(unsigned bits, std::uint64_t used) { return used * 8 >= std::uint64_t{1} << bits; }
 
-  /// The most bits of which at least one cell in eight is used: a table of as many bytes as four times the keys is the
-  /// largest that uniform keys get, and keys that differ in few places get a small one.
+  /// Returns the maximum number of bits with which at least one cell in eight is used: uniform keys get a table of one
+  /// to two cells of four bytes per key (may_have), and keys that differ in few places get a small one.
   [[nodiscard]] unsigned suggested_bits(const ordered_keys& sorted, std::uint32_t at) {
     if (sorted.n < 64) return 0;
     const std::size_t part = (sorted.n + parts - 1) / parts, used = (sorted.n + part - 1) / part;
@@ -207,7 +208,7 @@ class root_table {
     }
     return best;
   }
-  /// The same for a tree as it is; false: its table has as many bits already.
+  /// The same for an existing tree; returns false if its table has as many bits already.
   [[nodiscard]] bool grow(std::uint32_t at) {
     unsigned bits = suggests() ? count_cells::most_bits : wish_;
     for (; bits > tree_.view.table_bits; --bits) {

@@ -1,4 +1,4 @@
-// scratch.hpp - what whoever works on a radix tree's memory needs: room, and numbers.
+// scratch.hpp - scratch buffers and numbering, shared by the operations on a radix tree.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ template <class T, class Context>
   return buffer<T>(context.get_device(), n, context.order());
 }
 
-/// Of n marks, with room for one more: marks[i] becomes how many are set before i. Returns how many are set.
+/// Replaces marks[i] by the number of marks set before i, for n marks with room for one more. Returns the number of
+/// marks set.
 template <class Context>
 [[nodiscard]] std::uint64_t number_marks(Context& context, const buffer<std::uint64_t>& marks, std::size_t n) {
   context.zero(marks.data() + n, 8);
@@ -23,7 +24,7 @@ template <class Context>
   return context.read(marks.data() + n);
 }
 
-/// Nodes or leaves of one kind.
+/// Checks the number of nodes or leaves of one kind.
 inline void require_numbers_for(std::uint64_t n) {
   if (n > radix_link::most)
     throw error("radix_tree: " + std::to_string(n) + " nodes or leaves of one kind are more than the " +

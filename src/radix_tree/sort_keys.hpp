@@ -1,10 +1,9 @@
-// sort_keys.hpp - a batch of byte strings in key order: word by word, and from the second word on only those that are
-// not told apart yet.
+// sort_keys.hpp - sorts a batch of byte strings word by word; from the second word on only keys that are not
+// distinguished yet.
 //
-// Positions of the sorted batch hold elements. Those that agree so far are a group of neighbouring positions, and
-// groups are numbered in key order. A round sorts the open positions by (group, next word, how much of the key is
-// left), least significant part first, every sort being stable; so equal keys stay in batch order. Random keys are done
-// after one round.
+// Positions of the sorted batch hold elements. Elements that agree so far form a group of adjacent positions, and
+// groups are numbered in key order. A round sorts the open positions by (group, next word, remaining length), least
+// significant part first, with stable sorts; so equal keys stay in batch order. Random keys need one round.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,7 @@
 
 namespace espalier::detail {
 
-/// min over a part of the batch of how long its keys agree with the first one.
+/// Computes, for a part of the batch, the minimum length of the common prefix with the first key.
 struct agreed_bytes {
   byte_batch keys;
   std::size_t n, part;
@@ -39,11 +38,11 @@ struct open_words {
   byte_batch keys;
   std::uint32_t at;
   const std::uint32_t* places;  ///< element at each position
-  const std::uint32_t* open;    ///< positions; null: all
+  const std::uint32_t* open;    ///< positions; null for all
   std::uint64_t* words;
   std::uint32_t* lefts;
   std::uint32_t* numbers;
-  /// What is left of a key from here on, as far as this word tells: 0 to 8 bytes, or more.
+  /// Remaining length of a key, as far as this word shows: 0 to 8 bytes, or 9 for more.
   static ESPALIER_INLINE std::uint32_t left(const byte_key_view& key, std::uint32_t at) {
     const std::uint32_t rest = key.size > at ? key.size - at : 0;
     return rest > 8 ? 9 : rest;
@@ -62,7 +61,7 @@ struct gather {
   T* to;
   ESPALIER_HD void operator()(std::size_t j) const { to[j] = from[numbers[j]]; }
 };
-/// Element j of the round, sorted, has number numbers[j] in it.
+/// Maps element j of the sorted round, which has number numbers[j] in it.
 struct element_of_round {
   const std::uint32_t* places;
   const std::uint32_t* open;
@@ -70,12 +69,12 @@ struct element_of_round {
   std::uint32_t* to;
   ESPALIER_HD void operator()(std::size_t j) const { to[j] = places[open == nullptr ? numbers[j] : open[numbers[j]]]; }
 };
-/// begins[j] = 1: element j of the round is in another group than the one before it.
+/// Sets begins[j] to 1 if element j of the round is in a different group than the previous one.
 struct mark_groups {
   byte_batch keys;
   std::uint32_t at;
   const std::uint32_t* elements;
-  const std::uint32_t* groups;  ///< of the last round, like elements; null: all in one
+  const std::uint32_t* groups;  ///< groups of the last round, in the order of elements; null if all are in one
   std::uint64_t* begins;
   [[nodiscard]] ESPALIER_INLINE bool tied(std::size_t i, std::size_t j) const {
     if (groups != nullptr && groups[i] != groups[j]) return false;
@@ -84,13 +83,13 @@ struct mark_groups {
   }
   ESPALIER_HD void operator()(std::size_t j) const { begins[j] = j == 0 || !tied(j - 1, j) ? 1 : 0; }
 };
-/// stays[j] = 1: element j shares its group, and its key goes on.
+/// Sets stays[j] to 1 if element j shares its group, and its key continues.
 struct mark_open {
   byte_batch keys;
   std::uint32_t at;
   std::size_t m;
   const std::uint32_t* elements;
-  const std::uint64_t* begins;  ///< scanned: how many groups begin before element j
+  const std::uint64_t* begins;  ///< scanned: number of groups that begin before element j
   std::uint64_t* stays;
   [[nodiscard]] ESPALIER_INLINE bool begins_at(std::size_t j) const { return begins[j + 1] != begins[j]; }
   ESPALIER_HD void operator()(std::size_t j) const {
@@ -122,7 +121,7 @@ class key_sorter {
  public:
   explicit key_sorter(Context& context) : context_(context) {}
 
-  /// Numbers of the n keys in key order; of equal ones in batch order.
+  /// Returns the numbers of the n keys in key order; equal keys are in batch order.
   [[nodiscard]] buffer<std::uint32_t> operator()(const byte_batch& keys, std::size_t n) {
     buffer<std::uint32_t> places = room<std::uint32_t>(context_, n);
     context_.for_each(n, number_places{places.data()});
@@ -132,7 +131,7 @@ class key_sorter {
     const std::uint32_t agreed = common_prefix(keys, n);
     for (std::uint32_t at = agreed / 8 * 8; m != 0; at += 8) {
       const std::uint32_t* const which = open.size() == 0 ? nullptr : open.data();
-      const auto range = groups.size() == 0 ? 0u : static_cast<unsigned>(std::bit_width(n));  // groups are fewer
+      const auto range = groups.size() == 0 ? 0u : static_cast<unsigned>(std::bit_width(n));  // there are fewer groups
       buffer<std::uint32_t> numbers =
           sort_round(keys, at, at < agreed ? agreed - at : 0, places.data(), which, groups, range, m);
       buffer<std::uint32_t> elements = room<std::uint32_t>(context_, m), own_groups;
@@ -174,8 +173,8 @@ class key_sorter {
   }
 
  private:
-  /// The open positions, by number, in the order of this round. The first `agreed` bytes of all words are the same, and
-  /// groups are less than 2^group_bits.
+  /// Returns the open positions, by number, in the order of this round. The first `agreed` bytes of all words are
+  /// equal, and groups are below 2^group_bits.
   [[nodiscard]] buffer<std::uint32_t> sort_round(const byte_batch& keys, std::uint32_t at, std::uint32_t agreed,
                                                  const std::uint32_t* places, const std::uint32_t* open,
                                                  const buffer<std::uint32_t>& groups, unsigned group_bits,
@@ -193,7 +192,7 @@ class key_sorter {
     if (groups.size() != 0) sort_by(groups.data(), numbers, false, m, group_bits);
     return numbers;
   }
-  /// `numbers` by the values that they number, of which the lower bits differ.
+  /// Sorts `numbers` by the values that they refer to, which differ in the lower bits.
   template <class T>
   void sort_by(const T* values, buffer<std::uint32_t>& numbers, bool in_order, std::size_t m, unsigned bits) {
     if (in_order) return context_.sort_numbers(values, numbers, m, bits);

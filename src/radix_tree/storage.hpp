@@ -15,36 +15,36 @@ struct radix_storage {
   buffer<radix_node16> node16;
   buffer<radix_node48> node48;
   buffer<radix_node256> node256;
-  std::size_t node_counts[4] = {};  ///< in use, dead ones included; there may be memory for more
+  std::size_t node_counts[4] = {};  ///< in use, including dead ones; memory may be allocated for more
   std::size_t node_dead[4] = {};
   raw_buffer leaves[leaf_classes];
   std::size_t leaf_counts[leaf_classes] = {};
   std::size_t leaf_dead[leaf_classes] = {};
   buffer<std::uint64_t> heap;
-  std::shared_ptr<memory_resource> heap_pool;  ///< of host memory; null: the heap is in the device's own
+  std::shared_ptr<memory_resource> heap_pool;  ///< pool of host memory; null if the heap is in the device's memory
   std::uint64_t heap_used = 0;                 ///< words
-  std::uint64_t heap_dead = 0;                 ///< those of erased keys among them
+  std::uint64_t heap_dead = 0;                 ///< part of them that belongs to erased keys
   buffer<radix_link> cells;
   buffer<radix_link> order;
   buffer<std::uint32_t> ranks[leaf_classes];
-  buffer<std::uint32_t>
-      stamps[leaf_classes];          ///< of leaves that have none of their own (update.hpp), and room for more
-  buffer<std::uint32_t> disputes;    ///< in each piece of a batch of updates: elements that came after another, by list
-  std::uint32_t stamped_pieces = 0;  ///< of batches of updates, since stamps were cleared
-  std::uint32_t root_info = 0;       ///< of the root's latch (change.hpp), from batch to batch
-  std::size_t table_suits = 0;       ///< keys there were when the size of the root table was chosen
-  bool order_is_known = true;        ///< else leaves have come or gone since (order.hpp)
+  buffer<std::uint32_t> stamps[leaf_classes];  ///< stamps of leaves without room for one (update.hpp)
+  buffer<std::uint32_t> disputes;              ///< number of conflicts of each piece of a batch of updates, by list
+  std::uint32_t stamped_pieces = 0;            ///< pieces of batches of updates since stamps were cleared
+  /// Word of the root's latch (espalier/radix_tree/insert_erase.hpp), kept between batches.
+  std::uint32_t root_info = 0;
+  std::size_t table_suits = 0;  ///< number of keys when the size of the root table was chosen
+  bool order_is_known = true;   ///< false if leaves were added or removed since (leaf_order.hpp)
   radix_view<V> view;
 
-  /// Room for long keys.
+  /// Allocates a heap for long keys.
   template <class Context>
   [[nodiscard]] buffer<std::uint64_t> heap_room(Context& context, std::uint64_t words) const {
     const device& own = context.get_device();
     return {heap_pool == nullptr ? own : own.with_pool(heap_pool), words, context.order()};
   }
 
-  /// Before a write, on a GPU: what it replaces is freed behind its own steps, and not behind those of the stream that
-  /// made it.
+  /// Called before a write on a GPU: memory that it replaces is freed after its own steps, not in the stream that
+  /// allocated it.
   void set_stream(const stream& s) {
     node4.set_stream(s);
     node16.set_stream(s);

@@ -1,7 +1,7 @@
-// traced.hpp - operations on a radix tree by traced teams: the text that CPU threads and GPU threads share.
+// traced.hpp - operations on a radix tree by traced teams, shared by CPU threads and GPU threads.
 //
-// Keys have eight bytes. A write's keys that hang no leaf into the tree and take none out of it are asked for by
-// noted_questions, the others are left to the library's own writer, whose steps note_changes runs.
+// Keys have eight bytes. Keys of a write that neither insert nor erase a leaf are executed by noted_questions; the
+// others are left to the library's own writer, whose steps note_changes runs.
 #pragma once
 
 #include "espalier/radix_tree/descend.hpp"
@@ -10,10 +10,10 @@
 
 namespace espalier::detail {
 
-/// Trees with hooks: those with values of eight bytes. All of them would take a third longer to compile.
+/// Only trees with values of eight bytes have hooks. Hooks in all of them would increase the compile time by a third.
 inline constexpr unsigned traced_value_slot = 8;
 
-/// Worker w asks for the keys at w, w + workers, ... one after the other.
+/// Worker w executes the keys at w, w + workers, ... in sequence.
 template <unsigned V>
 struct noted_questions {
   static constexpr std::uint8_t left_over = 0xff;
@@ -25,10 +25,10 @@ struct noted_questions {
   std::uint64_t n;
   std::uint64_t to;
   std::uint64_t workers;
-  std::uint8_t* results;  ///< trace_result for each key, or left_over
+  std::uint8_t* results;  ///< trace_result of each key, or left_over
   std::uint64_t* found;   ///< the first elements of a range, and
   std::uint64_t most_found;
-  std::uint64_t* count;  ///< how many it has
+  std::uint64_t* count;  ///< the number of its elements
 
   template <class Team>
   ESPALIER_HD void operator()(Team plain, std::size_t w) const {
@@ -74,7 +74,7 @@ struct noted_questions {
   }
 };
 
-/// Worker w does elements w, w + workers, ... of a step of the library that changes nodes (in_place.hpp).
+/// Worker w executes elements w, w + workers, ... of a step of the library that changes nodes (in_place.hpp).
 template <class Step>
 struct note_changes {
   Step step;
@@ -96,7 +96,7 @@ struct note_changes {
   }
 };
 
-/// Whom a context has change nodes: nobody who tells of it, unless there are workers.
+/// Tracing configuration of an executor; disabled while workers == 0.
 struct radix_noting {
   event_log ring;
   trace_op op = trace_op::insert;

@@ -1,8 +1,8 @@
-// traced_calls.hpp - a batch that is recorded: questions and writes by traced teams, in the library's own steps.
+// traced_calls.hpp - a recorded batch: queries and writes by traced teams, in the library's own steps.
 //
-// What a batch does before and after its nodes change (which keys are there, memory for leaves and nodes, the root
-// table) leaves no events. One team goes key by key, as it was asked; several do what a batch of the library does: of
-// equal keys the first changes the tree, and the others, which find it changed, are told last.
+// The work of a batch before and after its nodes change (searching its keys, memory for leaves and nodes, the root
+// table) records no events. One team executes key by key, in the order of the call; several teams execute a batch as
+// the library does: of equal keys the first changes the tree, and the others, which find it changed, are recorded last.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ class traced_caller {
   traced_caller(Context& context, radix_storage<V>& tree, element_type elements, const radix_options& options)
       : context_(context), tree_(tree), elements_(elements), options_(options) {}
 
-  /// Keys and values are in the device's memory; of the call they are not looked at.
+  /// Keys and values are in the device's memory; those of `call` are not used.
   radix_traced_outcome operator()(const radix_traced_call& call, const byte_batch& keys, const void* values) {
     const std::size_t n = call.keys.n;
     require_eight_bytes(keys, n);
@@ -52,7 +52,7 @@ class traced_caller {
     if (!are) throw error("radix_tree: traces know keys of 8 bytes, such as byte_key(number): give no others.");
   }
 
-  /// A piece of a call that inserts, assigns or erases.
+  /// Executes a piece of a call that inserts, assigns or erases.
   void change(const radix_traced_call& call, const byte_batch& keys, std::size_t n, const void* values) {
     numbers first, repeated, values_of_first;
     const auto words = host<std::uint64_t>(keys.bytes, n);
@@ -86,7 +86,7 @@ class traced_caller {
     if constexpr (Context::on_gpu) context_.order().synchronize();
   }
 
-  /// Returns how many keys are left to the writer, counted as done.
+  /// Returns the number of keys that are left to the writer, counted as done.
   std::uint64_t ask(const radix_traced_call& call, const byte_batch& keys, std::size_t n) {
     if (n == 0) return 0;
     if (call.op == trace_op::range) build_leaf_order(context_, tree_);

@@ -1,11 +1,11 @@
-// update.hpp - batches of new values for keys that are there.
+// update.hpp - batches of new values for keys that are present.
 //
-// They are written in place, in the pass that finds the leaves. Who of several elements with the same key wins is
-// settled by a stamp per leaf: the number of the batch and the highest element that came. A value of four bytes is one
-// word with its stamp, so that the highest word wins at once; for others the few that met another element are listed,
-// and a second pass over the lists puts right what was written out of order. Batches count up, so that stamps are
-// hardly ever cleared, and no table of them can be full. Most leaves have room for their stamp (leaf.hpp), in the
-// sector that holds the value; an array has those of the others.
+// Values are written in place, in the pass that finds the leaves. A stamp per leaf decides which of several elements
+// with the same key wins: it holds the number of the batch and the highest element so far. A value of four bytes forms
+// one word with its stamp, so that the highest word wins at once; for other values the few elements that conflict are
+// listed, and a second pass over the lists corrects what was written out of order. Batch numbers increase, so that
+// stamps are hardly ever cleared, and there is no table that could overflow. Most leaves have room for their stamp
+// (leaf.hpp), in the sector that holds the value; an array holds those of the others.
 #pragma once
 
 #include <algorithm>
@@ -19,41 +19,43 @@
 
 namespace espalier::detail {
 
-/// So many elements of a batch have numbers that fit into a stamp; longer batches go in pieces, one after the other.
+/// Number of elements of a batch whose numbers fit into a stamp; longer batches are executed in pieces, in sequence.
 inline constexpr unsigned stamp_bits = 22;
 inline constexpr std::size_t stamped_piece = std::size_t{1} << stamp_bits;
 inline constexpr std::uint32_t most_stamped_pieces = (1u << (32 - stamp_bits)) - 1;
 
-/// Are values and stamps written together?
+/// Whether values and stamps are written together.
 template <unsigned V>
 inline constexpr bool stamped_value = V == 4;
 static_assert(leaf_stamp_at(0, 4) == leaf_value_at(0, 4) + 4 && leaf_stamp_at(1, 4) == leaf_value_at(1, 4) + 4 &&
               leaf_stamp_at(2, 4) == leaf_value_at(2, 4) + 4 && leaf_stamp_at(3, 4) == leaf_value_at(3, 4) + 4 &&
               std::endian::native == std::endian::little);
 
-/// An element that came to a leaf after another one of its piece.
+/// An element that reached a leaf after another one of its piece.
 struct alignas(8) update_conflict {
   radix_link leaf;
   std::uint32_t element;
 };
-/// Those of a piece, in no order. Of 2^22 random elements in 2^24 leaves a tenth come second, nearly every warp has
-/// one, and one counter would be waited for; so there are several lists, and every run of elements has its own in turn.
-/// The k-th to come takes the place of the k-th element that its list is for: there is one, so no list can be full, and
-/// all of them together have as many places as the piece has elements.
+/// The conflicts of a piece, in no particular order. Of 2^22 random elements in 2^24 leaves a tenth conflict, nearly
+/// every warp has one, and a single counter would be contended; so there are several lists, and runs of elements use
+/// them in turn. The k-th conflict takes the position of the k-th element of its list: it exists, so no list can
+/// overflow, and all lists together have as many positions as the piece has elements.
 struct conflict_lists {
   static constexpr std::uint32_t lists = 8;
-  /// Elements. Threads that ask together (fetch_increment_aggregated()) must ask the same counter: a warp's elements
-  /// are of one run, since all launches give neighbours to neighbours and a run is a block of threads.
+  /// Elements per run. Threads that increment together (fetch_increment_aggregated()) must use the same counter: the
+  /// elements of a warp are in one run, because all launches map neighbours to neighbours and a run is a block of
+  /// threads.
   static constexpr std::uint32_t run = 256;
-  static_assert(run % 32 == 0);  // so that no warp, of 32 neighbours, has elements of two runs
-  /// Counters of one list: a piece has its own, zero until it comes, so that no batch has to clear any.
+  static_assert(run % 32 == 0);  // no warp of 32 neighbours has elements of two runs
+  /// Number of counters per list: each piece has its own, which is zero before, so that no batch has to clear any.
   static constexpr std::size_t counters = most_stamped_pieces + 1;
 
   update_conflict* places;
-  std::uint32_t* counts;  ///< this piece's counter of the first list; those of others are `counters` apart each
+  /// This piece's counter of the first list; those of other lists follow at distances of `counters`.
+  std::uint32_t* counts;
 
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t list_of(std::uint32_t i) { return i / run % lists; }
-  /// Elements before i that are of its list.
+  /// Number of elements of the same list before i.
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t rank_of(std::uint32_t i) {
     return i / (run * lists) * run + i % run;
   }
@@ -67,14 +69,14 @@ struct conflict_lists {
   }
 };
 
-/// Element i writes if no higher one came before it. Of several that wrote to one leaf the highest must be the last:
-/// all but the one that came first know that they are not alone, and are listed. If the highest came first, nobody
-/// wrote after it. (docs/design/radix-tree.md has what else was tried.)
+/// Element i writes unless a higher one was first. Of several elements that write to one leaf the highest must be the
+/// last: all but the first one detect a conflict and are listed. If the highest was first, no element wrote after it.
+/// (docs/design/radix-tree.md describes the alternatives that were tried.)
 template <unsigned V>
 struct update_leaf {
   radix_view<V> tree;
-  std::uint32_t piece;                  ///< in the upper bits
-  std::uint32_t* stamps[leaf_classes];  ///< of leaves without one
+  std::uint32_t piece;                  ///< number of the piece, in the upper bits
+  std::uint32_t* stamps[leaf_classes];  ///< stamps of leaves without room for one
   const void* values;
   std::uint8_t* done;
   conflict_lists disputed;
@@ -88,7 +90,7 @@ struct update_leaf {
       if (!l.is_nothing() && writes(i, l)) disputed.add(static_cast<std::uint32_t>(i), l);
     }
   }
-  /// Was it written, and somebody before it?
+  /// Writes the element unless a higher one was first; returns whether it wrote after another element.
   ESPALIER_INLINE bool writes(std::size_t i, radix_link l) const {
     const std::uint32_t seen = atomic_word_ref{place(l)}.fetch_max(own(i));
     if (seen > own(i)) return false;
@@ -110,11 +112,11 @@ struct update_listed {
   const radix_link* links;
   ESPALIER_HD void operator()(std::size_t i) const { update(i, links[i]); }
 };
-/// For t below `most` and below the number of elements: the host need not know how many are listed. Place t, and those
-/// that are a multiple of `most` behind it, which are of the same list, as far as it goes.
+/// Runs for t below `most` and below the number of elements: the host need not know how many are listed. It handles
+/// position t, and those at multiples of `most` after it, which belong to the same list.
 template <unsigned V>
 struct resolve_conflicts {
-  /// Half of the threads that an H200 has at once: 2^20 elements in 2^24 leaves are settled in one step, 2^22 in four.
+  /// Half of the concurrent threads of an H200: 2^20 elements in 2^24 leaves are settled in one step, 2^22 in four.
   static constexpr std::uint32_t most = 1u << 17;
   static_assert(most % (conflict_lists::run * conflict_lists::lists) == 0);
   update_leaf<V> update;
@@ -144,7 +146,8 @@ class radix_updater {
   radix_updater(Context& context, radix_storage<V>& tree, unsigned value_bytes)
       : context_(context), tree_(tree), value_bytes_(value_bytes) {}
 
-  /// Stamps for all leaves that have none, counters, and all memory that n updates take: what follows cannot fail.
+  /// Allocates stamps for all leaves without room for one, counters, and all memory that n updates need: what follows
+  /// cannot fail.
   void prepare(std::size_t n) {
     if constexpr (V != 0 && !stamped_value<V>) {
       disputed_ = room<update_conflict>(context_, std::min(n, std::size_t{stamped_piece}));
@@ -157,7 +160,7 @@ class radix_updater {
         const std::size_t leaves = leaf_stamp_at(c, V) == 0 ? tree_.leaf_counts[c] : 0;
         if (leaves <= tree_.stamps[c].size()) continue;
         tree_.stamps[c] = room<std::uint32_t>(context_, leaves + leaves / 4);
-        context_.zero(tree_.stamps[c].data(), tree_.stamps[c].bytes());  // below all batches to come
+        context_.zero(tree_.stamps[c].data(), tree_.stamps[c].bytes());  // below all future batches
       }
     }
   }
@@ -166,7 +169,7 @@ class radix_updater {
       context_.ask(radix_each_job<V, update_leaf<V>>{tree_.view, keys.from(first), job}, m);
     });
   }
-  /// Elements whose links are nothing are left out.
+  /// Elements whose link is nothing are skipped.
   void operator()(const radix_link* links, std::size_t n, const void* values) {
     in_pieces(n, values, nullptr, [&](const update_leaf<V>& job, std::size_t first, std::size_t m) {
       context_.for_each(m, update_listed<V>{job, links + first});
@@ -174,7 +177,7 @@ class radix_updater {
   }
 
  private:
-  /// work(update, first, n) for each piece of a batch; elements of the update are numbered from its first on.
+  /// Calls work(update, first, n) for each piece of a batch; elements of the update are numbered from its first one.
   template <class Work>
   void in_pieces(std::size_t n, const void* values, std::uint8_t* done, const Work& work) {
     for (std::size_t first = 0; first < n; first += stamped_piece) {
@@ -193,7 +196,7 @@ class radix_updater {
         context_.for_each(std::min(m, std::size_t{resolve_conflicts<V>::most}), resolve_conflicts<V>{job});
     }
   }
-  /// And counters: pieces are numbered from the first on again.
+  /// Clears stamps and counters: pieces are numbered from the first one again.
   void clear_stamps() {
     if (tree_.disputes.size() != 0) context_.zero(tree_.disputes.data(), tree_.disputes.bytes());
     for (unsigned c = 0; c < leaf_classes; ++c) {

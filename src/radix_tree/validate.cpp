@@ -43,7 +43,7 @@ class checker {
     return "kind " + std::to_string(static_cast<unsigned>(l.kind())) + " number " + std::to_string(l.index());
   }
 
-  /// Down the tree in key order, with a stack of our own: a path may be as long as a key.
+  /// Traverses the tree in key order with an explicit stack, because a path may be as long as a key.
   [[nodiscard]] std::string walk() {
     std::vector<radix_link> open{t_.root};
     std::vector<std::int64_t> at{-1};

@@ -1,4 +1,4 @@
-// validate.hpp - every invariant of a radix tree, recomputed on the host from a copy of its memory.
+// validate.hpp - checks every invariant of a radix tree on the host, on a copy of its memory.
 #pragma once
 
 #include "espalier/radix_tree/options.hpp"
@@ -6,12 +6,12 @@
 
 namespace espalier::detail {
 
-/// How many nodes and leaves there are: each must be reached once, or be dead.
+/// Numbers of nodes and leaves: each must be reached once, or be dead.
 struct radix_counts {
   std::size_t nodes[4], leaves[leaf_classes], dead_nodes[4], dead_leaves[leaf_classes];
 };
 
-/// `tree` points to host memory.
+/// `tree` refers to host memory.
 template <unsigned V>
 [[nodiscard]] validation validate_radix(const radix_view<V>& tree, const radix_counts& counts);
 

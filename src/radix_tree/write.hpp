@@ -1,8 +1,8 @@
 // write.hpp - batches of writes.
 //
-// Inserts and erases change the nodes they are about (in_place.hpp), or make the tree anew from its elements and the
-// batch's, in one streaming pass beside the sort: right for batches that are not much smaller than the tree, and where
-// half of the memory is dead. Updates are in update.hpp.
+// Inserts and erases change the affected nodes (in_place.hpp), or rebuild the tree from its elements and those of the
+// batch, in one streaming pass in addition to the sort: this is better for batches that are not much smaller than the
+// tree, and if half of the memory is dead. Updates are in update.hpp.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 
 namespace espalier::detail {
 
-/// A mark for each element that brings a key that is not there (or takes one that is): of equal ones the first, or the
-/// last. Marks are in key order, or by number.
+/// Marks each element that inserts a missing key (or erases a present one): the first, or the last, of equal ones.
+/// Marks are in key order, or by number.
 struct mark_changing {
   ordered_keys keys;
   const radix_link* links;
@@ -40,7 +40,7 @@ struct keep_numbers {
   }
 };
 
-/// stays[rank] = 0 for the elements that some element of the batch names.
+/// Sets stays[rank] to 0 for the elements whose keys are in the batch.
 template <unsigned V>
 struct mark_erased {
   radix_view<V> tree;
@@ -78,9 +78,9 @@ struct join_offsets {
     }
   }
 };
-/// done[e] = 1 for the first of each key's elements, if the key is there, or is not, as asked.
+/// Sets done[e] to 1 for the first of each key's elements, if the key is present, or absent, as `there` requests.
 struct mark_first {
-  ordered_keys keys;  ///< of the batch
+  ordered_keys keys;  ///< keys of the batch
   const radix_link* links;
   bool there;
   std::uint8_t* done;
@@ -99,8 +99,8 @@ class radix_writer {
   radix_writer(Context& context, storage& tree, element_type elements, const radix_options& options)
       : context_(context), tree_(tree), elements_(elements), options_(options) {}
 
-  /// All in the device's memory; done may be null. Either all of it is done, or memory runs out before anything is
-  /// changed.
+  /// All pointers refer to the device's memory; `done` may be null. Strong exception guarantee: memory runs out before
+  /// anything is changed, or not at all.
   void operator()(radix_write op, const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done,
                   radix_path path) {
     if (op == radix_write::update) {
@@ -114,7 +114,7 @@ class radix_writer {
     const of_equal_keys which = op == radix_write::insert ? of_equal_keys::first : of_equal_keys::last;
     const bool in_place = path == radix_path::in_place ||
                           (path == radix_path::automatic && n < tree_.view.size / 2 && !is_worn() && can_number(n));
-    const bool builds = !in_place && !erases && tree_.view.size == 0;  // of the batch alone
+    const bool builds = !in_place && !erases && tree_.view.size == 0;  // from the batch alone
     buffer<std::uint32_t> places;
     if (in_place || builds || done != nullptr) places = key_sorter<Context>(context_)(keys, n);
     const ordered_keys sorted{keys, places.data(), n};
@@ -136,7 +136,7 @@ class radix_writer {
   }
 
  private:
-  /// Half of the leaves are dead, or of the bytes of leaves and long keys.
+  /// Returns whether half of the leaves are dead, or half of the bytes of leaves and long keys.
   [[nodiscard]] bool is_worn() const {
     std::size_t leaves = 0, dead = 0, bytes = 8 * tree_.heap_used, dead_bytes = 8 * tree_.heap_dead;
     for (unsigned c = 0; c < leaf_classes; ++c) {
@@ -147,7 +147,7 @@ class radix_writer {
     }
     return 2 * dead > leaves || 2 * dead_bytes > bytes;
   }
-  /// Links have numbers for n more leaves of any class; a rebuild gives those of dead ones again.
+  /// Returns whether links can number n more leaves of any class; a rebuild frees the numbers of dead ones.
   [[nodiscard]] bool can_number(std::size_t n) const {
     return std::all_of(std::begin(tree_.leaf_counts), std::end(tree_.leaf_counts),
                        [n](std::size_t count) { return count + n <= radix_link::most; });
@@ -194,7 +194,7 @@ class radix_writer {
     return number_marks(context_, marks, m);
   }
 
-  /// Of the heap.
+  /// Counts words of the heap.
   [[nodiscard]] std::uint64_t count_words(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m) {
     const buffer<std::uint64_t> words = room<std::uint64_t>(context_, m + 1);
     context_.for_each(m, count_heap{{keys, numbers, m}, words.data()});

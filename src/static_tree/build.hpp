@@ -1,18 +1,19 @@
-// build.hpp - from pairs in any order to a static tree, written once over a Context.
+// build.hpp - builds a static tree from pairs in any order, one implementation over a Context.
 //
-// A Context is one device's way to run the parts (cpu_executor.hpp, cuda_executor.cuh), all in the order of one stream:
-//   where(), order()                       the device and the stream
+// A Context executes the steps on one device (cpu_executor.hpp, cuda_executor.cuh), all in the order of one stream:
+//   get_device(), order()                  the device and the stream
 //   for_each(n, body)                      body(i) for each i
-//   sort_from(keys, sorted, values, sorted, n, bits)     stable; leaves its input, may replace the buffers
+//   sort_from(keys, sorted, values, sorted, n, bits)     stable; keeps its input, may replace the buffers
 //   sort_pairs(keys, alt, values, alt, value_bytes, n, bits)   true if the result is in the alternates
 //   exclusive_scan(in, out, n)
 //   copy(to, from, bytes), zero(to, bytes), fill(to, byte, bytes)
-//   read(p)                                one element of device memory, now
-//   send(p)                                the same as it is at this point of the order; get() waits for it
+//   read(p)                                waits for one element of device memory
+//   send(p)                                the same asynchronously, in stream order; get() waits for it
 //   launch(job, n, search)                 run(team, job, ...) over [0, n)
-//   root_cells(groups, word_bytes)         how large the top table should be
+//   root_cells(groups, word_bytes)         number of cells of the top table
 //
-// Memory moved, u32/u32, n elements, besides the sort: lines 16n, headers 4n bytes; other key types: encode 8n.
+// Memory traffic for u32/u32 and n elements, in addition to the sort: lines 16n, headers 4n bytes; other key types:
+// encode 8n.
 #pragma once
 
 #include <utility>
@@ -35,7 +36,7 @@ class builder {
   builder(Context& context, element_type elements, const build_options& options)
       : context_(context), elements_(elements), options_(options) {}
 
-  /// Headers and table over words that ascend already and stay where they are (external_keys). n > 0.
+  /// Builds headers and table over words that are sorted and stay in place (external_keys). n > 0.
   [[nodiscard]] storage over(const Word* sorted, std::size_t n) requires(ValueBytes == external_keys) {
     storage tree;
     tree.view.size = n;
@@ -66,8 +67,7 @@ class builder {
   }
 
  private:
-  // ---- elements: words_ and values_ point to them, and end up sorted
-  // ----------------------------------------------------------
+  // ---- elements: words_ and values_ point to them, finally sorted --------------------------------------------------
   template <class T>
   [[nodiscard]] buffer<T> scratch(std::size_t n) {
     return buffer<T>(context_.get_device(), n, context_.order());
@@ -76,7 +76,7 @@ class builder {
     return raw_buffer(context_.get_device(), bytes, context_.order());
   }
 
-  /// `p` if the device can read it, else a copy in `hold`.
+  /// Returns `p` if the device can read it, otherwise a copy in `hold`.
   [[nodiscard]] const void* local(const void* p, std::size_t bytes, raw_buffer& hold) {
     if (context_.get_device().is_local(p)) return p;
     hold = room(bytes);
@@ -84,12 +84,12 @@ class builder {
     return hold.data();
   }
 
-  // 16-byte aligned, since the lines are written in such units.
+  // True for memory aligned to 16 bytes, because the lines are written in such units.
   [[nodiscard]] bool usable(const void* p) const {
     return reinterpret_cast<std::uintptr_t>(p) % 16 == 0 && context_.get_device().is_local(p);
   }
 
-  /// words() and values() in input order. Where the caller's memory already is what we need, it is not copied.
+  /// Sets words_ and values_ in input order. The caller's memory is not copied if it has the required form already.
   void load(const void* keys, const void* values, std::size_t n) {
     const bool words_already = elements_.key == scalar_kind::u32 || elements_.key == scalar_kind::u64;
     if (words_already && usable(keys)) {
@@ -180,7 +180,8 @@ class builder {
 
   // ---- the top table: level by level, until no cell is crowded --------------------------------------------
   void write_table(storage& tree) {
-    constexpr std::uint64_t most_cells = std::uint64_t{1} << 31;  // cells are numbered in 32 bits, sub-tables' included
+    // Cells are numbered in 32 bits, including those of sub-tables.
+    constexpr std::uint64_t most_cells = std::uint64_t{1} << 31;
     const std::uint64_t root_cells = context_.root_cells(tree.view.groups, sizeof(Word));
     tree.view.root = fit_table(tree.view.first, tree.view.last, root_cells < most_cells ? root_cells : most_cells);
     std::vector<buffer<std::uint32_t>> cells;
@@ -215,7 +216,7 @@ class builder {
                         write_subtable<Word, ValueBytes>{rule, offset + level_cells, ids, flags.data(), rooms.data(),
                                                          cells.back().data(), tables.back().data()});
       ids += static_cast<std::uint32_t>(crowded_cells);
-      if (next_cells == 0) break;  // all of them are halved
+      if (next_cells == 0) break;  // all of them are searched by bisection
       if (offset + level_cells + next_cells > 0xffffffffu) {
         throw error(
             "build: the keys need more table cells than a static tree can number; split the data over several trees.");
@@ -223,7 +224,7 @@ class builder {
       offset += level_cells;
       level_cells = next_cells;
     }
-    tables.erase(tables.begin());  // the root travels in the view
+    tables.erase(tables.begin());  // the root is part of the view
     tree.cell_count = offset + level_cells;
     tree.subtable_count = ids;
     tree.cells = joined(cells, tree.cell_count);
@@ -274,7 +275,7 @@ class builder {
 
   void write_prefix(storage& tree) {
     using sum = typename agg_shape::sum;
-    const std::uint64_t entries = tree.view.size / agg_shape::sum_block + 1;  // block of rank `size` included
+    const std::uint64_t entries = tree.view.size / agg_shape::sum_block + 1;  // includes the block of rank `size`
     tree.prefix = room(entries * sizeof(sum));
     auto* sums = static_cast<sum*>(tree.prefix.data());
     context_.for_each(entries, sum_block_exact<Word, ValueBytes>{tree.view, sums});
@@ -300,7 +301,7 @@ class builder {
   Context& context_;
   element_type elements_;
   build_options options_;
-  const Word* words_ = nullptr;  // the caller's memory, or that of the two below
+  const Word* words_ = nullptr;  // the caller's memory, or that of the two buffers below
   const value* values_ = nullptr;
   buffer<Word> word_memory_;
   buffer<value> value_memory_;

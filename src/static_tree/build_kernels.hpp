@@ -1,5 +1,5 @@
-// build_kernels.hpp - how each part of a static tree follows from the sorted words: one small function object per part,
-// for one element of it, run by for_each on any device. The invariants are those of layout.hpp.
+// build_kernels.hpp - kernels that compute the parts of a static tree from the sorted words: one function object per
+// part, for one element of it, run by for_each on any device. layout.hpp states the invariants.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace espalier::detail {
 
-/// Caller's keys to words.
+/// Converts the caller's keys to words.
 template <class Word>
 struct encode_key {
   scalar_kind kind;
@@ -19,7 +19,7 @@ struct encode_key {
   ESPALIER_HD void operator()(std::size_t i) const { words[i] = encode_bits(kind, load_bits<Word>(kind, keys, i)); }
 };
 
-/// Caller's values, possibly narrower, to zero-extended slots.
+/// Converts the caller's values, which may be narrower, to zero-extended slots.
 template <unsigned ValueBytes>
 struct widen_value {
   const unsigned char* values;
@@ -28,13 +28,13 @@ struct widen_value {
   ESPALIER_HD void operator()(std::size_t i) const { slots[i] = load_value<ValueBytes>(bytes, values, i); }
 };
 
-/// place[i] = i: where a query came from, before a batch is sorted.
+/// place[i] = i: the original position of a query, before a batch is sorted.
 struct number_places {
   std::uint32_t* place;
   ESPALIER_HD void operator()(std::size_t i) const { place[i] = static_cast<std::uint32_t>(i); }
 };
 
-/// 1 where a key is below its predecessor; their scan tells whether keys ascend.
+/// Marks keys that are below their predecessor; a scan of the marks tells whether keys ascend.
 template <class Word>
 struct mark_descent {
   const Word* words;
@@ -48,8 +48,8 @@ struct mark_descent {
   }
 };
 
-/// 16 bytes of the lines: whole units are read and written at once, so that neighbouring GPU threads write neighbouring
-/// units.
+/// Writes 16 bytes of the lines: whole units are read and written at once, so that neighbouring GPU threads write
+/// neighbouring units.
 template <class Word, unsigned ValueBytes>
 struct write_unit {
   using shape = tree_shape<Word, ValueBytes>;
@@ -89,14 +89,14 @@ struct write_unit {
   }
 };
 
-/// Last key of a group.
+/// Returns the last key of a group.
 template <class Word, unsigned ValueBytes>
 ESPALIER_INLINE Word group_high(const Word* words, std::size_t n, std::size_t group) {
   const std::size_t end = (group + 1) * tree_shape<Word, ValueBytes>::keys_per_group;
   return words[(end < n ? end : n) - 1];
 }
 
-/// Byte i % 32 of header i / 32: 32 neighbouring GPU threads make one sector.
+/// Writes byte i % 32 of header i / 32: 32 neighbouring GPU threads write one sector.
 template <class Word, unsigned ValueBytes>
 struct write_header_byte {
   using shape = tree_shape<Word, ValueBytes>;
@@ -125,7 +125,7 @@ struct write_header_byte {
   }
 };
 
-/// The same for a whole header: on a CPU.
+/// The same for a whole header, on a CPU.
 template <class Word, unsigned ValueBytes>
 struct write_header {
   using shape = tree_shape<Word, ValueBytes>;
@@ -148,7 +148,7 @@ struct write_header {
 
 // ---- the top table -------------------------------------------------------------------------------------------
 
-/// A table over [base, high] with about `cells` cells; its offset is set by the caller.
+/// Returns a table over [base, high] with about `cells` cells; the caller sets its offset.
 template <class Word>
 [[nodiscard]] ESPALIER_INLINE subtable<Word> fit_table(Word base, Word high, std::uint64_t cells) {
   subtable<Word> s;
@@ -161,16 +161,16 @@ template <class Word>
   return s;
 }
 
-/// What the cells of one level are.
+/// Computes the cells of one level.
 template <class Word, unsigned ValueBytes>
 struct cell_rule {
   const Word* words;
   std::size_t n;
   std::uint32_t groups;
-  const subtable<Word>* tables;  ///< of this level, ascending offsets
+  const subtable<Word>* tables;  ///< tables of this level, with ascending offsets
   std::uint64_t table_count;
-  std::uint64_t level_offset;  ///< of the level's first cell among all cells
-  bool last_level;             ///< no more tables below this one
+  std::uint64_t level_offset;  ///< index of the level's first cell among all cells
+  bool last_level;             ///< there are no tables below this level
 
   struct content {
     std::uint32_t group;  ///< first group with a last key in the cell
@@ -178,7 +178,7 @@ struct cell_rule {
     bool is_crowded;
   };
 
-  /// First group whose last key is not below `key`; none before `low` is.
+  /// Returns the first group whose last key is not below `key`; it is not before `low`.
   ESPALIER_INLINE std::uint32_t first_group(Word key, std::uint32_t low = 0) const {
     std::uint32_t high = groups;
     while (low < high) {
@@ -210,14 +210,14 @@ struct cell_rule {
     return tables[low];
   }
   ESPALIER_INLINE content operator()(std::size_t cell) const { return content_of(cell, nullptr); }
-  /// That of the cell before helps: their groups are neighbours, if they are of one table.
+  /// Uses the content of the previous cell: the groups of cells of one table are contiguous.
   ESPALIER_INLINE content content_of(std::size_t cell, const content* before) const {
     const subtable<Word>& s = table_of(cell);
     const auto local = static_cast<std::uint32_t>(cell - (s.offset - level_offset));
     const Word key = static_cast<Word>(s.base + (static_cast<Word>(local) << s.shift));
     const Word next = local < s.last ? static_cast<Word>(key + (Word{1} << s.shift)) : static_cast<Word>(s.high + 1);
     content c;
-    if (before != nullptr && key > s.base) {  // not its first cell, nor one beyond the largest key
+    if (before != nullptr && key > s.base) {  // neither the first cell nor one beyond the largest key
       c.group = before->end;
       c.end = next == 0 ? groups : first_group_near(next, c.group);
     } else {
@@ -227,7 +227,7 @@ struct cell_rule {
     c.is_crowded = c.end > c.group + crowded && s.shift > 0;
     return c;
   }
-  /// The sub-table of a crowded cell: about two cells per group, but six bits of the key at least.
+  /// The sub-table of a crowded cell: about two cells per group, but at least six bits of the key.
   ESPALIER_INLINE subtable<Word> child(const content& c) const {
     const std::uint64_t inside = c.end - c.group;
     const Word base = group_high<Word, ValueBytes>(words, n, c.group);
@@ -241,7 +241,7 @@ struct cell_rule {
     s.last = (c.end < groups ? c.end : groups - 1) - c.group;
     return s;
   }
-  /// Cells that a sub-table takes.
+  /// Number of cells of a sub-table.
   static ESPALIER_INLINE std::uint64_t room_of(const subtable<Word>& s) {
     return s.shift == subtable<Word>::search_only ? 0 : std::uint64_t{s.last} + 1;
   }
@@ -250,11 +250,11 @@ struct cell_rule {
 template <class Word, unsigned ValueBytes>
 struct write_cell {
   cell_rule<Word, ValueBytes> rule;
-  std::uint32_t* cells;  ///< of this level
+  std::uint32_t* cells;  ///< cells of this level
   std::uint64_t* flags;  ///< 1 where a sub-table is needed
   std::uint64_t* rooms;  ///< cells of that sub-table
   ESPALIER_HD void operator()(std::size_t i) const { write(i, rule(i)); }
-  /// One after the other, on a CPU: no cell searches all groups.
+  /// Computes cells in sequence on a CPU, so that no cell searches all groups.
   void operator()(std::size_t first, std::size_t last) const {
     auto c = rule(first);
     for (std::size_t i = first;;) {
@@ -272,12 +272,12 @@ struct write_cell {
   }
 };
 
-/// Gives crowded cells their sub-tables; flags and rooms are scanned by now and one longer than the cells.
+/// Writes the sub-tables of crowded cells; flags and rooms are already scanned and one longer than the cells.
 template <class Word, unsigned ValueBytes>
 struct write_subtable {
   cell_rule<Word, ValueBytes> rule;
-  std::uint64_t next_level_offset;  ///< of the new tables' cells
-  std::uint32_t first_id;           ///< of the new tables
+  std::uint64_t next_level_offset;  ///< index of the first cell of the new tables
+  std::uint32_t first_id;           ///< number of the first new table
   const std::uint64_t* flags;
   const std::uint64_t* rooms;
   std::uint32_t* cells;
@@ -307,7 +307,7 @@ struct sum_block_exact {
   }
 };
 
-/// Leaf of a block tree.
+/// Computes a leaf of a block tree.
 template <class Word, unsigned ValueBytes, class Op>
 struct aggregate_leaf {
   using agg = aggregator<Word, ValueBytes>;
@@ -330,7 +330,7 @@ struct aggregate_leaf {
   }
 };
 
-/// Node of a block tree over the level below.
+/// Computes a node of a block tree from the level below.
 template <class Op, unsigned Fanout>
 struct aggregate_node {
   const typename Op::type* below;

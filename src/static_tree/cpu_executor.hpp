@@ -1,4 +1,4 @@
-// cpu_executor.hpp - Context of build.hpp on a CPU: everything is done when it returns.
+// cpu_executor.hpp - Context of build.hpp on a CPU: every call is complete when it returns.
 #pragma once
 
 #include <cstring>
@@ -16,15 +16,15 @@ namespace espalier::detail {
 class cpu_executor {
  public:
   static constexpr bool on_gpu = false;
-  static constexpr bool checks_order = true;  // one pass over the keys; a sort costs at least eight
+  static constexpr bool checks_order = true;  // one pass over the keys; a sort takes at least eight
 
   cpu_executor(const device& dev, const stream& order) : backend_(dev), order_(order) {}
 
   [[nodiscard]] const device& get_device() const { return backend_.get_device(); }
   [[nodiscard]] const stream& order() const { return order_; }
 
-  /// A body may say more of itself: body(first, last) does neighbours together, as one thread does them best;
-  /// body.prefetch_address(i) is memory far away that body(i) will read, and is asked for a few bodies before.
+  /// A body may provide more: body(first, last) processes neighbours together, in the way that is best for one thread;
+  /// body.prefetch_address(i) is distant memory that body(i) reads, which is prefetched a few bodies before.
   template <class Body>
   void for_each(std::size_t n, const Body& body) {
     if constexpr (requires { body(n, n); }) {
@@ -36,12 +36,12 @@ class cpu_executor {
       backend_.for_each(n, body);
     }
   }
-  /// Bodies that take long: even a few of them are shared out.
+  /// For bodies that take long: even a few of them are distributed over the threads.
   template <class Body>
   void for_each_large(std::size_t n, const Body& body) {
     backend_.for_each(n, body, 1);
   }
-  /// body(0), ..., body(n - 1), by this thread, which asks for what the next ones will read.
+  /// Calls body(0), ..., body(n - 1) in this thread, and prefetches what the next ones read.
   template <class Body>
   static void in_turn(std::size_t n, const Body& body) {
     look_ahead(body, 0, n);
@@ -86,9 +86,9 @@ class cpu_executor {
     return {*p};
   }
 
-  /// Four to eight cells per group while they fit a core's own cache; once cells and headers compete for the last one,
-  /// fewer: a wrong first group is then cheaper than a cell that is not there (2^28 keys: 42.4 ns, with half as
-  /// many 40.4, with a quarter 42.2).
+  /// Four to eight cells per group while they fit a core's private cache; fewer once cells and headers compete for the
+  /// last-level cache: a wrong first group is then cheaper than a cache miss on a cell (2^28 keys: 42.4 ns, with half
+  /// as many 40.4 ns, with a quarter 42.2 ns).
   [[nodiscard]] static std::uint64_t root_cells(std::uint32_t groups, unsigned) {
     const std::uint64_t wanted = groups < (1u << 17) ? 4 * std::uint64_t{groups} : 2 * std::uint64_t{groups};
     std::uint64_t cells = 8;
@@ -106,7 +106,7 @@ class cpu_executor {
     backend_.for_each_chunk(n, 4096, [&](std::size_t first, std::size_t last) { piece(job, first, last); });
   }
 
-  /// A look at a sample: a batch that is not wholly ordered may pass, which costs time and no answer.
+  /// Tests a sample: a batch that is not completely ordered may pass, which costs time but does not change results.
   [[nodiscard]] static bool looks_ascending(scalar_kind kind, const void* keys, std::size_t n) {
     constexpr std::size_t samples = 64, run = 4;
     if (n < samples * run * 4) return false;
@@ -122,12 +122,13 @@ class cpu_executor {
     return true;
   }
 
-  /// Likewise; of a batch that is too small for a sample nothing is said against it.
+  /// Tests a sample; a batch that is too small for a sample passes.
   [[nodiscard]] static bool may_ascend(scalar_kind kind, const void* keys, std::size_t n) {
     return n < 1024 || looks_ascending(kind, keys, n);
   }
 
-  /// Pieces of ranks; piece numbers ascend with the ranks. By key: one after the other, in this thread.
+  /// Visits pieces of ranks; piece numbers ascend with the ranks. With by_key all pieces are visited in order in this
+  /// thread.
   void visit_pieces(std::uint64_t first, std::uint64_t last, visit_order order,
                     const std::function<void(std::uint64_t, std::uint64_t, std::size_t)>& piece) const {
     if (first >= last) return;
@@ -150,7 +151,7 @@ class cpu_executor {
 
   template <class Body>
   static void look_ahead(const Body& body, std::size_t first, std::size_t last) {
-    constexpr unsigned most = 8;  // more at once, and some do not come (blink_tree/start.hpp)
+    constexpr unsigned most = 8;  // with more prefetches at once, some are dropped (blink_tree/batch_descent.hpp)
     unsigned on_their_way = 0;
     for (std::size_t i = first, next = first; i < last; ++i) {
       for (; on_their_way < most && next < last; ++next) {

@@ -25,13 +25,14 @@ struct cpu_kernels {
   cpu_piece<aggregate_job<Word, ValueBytes>> aggregate;
   cpu_piece<find_line_job<Word>> walk;
   cpu_piece<top_table_job<Word>> table;
-  std::int64_t simd_target = 0;  ///< what they were compiled for, as Highway numbers it; 0: the reference team
+  /// Target that they were compiled for, in Highway's numbering; 0 for the reference team.
+  std::int64_t simd_target = 0;
 };
 
 template <class Word, unsigned ValueBytes>
 [[nodiscard]] const cpu_kernels<Word, ValueBytes>& best_cpu_kernels(node_search search);
 
-/// The SIMD targets that best_cpu_kernels has and this CPU too, best first. It takes the first one.
+/// The SIMD targets that both best_cpu_kernels and this CPU support, best first. best_cpu_kernels uses the first one.
 template <class Word>
 [[nodiscard]] std::vector<std::int64_t> simd_targets();
 

@@ -1,4 +1,4 @@
-// cuda_executor.cuh - Context of build.hpp on a GPU: everything is enqueued on one stream.
+// cuda_executor.cuh - Context of build.hpp on a GPU: every call enqueues on one stream.
 #pragma once
 
 #include "device/async_readback.cuh"
@@ -12,7 +12,7 @@
 
 namespace espalier::detail {
 
-/// One GPU thread per query: one-thread teams leave the most loads in flight (docs/design/static-tree.md).
+/// One GPU thread per query: teams of one thread keep the most loads in flight (docs/design/static-tree.md).
 using query_team = tile<1>;
 
 template <class Job>
@@ -24,7 +24,7 @@ struct run_one {
   }
 };
 
-/// Filling ranges: eight elements of output per thread share the search for their query, and make a whole sector.
+/// Filling ranges: eight output elements per thread share the search for their query, and form a whole sector.
 template <class Word, unsigned ValueBytes>
 struct run_one<fill_job<Word, ValueBytes>> {
   static constexpr std::size_t elements = 8;
@@ -38,8 +38,8 @@ struct run_one<fill_job<Word, ValueBytes>> {
 class cuda_executor {
  public:
   static constexpr bool on_gpu = true;
-  static constexpr bool checks_order = false;  // would make every build wait for the answer
-  /// Measured at 2^24, where the copy does not pay, and at 2^27, where it does.
+  static constexpr bool checks_order = false;  // would make every build wait for the result
+  /// Measured at 2^24, where the copy does not pay off, and at 2^27, where it does.
   static constexpr std::size_t copied_before_sort = std::size_t{1} << 26;
 
   cuda_executor(const device& dev, const stream& order) : backend_(dev), device_(dev), order_(order) {}
@@ -47,7 +47,7 @@ class cuda_executor {
   [[nodiscard]] const device& get_device() const { return device_; }
   [[nodiscard]] const stream& order() const { return order_; }
 
-  /// A body may say more of itself: Body::most_at_once of its steps run side by side.
+  /// A body may limit its concurrency: at most Body::most_at_once of its steps run concurrently.
   template <class Body>
   void for_each(std::size_t n, const Body& body) {
     if constexpr (requires { Body::most_at_once; }) {
@@ -61,8 +61,8 @@ class cuda_executor {
                                 std::size_t n, unsigned begin_bit = 0, unsigned end_bit = 8 * sizeof(Word)) {
     return backend_.sort_pairs(order_, keys, keys_alt, values, values_alt, value_bytes, n, begin_bit, end_bit);
   }
-  /// Large inputs are copied first: CUB's sort between two buffers is faster there than its sort from memory that stays
-  /// as it is, by more than the copy costs (docs/design/static-tree.md, build). Both take the same memory.
+  /// Large inputs are copied first: there CUB's sort between two buffers is faster than its sort from constant memory,
+  /// by more than the copy costs (docs/design/static-tree.md, build). Both use the same amount of memory.
   template <class Word, class Value>
   void sort_from(const Word* keys, buffer<Word>& sorted_keys, const Value* values, buffer<Value>& sorted_values,
                  std::size_t n, unsigned begin_bit = 0, unsigned end_bit = 8 * sizeof(Word)) {
@@ -88,7 +88,7 @@ class cuda_executor {
     return {device_.ordinal(), p, cuda_backend::native(order_)};
   }
 
-  /// Small tables stay in L1, where more cells cost nothing; large ones compete with the headers for L2.
+  /// Small tables fit L1, where more cells cost nothing; large ones compete with the headers for L2.
   [[nodiscard]] static std::uint64_t root_cells(std::uint32_t groups, unsigned word_bytes) {
     std::uint64_t cells = 1;
     while (cells * 2 <= groups) cells *= 2;
@@ -111,7 +111,7 @@ class cuda_executor {
     backend_.for_each_team<Team>(order_, teams, run_one<Job>{job});
   }
 
-  /// To know would take a wait; and the answer would change nothing, since neighbouring threads share lines anyway.
+  /// Finding out would require a wait, and would not help: neighbouring threads share lines anyway.
   [[nodiscard]] static bool looks_ascending(scalar_kind, const void*, std::size_t) { return false; }
 
   void visit_pieces(std::uint64_t, std::uint64_t, visit_order,

@@ -1,7 +1,8 @@
-// cuda_rows.cuh - rows of ranges on a GPU: each lane finds where its row begins, then the warp copies all its rows.
+// cuda_rows.cuh - range_rows on a GPU: each lane finds the start of its row, then the warp copies all its rows.
 //
-// Rows of neighbours lie side by side in the output, so that lanes that take one place each write whole sectors; a lane
-// that copied its own row would write 8 bytes of each of 32 sectors. Reads are the same few lines per row either way.
+// Rows of neighbouring lanes are contiguous in the output, so lanes that take one position each write whole sectors; a
+// lane that copied its own row would write 8 bytes of each of 32 sectors. Reads are the same few lines per row either
+// way.
 #pragma once
 
 #include "espalier/static_tree/run.hpp"
@@ -15,9 +16,9 @@ struct warp_rows {
   using team = tile<lanes>;
 
   range_head_job<Word, V> job;
-  std::size_t n;  ///< rows
+  std::size_t n;  ///< number of rows
 
-  /// Rows [32 i, 32 i + 32).
+  /// Processes rows [32 i, 32 i + 32).
   __device__ __forceinline__ void operator()(team, std::size_t i) const {
     const tile_group<lanes> warp;
     const std::size_t own = i * lanes + warp.rank();
@@ -32,9 +33,9 @@ struct warp_rows {
   static_assert(one::batch == 1);
 
   struct row {
-    std::uint64_t rank;    ///< of its first element
-    std::uint64_t places;  ///< that it may fill: up to its limit and to the end of the tree
-    Word most;             ///< the largest key that is in the range
+    std::uint64_t rank;    ///< rank of its first element
+    std::uint64_t places;  ///< number of positions that it may fill: up to its limit and to the end of the tree
+    Word most;             ///< largest key of the range
   };
   [[nodiscard]] __device__ __forceinline__ row begin(std::size_t i) const {
     using rows = rows_runner<one, runner<one>>;
@@ -47,7 +48,7 @@ struct warp_rows {
     const std::uint64_t left = rank < t.size ? t.size - rank : 0;
     return {rank, left < job.limit ? left : job.limit, static_cast<Word>(b.hi[0] - (below ? 1 : 0))};
   }
-  /// Element `place` of a row goes to place `to` of the output, if it is in the range.
+  /// Copies element `place` of a row to position `to` of the output, if it is in the range.
   [[nodiscard]] __device__ __forceinline__ bool copy(const row& r, std::uint64_t place, std::size_t to) const {
     if (place >= r.places) return false;
     const std::uint64_t rank = r.rank + place;
@@ -59,7 +60,7 @@ struct warp_rows {
     return {warp.from(r.rank, lane), warp.from(r.places, lane), warp.from(r.most, lane)};
   }
 
-  /// All places of 32 rows, one behind the other, 32 at a time. How many elements the lane's own row has.
+  /// Copies all positions of 32 contiguous rows, 32 at a time. Returns the number of elements of the lane's own row.
   [[nodiscard]] __device__ __forceinline__ unsigned copy_short(const tile_group<lanes>& warp, std::size_t first,
                                                                const row& r) const {
     const auto limit = static_cast<unsigned>(job.limit);
@@ -68,14 +69,14 @@ struct warp_rows {
     for (unsigned step = 0; step < limit; ++step) {
       const unsigned at = step * lanes + warp.rank(), of = at / limit;
       const unsigned in = warp.ballot(copy(from(warp, r, of), at - of * limit, first * limit + at));
-      // Lanes that had places of the own row.
+      // Lanes that copied positions of this lane's row.
       const int begin = max(own - static_cast<int>(step * lanes), 0);
       const int end = min(own + static_cast<int>(limit) - static_cast<int>(step * lanes), static_cast<int>(lanes));
       if (begin < end) count += __popc((in >> begin) & (~0u >> (static_cast<int>(lanes) - (end - begin))));
     }
     return count;
   }
-  /// Row by row, since one may end long before its limit.
+  /// Copies row by row, because a row may end long before its limit.
   [[nodiscard]] __device__ __forceinline__ std::uint64_t copy_long(const tile_group<lanes>& warp, std::size_t first,
                                                                    const row& r) const {
     std::uint64_t own = 0;

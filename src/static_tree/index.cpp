@@ -1,4 +1,4 @@
-// index.cpp - which compiled index serves a type and a device.
+// index.cpp - selects the compiled index for a type and a device.
 #include "espalier/static_tree/index.hpp"
 
 #include <string>

@@ -1,8 +1,9 @@
-// index_impl.hpp - the static tree on one kind of device: every operation of static_index, written once over a Context.
+// index_impl.hpp - the static tree on one kind of device: every operation of static_index, one implementation over a
+// Context.
 //
 // An operation is staged, planned and launched:
-//   staged   memory that the device cannot read is copied, in pieces, through device memory
-//   planned  plan.hpp picks how the batch is answered
+//   staged   memory that the device cannot access is copied, in pieces, through device memory
+//   planned  plan.hpp selects how the batch is answered
 //   launched as a job (jobs.hpp) that any team can run
 // On a CPU this happens in the stream's worker or, when the caller waits, in the caller's thread; on a GPU it is
 // enqueued.
@@ -168,8 +169,8 @@ class index_impl final : public static_index {
       buffer<std::uint64_t> starts(device_, n, order);
       launch(context, counting(low.data(), low.data(), options, nullptr, starts.data()), n);
       fill(context, n, static_cast<const std::uint64_t*>(off.data()), starts.data(), total, keys.data(), values.data());
-      // What is staged has no content past the last offset: that much is copied out, and to know it costs a wait that a
-      // copy to host memory makes anyway.
+      // Staged outputs have no content past the last offset, so only that much is copied back. Reading it costs a wait,
+      // which a copy to host memory incurs anyway.
       const auto is_away = [this](const void* p) { return p != nullptr && !device_.is_local(p); };
       const bool staged = is_away(out_keys) || is_away(out_values);
       const std::uint64_t written =
@@ -253,7 +254,7 @@ class index_impl final : public static_index {
   static constexpr std::size_t most_operands = 5;
   using pointers = std::array<void*, most_operands>;
 
-  /// One array of a bulk call.
+  /// An array of a bulk call.
   struct operand {
     const void* from = nullptr;
     void* to = nullptr;
@@ -265,8 +266,7 @@ class index_impl final : public static_index {
 
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements_.key); }
 
-  /// On a CPU without taking the stream's errors away from whoever synchronises it; on a GPU errors stay with the
-  /// device.
+  /// On a CPU this leaves the stream's errors to its synchronize(); on a GPU errors stay with the device.
   void wait_for_build() const {
     if constexpr (Context::on_gpu) {
       built_on_.synchronize();
@@ -274,7 +274,7 @@ class index_impl final : public static_index {
       device_.invoke_in_order(built_on_, [] {});
     }
   }
-  /// Waits, once, for a build that was enqueued. A tree whose build failed says so whenever it is asked.
+  /// Waits, once, for an enqueued build. If the build failed, every call rethrows its error.
   void settle() const {
     if (building_) {
       wait_for_build();
@@ -293,7 +293,7 @@ class index_impl final : public static_index {
     }
   }
 
-  /// Runs or enqueues work on the tree, ordered behind its build. The work itself checks whether the build failed.
+  /// Runs or enqueues work on the tree, ordered after its build. The work itself checks whether the build failed.
   template <class Work>
   void submit(const execution& ex, Work work) const {
     if constexpr (Context::on_gpu) {
@@ -316,7 +316,7 @@ class index_impl final : public static_index {
   using staged_input = detail::staged_input<Context>;
   using staged_output = detail::staged_output<Context>;
 
-  /// Calls body with pointers that the device can use, once if it can use the caller's, else piece by piece.
+  /// Calls body with pointers that the device can access: once if it can access the caller's, otherwise piece by piece.
   template <class Body>
   void pieces(std::size_t n, std::initializer_list<operand> list, const execution& ex, Body body) const {
     if (n == 0) return;
@@ -328,7 +328,7 @@ class index_impl final : public static_index {
         return o.memory() == nullptr || device_.is_local(o.memory());
       });
       constexpr std::size_t piece = std::size_t{1} << 24,
-                            widest = 64;  // queries, and bytes of each that this is meant for
+                            widest = 64;  // queries per piece, for up to this number of bytes per query
       std::size_t wide = 0;
       for (const operand& o : operands) wide += o.element_bytes;
       const std::size_t step = local ? n : std::max<std::size_t>(1, wide <= widest ? piece : piece * widest / wide);
@@ -399,10 +399,10 @@ class index_impl final : public static_index {
     }
   }
 
-  /// Words and their places are sorted together; the answers go back to their places.
+  /// Sorts words together with their positions; the results are written to the original positions.
   template <class Job>
   void sort_first(Context& context, Job job, std::size_t n, const query_options& options) const {
-    if (n > 0xffffffffu) return context.launch(job, n, false, options.search);  // places are 32 bits
+    if (n > 0xffffffffu) return context.launch(job, n, false, options.search);  // positions have 32 bits
     buffer<Word> words(device_, n, context.order()), words_alt(device_, n, context.order());
     buffer<std::uint32_t> place(device_, n, context.order()), place_alt(device_, n, context.order());
     context.for_each(n, encode_key<Word>{elements_.key, job.keys, words.data()});
@@ -414,7 +414,7 @@ class index_impl final : public static_index {
     context.launch(job, n, false, options.search);
   }
 
-  /// Operations over ranges or ranks: few queries stay in the calling thread.
+  /// Launches operations over ranges or ranks; few queries run in the calling thread.
   template <class Job>
   void launch(Context& context, Job job, std::size_t n) const {
     if (n == 0) return;
@@ -462,7 +462,7 @@ class index_impl final : public static_index {
   stream built_on_;
   build_event built_;
   std::exception_ptr failure_;
-  mutable std::atomic<bool> building_{false};  // an asynchronous build may still run: what the host asks waits for it
+  mutable std::atomic<bool> building_{false};  // an asynchronous build may still be running; host calls wait for it
 };
 
 template <class Context, class Word>

@@ -1,4 +1,4 @@
-// plan.cpp - the cost model. Constants were measured; docs/design/plans.md says how and on what.
+// plan.cpp - the cost model. The constants were measured; docs/design/plans.md describes the method and the machines.
 #include "static_tree/plan.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::string to_string(aggregates a) {
 namespace detail {
 namespace {
 
-/// Seconds per query of an interleaved descent on one CPU core: grows with what misses the caches.
+/// Seconds per query of an interleaved descent on one CPU core; it grows with the share of cache misses.
 double cpu_descent(std::size_t bytes) {
   constexpr double in_cache = 12.0e-9, in_memory = 42.0e-9;
   constexpr double cache = 4.0 * 1024 * 1024, memory = 2.0 * 1024 * 1024 * 1024;
@@ -64,16 +64,16 @@ double cpu_descent(std::size_t bytes) {
 }
 
 double cpu_seconds(const plan_input& in, query_plan p) {
-  constexpr double start_threads = 8.0e-6;  // wake a pool and wait for it
+  constexpr double start_threads = 8.0e-6;  // wakes a pool and waits for it
   constexpr double ordered = 9.5e-9;
-  // One radix pass per byte of the word, key and place. Between a Neoverse V1 (3.8 ns) and a Xeon (17 ns).
+  // One radix pass per byte of the word, over keys and positions. Between a Neoverse V1 (3.8 ns) and a Xeon (17 ns).
   constexpr double sort_per_byte = 8.0e-9;
-  constexpr double put_back = 5.0e-9;  // answers go to random places
+  constexpr double put_back = 5.0e-9;  // results are written to random positions
   const auto n = static_cast<double>(in.queries);
   const double threads = std::max(1u, in.threads);
   const double descent = cpu_descent(in.leaf_bytes + in.inner_bytes);
   const bool ascending = in.order == batch_order::ascending;
-  // Sorted queries that are few beside the lines touch each line once all the same, if in order.
+  // Sorted queries that are few compared to the lines touch each line once nevertheless, if in order.
   const double lines = static_cast<double>(in.leaf_bytes) / 64;
   const double sparse = n < lines ? descent * 0.35 : 0;
   switch (p) {
@@ -94,12 +94,12 @@ double gpu_seconds(const plan_input& in, query_plan p) {
   constexpr double launch = 4.0e-6;
   constexpr double l2 = 50.0e6;
   const auto n = static_cast<double>(in.queries);
-  // G queries/s of random descents against the bytes that compete for the L2 (H200).
+  // Queries per second of random descents, depending on the bytes that compete for the L2 (H200).
   const double leaves = static_cast<double>(in.leaf_bytes);
   const double pressure = leaves / l2;
   const double rate = pressure <= 1 ? 36.0e9 : std::max(9.0e9, 36.0e9 - 2.9e9 * std::log2(pressure));
   const double ordered_rate = 90.0e9;
-  const double sort_rate = in.word_bytes == 4 ? 8.5e9 : 4.0e9;  // words, places and scratch memory included
+  const double sort_rate = in.word_bytes == 4 ? 8.5e9 : 4.0e9;  // includes words, positions and scratch memory
   const bool ascending = in.order == batch_order::ascending;
   switch (p) {
     case query_plan::small:
@@ -114,8 +114,8 @@ double gpu_seconds(const plan_input& in, query_plan p) {
   }
 }
 
-/// Plans worth naming for a batch. On a GPU `small` is what fits the card at once, and an ordered batch runs the same
-/// kernel: neighbouring threads share lines by themselves.
+/// Whether a plan is considered for a batch. On a GPU `small` is a batch that fits the GPU at once, and an ordered
+/// batch runs the same kernel, because neighbouring threads share lines anyway.
 bool offers(const plan_input& in, query_plan p) {
   constexpr std::size_t one_wave = std::size_t{1} << 18;
   const bool small = in.queries <= one_wave;

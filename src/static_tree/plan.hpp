@@ -1,4 +1,4 @@
-// plan.hpp - how a batch is answered: predicted cost of each plan, from measured constants.
+// plan.hpp - selection of the plan of a batch by the predicted cost of each plan, from measured constants.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace espalier::detail {
 
-/// What the prediction looks at.
+/// Inputs of the prediction.
 struct plan_input {
   std::size_t queries = 0;
   std::size_t leaf_bytes = 0;
@@ -18,10 +18,10 @@ struct plan_input {
   batch_order order = batch_order::unknown;
 };
 
-/// The cheapest plan, or the one the caller wants.
+/// Returns the cheapest plan, or the one that the caller requests.
 [[nodiscard]] query_plan choose(const plan_input& input, query_plan wanted);
 
-/// The same with all plans that were considered and their predicted seconds.
+/// The same, with all plans that were considered and their predicted seconds.
 [[nodiscard]] explanation explain(const plan_input& input, query_plan wanted);
 
 }  // namespace espalier::detail

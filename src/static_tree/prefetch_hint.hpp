@@ -1,9 +1,9 @@
-// prefetch_hint.hpp - what a body of for_each will read, so that a CPU can ask for it in time (cpu_executor.hpp).
+// prefetch_hint.hpp - memory that a body of for_each reads, for prefetching on a CPU (cpu_executor.hpp).
 #pragma once
 
 namespace espalier::detail {
 
-/// No bytes: nothing.
+/// 0 bytes means no prefetch.
 struct prefetch_hint {
   const void* begin = nullptr;
   unsigned bytes = 0;

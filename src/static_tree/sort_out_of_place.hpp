@@ -1,5 +1,5 @@
-// sort_out_of_place.hpp - a Context's sort_from by way of its sort_pairs: the elements are copied and sorted between
-// two buffers.
+// sort_out_of_place.hpp - implements sort_from of a Context by its sort_pairs: the elements are copied and sorted
+// between two buffers.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace espalier::detail {
 
-/// By bits [begin_bit, end_bit) of the keys. `sorted_values` is empty for a set. Either buffer may be another one
-/// afterwards, of the same size.
+/// Sorts by bits [begin_bit, end_bit) of the keys. `sorted_values` is empty for a set. Either buffer may be replaced by
+/// another one of the same size.
 template <class Context, class Word, class Value>
 void sort_out_of_place(Context& context, const Word* keys, buffer<Word>& sorted_keys, const Value* values,
                        buffer<Value>& sorted_values, std::size_t n, unsigned begin_bit = 0,

@@ -14,7 +14,7 @@ struct tree_storage {
   raw_buffer headers;
   raw_buffer cells;
   raw_buffer subtables;
-  raw_buffer prefix;  // aggregates: see aggregate_view
+  raw_buffer prefix;  // aggregates (aggregate_view)
   raw_buffer sums;
   raw_buffer minima;
   raw_buffer maxima;
@@ -24,7 +24,7 @@ struct tree_storage {
   aggregates kept = aggregates::none;
   tree_view<Word, ValueBytes> view;
 
-  /// From now on its memory is freed in the order of this stream, which comes after all other use of it.
+  /// From now on the memory is freed in the order of this stream, which must follow all other uses of the memory.
   void set_stream(const stream& s) {
     for (raw_buffer* const part : {&lines, &headers, &cells, &subtables, &prefix, &sums, &minima, &maxima})
       part->set_stream(s);

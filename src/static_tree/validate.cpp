@@ -100,7 +100,8 @@ class checker {
     return {};
   }
 
-  /// Cells of one table: they begin where (4) of layout.hpp says, or name a sub-table that covers the crowd.
+  /// Checks the cells of one table: they begin as (4) of layout.hpp states, or name a sub-table that covers their
+  /// groups.
   [[nodiscard]] std::string table(const subtable<Word>& s, unsigned level) {
     subtable<Word> alone = s;
     alone.offset = 0;
@@ -131,7 +132,7 @@ class checker {
   }
   [[nodiscard]] std::string cells() { return table(view_.root, 0); }
 
-  /// The first of every run of equal keys is found where it lies.
+  /// Checks that a search finds the first element of every run of equal keys.
   [[nodiscard]] std::string descents() {
     using search = searcher<scalar_team, Word, ValueBytes>;
     const scalar_team team;

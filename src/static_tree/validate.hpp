@@ -1,4 +1,4 @@
-// validate.hpp - every invariant of layout.hpp and aggregate.hpp, checked on the host.
+// validate.hpp - checks every invariant of layout.hpp and aggregate.hpp on the host.
 #pragma once
 
 #include "espalier/device/device.hpp"
@@ -7,7 +7,7 @@
 
 namespace espalier::detail {
 
-/// The first broken invariant, if any. The parts are copied from a GPU first.
+/// Returns the first broken invariant, if there is one. The parts are copied from a GPU first.
 template <class Word, unsigned ValueBytes>
 [[nodiscard]] validation check_tree(const tree_storage<Word, ValueBytes>& tree, const device& dev, const stream& order);
 

@@ -19,14 +19,14 @@ std::vector<trace_event> trace_recorder::take() {
   std::uint64_t asked = 0;
   device_.copy(&asked, next_.data(), sizeof(asked), order);
   order.synchronize();
-  if (lost_ != 0) {  // what was recorded before the loss has been taken
+  if (lost_ != 0) {  // events recorded before the loss have been taken already
     lost_ = asked - events_.size();
     return {};
   }
   std::vector<trace_event> taken(std::min<std::uint64_t>(asked, events_.size()));
   if (!taken.empty()) device_.copy(taken.data(), events_.data(), taken.size() * sizeof(trace_event), order);
   if (asked > events_.size()) {
-    lost_ = asked - events_.size();  // the counter stays beyond the end: everything from now on is lost
+    lost_ = asked - events_.size();  // the counter stays beyond the end: all later events are lost
   } else {
     device_.fill(next_.data(), 0, sizeof(std::uint64_t), order);
   }

@@ -1,4 +1,4 @@
-// replay.cpp - each event applied to plain data, and undone.
+// replay.cpp - applies events to plain data, and undoes them.
 //
 // An event is checked before it changes anything. What cannot be computed from the tree after it is saved: whole nodes
 // for splits, links, growth and merges, which are rare; versions for unlatches; nothing for slots.
@@ -40,8 +40,7 @@ void trace_replay::restore(std::size_t count) {
 }
 
 void trace_replay::met(const trace_event& e) const {
-  // A writer of a radix tree, or a stale cell of its root table, may be on the way to a node that is replaced
-  // meanwhile.
+  // A writer of a radix tree, or a stale cell of its root table, may lead to a node that is replaced concurrently.
   if (is_radix() || state_.find(name_of(e)) != nullptr) return;
   throw error("there is no node " + name_of(e).text() + " at this moment.");
 }

@@ -1,4 +1,4 @@
-// replay_events.hpp - what replay.cpp and replay_radix.cpp share.
+// replay_events.hpp - functions that replay.cpp and replay_radix.cpp share.
 #pragma once
 
 #include <string>

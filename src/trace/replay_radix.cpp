@@ -1,7 +1,7 @@
-// replay_radix.cpp - events of radix trees.
+// replay_radix.cpp - replays events of radix trees.
 //
 // The prefix of a node is what its keys share between the byte at which its parent branches and its own: 2 hexadecimal
-// digits for each level between the two. So it follows from the levels when nodes come between or go.
+// digits for each level between the two. So it follows from the levels when nodes are inserted in between or removed.
 #include <algorithm>
 #include <utility>
 

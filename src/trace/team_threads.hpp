@@ -14,12 +14,13 @@
 
 namespace espalier::detail {
 
-/// Threads of their own, started together, so that they meet; the device's would take one key list after the other.
+/// Separate threads that start together, so that they run concurrently; the device's threads would process one key list
+/// after the other.
 struct thread_launcher {
   static constexpr bool on_gpu = false;
   static std::string team_name() { return "thread"; }
 
-  /// work(team, w) for each worker w.
+  /// Calls work(team, w) for each worker w.
   template <class Work>
   static void run(const device&, const stream&, unsigned workers, const Work& work) {
     if (workers == 1) return work(scalar_team{}, 0);
@@ -33,7 +34,7 @@ struct thread_launcher {
           work(scalar_team{}, w);
         });
       }
-    } catch (const std::exception&) {  // those that exist must not wait for ever
+    } catch (const std::exception&) {  // threads that were created must not wait forever
       start.count_down(workers - static_cast<std::ptrdiff_t>(threads.size()));
       throw error("the machine gives no more threads: ask for fewer.");
     }

@@ -1,4 +1,4 @@
-// write.cpp - traces as text: docs/trace-format.md.
+// write.cpp - writes traces as text (docs/trace-format.md).
 #include <algorithm>
 #include <ostream>
 #include <unordered_map>
@@ -66,7 +66,7 @@ void write_node(std::ostream& out, trace_name name, const trace_node_state& n) {
   out << '}';
 }
 
-/// What worker of an event looked at before, within its operation.
+/// The node that the worker of an event reached before, within its operation.
 struct last_reach {
   bool any = false;
   std::uint32_t node = 0;
@@ -79,7 +79,7 @@ trace_by way_to(const last_reach& before, const trace_event& e, const trace_name
   return e.level < before.level ? trace_by::child : trace_by::link;
 }
 
-/// Members of one event, each written behind a comma.
+/// Writes the members of one event, each preceded by a comma.
 class event_members {
  public:
   event_members(std::ostream& out, const trace_event& e) : out_(out), e_(e), inner_(e.level != 0) {}
@@ -102,7 +102,7 @@ class event_members {
     if (e_.kind == trace_kind::post) name("child", e_.other, e_.level > 1 && e_.leaf_child == 0);
     if (e_.kind == trace_kind::drop) name("child", e_.other, false);
   }
-  /// Of splits and what follows from them, and of merges.
+  /// Members of splits and the events that follow them, and of merges.
   void structure() const {
     const bool merges = e_.kind == trace_kind::merge;
     if (e_.kind == trace_kind::grow) {
@@ -185,7 +185,7 @@ void append(recorded_trace& trace, const std::vector<trace_event>& raw) {
   if (trace.events.empty() && !raw.empty()) trace.clock_began = raw.front().time;
   trace.events.reserve(trace.events.size() + raw.size());
   for (trace_event e : raw) {
-    // Clocks of two processors, or of one at two moments, may be a little apart: the order is that of the ring.
+    // Clocks of two processors may differ slightly: the order is that of the ring.
     const std::uint64_t since = e.time > trace.clock_began ? e.time - trace.clock_began : 0;
     e.time = time = std::max(time, since);
     last_reach& before = last[e.team];

@@ -1,5 +1,5 @@
-// batch_descent.hpp - where the searches of a batch start: a CPU thread finds the leaves of 32 keys at once, so that
-// its memory accesses overlap; a tile has each lane look for an element of its own.
+// batch_descent.hpp - start leaves of the searches of a batch. A CPU thread finds the leaves of 32 keys at once, so
+// that its memory accesses overlap; in a tile each lane searches for a different element.
 #pragma once
 
 #include "espalier/blink_tree/descend.hpp"
@@ -17,14 +17,14 @@ struct leaf_locator<Team, Reads, blink_view<Word, V, N>> {
   using shape = typename view::leaf_shape;
   using lane_search = searcher<Team, Word, external_keys>;
   using descent = descender<Team, Reads, view>;
-  /// Elements that share one look at the upper levels.
+  /// Number of elements that descend through the inner levels together.
   static constexpr unsigned batch = Team::batch > 1 ? 32 : Team::lanes();
 
-  /// Keys and leaves of a batch: in arrays, or one in each lane.
+  /// Keys and leaves of a batch: in arrays on a CPU, one per lane in a tile.
   struct starts {
     Word key[Team::batch > 1 ? batch : 1];
     node_id id[Team::batch > 1 ? batch : 1];
-    std::uint64_t line[Team::batch > 1 ? batch : 1];  ///< where the lane names that leaf; in arrays only
+    std::uint64_t line[Team::batch > 1 ? batch : 1];  ///< line of the lane that names the leaf; in arrays only
 
     ESPALIER_INLINE Word key_of(Team team, unsigned j) const {
       if constexpr (Team::batch > 1) return key[j];
@@ -43,8 +43,8 @@ struct leaf_locator<Team, Reads, blink_view<Word, V, N>> {
       for (unsigned b = 64; b < shape::bytes; b += 64) team.prefetch(p + b);
     }
   }
-  /// For one key of it: a line that holds only the last values of a leaf as full as builds make it comes when it is
-  /// needed. Asking for it, too, cost a tenth of the finds of u64 (one CPU thread, 2^24 keys).
+  /// Prefetches a leaf for one key. The line that holds only the last values of a leaf filled as a build fills it is
+  /// not prefetched: prefetching it made finds of u64 a tenth slower (one CPU thread, 2^24 keys).
   static ESPALIER_INLINE void prefetch_most_of(Team team, const view& t, node_id id) {
     const std::byte* p = t.leaf(id).p;
     team.prefetch(p);
@@ -52,7 +52,7 @@ struct leaf_locator<Team, Reads, blink_view<Word, V, N>> {
       for (unsigned b = 64; b < shape::values_at + (shape::merged - 1) * V; b += 64) team.prefetch(p + b);
     }
   }
-  /// From lines to leaves, which nobody has asked for yet.
+  /// Converts lines to leaves, which have not been prefetched yet.
   static ESPALIER_INLINE void enter(Team team, const view& t, starts& s, unsigned n) {
     if (t.lane_leaves != nullptr) {
       for (unsigned j = 0; j < n; ++j) team.prefetch(t.lane_leaves + s.line[j]);
@@ -74,7 +74,8 @@ struct leaf_locator<Team, Reads, blink_view<Word, V, N>> {
       s.id[0] = team.lane() < n ? descender<alone, Reads, view>::leaf(alone{}, t, s.key[0]) : node_id{0};
     }
   }
-  /// key_at(j) is the word of element j. `lines`: where the lane names their leaves, if that is known; CPU only.
+  /// Finds the start leaves of n elements; key_at(j) is the word of element j. `lines` are the lines of the lane that
+  /// name their leaves, if these are known; CPU only.
   template <class KeyAt>
   static ESPALIER_INLINE starts start(Team team, const view& t, unsigned n, KeyAt key_at,
                                       [[maybe_unused]] const std::uint32_t* lines = nullptr) {
@@ -95,8 +96,9 @@ struct leaf_locator<Team, Reads, blink_view<Word, V, N>> {
   static ESPALIER_INLINE unsigned batch_size(std::size_t first, std::size_t last) {
     return last - first < batch ? static_cast<unsigned>(last - first) : batch;
   }
-  /// Before element j of n: a CPU thread asks for the leaf of one that comes a little later. All at once, many of them
-  /// did not come: 94 ns per update of 2^22 keys of u64, not 75 (Neoverse V1).
+  /// Called before element j of n: a CPU thread prefetches the leaf of an element that follows a little later. If all
+  /// prefetches were issued at once, many would be dropped: an update of 2^22 keys of u64 then took 94 ns instead of 75
+  /// ns (Neoverse V1).
   static ESPALIER_INLINE void prefetch_ahead([[maybe_unused]] Team team, [[maybe_unused]] const view& t,
                                              [[maybe_unused]] const starts& s, [[maybe_unused]] unsigned n,
                                              [[maybe_unused]] unsigned j) {

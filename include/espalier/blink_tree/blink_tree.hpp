@@ -91,10 +91,10 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
     return blink_tree(keys, {}, options, dev, dev.resolve(s));
   }
 
-  // ---- writes -------------------------------------------------------------------------------------------- done
-  // (optional): insert and insert_or_assign set 1 if the key was new, update and erase if it was present.
+  // ---- writes --------------------------------------------------------------------------------------------
+  // `done` is optional: insert and insert_or_assign set it to 1 if the key was new, update and erase if it was present.
   // batch_semantics defines the order of equal keys in one batch. If memory runs out, a bulk write has changed nothing;
-  // a write key by key keeps what it has written, and done marks these elements.
+  // a write key by key keeps what it has written, and `done` marks these elements.
 
   using single_key::erase;
   using single_key::insert;
@@ -156,8 +156,8 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
     apply_on(ops, keys, values, out_values, done, options, enqueue(s));
   }
 
-  /// Rebuilds the upper levels and recycles the space of erased elements. Writes of the owner do this themselves if it
-  /// pays, but not while a ref is in use. Lifetime: invalidates all refs. Exclusive. O(leaves).
+  /// Rebuilds the inner levels and recycles the space of erased elements. Writes of the owner do this themselves if it
+  /// pays off, but not while a ref is in use. Lifetime: invalidates all refs. Exclusive. O(leaves).
   void maintain(const stream& s = {}) { index_->maintain(get_device().resolve(s)); }
   /// Removes all elements. Lifetime: invalidates all refs. Exclusive.
   void clear(const stream& s = {}) { index_->clear(get_device().resolve(s)); }
@@ -320,7 +320,7 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   /// All nodes as JSON, and as a Graphviz graph. Precondition: no ref writes. O(n).
   [[nodiscard]] std::string dump_json() const { return index_->dump(false); }
   [[nodiscard]] std::string dump_graphviz() const { return index_->dump(true); }
-  /// All nodes as data, the start and the end of a trace (trace/trace.hpp). Keys are words of codec<Key>.
+  /// All nodes as data, the start and the end of a trace (trace/trace.hpp). Keys are words of key_codec<Key>.
   [[nodiscard]] trace_state state() const { return index_->state(); }
   /// The path for a batch of n writes, with the predicted time of each path.
   [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options = {}) const {

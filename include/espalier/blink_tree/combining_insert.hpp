@@ -1,18 +1,19 @@
-// combining_insert.hpp - teams of a warp that wait for the same leaf: one of them takes the latch and inserts for all.
+// combining_insert.hpp - combining of inserts by teams of a warp that wait for the same leaf: one of them takes the
+// latch and inserts for all.
 //
-// A tree that thousands of teams fill from nothing, or at its end, has few leaves for all of them. Each latch then
-// changes a leaf once for a whole warp, and a warp asks once for a latch, not each of its teams.
+// A tree that thousands of teams fill from empty, or at its end, has few leaves for all of them. With combining, a
+// latch is held once for a whole warp, and a warp requests a latch once instead of once per team.
 //
 // Invariants:
-// (1) Those who meet (Team::meet) are at one leaf, which each of them reached by itself: its lowest key is above none
-// of
-//     their keys, for ever. Whether it still covers them is seen under the latch; who is not covered goes on by itself.
-// (2) A meeting is of those teams that happen to run together; none waits for a team that is elsewhere, and those who
-// meet
-//     stay together until all were told what became of them. The one that leads waits for no latch during a meeting.
-// (3) What the leading team does for another is an insert of its own: each answer is what that insert found, one after
-// the
-//     other, under one latch.
+// (1) The teams of a meeting (Team::meet) are at the same leaf, which each of them reached independently: its lowest
+// key
+//     is never above any of their keys. Whether the leaf still covers a key is checked under the latch; a team whose
+//     key is not covered continues its search by itself.
+// (2) A meeting consists of teams that happen to run converged. No team waits for a team outside the meeting, and the
+//     teams of a meeting stay together until each has its result. The leading team does not wait for a latch during a
+//     meeting.
+// (3) The leading team executes the insert of every other team as a separate insert: each result is the result of that
+//     insert, in sequence, under one latch.
 #pragma once
 
 #include "espalier/blink_tree/node_write.hpp"
@@ -35,39 +36,39 @@ struct blink_together<Writer, Team, blink_view<Word, V, N>> {
   using value = typename shape::value;
   using reader = node_reader<Team, own_reads, shape>;
   using writer = node_writer<Team, shape>;
-  static constexpr bool in_registers = shape::in_one_piece;  // a whole leaf, until it is stored
+  static constexpr bool in_registers = shape::in_one_piece;  // keeps a whole leaf in registers until it is stored
 
   static ESPALIER_INLINE auto values_of([[maybe_unused]] Team team, [[maybe_unused]] node_at<shape> node) {
     if constexpr (in_registers) {
       return Writer::leaf_values(team, node);
     } else {
-      return typename value_raw<0>::type{};  // they stay where they are
+      return typename value_raw<0>::type{};  // values stay in memory
     }
   }
 
-  /// What the leading team knows of the leaf, and of those for whom it works. Teams are numbered within a meeting.
+  /// State of the leaf and of the teams that the leading team serves. Teams are numbered within a meeting.
   struct work {
     decltype(reader::look(std::declval<Team>(), std::declval<node_at<shape>>())) seen;
     decltype(values_of(std::declval<Team>(), std::declval<node_at<shape>>())) values;
     node_head<Word> head;
     unsigned from = N;                    ///< first slot that changed
-    unsigned next = none, next_slot = 0;  ///< the first team for which it was full: its lane
-    std::uint32_t settled = 0, done = 0;  ///< a bit for each team
+    unsigned next = none, next_slot = 0;  ///< lane of the first team for which the leaf was full, and its slot
+    std::uint32_t settled = 0, done = 0;  ///< one bit per team
     [[nodiscard]] ESPALIER_INLINE bool changed() const { return from != N; }
   };
   static constexpr unsigned none = ~0u;
-  /// What a team learns from the one that led.
+  /// What a team receives from the leading team.
   struct answer {
     bool settled = false;
     blink_outcome outcome = blink_outcome::unchanged;
-    node_id made = no_node;  ///< the leading team has this leaf to post,
-    Word low{};              ///< which begins here
+    node_id made = no_node;  ///< new leaf that the leading team has to post
+    Word low{};              ///< lowest key of that leaf
   };
 
   template <class Walk>
   static ESPALIER_COLD blink_outcome insert(Team team, const view& t, Walk w, Word x, const value& v, bool assign) {
     answer a;
-    for (unsigned turn = 0; !a.settled;) {  // one way round it: teams that wait together stay together
+    for (unsigned turn = 0; !a.settled;) {  // a single loop keeps teams that wait together converged
       const bool is_free = approach(team, t, w, x);
       const auto node = t.leaf(w.id);
       const auto meeting = team.meet(is_free ? node.p : nullptr);
@@ -80,14 +81,14 @@ struct blink_together<Writer, Team, blink_view<Word, V, N>> {
         turn = 0;
         a = serve(team, t, meeting, w.id, before, x, v, assign);
         if (a.made != no_node && Writer::posts(t, w.asked))
-          Writer::post(team, t, a.low, a.made);  // no team waits for it
+          Writer::post(team, t, a.low, a.made);  // no team waits for the post
       }
     }
     return a.outcome;
   }
 
  private:
-  /// To the leaf that covers x. False: another team has latched a leaf on the way.
+  /// Moves to the leaf that covers x. Returns false if a leaf on the way is latched by another team.
   template <class Walk>
   static ESPALIER_INLINE bool approach(Team team, const view& t, Walk& w, Word x) {
     for (;;) {
@@ -101,7 +102,7 @@ struct blink_together<Writer, Team, blink_view<Word, V, N>> {
       Writer::go_on(team, t, h, w, x);
     }
   }
-  /// Under the latch that the leading team has.
+  /// Serves all teams of the meeting. The leading team holds the latch and releases it.
   template <class Meeting>
   static ESPALIER_COLD answer serve(Team team, const view& t, const Meeting meeting, node_id id, std::uint32_t before,
                                     Word x, const value& v, bool assign) {
@@ -185,11 +186,11 @@ struct blink_together<Writer, Team, blink_view<Word, V, N>> {
     }
     team.once([&] { store_relaxed(node.info(), b.head.info()); });
   }
-  /// The leaf is full, and is released in two halves, one of which has x.
+  /// Splits the full leaf, inserts x into one half and releases the latch.
   static ESPALIER_INLINE answer split(Team team, const view& t, node_at<shape> node, node_id id, std::uint32_t before,
                                       const work& b, Word x, const value& v) {
     store(team, node, b);
-    team.sync();  // a split reads what was stored
+    team.sync();  // the split reads what was stored
     typename Writer::latched_leaf l{node, id, before, b.seen, b.head, false};
     const auto made = Writer::split_and_insert(team, t, l, b.next_slot, x, v, b.changed());
     return {true, made.id == no_node ? blink_outcome::out_of_nodes : blink_outcome::done, made.id, made.low};

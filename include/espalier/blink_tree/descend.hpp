@@ -1,7 +1,8 @@
-// descend.hpp - from a key to the leaf where the search for it starts, written once for every team.
+// descend.hpp - descent from a key to the leaf at which its search starts, one implementation for every team.
 //
-// Two ways down: the express lane (a static tree over the leaves' high keys) and the inner nodes. Either may be stale.
-// Both end at a live or dead leaf whose lowest key is not above the query, so that going right finds it.
+// There are two descents: through the express lane (a static tree over the high keys of the leaves) and through the
+// inner nodes. Either may be stale. Both end at a live or dead leaf whose lowest key is not above the query, so that
+// following right links finds the leaf of the query.
 #pragma once
 
 #include "espalier/blink_tree/node.hpp"
@@ -12,11 +13,12 @@
 
 namespace espalier {
 
-/// How nodes are read. While writers are about: past stale caches, and valid only if the version stood still.
+/// Reads concurrent with writers: they bypass caches that are not coherent, and are valid only if the version did not
+/// change.
 struct racing_reads {
   using latch = version_latch;
-  /// Do kernels ask the inner nodes, too, where a lane is left behind? Not those of the library: the owner makes the
-  /// lane again in time, and registers are scarce.
+  /// Whether kernels also descend through the inner nodes where the lane is stale. Kernels of the library do not: the
+  /// owner rebuilds the lane in time, and registers are scarce.
   static constexpr bool kernels_ask = false;
   using plain = racing_reads;
   template <unsigned N, class Team, class X>
@@ -32,17 +34,17 @@ struct racing_reads {
     return load_relaxed(p);
   }
 };
-/// By the only writer.
+/// Reads of the only writer.
 struct own_reads : racing_reads {
   using latch = no_latch;
   using plain = own_reads;
 };
-/// In the kernel of a user, whose ref may have outgrown the lane by far.
+/// Reads in a kernel of a user, whose ref may have added many leaves that the lane does not name.
 template <class Reads>
 struct asking : Reads {
   static constexpr bool kernels_ask = true;
 };
-/// While nobody writes: any cache may help.
+/// Reads without concurrent writers, which may use every cache.
 struct stable_reads {
   using latch = no_latch;
   static constexpr bool kernels_ask = false;
@@ -61,7 +63,7 @@ struct stable_reads {
   }
 };
 
-/// Header and keys of one node.
+/// Reads the header and the keys of a node.
 template <class Team, class Reads, class Shape>
 struct node_reader {
   using word = typename Shape::word;
@@ -69,7 +71,7 @@ struct node_reader {
   static constexpr unsigned front = Shape::in_one_piece ? Shape::head_words : 0;
   static constexpr unsigned viewed = Shape::in_one_piece ? Shape::head_words + Shape::slots : 4;
 
-  /// What a look at a node brings: all its keys if it is small, else the header.
+  /// Reads a node: all its keys if it is small, otherwise the header.
   static ESPALIER_INLINE auto look(Team team, node_at<Shape> node) {
     if constexpr (Shape::in_one_piece) {
       return Reads::template view<viewed>(team, reinterpret_cast<const word*>(node.p));
@@ -86,11 +88,11 @@ struct node_reader {
       return head_of_words(team, node, v);
     }
   }
-  /// Without the keys.
+  /// Reads the header without the keys.
   static ESPALIER_INLINE node_head<word> head_alone(Team team, node_at<Shape> node) {
     return head_of_words(team, node, Reads::template view<4>(team, node.words()));
   }
-  /// `v` begins with the words version, info, right.
+  /// Decodes a header; `v` begins with the words version, info, right.
   template <class Words>
   static ESPALIER_INLINE node_head<word> head_of_words(Team team, [[maybe_unused]] node_at<Shape> node,
                                                        const Words& v) {
@@ -103,7 +105,7 @@ struct node_reader {
     }
   }
 
-  /// First chunk that is not wholly below x. A node of one chunk has no choice.
+  /// Returns the first chunk that is not wholly below x, which for a node of one chunk is chunk 0.
   static ESPALIER_INLINE unsigned chunk_of(const word* keys, word x) {
     unsigned low = 0;
     if constexpr (Shape::slots > chunk) {
@@ -120,7 +122,7 @@ struct node_reader {
     return low * chunk;
   }
 
-  /// How many keys are below x.
+  /// Returns the number of keys below x.
   template <class Look>
   static ESPALIER_INLINE unsigned slot(Team team, node_at<Shape> node, const Look& v, word x) {
     if constexpr (Shape::in_one_piece) {
@@ -131,8 +133,8 @@ struct node_reader {
     }
   }
   struct place {
-    unsigned slot;  ///< how many keys are below x
-    bool equal;     ///< the key there is x, if that slot is in use
+    unsigned slot;  ///< number of keys below x
+    bool equal;     ///< the key at that slot is x, provided that the slot is in use
   };
   template <class Look>
   static ESPALIER_INLINE place rank(Team team, node_at<Shape> node, const Look& v, word x) {
@@ -158,11 +160,11 @@ struct descender<Team, Reads, blink_view<Word, V, N>> {
 
   struct start {
     node_id id;
-    Word low;  ///< every key that can be reached from here by going right is at least this
+    Word low;  ///< every key that right links reach from this leaf is at least `low`
   };
 
   // ---- by inner nodes ------------------------------------------------------------------------------------
-  /// The node of `level` (0: the leaf) that covered x when its separator was posted.
+  /// Returns the node of `level` (0 is the leaf level) that covered x when its separator was posted.
   static ESPALIER_COLD start by_nodes(Team team, const view& t, Word x, unsigned level) {
     node_id id = view::root;
     for (;;) {
@@ -181,7 +183,7 @@ struct descender<Team, Reads, blink_view<Word, V, N>> {
         }
         const auto p = inner_reader::rank(team, node, seen, x);
         unsigned slot = p.equal && p.slot < h.count ? p.slot : p.slot - 1;  // the last key not above x
-        if (slot >= h.count) slot = 0;                                      // torn by a writer: not valid below
+        if (slot >= h.count) slot = 0;  // torn by a writer; the validation below fails
         next = {Reads::one(node.values() + slot), Reads::one(node.keys() + slot)};
         --at_level;
       }

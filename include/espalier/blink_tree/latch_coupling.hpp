@@ -1,13 +1,13 @@
-// latch_coupling.hpp - the protocol of a plain B+tree: latches from parent to child, restarts, full nodes split on the
-// way down.
+// latch_coupling.hpp - the protocol of a plain B+tree: latch coupling from parent to child, restarts, and splits of
+// full nodes on the way down.
 //
-// A descent reads a child only while its parent's version stands still, and starts again at the root if it does not, or
-// if it meets a latch: no right link is followed. A node that is full is split before the descent goes below it: the
-// parent, which then has room, and the node are latched, the parent first and both only tried for, so nobody waits
-// holding a latch. A split is thus visible in both levels or in neither. Leaves are not merged by this protocol; the
-// owner's maintenance gives their space back.
+// A descent reads a child only while its parent's version does not change, and restarts at the root if it changes or if
+// the descent meets a latch: no right link is followed. A full node is split before the descent continues below it: the
+// parent, which then has room, is latched first and then the node. Both latches are only tried for, so no team waits
+// while it holds a latch. A split is thus visible in both levels or in neither. This protocol does not merge leaves;
+// the owner's maintenance recycles their space.
 //
-// Right links and high keys are kept all the same: scans and bulk writes use them.
+// Right links and high keys are maintained nevertheless: scans and bulk writes use them.
 #pragma once
 
 #include "espalier/blink_tree/write.hpp"
@@ -34,13 +34,14 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
     node_id parent, leaf;
     std::uint32_t parent_version, leaf_version;
   };
-  /// Version of a node that nobody has latched; odd otherwise.
+  /// Returns the version of a node, which is odd if the node is latched.
   static ESPALIER_INLINE std::uint32_t version_of(Team team, std::uint32_t* word) {
     const std::uint32_t v = team.once([=] { return atomic_word_ref{word}.load_acquire(); });
     team.sync();
     return v;
   }
-  /// One attempt: false means again from the root. With `inserts` no inner node on the path is full when it succeeds.
+  /// Makes one attempt; false means a restart from the root. With `inserts`, no inner node on the path is full when it
+  /// succeeds.
   static ESPALIER_HD bool try_descend(Team team, const view& t, Word x, bool inserts, path& p, blink_outcome& failure) {
     node_id id = view::root, above = no_node;
     std::uint32_t v = version_of(team, t.inner(id).version()), v_above = 0;
@@ -51,7 +52,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       const auto h = inner_reader::head(team, node, seen);
       const auto place = inner_reader::rank(team, node, seen, x);
       unsigned slot = place.equal && place.slot < h.count ? place.slot : place.slot - 1;
-      if (slot >= h.count) slot = 0;  // torn: not valid below
+      if (slot >= h.count) slot = 0;  // torn by a writer; the validation below fails
       const node_id child = load_relaxed(node.values() + slot);
       const trace_node name{id, h.level};
       note(team, trace::reach(name));
@@ -62,7 +63,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       }
       const bool at_leaf = h.level == 1;
       const std::uint32_t v_child = version_of(team, at_leaf ? t.leaf(child).version() : t.inner(child).version());
-      if (!latch::read_valid(team, name, node.version(), v)) return false;  // is it still the child?
+      if (!latch::read_valid(team, name, node.version(), v)) return false;  // checks that it is still the child
       above = id;
       v_above = v;
       if (at_leaf) {
@@ -74,7 +75,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       v = v_child;
     }
   }
-  /// False: there was no room to split a node on the way.
+  /// Returns false if no free node was left to split a node on the way.
   static ESPALIER_INLINE bool descend(Team team, const view& t, Word x, bool inserts, path& p) {
     for (unsigned turn = 0;; ++turn) {
       blink_outcome failure = blink_outcome::unchanged;
@@ -128,19 +129,19 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       latch::release(team, n, leaf.version(), version);
     });
   }
-  /// Where x exists its value `old` becomes apply(old), read and written under one latch.
+  /// If x exists, replaces its value `old` by apply(old), read and written under one latch.
   template <class Apply>
   static ESPALIER_HD blink_outcome insert_or_apply_from(Team team, const view& t, node_id, Word x, const value& v,
                                                         Apply apply) {
     return insert_or(team, t, x, v, [&](trace_node n, node_at<shape> leaf, unsigned slot, std::uint32_t version) {
       const value old = load_relaxed(leaf.values() + slot);
-      team.sync();  // all lanes have it before one of them stores the next one
+      team.sync();  // all lanes have read the value before one of them stores the next one
       team.once([&] { store_relaxed(leaf.values() + slot, apply(old)); });
       note(team, trace::assign(n, slot, x));
       latch::release(team, n, leaf.version(), version);
     });
   }
-  /// present(name, leaf, slot, version) is called under the latch of the leaf where x exists, and releases it.
+  /// If x exists, calls present(name, leaf, slot, version) under the latch of its leaf; `present` releases the latch.
   template <class Present>
   static ESPALIER_INLINE blink_outcome insert_or(Team team, const view& t, Word x, const value& v, Present present) {
     for (;;) {
@@ -186,7 +187,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
   }
 
  private:
-  /// change(name, leaf, look, slot, header) under the latch, if x is there.
+  /// If x is present, calls change(name, leaf, look, slot, header) under the latch.
   template <class Change>
   static ESPALIER_INLINE blink_outcome change_present(Team team, const view& t, Word x, Change change) {
     for (;;) {
@@ -209,8 +210,8 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
   }
 
   // ---- splits: parent and node latched ---------------------------------------------------------------------------
-  /// The upper half of a full leaf to a new one that its parent, which has room, names. no_room or unchanged (try
-  /// again).
+  /// Moves the upper half of a full leaf to a new leaf and posts it to the parent, which has room. Returns
+  /// out_of_nodes, or unchanged (try again).
   static ESPALIER_COLD blink_outcome split_leaf(Team team, const view& t, const path& p) {
     const auto parent = t.inner(p.parent);
     const trace_node leaf_name{p.leaf, 0}, parent_name{p.parent, 1};
@@ -245,7 +246,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
     latch::release(team, parent_name, parent.version(), p.parent_version);
     return blink_outcome::unchanged;
   }
-  /// A separator into a latched inner node that has room.
+  /// Inserts a separator into a latched inner node that has room.
   static ESPALIER_INLINE void post(Team team, node_id id, node_at<inner_shape> node, Word low, node_id child) {
     const auto seen = inner_reader::look(team, node);
     auto h = inner_reader::head(team, node, seen);

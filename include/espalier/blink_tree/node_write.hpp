@@ -1,4 +1,4 @@
-// node_write.hpp - changes to the slots of one node, written once for every team.
+// node_write.hpp - changes to the slots of one node, one implementation for every team.
 //
 // The caller holds the node's latch, or no other team can reach the node yet.
 #pragma once
@@ -22,13 +22,13 @@ struct node_writer {
       store_relaxed(node.high(), h.high);
     });
   }
-  /// A new node's version, before anybody can see it.
+  /// Stores the version of a new node, before other teams can reach it.
   static ESPALIER_INLINE void store_version(Team team, node_at<Shape> node) {
     team.once([&] { store_relaxed(node.version(), std::uint32_t{0}); });
   }
 
-  /// Slot `at` becomes x; those from there to `count` move up. Chunks from the end, so that none is overwritten before
-  /// it is read; within a chunk all is read before anything is written.
+  /// Sets slot `at` to x and moves slots [at, count) up. Chunks are processed from the end, so that none is overwritten
+  /// before it is read; within a chunk all slots are read before any is written.
   template <class X>
   static ESPALIER_INLINE void open_gap(Team team, X* p, unsigned at, unsigned count, X x) {
     for (unsigned base = count == 0 ? 0 : (count - 1) / chunk * chunk;; base -= chunk) {
@@ -41,7 +41,7 @@ struct node_writer {
     team.once([&] { store_relaxed(p + at, x); });
     team.sync();
   }
-  /// Slots after `at` move down; slot count - 1 becomes `fill`.
+  /// Moves slots after `at` down; slot count - 1 becomes `fill`.
   template <class X>
   static ESPALIER_INLINE void close_gap(Team team, X* p, unsigned at, unsigned count, X fill) {
     for (unsigned base = at / chunk * chunk; base < count; base += chunk) {
@@ -59,7 +59,7 @@ struct node_writer {
     open_gap(team, node.keys(), at, count, key);
     if constexpr (Shape::value_bytes != 0) open_gap(team, node.values(), at, count, v);
   }
-  /// The same where `seen`, a look at the node under its latch, is in registers already.
+  /// The same where `seen`, the node as read under its latch, is in registers already.
   template <class Look>
   static ESPALIER_INLINE void insert_at(Team team, node_at<Shape> node, [[maybe_unused]] const Look& seen, unsigned at,
                                         unsigned count, word key, const value& v) {
@@ -94,7 +94,7 @@ struct node_writer {
     if constexpr (Shape::value_bytes != 0) close_gap(team, node.values(), at, count, value{});
   }
 
-  /// Slots [from, count) of one node to the front of another; the rest of it becomes `fill`.
+  /// Copies slots [from, count) of one node to the front of another; its other slots become `fill`.
   template <class X>
   static ESPALIER_INLINE void move_tail(Team team, const X* p, unsigned from, X* to, X fill) {
     if constexpr (Shape::slots == chunk) {
@@ -116,7 +116,7 @@ struct node_writer {
       team.store_relaxed(p + base, team.head(s, from > base ? from - base : 0, fill));
     }
   }
-  /// Slots [0, n) of one node behind those of another.
+  /// Appends slots [0, n) of one node to those of another.
   template <class X>
   static ESPALIER_INLINE void append(Team team, const X* p, unsigned n, X* to) {
     for (unsigned base = 0; base < n; base += chunk) {
@@ -127,12 +127,12 @@ struct node_writer {
     }
   }
 
-  /// Slots [from, from + n) become these, by one thread.
+  /// Stores n values to slots [from, from + n). Called by one thread.
   template <class X>
   static ESPALIER_INLINE void put(X* p, unsigned from, const X* x, unsigned n) {
     for (unsigned i = 0; i < n; ++i) store_relaxed(p + from + i, x[i]);
   }
-  /// All slots: the first n become these, the others `fill`.
+  /// Stores all slots: the first n from x, the others as `fill`.
   template <class X>
   static ESPALIER_INLINE void put_all(Team team, X* p, const X* x, unsigned n, X fill) {
     for (unsigned base = 0; base < Shape::slots; base += chunk) {
@@ -145,11 +145,11 @@ struct node_writer {
     }
   }
 
-  /// By a CPU thread: a new node, before any other can see it, of h.count keys, and values if it has any.
+  /// Writes a new node of h.count keys, and values if it has any, before other threads can reach it. CPU threads only.
   static ESPALIER_INLINE void write_new(Team team, node_at<Shape> node, const word* keys,
                                         [[maybe_unused]] const value* values, const node_head<word>& h) {
-    // New nodes most often lie in a row. 2^20 appended pairs of u64 took 3.0 ns each, without asking for the lines
-    // early 3.9 (Xeon, one thread, other processes at its memory).
+    // New nodes are mostly contiguous. An append of 2^20 pairs of u64 took 3.0 ns per pair, and 3.9 ns without this
+    // prefetch (Xeon, one thread, other processes using its memory bandwidth).
     constexpr unsigned ahead = 8 * Shape::bytes;
     for (unsigned b = 0; b < Shape::bytes; b += 64) prefetch_to_write(node.p + ahead + b);
     put_all(team, node.keys(), keys, h.count, unused);
@@ -163,8 +163,9 @@ struct node_writer {
 #endif
   }
 
-  /// Takes the upper half of `left`, whose new header is `h`, into `right`, which no other team can reach yet; its
-  /// header is returned and not stored. `left` still has its elements: cut_left() once the right one is complete.
+  /// Copies the upper half of `left`, whose new header is `h`, into `right`, which no other team can reach yet; returns
+  /// the header of `right` without storing it. `left` still has its elements: the caller calls cut_left() once `right`
+  /// is complete.
   static ESPALIER_INLINE node_head<word> split(Team team, node_at<Shape> left, node_at<Shape> right, node_id right_id,
                                                unsigned keep, node_head<word>& h) {
     node_head<word> r = h;
@@ -177,13 +178,13 @@ struct node_writer {
     team.sync();
     return r;
   }
-  /// Both halves of an inner node.
+  /// Result of halve(): both halves of an inner node.
   struct halves {
     node_head<word> left, right;
-    word separator;  ///< lowest key of the right one
+    word separator;  ///< lowest key of the right half
   };
-  /// Cuts a latched inner node, whose header is `h`, in two. The root keeps its number: its lower half moves to `left`,
-  /// and it becomes the parent of both; other nodes are `left` themselves.
+  /// Splits a latched inner node, whose header is `h`. The root keeps its number: its lower half moves to `left`, and
+  /// it becomes the parent of both halves; other nodes are `left` themselves.
   static ESPALIER_INLINE halves halve(Team team, node_at<Shape> node, node_head<word> h, node_id left_id,
                                       node_at<Shape> left, node_id right_id, node_at<Shape> right) {
     halves made;
@@ -231,7 +232,7 @@ struct node_writer {
   }
 };
 
-/// What node_writer::halve() did to node n.
+/// Records what node_writer::halve() did to node n.
 template <class Team, class Word>
 ESPALIER_INLINE void note_halves(Team team, trace_node n, node_id left, node_id right, unsigned keep, Word separator) {
   note(team, trace::split(n, right, keep));

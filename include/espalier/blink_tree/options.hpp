@@ -1,4 +1,4 @@
-// options.hpp - what a caller may choose, and what the B-link tree tells about itself.
+// options.hpp - options of the B-link tree and the statistics that it reports.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace espalier {
 
-/// How operations of many teams stay out of each other's way.
+/// Concurrency control between the operations of many teams.
 enum class protocol : std::uint8_t {
   blink,  ///< B-link tree: readers take no latch and move right past splits; a writer latches one node at a time
   latch_coupling,  ///< B+tree: latches from parent to child, full nodes are split on the way down, readers restart
-  single_writer,   ///< one writer, nobody else: no latches
+  single_writer,   ///< one writer, no concurrent operation: no latches
 };
 
 /// What a write through a ref did.
@@ -28,22 +28,22 @@ enum class write_result : std::uint8_t {
   out_of_nodes,  ///< more inserts than ref(inserts) reserved nodes for; the tree is unchanged
 };
 
-/// What lies above the leaves.
+/// The index above the leaves.
 enum class inner_index : std::uint8_t {
-  express_lane,  ///< a static index over the leaves, allowed to be stale; inner nodes only where it is too stale
-  inner_nodes,   ///< inner nodes alone
+  express_lane,  ///< a static index over the leaves, which may be stale; inner nodes only where it is too stale
+  inner_nodes,   ///< inner nodes only
 };
 
-/// The shape of a tree, fixed when it is compiled. `slots` is the number of elements of a node: 8, 32, 128 or 4096, or
-/// 0 for the width that point work likes best.
+/// Compile-time configuration of a tree. `slots` is the number of elements of a node: 8, 32, 128 or 4096, or 0 for the
+/// width that suits point operations.
 template <protocol Protocol = protocol::blink, inner_index Upper = inner_index::express_lane, unsigned Slots = 0>
 struct blink_policy {
   static constexpr espalier::protocol protocol = Protocol;
   static constexpr espalier::inner_index inner = Upper;
-  static constexpr unsigned slots = Slots;  ///< 0: the width that point work likes best
+  static constexpr unsigned slots = Slots;  ///< 0 for the width that suits point operations
 };
 
-/// The same at run time: which of the compiled trees serves an owner.
+/// The same at run time; it selects one of the compiled trees.
 struct blink_shape {
   espalier::protocol protocol = espalier::protocol::blink;
   espalier::inner_index inner = inner_index::express_lane;
@@ -54,28 +54,28 @@ struct blink_options {
   double fill = 0.75;  ///< share of the slots of a leaf that a build uses, 0.25 to 1
 };
 
-/// What a write does with a key.
+/// The effect of a write on a key.
 enum class write_op : std::uint8_t {
-  insert,            ///< only if it is not there
+  insert,            ///< only if the key is not present
   insert_or_assign,  ///< in any case
-  update,            ///< only if it is there
+  update,            ///< only if the key is present
   erase,
 };
 
-/// One element of a mixed batch.
+/// An operation of a mixed batch.
 enum class blink_op : std::uint8_t { find, insert, insert_or_assign, update, erase };
 
-/// What happens to equal keys of one batch.
+/// Order of equal keys of one batch.
 enum class batch_semantics : std::uint8_t {
   concurrent,  ///< each element is one operation, linearizable per key; equal keys in any order
   ordered,     ///< per key as if the elements ran one after the other in batch order: the last write wins
 };
 
-/// How a batch of writes is done. Both ways give the same tree, but for which of equal keys wins.
+/// How a batch of writes is executed. Both paths give the same tree, except for which of equal keys wins.
 enum class write_path : std::uint8_t {
   automatic,
-  per_key,  ///< each key descends by itself
-  bulk,  ///< sort the batch, cut it along the leaves, merge leaf by leaf without latches; updates are written in place
+  per_key,  ///< each key descends separately
+  bulk,     ///< sort the batch, partition it by leaf, merge leaf by leaf without latches; updates are written in place
 };
 
 struct write_options {
@@ -83,27 +83,27 @@ struct write_options {
   write_path path = write_path::automatic;
 };
 
-/// The path for a batch of writes and what it was chosen over.
+/// The path for a batch of writes, with the alternative that was considered.
 struct write_explanation {
   write_path chosen = write_path::automatic;
   double per_key_seconds = 0;  ///< predicted
   double bulk_seconds = 0;
-  std::string text;  ///< a few lines for people
+  std::string text;  ///< a few lines of readable text
 };
 
 struct blink_stats {
   std::size_t size = 0;         ///< elements
   unsigned height = 0;          ///< levels of nodes; 1 if there are only leaves
-  std::size_t leaves = 0;       ///< live ones
-  std::size_t inner_nodes = 0;  ///< live ones
+  std::size_t leaves = 0;       ///< live leaves
+  std::size_t inner_nodes = 0;  ///< live inner nodes
   std::size_t dead_nodes = 0;   ///< merged away, waiting for reuse
   std::size_t free_nodes = 0;   ///< ready for reuse
-  std::size_t node_bytes = 0;   ///< of one leaf
-  std::size_t bytes = 0;        ///< all memory the tree holds on its device
+  std::size_t node_bytes = 0;   ///< bytes of one leaf
+  std::size_t bytes = 0;        ///< all memory that the tree holds on its device
   double fill = 0;              ///< used slots / slots of live leaves
   std::size_t lane_leaves = 0;  ///< leaves that the express lane names
   std::size_t lane_bytes = 0;
-  std::size_t lane_builds = 0;  ///< how often it was made anew
+  std::size_t lane_builds = 0;  ///< number of rebuilds
 };
 
 [[nodiscard]] std::string to_string(protocol p);

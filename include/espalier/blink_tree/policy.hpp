@@ -1,4 +1,4 @@
-// policy.hpp - which code a protocol means.
+// policy.hpp - maps a protocol to its implementation.
 #pragma once
 
 #include <type_traits>
@@ -9,11 +9,11 @@
 
 namespace espalier::detail {
 
-/// How a tree is written to, for any team: writer<Team, View> has find_from, insert_from, update_from and erase_from.
+/// Write operations of a tree for any team: writer<Team, View> has find_from, insert_from, update_from and erase_from.
 template <protocol Protocol, inner_index Upper>
 struct writing {
   using reads = std::conditional_t<Protocol == protocol::single_writer, own_reads, racing_reads>;
-  static constexpr bool starts_at_leaf = true;  ///< operations are told where the upper levels lead
+  static constexpr bool starts_at_leaf = true;  ///< operations receive the leaf to which the inner levels lead
   template <class Team, class View>
   using writer = blink_writer<Team, reads, Upper == inner_index::inner_nodes, View>;
 };
@@ -26,7 +26,7 @@ struct writing<protocol::latch_coupling, Upper> {
   using writer = couple_writer<Team, View>;
 };
 
-/// The operations of one tree, for one team, while other teams read and write.
+/// The operations of one tree for one team, concurrent with reads and writes of other teams.
 template <protocol Protocol, inner_index Upper, class Team, class View>
 struct blink_ops {
   using how = writing<Protocol, Upper>;

@@ -1,6 +1,6 @@
-// read.hpp - operations that change nothing: find, seek, scan. Written once for every team and way of reading.
+// read.hpp - read operations: find, seek, scan. One implementation for every team and kind of reads.
 //
-// Each leaf is seen as it was at one moment: what was read of it is used only if its version stood still.
+// Each leaf is read atomically: values read from it are used only if its version did not change.
 #pragma once
 
 #include <utility>
@@ -22,7 +22,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   using latch = traced_latch<typename Reads::latch>;
   static constexpr Word largest = static_cast<Word>(~Word{0});
 
-  /// A leaf on the way: where it is, its header, and the version under which that was read.
+  /// A leaf of a search: its address, its header, and the version under which the header was read.
   struct position {
     node_at<shape> node;
     node_id id;
@@ -44,20 +44,20 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     return {node, id, version, seen, reader::head(team, node, seen)};
   }
   static ESPALIER_INLINE bool covers(const position& p, Word x) { return !p.head.dead && x <= p.head.high; }
-  /// Number of right links that are followed before the inner nodes are asked, where writers post leaves of long
-  /// chains: what upper levels have not learned yet costs a few steps, not the whole chain.
+  /// Number of right links that are followed before the inner nodes are consulted, where writers post leaves of long
+  /// chains: leaves that the inner levels do not name yet cost a few steps, not the whole chain.
   static constexpr unsigned max_right_links = 4;
   static constexpr bool asks = Team::batch > 1 || Reads::kernels_ask;
-  /// After 4, 8, 16, ... links. Upper levels may name a dead leaf, which leads back to the left: each time there must
-  /// be further to go before they are asked again, so that no search goes round for ever.
+  /// True after 4, 8, 16, ... links. Inner levels may name a dead leaf, whose link leads back to the left. The distance
+  /// grows before they are consulted again, so that no search loops forever.
   [[nodiscard]] static ESPALIER_INLINE bool is_far(unsigned links) {
     return links >= max_right_links && (links & (links - 1)) == 0;
   }
-  /// From a leaf at or to the left of x to the one that covers it.
+  /// Moves from a leaf at or to the left of x to the leaf that covers x.
   static ESPALIER_INLINE position move_right(Team team, const view& t, node_id id, Word x) {
     for ([[maybe_unused]] unsigned links = 0;;) {
       const position p = look(team, t, id);
-      if (covers(p, x)) return p;  // the caller validates, together with what it reads
+      if (covers(p, x)) return p;  // the caller validates this together with what it reads
       if (!valid(team, p)) continue;
       id = p.head.right;
       if constexpr (asks) {
@@ -65,7 +65,8 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       }
     }
   }
-  /// `next` is right of a leaf that ends at `high`, below x: the inner nodes lead there, or further on.
+  /// Consults the inner nodes. `next` is right of a leaf that ends at `high`, below x; returns `next` or a leaf further
+  /// right.
   static ESPALIER_COLD node_id further(Team team, const view& t, Word high, node_id next, Word x) {
     const auto start = descent::by_nodes(team, t, x, 0);
     return start.low > high ? start.id : next;
@@ -90,8 +91,8 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     return find_from(team, t, descent::leaf(team, t, x), x, out);
   }
 
-  /// The same for n keys at once: on a CPU the reads of one need not wait for those of the one before. ahead(j) is
-  /// called between them, answer(j, found, value) afterwards.
+  /// The same for n keys at once: on a CPU the reads of one key need not wait for those of the previous one. Calls
+  /// ahead(j) between them, and answer(j, found, value) afterwards.
   template <unsigned Most, class Ahead, class Answer>
   static ESPALIER_INLINE void find_each(Team team, const view& t, const node_id* start, const Word* x, unsigned n,
                                         Ahead ahead, Answer answer) {
@@ -126,7 +127,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     Word key{};
     value v{};
   };
-  /// The first element with a key >= x.
+  /// Finds the first element with a key >= x.
   static ESPALIER_HD bool at_or_after(Team team, const view& t, Word x, element& out) {
     node_id id = descent::leaf(team, t, x);
     for (;;) {
@@ -146,8 +147,8 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       id = p.head.right;
     }
   }
-  /// The last element with a key <= x. Links lead right only: a start with nothing at or before x is left behind for
-  /// one that is further to the left.
+  /// Finds the last element with a key <= x. Links lead only to the right: if a start leaf has nothing at or before x,
+  /// the search continues from a start further to the left.
   static ESPALIER_HD bool at_or_before(Team team, const view& t, Word x, element& out) {
     for (;;) {
       auto start = descent::leaf_and_low(team, t, x);
@@ -170,7 +171,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
         if constexpr (asks) {
           if (is_far(++links)) {
             const auto next = descent::by_nodes(team, t, x, 0);
-            if (next.low > p.head.high) {  // what lies between is unknown: what was found in front of it does not count
+            if (next.low > p.head.high) {  // keys in between are unknown: what was found before them does not count
               start = next;
               id = next.id;
               found = false;
@@ -185,13 +186,13 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   }
 
   // ---- scans -------------------------------------------------------------------------------------------------
-  /// visit(keys, values, from, to) for the slots of one chunk of a leaf that hold elements with lo <= key <= hi, chunks
-  /// in key order, until it says false.
+  /// Calls visit(keys, values, from, to) for the slots of each chunk of a leaf that hold elements with lo <= key <= hi,
+  /// in key order, until it returns false.
   template <class Visit>
   static ESPALIER_HD void scan_from(Team team, const view& t, node_id id, Word lo, Word hi, Visit visit) {
     if (lo > hi) return;
-    node_id leaf_starting_at_lo =
-        no_node;  // a neighbour reached by its link; not one that a merge made longer to the left
+    // A neighbour reached by its link, not one that a merge extended to the left.
+    node_id leaf_starting_at_lo = no_node;
     for ([[maybe_unused]] unsigned links = 0;;) {
       const position p = look(team, t, id);
       if (!covers(p, lo)) {
@@ -204,7 +205,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       }
       const bool from_first = id == leaf_starting_at_lo, to_last = p.head.high <= hi;
       unsigned base = from_first ? 0 : reader::chunk_of(p.node.keys(), lo);
-      bool intact = base < p.head.count || valid(team, p);  // nothing is read here but the header
+      bool intact = base < p.head.count || valid(team, p);  // only the header is read here
       for (; intact && base < p.head.count; base += shape::chunk) {
         const auto keys = Reads::template slots<shape::chunk>(team, p.node.keys() + base);
         const auto values = Reads::template slots<shape::chunk>(team, p.node.values() + base);
@@ -214,7 +215,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
         Word last{};
         if constexpr (shape::slots > shape::chunk) last = to == 0 ? Word{0} : team.get(keys, to - 1);
         intact = valid(team, p);
-        if (!intact) break;  // lo is the first key not yet visited: look again from there
+        if (!intact) break;  // lo is the first key not yet visited: read again from there
         if (from < to) {
           if (!visit(keys, values, from, to)) return;
           if constexpr (shape::slots > shape::chunk) {
@@ -223,7 +224,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
             leaf_starting_at_lo = no_node;
           }
         }
-        if (to < used) return;  // the next one is above hi
+        if (to < used) return;  // the next element is above hi
       }
       if (!intact) continue;
       if (p.head.high >= hi) return;
@@ -231,23 +232,23 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       id = leaf_starting_at_lo = p.head.right;
     }
   }
-  /// How many elements are below x. `ranks` counts those before each leaf of the lane, which names all leaves; nobody
-  /// writes.
+  /// Returns the number of elements below x. `ranks` holds the number of elements before each leaf of the lane, which
+  /// names all leaves. Requires that there are no concurrent writes.
   static ESPALIER_INLINE std::uint64_t rank_of(Team team, const view& t, const leaf_ranks& ranks, Word x,
                                                leaf_position& at) {
     std::uint64_t line = descent::line_of(team, t, x);
-    while (t.lane.key_at(line) < x) ++line;  // the lane may lead a little to the left
+    while (t.lane.key_at(line) < x) ++line;  // the lane may lead slightly to the left
     const position p = look(team, t, descent::leaf_of_line(t, line));
     at = {static_cast<node_id>(line), rank(team, p, x).slot};
     return ranks[line] + at.slot;
   }
-  /// Elements of a leaf: visit(keys, values, from, to) for chunks with those from `slot` on, of `count`, at most n; how
-  /// many.
+  /// Calls visit(keys, values, from, to) for the chunks that hold the elements of a leaf from `slot` on, out of
+  /// `count`, at most n; returns the number of elements.
   template <class Visit>
   static ESPALIER_INLINE unsigned copy_leaf(Team team, node_at<shape> node, unsigned slot, unsigned count,
                                             std::uint64_t n, Visit visit) {
     unsigned base = (slot < shape::slots ? slot : shape::slots - 1) / shape::chunk * shape::chunk, copied = 0;
-    do {  // elements are asked for together with the header, before it says how many they are
+    do {  // elements are loaded together with the header, before their number is known
       const auto keys = Reads::template slots<shape::chunk>(team, node.keys() + base);
       const auto values = Reads::template slots<shape::chunk>(team, node.values() + base);
       const unsigned from = slot > base ? slot - base : 0;
@@ -259,19 +260,21 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     } while (base < count && copied != n);
     return copied;
   }
-  /// Elements by how many come before them; nobody writes. Each lane asks on its own, for later ones each time.
+  /// Accesses elements by rank. Requires that there are no concurrent writes. Each lane uses its own walk, with
+  /// ascending ranks.
   struct rank_walk {
     const view& t;
     const leaf_ranks& ranks;
-    leaf_position start;  ///< in the lane
+    leaf_position start;  ///< a line of the lane and a slot
     std::uint64_t begin, line;
 
     ESPALIER_INLINE rank_walk(const view& tree, const leaf_ranks& known, leaf_position from)
         : t(tree), ranks(known), start(from), begin(known[from.id]), line(from.id) {}
-    /// Number i from the start on; it is there.
+    /// Returns element i from the start on, which must exist.
     ESPALIER_INLINE element operator()(std::uint64_t i) {
-      const std::uint64_t ahead = start.slot + i;  // elements from the first leaf's beginning on
-      if (line < start.id + ahead / shape::slots) line = start.id + ahead / shape::slots;  // no leaf has more
+      const std::uint64_t ahead = start.slot + i;  // elements from the beginning of the first leaf on
+      // A leaf has at most `slots` elements.
+      if (line < start.id + ahead / shape::slots) line = start.id + ahead / shape::slots;
       std::uint64_t next = ranks[line + 1] - begin;
       while (next <= ahead) next = ranks[++line + 1] - begin;
       const unsigned slot = static_cast<unsigned>(ahead - (ranks[line] - begin));
@@ -281,8 +284,8 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       return e;
     }
   };
-  /// visit(i, element) for element i of the n from a place in the lane on, each by one lane, neighbours by neighbours;
-  /// i begins `skipped` lanes later.
+  /// Calls visit(i, element) for the n elements from a position in the lane on. Neighbouring lanes take neighbouring
+  /// elements; i begins `skipped` lanes later.
   template <class Visit>
   static ESPALIER_INLINE void each_by_ranks(Team team, const view& t, const leaf_ranks& ranks, leaf_position start,
                                             std::uint64_t n, unsigned skipped, Visit visit) {
@@ -291,7 +294,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       if (i >= skipped) visit(i - skipped, walk(i - skipped));
     }
   }
-  /// The same for those that are not above hi; how many they are. There are n from that place on.
+  /// The same for the elements that are not above hi; returns their number. There are n elements from that position on.
   template <class Visit>
   static ESPALIER_INLINE std::uint64_t each_up_to(Team team, const view& t, const leaf_ranks& ranks,
                                                   leaf_position start, Word hi, std::uint64_t n, Visit visit) {
@@ -309,8 +312,8 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     }
     return n;
   }
-  /// visit(keys, values, from, to) for the chunks that n elements from a slot of a leaf on lie in. They are there, and
-  /// nobody writes.
+  /// Calls visit(keys, values, from, to) for the chunks that contain the n elements from a slot of a leaf on. Requires
+  /// that they exist and that there are no concurrent writes.
   template <class Visit>
   static ESPALIER_INLINE void copy_from(Team team, const view& t, node_id id, unsigned slot, std::uint64_t n,
                                         Visit visit) {
@@ -322,7 +325,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       slot = 0;
     }
   }
-  /// visit(key, value) for each element with lo <= key <= hi in key order, until it says false.
+  /// Calls visit(key, value) for each element with lo <= key <= hi in key order, until it returns false.
   template <class Visit>
   static ESPALIER_HD void scan(Team team, const view& t, Word lo, Word hi, Visit visit) {
     scan_from(team, t, descent::leaf(team, t, lo), lo, hi,
@@ -336,8 +339,8 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
               });
   }
 
-  /// Counts all of a leaf that begins at lo, by its header, and goes on to the next; false: it also has elements above
-  /// hi, or was merged into another.
+  /// Counts all elements of a leaf that begins at lo, from its header, and moves to the next leaf. Returns false if the
+  /// leaf also has elements above hi, or was merged into another.
   static ESPALIER_INLINE bool skip(Team team, const view& t, node_id& id, Word& lo, Word hi, std::uint64_t& total) {
     for (;;) {
       const auto node = t.leaf(id);
@@ -351,18 +354,17 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
       return true;
     }
   }
-  /// How many elements have lo <= key <= hi, or `limit` if they are more. Leaves in the middle are not opened.
-  /// `start`: the leaf and slot where counting started.
+  /// Returns the number of elements with lo <= key <= hi, at most `limit`. Leaves inside the range are counted from
+  /// their headers. `start` receives the leaf and slot of the first element counted.
   static ESPALIER_HD std::uint64_t count_from(Team team, const view& t, node_id id, Word lo, Word hi,
                                               std::uint64_t limit, leaf_position& start) {
     if (lo > hi) return 0;
     std::uint64_t total = 0;
     bool started = false;
-    node_id leaf_starting_at_lo =
-        no_node;  // a neighbour reached by its link; not one that a merge made longer to the left
+    // A neighbour reached by its link, not one that a merge extended to the left.
+    node_id leaf_starting_at_lo = no_node;
     for (;;) {
-      if constexpr (Team::view_is_register_copy) {  // where a view stays where it is, a look at a leaf is one at its
-                                                    // header
+      if constexpr (Team::view_is_register_copy) {  // if views stay in memory, reading a leaf reads only its header
         if (id == leaf_starting_at_lo && skip(team, t, id, lo, hi, total)) {
           if (total >= limit) return limit;
           leaf_starting_at_lo = id;

@@ -1,15 +1,14 @@
-// ref.hpp - the B-link tree inside a user's kernel or a user's threads: many teams read and write at once.
+// ref.hpp - device-side and thread-side access to the B-link tree: many teams read and write concurrently.
 //
-// A ref is trivially copyable and borrows from its owner. All its calls are for one team: on a CPU a thread
-// (scalar_team), in a kernel a tile, called by all its lanes. An insert that finds no node left answers no_room and
-// changes nothing: ask the owner for a ref with more room. Tiles of a warp may use refs of different trees.
+// A ref is trivially copyable and does not own the tree. All its calls are made by one team: on a CPU a thread
+// (scalar_team), in a kernel a tile, called by all its lanes. An insert that finds no free node returns out_of_nodes
+// and changes nothing: the owner's ref(inserts) reserves more nodes. Tiles of a warp may use refs of different trees.
 //
-// Concurrent with other writers insert, update, erase, find and contains take effect at one moment each (they are
-// linearizable). lower_bound, successor, predecessor and range are not: each leaf they read is seen as it was at one
-// moment, but leaf after leaf. If the leaf of the key has no answer and the neighbour is asked, a key may come to the
-// first one and another go from the second in between, and the answer is then one that was right at no single moment.
-// What they do promise: an element that they deliver was there at some moment of the call, and no key that was there
-// throughout is passed over.
+// Concurrently with other writers, insert, update, erase, find and contains are linearizable. lower_bound, successor,
+// predecessor and range are not: each leaf is read atomically, but different leaves at different times. If the leaf of
+// the key has no result and the neighbour is read, one key may be inserted into the first leaf and another erased from
+// the second in between, and the result is then one that was correct at no single time. These calls guarantee that an
+// element they return was present at some time during the call, and that no key that was present throughout is skipped.
 #pragma once
 
 #include <cstring>
@@ -37,10 +36,10 @@ class blink_tree_ref {
   using value_type = Value;
   using view_type = view;
 
-  /// From blink_index::view(); use blink_tree::ref().
+  /// Constructs from blink_index::view(); user code calls blink_tree::ref().
   explicit blink_tree_ref(const void* untyped) : view_(*static_cast<const view*>(untyped)) {}
 
-  // Writes. write_result::out_of_nodes: ref(inserts) reserved too few nodes, and the tree is unchanged.
+  // Writes. They return write_result::out_of_nodes, with the tree unchanged, if ref(inserts) reserved too few nodes.
 
   /// Returns inserted or exists.
   template <class Team>
@@ -61,8 +60,8 @@ class blink_tree_ref {
                   write_result::inserted, write_result::assigned);
   }
   /// Inserts (key, value), or replaces the value `current` of an existing key by f(current, value). The value is read
-  /// and written under the latch of its leaf, so that concurrent calls lose nothing: a minimum, a sum, a counter. Every
-  /// lane of the team calls f; f must be the same function in all of them and must not touch this tree. Returns
+  /// and written under the latch of its leaf, so that concurrent calls lose no update: a minimum, a sum, a counter.
+  /// Every lane of the team calls f; f must be the same function in all of them and must not access this tree. Returns
   /// inserted or assigned.
   template <class Team, class F>
   [[nodiscard]] ESPALIER_HD write_result insert_or_apply(Team team, Key key, const slot& value, F f) const
@@ -96,18 +95,18 @@ class blink_tree_ref {
     raw v{};
     return ops<Team>::find(team, view_, key_codec<Key>::encode(key), v);
   }
-  /// First element with a key not less than `key`. For a set `value` is left alone.
+  /// Finds the first element with a key not less than `key`. For a set, `value` is not written.
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool lower_bound(Team team, Key key, Key& out_key, slot& value) const {
     return after(team, key_codec<Key>::encode(key), out_key, value);
   }
-  /// First element with a greater key.
+  /// Finds the first element with a greater key.
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool successor(Team team, Key key, Key& out_key, slot& value) const {
     const word w = key_codec<Key>::encode(key);
     return static_cast<word>(w + 1) != 0 && after(team, static_cast<word>(w + 1), out_key, value);
   }
-  /// Last element with a smaller key.
+  /// Finds the last element with a smaller key.
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool predecessor(Team team, Key key, Key& out_key, slot& value) const {
     const word w = key_codec<Key>::encode(key);
@@ -116,8 +115,8 @@ class blink_tree_ref {
     deliver(e, out_key, value);
     return true;
   }
-  /// f(key, value), for a set f(key), for each element of [lo, hi] in key order until it says false. Called by every
-  /// lane.
+  /// Calls f(key, value), or f(key) for a set, for each element of [lo, hi] in key order until it returns false. Every
+  /// lane calls f.
   template <class Team, class F>
   ESPALIER_HD void range(Team team, Key lo, Key hi, F f) const {
     ops<Team>::scan(team, view_, key_codec<Key>::encode(lo), key_codec<Key>::encode(hi),
@@ -130,7 +129,7 @@ class blink_tree_ref {
                     });
   }
 
-  /// The memory itself (node.hpp).
+  /// The memory layout (node.hpp).
   [[nodiscard]] ESPALIER_HD const view& layout() const { return view_; }
 
  private:

@@ -1,7 +1,7 @@
-// run.hpp - bulk operations on a team: run(team, job, first, last) does elements [first, last) of a job.
+// run.hpp - bulk operations on a team: run(team, job, first, last) executes elements [first, last) of a job.
 //
-// Each operation is the same three steps: read keys as words, find the leaves where the searches start (start.hpp),
-// then one element after the other. Those over ranges are in run_ranges.hpp.
+// Each operation has the same three steps: load keys as words, find the leaves at which the searches start
+// (batch_descent.hpp), then execute element by element. Operations over ranges are in run_ranges.hpp.
 #pragma once
 
 #include "espalier/blink_tree/policy.hpp"
@@ -9,7 +9,7 @@
 
 namespace espalier {
 
-/// `Reads`: how this job may read; `Writing`: what the tree's policy means for writes (policy.hpp).
+/// `Reads` is how this job may read; `Writing` is the implementation of writes for the tree's policy (policy.hpp).
 template <class Team, class Reads, class Writing, class View>
 struct blink_runner;
 
@@ -62,7 +62,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
       }
     }
   }
-  /// A CPU thread has the leaves of the next batch on their way while it looks into those of this one.
+  /// A CPU thread prefetches the leaves of the next batch while it searches those of the current batch.
   static ESPALIER_INLINE void find_ahead(Team team, const blink_find_job<view>& job, std::size_t first,
                                          std::size_t last) {
     const view& t = job.tree;
@@ -137,7 +137,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
         }
     }
   }
-  /// Element e of the batch; false: there was no room.
+  /// Executes element e of the batch; returns false if no free node was left.
   template <split_policy Splits>
   static ESPALIER_INLINE bool element(Team team, const blink_write_job<view>& job, blink_op op, std::size_t e,
                                       node_id id, Word x) {
@@ -156,7 +156,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     if (V != 0 && job.values != nullptr) return load_value<V>(job.tree.value_bytes, job.values, e);
     return {};
   }
-  /// By one lane: what became of element e.
+  /// Stores the result of element e. Called by one lane.
   static ESPALIER_INLINE void tell(const blink_write_job<view>& job, std::size_t e, blink_outcome r) {
     if (r == blink_outcome::out_of_nodes) {
       job.refused[atomic_word_ref{job.refusals}.fetch_increment_aggregated()] = static_cast<std::uint32_t>(e);
@@ -170,7 +170,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     return element<split_policy::allowed>(team, job, op, e, id, x);
   }
 
-  /// body(element, start leaf, key) for each element of [first, last).
+  /// Calls body(element, start leaf, key) for each element of [first, last).
   template <class Body>
   static ESPALIER_INLINE void elements(Team team, const blink_write_job<view>& job, std::size_t first, std::size_t last,
                                        Body body) {
@@ -190,8 +190,8 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
   }
 
   // ---- runs of ascending keys, by a CPU thread --------------------------------------------------------------------
-  /// Inserts that go to one leaf, and to those that it is split into, need neither a descent nor a latch each. `at` is
-  /// where the last batch ended, and `before` its last key.
+  /// Inserts into one leaf, and into those that it is split into, share a descent and a latch. `at` is the position
+  /// where the last batch ended, and `before` is its last key.
   struct run_state {
     typename writer::run_place at;
     Word before = 0;
@@ -201,21 +201,22 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     for (unsigned j = 1; j < n; ++j) up &= keys[j - 1] <= keys[j];
     return up;
   }
-  /// A guess, from a header that may be changing.
+  /// A guess, from a header that may be changing concurrently.
   static ESPALIER_INLINE bool goes_on(const view& t, const run_state& s, const Word* keys, unsigned n) {
     if (s.at.leaf == no_node || keys[0] < s.before) return false;
     const auto leaf = t.leaf(s.at.leaf);
     return keys[n - 1] <= load_relaxed(leaf.high()) || load_relaxed(leaf.right()) == no_node;
   }
-  /// Do the caller's values look as they do in a node?
+  /// Returns whether the caller's values have the size and alignment that they have in a node.
   static ESPALIER_INLINE bool are_slots(const blink_write_job<view>& job) {
     return job.tree.value_bytes == V && reinterpret_cast<std::uintptr_t>(job.values) % alignof(value) == 0;
   }
-  /// Appends the first elements of [first, last) that go behind the last key of the tree; gives where the others begin.
-  /// Apart from insert_all: random keys took a tenth longer when they shared a loop with this.
+  /// Appends the first elements of [first, last) that belong after the last key of the tree; returns the first element
+  /// that is left. It is separate from insert_all, because random inserts took a tenth longer when they shared a loop
+  /// with this.
   static ESPALIER_COLD std::size_t append_all(Team team, const blink_write_job<view>& job, std::size_t first,
                                               std::size_t last) {
-    constexpr unsigned least = 4;  // of fewer elements a search for their leaf is most of the work either way
+    constexpr unsigned least = 4;  // with fewer elements, the search for their leaf is most of the work either way
     const view& t = job.tree;
     if (job.order != nullptr || last - first < least) return first;
     const Word x = word_at(t, job.keys, first);
@@ -232,14 +233,14 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     }
     return first;
   }
-  /// By append_run(), behind the leaf where the run is.
+  /// Appends by append_run(), after the leaf of the run.
   template <class Place>
   static ESPALIER_INLINE unsigned append_some(Team team, const blink_write_job<view>& job, Place& at, std::size_t first,
                                               std::size_t last) {
     const view& t = job.tree;
     constexpr unsigned most = Team::batch;
     const unsigned n = last - first < most ? static_cast<unsigned>(last - first) : most;
-    // Where the caller has them, if they look like that in a node; else copies.
+    // The caller's arrays, if they have the layout of a node; otherwise copies.
     Word words[most];
     value slots[most];
     const Word* keys = words;
@@ -302,7 +303,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
     if constexpr (Team::batch > 1 && Writing::starts_at_leaf && inserts) {
       constexpr bool assign = Op == blink_op::insert_or_assign;
       if constexpr (is_traced<Team>) {
-        insert_all(team, job, assign, first, last);  // whose steps are recorded one by one
+        insert_all(team, job, assign, first, last);  // its steps are recorded one by one
       } else {
         constexpr std::size_t piece = 512;
         while (first < last) {
@@ -319,10 +320,10 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
              [&](std::size_t e, node_id id, Word x) { (void)element<splits>(team, job, Op, e, id, x); });
   }
 
-  /// In `done`: this element and what follows it in its run are still to do.
+  /// Value of `done` for an element that, with the rest of its run, is still to be executed.
   static constexpr std::uint8_t refused_mark = 2;
-  /// All elements with the key x of position i of the sorted batch, in batch order, if i is the first of them. The rest
-  /// of a run waits with the one that found no room. start() gives the leaf.
+  /// Executes all elements with the key x of position i of the sorted batch, in batch order, if i is the first of them.
+  /// If one finds no free node, the rest of the run waits with it. start() returns the leaf.
   template <class Start>
   static ESPALIER_INLINE void run_of_equals(Team team, const blink_ordered_job<view>& job, std::size_t i, Word x,
                                             Start start) {

@@ -1,4 +1,4 @@
-// run_ranges.hpp - bulk operations over ranges, on a team: counts, copies one behind the other or in rows, aggregates.
+// run_ranges.hpp - bulk operations over ranges on a team: counts, compact or row-wise copies, aggregates.
 #pragma once
 
 #include <limits>
@@ -30,7 +30,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : leaf_locator<Te
   using io = runner<Team>;
   using reader = blink_reader<Team, Reads, view>;
 
-  /// Query i as a closed range. False: it is empty.
+  /// Converts query i to a closed range. Returns false if it is empty.
   static ESPALIER_INLINE bool closed(const blink_range_job<view>& job, std::size_t i, Word& lo, Word& hi) {
     lo = word_at(job.tree, job.lo, i);
     hi = word_at(job.tree, job.hi, i);
@@ -44,18 +44,20 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : leaf_locator<Te
     }
     return lo <= hi;
   }
-  /// Leaves that a range up to hi reads behind its first one. The lane names them, where links would be waited for one
-  /// after the other: 2^19 ranges of 32 from 2^22 keys that came one by one take 0.36 us each instead of 0.92.
+  /// Prefetches the leaves that a range up to hi reads after its first one. The lane names them, whereas links would be
+  /// followed one after the other: 2^19 ranges of 32 elements from 2^22 keys that were inserted one by one take 0.36 us
+  /// each instead of 0.92 us.
   static ESPALIER_INLINE void prefetch_behind(Team team, const view& t, std::uint64_t line, Word hi) {
     for (unsigned k = 0; k < most_behind && line + 1 < t.lane.size && t.lane.key_at(line) < hi; ++k) {
       prefetch_leaf(team, t, descent::leaf_of_line(t, ++line));
     }
   }
-  static constexpr unsigned most_behind = 8;   ///< leaves of a range; 16 are no better
-  static constexpr unsigned ranges_ahead = 2;  ///< as good as 4; with 8 a range at 2^22 keys took 313 ns, not 283
+  static constexpr unsigned most_behind = 8;  ///< leaves of a range; 16 are not better
+  /// Prefetch distance. 2 is as good as 4; with 8, a range at 2^22 keys took 313 ns instead of 283 ns.
+  static constexpr unsigned ranges_ahead = 2;
 
-  /// Of n ranges from number i on. `Job::lines` keeps them from the count to the copying, or somebody else has walked
-  /// there for rows.
+  /// Start leaves of n ranges from number i on. `Job::lines` holds their lines if a count, or for rows another device,
+  /// has found them before.
   template <class Job>
   static ESPALIER_INLINE starts range_starts(Team team, const Job& job, std::size_t i, unsigned n) {
     const view& t = job.tree;
@@ -81,7 +83,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : leaf_locator<Te
     }
     return s;
   }
-  /// body(i, start leaf, lo, hi, is not empty) for each range.
+  /// Calls body(i, start leaf, lo, hi, is not empty) for each range.
   template <class Job, class Body>
   static ESPALIER_INLINE void ranges(Team team, const Job& job, std::size_t first, std::size_t last, Body body) {
     const view& t = job.tree;
@@ -122,7 +124,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : leaf_locator<Te
       if (job.long_ones != nullptr && n > range_part) atomic_word_ref{job.long_ones}.store_relaxed(1);
     });
   }
-  /// By differences of ranks, however long the ranges are.
+  /// Counts by differences of ranks, whatever the length of the ranges.
   static ESPALIER_INLINE void count_by_ranks(Team team, const blink_count_job<view>& job, std::size_t first,
                                              std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
@@ -140,19 +142,20 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : leaf_locator<Te
     }
   }
 
-  /// The outputs of ranges. `Plain`: keys and values are words as they lie in a leaf.
+  /// Outputs of ranges. With `Plain`, keys and values are words as they are stored in a leaf.
   template <bool Plain, class Job>
   struct output {
     const Job& job;
-    std::uint64_t at;   ///< where the next element goes
-    std::uint64_t end;  ///< places from `at` to here are written later, and by this team
+    std::uint64_t at;   ///< position of the next element
+    std::uint64_t end;  ///< positions from `at` to here are written later, by this team
 
     template <class Keys, class Values>
     ESPALIER_INLINE void append(Team team, const Keys& keys, [[maybe_unused]] const Values& values, unsigned from,
                                 unsigned to) {
       const std::uint64_t shift = at - from;
       if constexpr (Plain && Team::batch > 1) {
-        if (end - at >= shape::chunk) {  // whole chunks: a few wide stores, and no loop whose end is hard to foresee
+        // Whole chunks take a few wide stores, without a loop whose end is hard to predict.
+        if (end - at >= shape::chunk) {
           auto* to_keys = static_cast<Word*>(job.out_keys) + at;
           auto* to_values = static_cast<value*>(job.out_values) + at;
           at += to - from;
@@ -188,7 +191,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : leaf_locator<Te
       }
     }
 
-    /// By one lane.
+    /// Stores one element. Called by one lane.
     ESPALIER_INLINE void put(std::uint64_t i, const typename reader::element& e) const {
       if constexpr (Plain) {
         store_streaming(static_cast<Word*>(job.out_keys) + i, e.key);
@@ -232,7 +235,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : leaf_locator<Te
       fill_beside_writers<Plain>(team, job, first, last);
     }
   }
-  /// Each lane looks up what belongs at its places of the outputs, and neighbours write whole sectors.
+  /// Each lane looks up the elements of its output positions, and neighbouring lanes write whole sectors.
   template <bool Plain>
   static ESPALIER_INLINE void copy_parts(Team team, const blink_fill_job<view>& job, std::size_t first,
                                          std::size_t last) {
@@ -245,7 +248,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : leaf_locator<Te
   }
   struct part {
     leaf_position start;
-    std::uint64_t at, size;  ///< in the outputs
+    std::uint64_t at, size;  ///< positions in the outputs
   };
   static ESPALIER_INLINE part part_at(const blink_fill_job<view>& job, std::size_t i) {
     if (job.parts == nullptr) return {job.starts[i], job.offsets[i], job.offsets[i + 1] - job.offsets[i]};
@@ -260,7 +263,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : leaf_locator<Te
     }
     return p;
   }
-  /// Last i of [begin, end) with a[i] <= x; there is one.
+  /// Returns the last i of [begin, end) with a[i] <= x, which must exist.
   template <class Array>
   static ESPALIER_INLINE std::size_t last_not_above(const Array& a, std::size_t begin, std::size_t end,
                                                     std::uint64_t x) {
@@ -320,7 +323,7 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : leaf_locator<Te
       team.once([&] { store_streaming(job.counts + i, out.at - begin); });
     });
   }
-  /// Each lane looks where a row of its own begins; then all fill one row after the other.
+  /// Each lane finds the start of a different row; then all lanes fill one row after the other.
   template <bool Plain>
   static ESPALIER_INLINE void rows_by_ranks(Team team, const blink_rows_job<view>& job, std::size_t first,
                                             std::size_t last) {

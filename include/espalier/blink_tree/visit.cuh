@@ -1,8 +1,8 @@
-// visit.cuh - visiting a B-link tree that lives on a GPU. Included by visit.hpp under nvcc; use that.
+// visit.cuh - visits of a B-link tree in GPU memory. Included by visit.hpp under nvcc; include that header instead.
 //
-// One thread takes one entry of the table of leaves, and with it what was split off from that leaf since. The owner
-// keeps writers away (order of streams), so reads may use every cache. Floor: bytes of the leaves / bandwidth of the
-// memory.
+// One thread takes one entry of the table of leaves, together with what was split off from that leaf since. The owner
+// excludes writers by stream ordering, so reads may use every cache. The lower bound of the time is bytes of the leaves
+// / memory bandwidth.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace espalier {
 
 namespace detail {
 
-/// The table of leaves, for kernels.
+/// The table of leaves for kernels.
 template <class Key, class Value, class View>
 struct leaf_visitor {
   using word = word_of<Key>;
@@ -47,7 +47,7 @@ struct leaf_visitor {
     leaf_position start{};
     return reader::count_from(tile<1>{}, tree, leaf(i), low(i), highs[i], ~std::uint64_t{0}, start);
   }
-  /// visit(result of f) for the elements of entry i in key order.
+  /// Calls visit(result of f) for the elements of entry i in key order.
   template <class F, class Visit>
   __device__ __forceinline__ void elements(std::uint64_t i, F& f, Visit visit) const {
     const tile<1> team;
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(visit_threads)
   const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < leaves.size) leaves.elements(i, f, [](unit_result) {});
 }
-/// Key order on a GPU is one thread: right, and slow.
+/// Key order on a GPU runs in one thread: correct but slow.
 template <class Leaves, class F>
 __global__ void for_each_leaf_in_order(const __grid_constant__ Leaves leaves, call_for_effect<F> f) {
   for (std::uint64_t i = 0; i < leaves.size; ++i) leaves.elements(i, f, [](unit_result) {});
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(visit_threads)
   });
 }
 
-/// Block b folds a contiguous run of entries: as reduce_lines in static_tree/visit.cuh does.
+/// Block b folds a contiguous run of entries, as reduce_lines in static_tree/visit.cuh does.
 template <bool ByKey, class Leaves, class T, class Map, class Combine>
 __global__ void __launch_bounds__(visit_threads)
     reduce_leaves(const __grid_constant__ Leaves leaves, std::uint64_t per_block, Map map, Combine combine,
@@ -190,7 +190,7 @@ void enqueue_reduce_leaves(const blink_tree<Key, Value, Policy>& tree, T* out, T
       [&](const leaf_table& table) {
         const leaf_visitor_of<Key, Value, Policy> leaves(table);
         const cudaStream_t native = cuda_backend::native(order);
-        // Enough blocks to fill the card several times over, so that the last ones to finish wait for little.
+        // Enough blocks to fill the GPU several times over, so that the tail of the last blocks is short.
         const std::uint64_t most = 32u * static_cast<unsigned>(cuda_backend(tree.get_device()).sm_count());
         const std::uint64_t blocks = std::min<std::uint64_t>(visit_blocks(leaves.size), most);
         const std::uint64_t per_block = (leaves.size + blocks - 1) / blocks;

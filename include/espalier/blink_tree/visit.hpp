@@ -1,15 +1,15 @@
 // visit.hpp - for_each, transform and reduce over all elements of a B-link tree.
 //
-// The keys are cut into ranges along the upper levels, and each range is scanned as any reader does it: leaves that
-// split or merge meanwhile neither hide an element nor show one twice. A functor takes (key, value), or the key alone
-// for a set. Trees on a CPU are visited by its threads, trees on a GPU by its threads, if the caller is compiled by
-// nvcc (functors must be __host__ __device__ then).
+// The keys are partitioned into ranges along the inner levels, and each range is scanned like any other range: a leaf
+// that is split or merged concurrently neither hides an element nor shows one twice. A functor takes (key, value), or
+// the key alone for a set. Trees on a CPU are visited by its threads; trees on a GPU by GPU threads, if the caller is
+// compiled by nvcc (functors must then be __host__ __device__).
 //
-// Beside writers (on a CPU; on a GPU the owner keeps reads and writes apart) for_each and reduce see each leaf as it
-// was at one moment, different leaves at different ones: what is there throughout is visited exactly once. transform
-// has to know how many elements come before, so other calls of the owner wait for it; teams that write through a ref do
-// not: let them finish first. A functor may use a ref of the tree that is visited; it must not call the owner, which
-// waits for the visit.
+// Concurrently with writers (on a CPU; on a GPU the owner separates reads and writes) for_each and reduce read each
+// leaf atomically, but different leaves at different times: an element that is present throughout is visited exactly
+// once. transform needs the number of preceding elements, so other calls of the owner wait for it; writes through a ref
+// do not wait and must be finished first. A functor may use a ref of the tree that is visited; it must not call the
+// owner, which waits for the visit.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@
 
 namespace espalier {
 
-// As in static_tree/visit.hpp: what two compilers make of these must not share a name.
+// As in static_tree/visit.hpp: the functions of two compilers must not share a name.
 #if ESPALIER_CUDA_COMPILER
 inline namespace visit_anywhere {
 #else
@@ -39,7 +39,7 @@ inline namespace visit_on_cpu {
 
 namespace visiting {
 
-/// A tree on a CPU, cut into pieces that threads visit one at a time.
+/// A tree on a CPU, partitioned into pieces that threads visit one at a time.
 template <class Key, class Value, class Policy>
 class leaf_pieces {
  public:
@@ -59,7 +59,7 @@ class leaf_pieces {
   }
   [[nodiscard]] std::size_t size() const { return lows_.size(); }
 
-  /// call(element) for the elements of a piece in key order, until it says false.
+  /// Calls call(element) for the elements of a piece in key order, until it returns false.
   template <class F, class Call>
   void scan(std::size_t piece, F& f, Call call) const {
     reader::scan(scalar_team{}, tree_, lows_[piece], last_of(piece), [&](word w, const raw& v) -> bool {
@@ -87,7 +87,7 @@ class leaf_pieces {
   using raw = typename view::leaf_shape::value;
   static constexpr unsigned slots = view::leaf_shape::slots;
   static constexpr word largest = static_cast<word>(~word{0});
-  /// Some ten thousand elements, which take longer than giving out a piece.
+  /// About ten thousand elements, which take longer than the dispatch of a piece.
   static constexpr std::uint64_t leaves_per_piece = std::max(1u, 8192 / slots);
 
   [[nodiscard]] word last_of(std::size_t piece) const {
@@ -97,11 +97,11 @@ class leaf_pieces {
     if (low > lows_.back()) lows_.push_back(low);
   }
 
-  /// At each key of that level of the inner nodes below which there is about a piece. Any keys would do: writers may
-  /// split nodes meanwhile.
+  /// Partitions at each key of the inner level below which there is about one piece. Any keys would be valid, because
+  /// writers may split nodes concurrently.
   void cut_along_inner_nodes() {
     const unsigned height = head_of(view::root).level;
-    std::uint64_t below = 1;  // leaves under one key
+    std::uint64_t below = 1;  // number of leaves below one key
     unsigned level = 1;
     for (; level < height && below * slots / 2 < leaves_per_piece; ++level) below *= slots / 2;
     const std::uint64_t step = std::max<std::uint64_t>(1, leaves_per_piece / below);
@@ -113,7 +113,7 @@ class leaf_pieces {
       word keys[slots];
       for (unsigned i = 0; i < slots; ++i) keys[i] = load_relaxed(node.keys() + i);
       if (!latch::read_valid(scalar_team{}, node.version(), version)) continue;
-      if (h.level != level || x > h.high) continue;  // split since, or the root has grown
+      if (h.level != level || x > h.high) continue;  // split since then, or the root has grown
       for (unsigned i = 0; i < h.count; ++i) {
         if (++seen % step == 0) cut(keys[i]);
       }
@@ -135,7 +135,7 @@ class leaf_pieces {
   std::vector<word> lows_;  ///< first keys of pieces, ascending
 };
 
-/// A tree as enqueued work knows it: the index itself, which stays where it is when its owner is moved.
+/// The tree as referenced by enqueued work: the untyped index, whose address does not change when its owner is moved.
 template <class Key, class Value, class Policy>
 struct borrowed_map {
   const detail::blink_index* index;
@@ -143,7 +143,7 @@ struct borrowed_map {
   [[nodiscard]] const device& get_device() const { return index->get_device(); }
 };
 
-/// visit(pieces, piece) for each piece of a CPU tree, from all its threads; prepare(pieces) before.
+/// Calls prepare(pieces) once, then visit(pieces, piece) for each piece of a CPU tree, from all its threads.
 template <class Key, class Value, class Policy, class Prepare, class Visit>
 void over_pieces(const borrowed_map<Key, Value, Policy>& tree, detail::visit_concurrency others, visit_order order,
                  const stream& s, Prepare prepare, Visit visit) {
@@ -163,7 +163,7 @@ struct nothing_to_prepare {
   void operator()(const Pieces&) const {}
 };
 
-// The visits on a CPU.
+// Visits on a CPU.
 
 template <class Key, class Value, class Policy, class F>
 void for_each_here(const borrowed_map<Key, Value, Policy>& tree, F& f, visit_order order, const stream& s) {
@@ -202,13 +202,13 @@ std::size_t transform_here(const borrowed_map<Key, Value, Policy>& tree, std::sp
 template <class Key, class Value, class Policy, class T, class Map, class Combine>
 [[nodiscard]] T reduce_here(const borrowed_map<Key, Value, Policy>& tree, T init, Map& map, Combine& combine,
                             const stream& s) {
-  struct piece_result {  // not a bare T: threads must not share the bits of a vector of bool
+  struct piece_result {  // not a bare T, because threads must not share the bits of a vector<bool>
     T x;
     bool there;
   };
   std::vector<piece_result> partial;
   const auto prepare = [&](const auto& pieces) { partial.assign(pieces.size(), {init, false}); };
-  // Pieces are combined in key order below, so that one for each thread at a time serves both orders.
+  // Pieces are combined in key order below, so visiting them in any order serves both orders.
   over_pieces(tree, detail::visit_concurrency::writers, visit_order::any, s, prepare,
               [&](const auto& pieces, std::size_t piece) {
                 piece_result mine{init, false};
@@ -226,7 +226,7 @@ template <class Key, class Value, class Policy, class T, class Map, class Combin
 
 }  // namespace visiting
 
-/// Calls f for each element; by_key: in key order, by one thread. Waits until all are visited.
+/// Calls f for each element; with by_key in key order, by one thread. Returns when all elements are visited.
 template <class Key, class Value, class Policy, class F>
 void for_each(const blink_tree<Key, Value, Policy>& tree, F f, visit_order order = visit_order::any,
               const stream& s = {}) {
@@ -239,8 +239,8 @@ void for_each(const blink_tree<Key, Value, Policy>& tree, F f, visit_order order
   visiting::for_each_here(visiting::borrowed_map(tree), f, order, s);
 }
 
-/// out[rank] = f(element) for the first out.size() elements in key order; `out` is host or device memory. How many
-/// elements there are, more than fit perhaps, is returned. Waits.
+/// Writes out[rank] = f(element) for the first out.size() elements in key order; `out` is host or device memory.
+/// Returns the number of elements, which may exceed out.size(), when complete.
 template <class Key, class Value, class Policy, class T, class F>
 std::size_t transform(const blink_tree<Key, Value, Policy>& tree, std::span<T> out, F f, const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
@@ -253,8 +253,8 @@ std::size_t transform(const blink_tree<Key, Value, Policy>& tree, std::span<T> o
   return visiting::transform_here(visiting::borrowed_map(tree), out, f, s);
 }
 
-/// combine(... combine(init, map(e0)) ..., map(en)) for an associative combine. visit_order::any also takes it to be
-/// commutative; by_key combines in key order. `init` takes part once. Waits.
+/// Returns combine(... combine(init, map(e0)) ..., map(en)) for an associative combine. visit_order::any also requires
+/// it to be commutative; by_key combines in key order. `init` is used once.
 template <class Key, class Value, class Policy, class T, class Map, class Combine>
 [[nodiscard]] T reduce(const blink_tree<Key, Value, Policy>& tree, T init, Map map, Combine combine,
                        [[maybe_unused]] visit_order order = visit_order::any, const stream& s = {}) {
@@ -269,8 +269,8 @@ template <class Key, class Value, class Policy, class T, class Map, class Combin
   return visiting::reduce_here(visiting::borrowed_map(tree), init, map, combine, s);
 }
 
-// ---- _async twins -------------------------------------------------------------------------------------------
-// On a GPU the host waits where a tree has no express lane: its leaves are listed first.
+// ---- _async forms -------------------------------------------------------------------------------------------
+// On a GPU the host waits if a tree has no express lane, because its leaves are listed first.
 
 template <class Key, class Value, class Policy, class F>
 void for_each_async(const blink_tree<Key, Value, Policy>& tree, F f, visit_order order = visit_order::any,
@@ -286,7 +286,8 @@ void for_each_async(const blink_tree<Key, Value, Policy>& tree, F f, visit_order
   });
 }
 
-/// *size, host memory that lives until then, becomes what transform returns; null: nobody asks.
+/// As transform(), enqueued. *size receives the number of elements; it is host memory that must live until the stream
+/// is synchronised, or null.
 template <class Key, class Value, class Policy, class T, class F>
 void transform_async(const blink_tree<Key, Value, Policy>& tree, std::span<T> out, F f, std::size_t* size = nullptr,
                      const stream& s = {}) {
@@ -304,7 +305,7 @@ void transform_async(const blink_tree<Key, Value, Policy>& tree, std::span<T> ou
   });
 }
 
-/// The result goes to *out, host or device memory.
+/// As reduce(), enqueued; writes the result to *out in host or device memory.
 template <class Key, class Value, class Policy, class T, class Map, class Combine>
 void reduce_async(const blink_tree<Key, Value, Policy>& tree, T* out, T init, Map map, Combine combine,
                   [[maybe_unused]] visit_order order = visit_order::any, const stream& s = {}) {

@@ -1,21 +1,22 @@
-// write.hpp - operations that change the tree, by the protocols link and none. Written once for every team.
+// write.hpp - write operations of the blink and single_writer protocols, one implementation for every team.
 //
 // Invariants, in addition to those of nodes (node.hpp):
-// (a) A writer holds the latch of the leaf it changes and nothing else; when it merges, also that of the right
-// neighbour,
-//     which it only ever tries for. So no cycle of waiting teams exists.
-// (b) A search for x is always at a leaf whose lowest key is not above x. So it may go on at any such leaf: where upper
-//     levels lead, or where a key that is not above x went before.
-// (c) A search that followed `far` links asks the inner nodes where it is, each time: what was posted while it was on
-// its
-//     way, or waited, shortens the rest of it.
+// (a) A writer holds the latch of the leaf it changes and no other latch; when it merges, it also holds that of the
+// right
+//     neighbour, which it only tries for. So there is no cycle of waiting teams.
+// (b) A search for x is always at a leaf whose lowest key is not above x. So it may continue at any such leaf: where
+// the
+//     inner levels lead, or at the leaf of an earlier key that is not above x.
+// (c) A search that followed `max_right_links` links consults the inner nodes, each time: separators posted in the
+//     meantime shorten the rest of the walk.
 // (d) A new leaf is complete before a link leads to it. It is posted after the latch of its left neighbour is released:
-//     until then, and if there is no room for its separator, the right link alone leads there.
+//     until then, and if there is no room for its separator, only the right link leads there.
 // (e) Without a lane every new leaf is posted, once, by the team that made it. With a lane the leaves of long chains
-// are:
-//     by those that make them, in kernels, and every `far`-th of those that a search had to walk along.
-// (f) A team reads an inner node optimistically before it latches it: most often the separator is there already.
-// (g) Teams that wait for a leaf let one of them do the work of all (together.hpp).
+// are
+//     posted: in kernels by the teams that make them, and every `max_right_links`-th leaf of an unindexed chain by the
+//     search that walks it.
+// (f) A team reads an inner node optimistically before it latches it: most often the separator is posted already.
+// (g) Teams that wait for a leaf let one of them do the work of all (combining_insert.hpp).
 #pragma once
 
 #include "espalier/blink_tree/combining_insert.hpp"
@@ -24,15 +25,16 @@
 
 namespace espalier {
 
-/// May an insert split a leaf, or wait for one? On a GPU most need not, and would wait for those in their warp that do.
-/// So batches are inserted in two passes: the first answers no_room where a leaf is full or another team has it.
+/// Whether an insert may split a leaf or wait for one. On a GPU one split stalls the whole warp, so batches are
+/// inserted in two passes: the first (`never`) returns out_of_nodes if a leaf is full or latched, and the second
+/// retries these elements.
 enum class split_policy : std::uint8_t { allowed, never };
 
 template <class Team, class Reads, bool PostAlways, class View>
-struct blink_writer;  // protocols link and none
+struct blink_writer;  // for the blink and single_writer protocols
 
-/// `Reads` carries the latch: racing_reads for the protocol link, own_reads for none. `PostAlways`: each split is
-/// posted to the inner nodes at once, lane or not.
+/// `Reads` determines the latch: racing_reads for the blink protocol, own_reads for single_writer. With `PostAlways`,
+/// each split is posted to the inner nodes at once, with or without a lane.
 template <class Team, class Reads, bool PostAlways, class Word, unsigned V, unsigned N>
 struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   using view = blink_view<Word, V, N>;
@@ -40,7 +42,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   using value = typename shape::value;
   using inner_shape = typename view::inner_shape;
   using reader = blink_reader<Team, asking<Reads>, view>;
-  using leaf_reader = node_reader<Team, own_reads, shape>;  // under the latch nothing moves
+  using leaf_reader = node_reader<Team, own_reads, shape>;  // under the latch, the leaf does not change
   using leaf_writer = node_writer<Team, shape>;
   using inner_reader = node_reader<Team, own_reads, inner_shape>;
   using inner_writer = node_writer<Team, inner_shape>;
@@ -48,35 +50,35 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   using latch = traced_latch<typename Reads::latch>;
 
   static constexpr unsigned max_right_links = reader::max_right_links;
-  /// Teams of a warp that wait for a leaf can hand over what they want to insert. Not those whose steps are recorded
-  /// one by one, and not one that is the only writer.
+  /// Whether teams of a warp that wait for a leaf combine their inserts. Traced teams do not, because their steps are
+  /// recorded one by one, and a single writer does not.
   static constexpr bool combines = Team::view_is_register_copy && !is_traced<Team> && latch::is_real;
 
-  // ---- the way to the leaf of a key ------------------------------------------------------------------------------
+  // ---- walk to the leaf of a key ---------------------------------------------------------------------------------
   struct walk {
     node_id id;
-    bool asked;          ///< by this search, the inner nodes
-    Word low = 0;        ///< what was passed ends in front of this, or upper levels led there; it only ever grows
-    unsigned links = 0;  ///< followed since the upper levels were asked
+    bool asked;          ///< this search has consulted the inner nodes
+    Word low = 0;        ///< leaves passed end below this, or inner levels led there; it only grows
+    unsigned links = 0;  ///< followed since the inner levels were consulted
   };
   static ESPALIER_INLINE walk walk_from(const view& t, node_id start) { return {start, t.lane.size == 0}; }
-  /// From a leaf with this header that does not cover x.
+  /// Continues from a leaf with this header that does not cover x.
   static ESPALIER_INLINE void go_on(Team team, const view& t, const node_head<Word>& h, walk& w, Word x) {
     const Word next = h.dead ? Word{0} : static_cast<Word>(h.high + 1);
     if (next > w.low) w.low = next;
     w.id = h.right;
     if (++w.links == max_right_links) w = ask_nodes(team, t, w, next, x);
   }
-  /// `next` is the lowest key of leaf w.id, or 0: not known.
+  /// Consults the inner nodes. `next` is the lowest key of leaf w.id, or 0 if unknown.
   static ESPALIER_COLD walk ask_nodes(Team team, const view& t, walk w, Word next, Word x) {
     const auto start = descent::by_nodes(team, t, x, 0);
-    // Only if that is further on than anything before. Upper levels may name a dead leaf, which leads back to the left:
-    // a search that is sent there twice would go round for ever.
+    // Only if that leaf is further right than every leaf before. Inner levels may name a dead leaf, whose link leads
+    // back to the left: a search that is sent there twice would loop forever.
     if (start.low > w.low) {
       w.id = start.id;
       w.low = start.low;
     } else if (w.asked && next != 0) {
-      post(team, t, next, w.id);  // so that no other search walks this stretch again
+      post(team, t, next, w.id);  // no other search then walks these leaves again
     }
     w.asked = true;
     w.links = 0;
@@ -87,14 +89,15 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   struct latched_leaf {
     node_at<shape> node;
     node_id id;
-    std::uint32_t before;  ///< version, for release
+    std::uint32_t before;  ///< version before the latch, for release
     decltype(leaf_reader::look(std::declval<Team>(), std::declval<node_at<shape>>())) seen;
     node_head<Word> head;
     bool in_chain;  ///< the lane, if there is one, does not lead near this leaf
   };
   static ESPALIER_HD latched_leaf latch_leaf(Team team, const view& t, node_id start, Word x) {
     walk w = walk_from(t, start);
-    bool blind = true;  // The first try is, most often right, and saves a read. Then look before taking the latch.
+    bool blind = true;  // The first attempt latches without reading, which mostly succeeds and saves a read; later
+                        // attempts read first.
     for (unsigned turn = 0;;) {
       const auto node = t.leaf(w.id);
       if (!blind) {
@@ -156,17 +159,17 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       }
     });
   }
-  /// Where x exists its value `old` becomes apply(old), read and written under one latch.
+  /// If x exists, replaces its value `old` by apply(old), read and written under one latch.
   template <class Apply>
   static ESPALIER_HD blink_outcome insert_or_apply_from(Team team, const view& t, node_id start, Word x, const value& v,
                                                         Apply apply) {
     return insert_or<split_policy::allowed>(team, t, start, x, v, [&](const latched_leaf& l, unsigned slot) {
       const value old = load_relaxed(l.node.values() + slot);
-      team.sync();  // all lanes have it before one of them stores the next one
+      team.sync();  // all lanes have read the value before one of them stores the next one
       store_value(team, l, slot, x, apply(old));
     });
   }
-  /// present(leaf, slot) is called under the latch of the leaf where x exists, and releases it.
+  /// If x exists, calls present(leaf, slot) under the latch of its leaf; `present` releases the latch.
   template <split_policy Splits, class Present>
   static ESPALIER_INLINE blink_outcome insert_or(Team team, const view& t, node_id start, Word x, const value& v,
                                                  Present present) {
@@ -194,20 +197,21 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       return blink_outcome::done;
     }
   }
-  /// (e)
+  /// Whether a new leaf is posted by the team that made it: invariant (e).
   static ESPALIER_INLINE bool posts(const view& t, bool in_chain) {
     return PostAlways || t.lane.size == 0 || (Team::batch == 1 && in_chain);
   }
 
   // ---- many inserts by one thread --------------------------------------------------------------------------------
-  /// Where a run of ascending keys is, from one call to the next.
+  /// Position of a run of ascending keys, from one call to the next.
   struct run_place {
-    node_id leaf = no_node;       ///< where the last key went
-    unsigned unposted = 0;        ///< leaves made since one was posted
-    node_id posted_to = no_node;  ///< inner node of the lowest level that got the last one
+    node_id leaf = no_node;       ///< leaf of the last key
+    unsigned unposted = 0;        ///< leaves made since the last post
+    node_id posted_to = no_node;  ///< inner node of the lowest level that received the last post
   };
-  /// Inserts keys[0] <= ... <= keys[n - 1], of which the first is not below the last one of the run so far: as inserts
-  /// one after the other, but for each leaf under one latch, and with no descent between. answer(j, outcome) for each.
+  /// Inserts keys[0] <= ... <= keys[n - 1], the first of which is not below the last key of the run so far. The effect
+  /// is that of n inserts in sequence, but each leaf is latched once, and there are no descents in between. Calls
+  /// answer(j, outcome) for each key.
   template <class ValueAt, class Answer>
   static ESPALIER_INLINE void insert_run(Team team, const view& t, run_place& at, const Word* keys, unsigned n,
                                          bool assign, ValueAt value_at, Answer answer) {
@@ -261,10 +265,10 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       }
     }
   }
-  /// Inserts keys[0] < ... < keys[n - 1], a run likewise, behind the last key of the tree. What does not fit into the
-  /// last leaf goes to new ones, which are complete before one link makes all of them visible. Gives how many keys were
-  /// inserted: 0 if they do not belong there or another thread holds the leaf, fewer than n if the pool has no more
-  /// nodes.
+  /// Appends keys[0] < ... < keys[n - 1], which continue a run, after the last key of the tree. Keys that do not fit
+  /// into the last leaf are written to new leaves, which are complete before one link makes all of them visible.
+  /// Returns the number of keys inserted: 0 if they do not belong there or another thread holds the leaf, fewer than n
+  /// if the pool has no more nodes.
   static ESPALIER_INLINE unsigned append_run(Team team, const view& t, run_place& at, const Word* keys,
                                              [[maybe_unused]] const value* values, unsigned n) {
     const node_id id = at.leaf;
@@ -306,7 +310,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     }
     leaf_writer::store_head(team, node, h);
     latch::release(team, trace::leaf(id), node.version(), before);
-    for (std::uint32_t k = 0; k < more.count; ++k) {  // (e)
+    for (std::uint32_t k = 0; k < more.count; ++k) {  // invariant (e)
       if (!posts(t, false) && ++at.unposted != max_right_links) continue;
       const Word low = k == 0 ? h.high : keys[here + k * N - 1];
       post_near(team, t, at.posted_to, static_cast<Word>(low + 1), t.leaves.number(more.first + k));
@@ -327,9 +331,9 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     return blink_outcome::done;
   }
 
-  /// Where a look brings a whole leaf: no waiting, nothing rare; the leaf is changed in registers. no_room: not this
-  /// way, and nothing was changed. The first of two passes; else what most inserts need, and `id` is then where it gave
-  /// up.
+  /// Insert without waiting and without rare cases, for leaves that are read at once; the leaf is changed in registers.
+  /// out_of_nodes means that this path does not apply and nothing was changed. With split_policy::never it is the first
+  /// of two passes; otherwise it is the fast path, and `id` is then the leaf at which it gave up.
   template <split_policy Splits>
   static ESPALIER_INLINE blink_outcome try_insert_from(Team team, const view& t, node_id& id, Word x, const value& v,
                                                        bool assign) {
@@ -337,10 +341,10 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     for ([[maybe_unused]] unsigned links = 0;;) {
       const auto node = t.leaf(id);
       if constexpr (Splits == split_policy::never && combines) {
-        // Of the teams of a warp at one leaf one can have the latch; the others need not ask for it.
+        // Only one of the teams of a warp at one leaf can get the latch; the others do not request it.
         if (!team.meet(node.p).leads()) return blink_outcome::out_of_nodes;
       }
-      for (unsigned b = 0; b < shape::bytes; b += 64) prefetch_shared(node.p + b);  // while the latch is on its way
+      for (unsigned b = 0; b < shape::bytes; b += 64) prefetch_shared(node.p + b);  // overlaps with the latch access
       const std::uint32_t before = latch::try_latch(team, trace::leaf(id), node.version());
       if ((before & 1) != 0) return blink_outcome::out_of_nodes;
       const auto seen = leaf_reader::look(team, node);
@@ -385,12 +389,12 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   }
 
   struct new_leaf {
-    node_id id;  ///< no_node: there was no room for it
+    node_id id;  ///< no_node if no free node was left
     Word low;
     bool has_x;
   };
-  /// Into a full leaf: x is the key number `at` of it. Releases the latch, under which the leaf was `changed` before or
-  /// not.
+  /// Splits a full leaf and inserts x, which belongs at slot `at`. Releases the latch; `changed` states whether the
+  /// leaf was changed under it before.
   static ESPALIER_COLD new_leaf split_and_insert(Team team, const view& t, latched_leaf& l, unsigned at, Word x,
                                                  const value& v, bool changed) {
     const node_id right_id = team.once([&] { return t.leaves.take(); });
@@ -403,7 +407,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       return {no_node, Word{0}, false};
     }
     const auto right = t.leaf(right_id);
-    // Keys that come in ascending order leave full leaves behind, not half-full ones.
+    // Ascending inserts leave full leaves, not half-full ones.
     const unsigned keep = at == N && l.head.right == no_node ? N : shape::half;
     auto rh = leaf_writer::split(team, l.node, right, right_id, keep, l.head);
     note(team, trace::split(trace::leaf(l.id), right_id, keep));
@@ -419,7 +423,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     fence_acq_rel();  // the right leaf is complete before any link leads to it
     team.sync();
     if (!goes_right) ++l.head.count;
-    if (keep != N) cut(team, l.node, keep);  // readers cannot be misled: the version is odd
+    if (keep != N) cut(team, l.node, keep);  // safe, because the version is odd and readers retry
     note(team, trace::link(trace::leaf(l.id), right_id, keep, l.head.high));
     if (!goes_right) {
       leaf_writer::insert_at(team, l.node, at, keep, x, v);
@@ -455,7 +459,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   }
 
   // ---- erase -----------------------------------------------------------------------------------------------------
-  /// The first of two passes: no_room if another team has the leaf, for which this one does not wait.
+  /// The first of two passes: returns out_of_nodes if another team holds the latch, instead of waiting for it.
   static ESPALIER_HD blink_outcome try_erase_from(Team team, const view& t, node_id id, Word x) {
     for (;;) {
       const auto node = t.leaf(id);
@@ -492,15 +496,15 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     --l.head.count;
     note(team, trace::erase(trace::leaf(l.id), place.slot, x));
     // Not in kernels: a stretch of keys that thousands of teams erase at once would become a chain of dead leaves, each
-    // leading to the one before it, and its nodes could not be given out again before maintain() either way.
+    // linked to the one before it, and their nodes could not be recycled before maintain() either way.
     if (Team::batch > 1 && l.head.count < shape::few && l.head.right != no_node) merge_right_sibling(team, t, l);
     leaf_writer::store_head(team, l.node, l.head);
     release(team, l);
     return blink_outcome::done;
   }
 
-  /// Takes in the right neighbour if the two fit together and nobody else is at it. It stays as a dead node that leads
-  /// here, until no upper level names it (the owner's maintenance).
+  /// Absorbs the right neighbour if both fit into one leaf and the neighbour is not latched. The neighbour remains as a
+  /// dead node that leads here, until no inner level names it (the owner's maintenance).
   static ESPALIER_COLD void merge_right_sibling(Team team, const view& t, latched_leaf& l) {
     const node_id right_id = l.head.right;
     const auto right = t.leaf(right_id);
@@ -523,20 +527,20 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     latch::release(team, trace::leaf(right_id), right.version(), before);
   }
 
-  // ---- upper levels ----------------------------------------------------------------------------------------------
-  /// `low` and what is above starts at `child`. May be left out where there is no room: links lead there too.
+  // ---- inner levels ----------------------------------------------------------------------------------------------
+  /// Posts the separator `low` of `child`. The post may be omitted if no free node is left: right links lead there too.
   static ESPALIER_COLD void post(Team team, const view& t, Word low, node_id child) {
     (void)post_from(team, t, low, child,
                     [&](unsigned level, Word x) { return descent::by_nodes(team, t, x, level).id; });
   }
-  /// The same for a `low` above that of the last post, which went to the inner node `near` (no_node: there was none).
+  /// The same for a `low` above that of the last post, which went to the inner node `near` (no_node if there was none).
   static ESPALIER_COLD void post_near(Team team, const view& t, node_id& near, Word low, node_id child) {
     near = post_from(team, t, low, child, [&](unsigned level, Word x) {
       return level == 1 && near != no_node ? near : descent::by_nodes(team, t, x, level).id;
     });
   }
-  /// start(level, low): a node whose links lead to the one of that level that covers `low`, or one of another level.
-  /// Gives the node of level 1.
+  /// Posts level by level. start(level, low) returns a node of that level whose links lead to the one that covers
+  /// `low`, or a node of another level. Returns the node of level 1.
   template <class Start>
   static ESPALIER_INLINE node_id post_from(Team team, const view& t, Word low, node_id child, Start start) {
     node_id lowest = no_node;
@@ -562,7 +566,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
           continue;
         }
         before = latch::try_latch(team, trace_node{id, level}, node.version());
-        if (before == version) break;  // what was seen is still so
+        if (before == version) break;  // the node has not changed since it was read
         if ((before & 1) == 0) {
           latch::release_unchanged(team, trace_node{id, level}, node.version(), before);
         } else {
@@ -585,7 +589,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     }
   }
 
-  /// True: `low` and `child` are now what the next level has to learn.
+  /// Splits a full inner node. Returns true if the new `low` and `child` must be posted to the next level.
   static ESPALIER_COLD bool split_inner(Team team, const view& t, node_id id, node_at<inner_shape> node,
                                         node_head<Word> h, std::uint32_t before, unsigned at, Word& low,
                                         node_id& child) {

@@ -13,8 +13,8 @@
 
 namespace espalier {
 
-/// Untyped owner of device memory. Move-only. Not thread-safe. The memory is freed in the order of the stream that it
-/// was last tied to.
+/// Untyped owner of device memory. Move-only. Not thread-safe. The memory is freed in the order of the stream of
+/// its allocation or of the last set_stream().
 class raw_buffer {
  public:
   raw_buffer() = default;
@@ -72,7 +72,7 @@ class buffer {
   /// Takes ownership of untyped memory of `n` elements, or of an empty buffer.
   buffer(raw_buffer&& raw, std::size_t n) : raw_(std::move(raw)), size_(raw_.data() == nullptr ? 0 : n) {}
 
-  /// As raw_buffer::tie().
+  /// As raw_buffer::set_stream().
   void set_stream(const stream& s) { raw_.set_stream(s); }
 
   [[nodiscard]] T* data() const noexcept { return static_cast<T*>(raw_.data()); }

@@ -18,7 +18,7 @@ namespace espalier {
 /// Loops, sort and scan over the threads of a CPU device. Thread-safe: all methods are const and may run concurrently.
 class cpu_backend {
  public:
-  /// Throws `error` if `where` is not a CPU device.
+  /// Throws `error` if `dev` is not a CPU device.
   explicit cpu_backend(const device& dev);
   [[nodiscard]] const device& get_device() const noexcept { return device_; }
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }

@@ -1,7 +1,8 @@
-// cuda.cuh - cuda_backend: the compile-time side of a GPU device, for index owners. Needs nvcc; CUB stays out of it.
+// cuda.cuh - cuda_backend: the compile-time interface of a GPU device for index owners. Requires nvcc; does not include
+// CUB.
 //
-// Everything here is stream-ordered and returns before the GPU is done. An empty stream is the device's default
-// stream, which is CUDA's legacy default stream: it is in order with kernels launched without a stream.
+// Every call is stream-ordered and returns before the GPU has finished. An empty stream means the device's default
+// stream, which is CUDA's legacy default stream and is ordered with kernels launched without a stream.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,11 +18,12 @@ namespace espalier {
 
 namespace detail {
 
-/// Throws if `status` is not success: out_of_memory (with `asked` and what is free) if memory ran out, else `error`
-/// with CUDA's words and the name of the call. Clears the error, so that the next call does not report it again.
+/// Throws if `status` is not success: out_of_memory (with `asked` and the free bytes) if memory ran out, otherwise
+/// `error` with CUDA's message and the name of the call. Clears the error, so that the next call does not report it
+/// again.
 void check_cuda(cudaError_t status, const char* call, std::size_t asked = 0);
 
-/// Makes a GPU current and puts the caller's back.
+/// Makes a GPU current and restores the caller's GPU in the destructor.
 class device_guard {
  public:
   explicit device_guard(int ordinal);
@@ -34,14 +36,15 @@ class device_guard {
   bool switched_ = false;
 };
 
-// The stride keeps it right when n is above the number of threads a grid can have.
+// The grid stride covers an n above the number of threads of a grid.
 template <class Body>
 __global__ void for_each_kernel(std::size_t n, Body body) {
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) body(i);
 }
 
-// Teams do not stride: a grid has room for 2^39 threads of blocks of 256. The body is not copied to local memory.
+// Teams do not stride: a grid holds 2^39 threads in blocks of 256. __grid_constant__ avoids a copy of the body in local
+// memory.
 template <class Team, class Body>
 __global__ void __launch_bounds__(256) for_each_team_kernel(std::size_t n, const __grid_constant__ Body body) {
   const std::size_t i = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / Team::lanes();
@@ -54,21 +57,21 @@ class cuda_backend {
  public:
   static constexpr unsigned block_threads = 256;
 
-  /// Throws `error` if `where` is not a GPU.
+  /// Throws `error` if `dev` is not a GPU.
   explicit cuda_backend(const device& dev);
   [[nodiscard]] const device& get_device() const noexcept { return device_; }
   [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
   [[nodiscard]] int sm_count() const noexcept { return sm_count_; }
   [[nodiscard]] std::size_t l2_bytes() const noexcept { return l2_bytes_; }
-  /// Dynamic shared memory a block may ask for.
+  /// Dynamic shared memory that a block may request.
   [[nodiscard]] std::size_t shared_bytes() const noexcept { return shared_bytes_; }
 
   [[nodiscard]] static cudaStream_t native(const stream& s) {
     return s ? static_cast<cudaStream_t>(s.native()) : cudaStreamLegacy;
   }
 
-  /// body(i) for each i in [0, n), one GPU thread each, or fewer threads that go on to the next one: at most
-  /// most_at_once. Body is copied to the GPU and called there.
+  /// Calls body(i) for each i in [0, n) on the GPU, one thread per i but at most most_at_once threads, which stride.
+  /// The body is copied to the GPU.
   template <class Body>
   void for_each(const stream& s, std::size_t n, Body body, std::size_t most_at_once = ~std::size_t{0}) const {
     if (n == 0) return;
@@ -79,7 +82,7 @@ class cuda_backend {
     detail::check_cuda(cudaGetLastError(), "for_each");
   }
 
-  /// body(team, i) for each i in [0, n), one team (a tile of team/tile.cuh) each, called by all its lanes.
+  /// Calls body(team, i) for each i in [0, n), one team (a tile of team/tile.cuh) per i; all its lanes make the call.
   template <class Team, class Body>
   void for_each_team(const stream& s, std::size_t n, const Body& body) const {
     if (n == 0) return;
@@ -100,12 +103,12 @@ class cuda_backend {
   [[nodiscard]] bool sort_pairs(const stream& s, Word* keys, Word* keys_alt, void* values, void* values_alt,
                                 unsigned value_bytes, std::size_t n, unsigned begin_bit, unsigned end_bit) const;
 
-  /// The same sort from arrays that stay as they are into others; takes scratch memory for a copy of both.
+  /// The same sort out of place; the inputs stay unchanged. Takes scratch memory for a copy of both.
   template <class Word>
   void sort_pairs_from(const stream& s, const Word* keys, Word* sorted_keys, const void* values, void* sorted_values,
                        unsigned value_bytes, std::size_t n, unsigned begin_bit, unsigned end_bit) const;
 
-  /// out[i] = in[0] + ... + in[i - 1], wrapping around on overflow. in == out is allowed. T: u64, i64, int128.
+  /// out[i] = in[0] + ... + in[i - 1], wrapping around on overflow. in == out is allowed. T is u64, i64 or int128.
   template <class T>
   void exclusive_scan(const stream& s, const T* in, T* out, std::size_t n) const;
 

@@ -1,8 +1,8 @@
 // device.hpp - devices and streams. No CUDA header is needed to use this file.
 //
-//   device   a processor with memory: the CPU (a number of threads) or one GPU. A cheap, shared handle. stream   an
-//   ordered queue of work. On a GPU a cudaStream_t; on a CPU a queue with one worker that runs each item with
-//            all threads of the device.
+//   device   a processor with memory: the CPU (a number of threads) or one GPU. A cheap, shared handle.
+//   stream   an ordered queue of work. On a GPU a cudaStream_t; on a CPU a queue with one worker that runs each item
+//            with all threads of the device.
 //   backend  the compile-time part, used by index owners only: cpu_backend (device/cpu.hpp, oneTBB) and cuda_backend
 //            (device/cuda.cuh). An index owner is a template over Backend.
 //

@@ -56,7 +56,7 @@ class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value
   using value_type = Value;
   using sum_type = sum_of<summand>;
 
-  /// Makes an empty tree. `where` is the device that walks the inner levels.
+  /// Makes an empty tree. `dev` is the device that walks the inner levels.
   explicit hybrid_tree(const hybrid_options& options = {}, const device& dev = device::default_device())
       : hybrid_tree({}, {}, options, dev) {}
   /// Builds a tree from pairs in any order; of equal keys the last one wins. Requires as many values as keys.

@@ -1,4 +1,5 @@
-// index.hpp - the hybrid tree without types: what the typed owner (hybrid_tree.hpp) calls. All memory is the host's.
+// index.hpp - the type-erased hybrid tree that the typed owner (hybrid_tree.hpp) calls. All pointers refer to host
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +16,13 @@ class hybrid_index {
  public:
   virtual ~hybrid_index() = default;
 
-  [[nodiscard]] virtual const device& get_device() const = 0;  ///< of the inner levels
+  [[nodiscard]] virtual const device& get_device() const = 0;  ///< device of the inner levels
   [[nodiscard]] virtual const device& host() const = 0;
   [[nodiscard]] virtual element_type elements() const = 0;
   [[nodiscard]] virtual std::size_t size() const = 0;
   [[nodiscard]] virtual hybrid_stats stats() const = 0;
   [[nodiscard]] virtual validation validate() const = 0;
-  /// Finds the best placement and balance for keys like these, by asking for them.
+  /// Finds the best placement and balance for keys like these by running queries.
   virtual void tune(const void* keys, std::size_t n) = 0;
 
   virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found,
@@ -30,7 +31,7 @@ class hybrid_index {
                     std::uint8_t* found) const = 0;
   virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
                      std::uint64_t* counts) const = 0;
-  /// Of the closed range (hybrid_tree::estimate_count).
+  /// Estimates the number of elements in a closed range (hybrid_tree::estimate_count).
   [[nodiscard]] virtual std::uint64_t estimate(const void* lo, const void* hi) const = 0;
   [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n,
                                             const range_options& options) const = 0;
@@ -39,12 +40,12 @@ class hybrid_index {
                     void* out_values, std::uint64_t* counts, const hybrid_query_options& how) const = 0;
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                          std::uint8_t* found) const = 0;
-  /// Strong guarantee: if it throws, the tree is as it was.
+  /// Strong exception guarantee.
   virtual void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
                      update_mode way) = 0;
 };
 
-/// Of equal keys the last one wins. n = 0 makes an empty tree.
+/// Builds an index. Of equal keys the last one wins. n = 0 makes an empty tree.
 [[nodiscard]] std::unique_ptr<hybrid_index> build_hybrid_index(const device& dev, element_type elements,
                                                                const hybrid_options& options, const void* keys,
                                                                const void* values, std::size_t n);

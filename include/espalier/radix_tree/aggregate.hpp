@@ -1,10 +1,11 @@
-// aggregate.hpp - sum, min, max, avg over ranks [begin, end) of a radix tree: O(log n) whatever the length.
+// aggregate.hpp - sum, min, max and avg over ranks [begin, end) of a radix tree in O(log n), whatever the length.
 //
-// The leaves of a range are a slice of those in key order, so that blocks of them can be summed up beforehand, as the
-// static tree does (static_tree/aggregate.hpp says why in these ways): integers by prefix sums per block, exact; floats
-// by a 16-ary tree of block sums in double; minima and maxima by 16-ary trees of order-preserving words, NaN being the
-// largest. A question reads the leaves at both ends of its range, fewer than two blocks of them, and for the rest
-// summaries. Summaries may be missing (src/radix_tree/block_summaries.hpp): then it reads all leaves of its range.
+// The leaves of a range are a contiguous slice of the leaves in key order, so blocks of leaves are aggregated
+// beforehand, as in the static tree (static_tree/aggregate.hpp gives the reasons): integers by exact prefix sums per
+// block; floats by a 16-ary tree of block sums in double; minima and maxima by 16-ary trees of order-preserving words,
+// where NaN is the largest. A query reads the leaves at both ends of its range, fewer than two blocks of them, and
+// block aggregates for the rest. Block aggregates may be missing (src/radix_tree/block_summaries.hpp): then a query
+// reads all leaves of its range.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +16,19 @@
 
 namespace espalier {
 
-/// Null: not there.
+/// Block aggregates. A null pointer means that the aggregate is missing.
 struct block_summaries {
-  /// Ranks of a block. 32 make all summaries of a tree with values of 4 bytes 0.25 + 0.27 bytes per key, of 8 bytes 0.5
-  /// + 0.53 (floats: 0.27 + 0.27, 0.27 + 0.53), and a question reads 32 leaves at its ends on average.
+  /// Ranks per block. With 32, all aggregates take 0.25 + 0.27 bytes per key for values of 4 bytes and 0.5 + 0.53 for
+  /// values of 8 bytes (floats: 0.27 + 0.27, 0.27 + 0.53), and a query reads 32 leaves at its ends on average.
   static constexpr unsigned block = 32;
   std::uint64_t blocks = 0;
-  const void* prefix = nullptr;  ///< of integers: the sum of all elements before each block
-  const void* sums = nullptr;    ///< of floats: a tree of doubles
+  const void* prefix = nullptr;  ///< integers: the sum of all elements before each block
+  const void* sums = nullptr;    ///< floats: a tree of doubles
   const void* minima = nullptr;  ///< trees of words
   const void* maxima = nullptr;
 };
 
-/// Over ranks [begins[i], begins[i] + counts[i]).
+/// Aggregates over ranks [begins[i], begins[i] + counts[i]).
 template <unsigned V>
 struct radix_aggregate_job {
   radix_view<V> tree;
@@ -66,7 +67,7 @@ struct radix_aggregator {
     for (std::uint64_t r = begin; r < end; ++r) sum += integer_at(t, r);
     return sum;
   }
-  /// Of all elements before `rank`.
+  /// Returns the sum of all elements before `rank`.
   static ESPALIER_INLINE sum_type exact_before(const view& t, const void* prefix, std::uint64_t rank) {
     const std::uint64_t at = rank / block_summaries::block;
     return static_cast<sum_type>(static_cast<const sum_type*>(prefix)[at] +

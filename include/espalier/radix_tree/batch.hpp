@@ -1,4 +1,4 @@
-// batch.hpp - keys as a caller gives them to a radix tree, and as they come back.
+// batch.hpp - batches of keys as input of a radix tree, and keys in its results.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,19 @@
 
 namespace espalier {
 
-/// A batch of keys that belong to somebody else.
+/// A non-owning batch of keys.
 class byte_string_batch {
  public:
-  /// Key i is bytes [offsets[i], offsets[i + 1]): one offset more than there are keys. They ascend: builds and writes
-  /// check that, and on a CPU questions, too. Both in host memory, or both in the tree's device memory.
+  /// Key i is bytes [offsets[i], offsets[i + 1]); there is one offset more than there are keys. Offsets must not
+  /// descend: builds and writes check that, and on a CPU queries check it too. Both spans are in host memory, or both
+  /// in the memory of the tree's device.
   byte_string_batch(std::span<const char> bytes, std::span<const std::uint64_t> offsets) {
     if (offsets.empty()) throw error("keys_of_bytes: n keys have n + 1 offsets; give one at least.");
     keys_.batch = {reinterpret_cast<const std::uint8_t*>(bytes.data()), offsets.data(), 0};
     keys_.n = offsets.size() - 1;
     keys_.bytes = bytes.size();
   }
-  /// Keys of `length` bytes each, one behind the other.
+  /// Contiguous keys of `length` bytes each.
   byte_string_batch(std::span<const char> bytes, std::size_t length) {
     if (length == 0 || bytes.size() % length != 0)
       throw error("keys_of_bytes: " + std::to_string(bytes.size()) + " bytes are no whole number of keys of " +
@@ -36,7 +37,7 @@ class byte_string_batch {
     keys_.n = bytes.size() / length;
     keys_.bytes = bytes.size();
   }
-  /// Strings in host memory; copied, so that they may go before an _async call is done.
+  /// Strings in host memory. They are copied and need not outlive the call, not even an _async call.
   template <class String>
   requires(std::is_convertible_v<const String&, std::string_view>) byte_string_batch(std::span<const String> strings)
       : byte_string_batch(copied(strings)) {}
@@ -48,11 +49,11 @@ class byte_string_batch {
   byte_string_batch(std::initializer_list<std::string_view> strings)
       : byte_string_batch(std::span<const std::string_view>(strings.begin(), strings.size())) {}
 
-  /// Keys with memory of their own, which they share with their copies.
+  /// Keys that own their memory, which copies of the batch share.
   struct memory {
     std::string bytes;
     std::vector<std::uint64_t> offsets{0};
-    std::size_t length = 0;  ///< not 0: of every key; then offsets have no say
+    std::size_t length = 0;  ///< if not 0, the length of every key; offsets are then ignored
     void add(std::string_view key) {
       bytes += key;
       offsets.push_back(bytes.size());
@@ -79,8 +80,8 @@ class byte_string_batch {
   detail::byte_keys keys_;
 };
 
-/// Answers with keys: query i owns elements [offsets[i], offsets[i + 1]), in key order; element e has the bytes
-/// [key_offsets[e], key_offsets[e + 1]) of key_bytes. All of it is on the tree's device.
+/// Result with keys: query i owns elements [offsets[i], offsets[i + 1]), in key order; element e has the bytes
+/// [key_offsets[e], key_offsets[e + 1]) of key_bytes. All buffers are on the tree's device.
 template <class Value>
 struct byte_range_result {
   using value_element = std::conditional_t<std::is_void_v<Value>, unsigned char, Value>;
@@ -94,7 +95,7 @@ struct byte_range_result {
         key_offsets(std::move(raw.key_offsets)),
         key_bytes(std::move(raw.key_bytes), raw.total_bytes),
         values(std::move(raw.values), raw.total) {}
-  /// All keys, as strings in host memory.
+  /// Returns all keys as strings in host memory.
   [[nodiscard]] std::vector<std::string> keys() const {
     const auto at = key_offsets.to_vector();
     const auto bytes = key_bytes.to_vector();

@@ -1,4 +1,4 @@
-// columns.hpp - rows of columns as keys of a radix tree, in the order of the rows: the first column weighs most.
+// columns.hpp - rows of columns as keys of a radix tree, in row order: the first column is the most significant.
 //
 //   std::vector<std::string> city; std::vector<std::int64_t> time; std::vector<double> price;
 //   auto tree = espalier::radix_tree<double>::build(espalier::keys_of_columns(city, time), price);
@@ -6,8 +6,8 @@
 //   tree.sum_prefix(espalier::prefixes_of_columns(city), sums);                    // all rows of a city
 //   auto rows = espalier::rows_of_keys<std::string, std::int64_t>(tree.prefix(espalier::prefixes_of_columns(city)));
 //
-// A column is an array of numbers, dates or strings in host memory (byte_key.hpp says how they become bytes); a single
-// one is an ordinary key. Ask with columns of the types that the tree was built from.
+// A column is an array of numbers, dates or strings in host memory (byte_key.hpp defines their encoding); a single
+// column is an ordinary key. Queries must use columns of the types that the tree was built from.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,14 @@
 
 namespace espalier {
 
-/// An array of what a key can be made of.
+/// An array of a type that can be part of a key.
 template <class T>
 concept ColumnOfKeys = std::ranges::random_access_range<const T> && std::ranges::sized_range<const T> &&
     KeyColumn<std::ranges::range_value_t<const T>>;
 
 namespace detail {
 
-/// Row by row; `append` adds one row to the bytes.
+/// Encodes row by row; `append` appends one row to the bytes.
 template <class Append, ColumnOfKeys First, ColumnOfKeys... Columns>
 [[nodiscard]] byte_string_batch keys_of_rows(const Append& append, const First& first, const Columns&... columns) {
   const std::size_t rows = std::ranges::size(first);
@@ -52,7 +52,7 @@ template <class Append, ColumnOfKeys First, ColumnOfKeys... Columns>
 
 }  // namespace detail
 
-/// One key for each row.
+/// Returns one key per row.
 template <ColumnOfKeys... Columns>
 [[nodiscard]] byte_string_batch keys_of_columns(const Columns&... columns) requires(sizeof...(Columns) > 0) {
   return detail::keys_of_rows(
@@ -60,7 +60,8 @@ template <ColumnOfKeys... Columns>
       columns...);
 }
 
-/// What the keys of all rows begin with whose first columns these are. More columns must follow in the tree's keys.
+/// Returns the common prefixes of the keys of all rows that start with these columns. The tree's keys must have more
+/// columns.
 template <ColumnOfKeys... Columns>
 [[nodiscard]] byte_string_batch prefixes_of_columns(const Columns&... columns) requires(sizeof...(Columns) > 0) {
   return detail::keys_of_rows(
@@ -70,7 +71,8 @@ template <ColumnOfKeys... Columns>
       columns...);
 }
 
-/// The rows of elements that range(), prefix() and the like gave; std::string for every kind of string.
+/// Decodes the rows of elements that range(), prefix() and similar calls returned; every string type becomes
+/// std::string.
 template <DecodedColumn... Columns, class Value>
 [[nodiscard]] std::vector<std::tuple<Columns...>> rows_of_keys(const byte_range_result<Value>& elements) {
   std::vector<std::tuple<Columns...>> rows;

@@ -1,4 +1,4 @@
-// descend.hpp - from a key to its leaf, and to the place of a key that is not there. Written once for every team.
+// descend.hpp - search for the leaf of a key and for the position of a missing key. One implementation for every team.
 #pragma once
 
 #include "espalier/radix_tree/trace_hooks.hpp"
@@ -8,7 +8,7 @@ namespace espalier {
 
 template <class Team, class View>
 struct radix_searcher {
-  /// The leaf that holds the key, or nothing. `from`: a link that leads to the key if it is there.
+  /// Returns the leaf that holds the key, or nothing. `from` is a link above the key, if the key is present.
   template <class Key>
   static ESPALIER_INLINE radix_link find_from(Team team, const View& t, radix_link from, const Key& key) {
     radix_link l = from;
@@ -26,16 +26,16 @@ struct radix_searcher {
     return find_from(team, t, t.root, key);
   }
 
-  /// The one leaf that may hold the key, or nothing. No byte besides those at branches was compared.
+  /// Returns the only leaf that may hold the key, or nothing. It compares only the bytes at branches.
   template <class Key>
   static ESPALIER_INLINE radix_link candidate(Team team, const View& t, const Key& key) {
-    // A table that may be stale could lead to another leaf, and nobody would notice here.
+    // A stale table could lead to another leaf, which would not be detected here.
     radix_link l = t.table_is_exact && t.in_table(key) ? t.cells[t.cell_of(key)] : t.root;
     while (l.is_node()) l = step(team, t, l, key);
     return l;
   }
 
-  /// The child on the way to the key; nothing: no key below this node begins like it.
+  /// Returns the child on the path of the key; nothing if no key below this node has the key's symbol there.
   template <class Key>
   static ESPALIER_INLINE radix_link step(Team team, const View& t, radix_link l, const Key& key) {
     return t.with_node(l, [&](const auto& n) {
@@ -86,8 +86,9 @@ struct radix_searcher {
     return l;
   }
 
-  // ---- the place of a key ------------------------------------------------------------------------------------
-  /// A leaf below the last node on the way to the key: no leaf agrees with it for longer. The tree is not empty.
+  // ---- the position of a key ---------------------------------------------------------------------------------
+  /// Returns a leaf below the last node on the path of the key. No leaf has a longer common prefix with the key.
+  /// Requires a tree that is not empty.
   template <class Key>
   static ESPALIER_INLINE radix_link nearest(Team team, const View& t, const Key& key) {
     note(team, trace::reach(radix_trace::root()));
@@ -99,7 +100,7 @@ struct radix_searcher {
     }
     return l;
   }
-  /// How many keys are less than this one. `found`: it is there.
+  /// Returns the number of keys less than this one; sets `found` if the key is present.
   template <class Key>
   static ESPALIER_HD std::uint64_t rank(Team team, const View& t, const Key& key, bool& found) {
     found = false;
@@ -111,8 +112,8 @@ struct radix_searcher {
       found = true;
       return t.rank_of(near);
     }
-    // Down again, to the highest node whose keys agree with that leaf beyond where this key does not: it is above or
-    // below them all. Or to the node that branches just there.
+    // Descends again to the highest node whose keys agree with that leaf beyond the first difference from this key: the
+    // key is above or below them all. Or to the node that branches at the difference.
     radix_link l = t.root;
     for (;;) {
       if (l.is_leaf()) return beside(t, l, symbol_at(other, differs) > symbol_at(key, differs));
@@ -136,17 +137,17 @@ struct radix_searcher {
       l = next;
     }
   }
-  /// The rank of the first leaf below a link, or behind the last one.
+  /// Returns the rank of the first leaf below a link, or the rank after the last one.
   static ESPALIER_INLINE std::uint64_t beside(const View& t, radix_link l, bool before) {
     return before ? t.rank_of(first_leaf(t, l)) : t.rank_of(last_leaf(t, l)) + 1;
   }
-  // ---- the leaf beside a key, without ranks ------------------------------------------------------------------
-  /// The first leaf whose key is greater, or with `inclusive` not less; nothing: there is none.
+  // ---- the neighbour of a key, without ranks -----------------------------------------------------------------
+  /// Returns the first leaf whose key is greater, or with `inclusive` not less; nothing if there is none.
   template <class Key>
   static ESPALIER_HD radix_link after(Team team, const View& t, const Key& key, bool inclusive) {
     return beside_key<true>(team, t, key, inclusive);
   }
-  /// The last leaf whose key is less.
+  /// Returns the last leaf whose key is less.
   template <class Key>
   static ESPALIER_HD radix_link before(Team team, const View& t, const Key& key) {
     return beside_key<false>(team, t, key, false);
@@ -155,8 +156,8 @@ struct radix_searcher {
   static ESPALIER_INLINE radix_link end_of(const View& t, radix_link l) {
     return Right ? first_leaf(t, l) : last_leaf(t, l);
   }
-  /// Down the way of the key to where no key goes on like it. All keys below that place are beyond this one, or none
-  /// is: then the next one hangs beside the way, at the lowest node that has a child there.
+  /// Descends the path of the key to the point where no key continues like it. Either all keys below that point are
+  /// beyond the key, or none is: then the neighbour is below the lowest node of the path that has a child on that side.
   template <bool Right, class Key>
   static ESPALIER_HD radix_link beside_key(Team team, const View& t, const Key& key, bool inclusive) {
     if (t.size == 0) return {};
@@ -193,7 +194,7 @@ struct radix_searcher {
     return end_of<Right>(t, beyond ? l : sibling);
   }
 
-  /// The keys that begin with this one have ranks [first, last).
+  /// The ranks [first, last) of the keys that begin with this one.
   struct rank_slice {
     std::uint64_t first, last;
   };
@@ -217,8 +218,8 @@ struct radix_searcher {
     if (differs < key.size) return {0, 0};
     return {t.rank_of(first), t.rank_of(last_leaf(t, l)) + 1};
   }
-  /// The longest key that this one begins with, itself included; or nothing. Only keys that end at a branch, and the
-  /// leaf at the end of the way, can be that.
+  /// Returns the longest key that is a prefix of this one, or equal to it; or nothing. Only keys that end at a branch,
+  /// and the leaf at the end of the path, qualify.
   template <class Key>
   static ESPALIER_HD radix_link longest_prefix(Team team, const View& t, const Key& key) {
     if (t.size == 0) return {};

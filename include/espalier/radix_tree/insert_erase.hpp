@@ -1,18 +1,18 @@
-// insert_erase.hpp - keys that come and go, by many teams at once: children are added and removed, nodes grow and
-// shrink by being replaced, paths are split and joined.
+// insert_erase.hpp - concurrent inserts and erases by many teams: children are added and removed, nodes grow and shrink
+// by replacement, paths are split and joined.
 //
-// A writer changes a node only under its latch, one bit of the word `info`, which also holds a version. It looks first,
-// without latches, and remembers the versions under which it saw what it decides on; then it latches by changing just
-// these versions into latched ones, from the parent to the child, and starts again if one has changed. So a latch is
-// held for a few stores, nobody waits for a latch while holding one, and:
-//   the place of a key is where the path to any leaf that agrees with it longest leaves the key. Leaves and positions
-//   of nodes never change, so what was seen of them stays true; what may change is who hangs where, and that is under a
-//   version.
-// A node that is replaced becomes dead: whoever still meets it starts again. Its memory is not used again before the
-// root table, which may lead to it, has been made anew. Finds do not run beside writers.
+// A writer changes a node only under its latch, one bit of the word `info`, which also holds a version. It first reads
+// without latches and remembers the versions under which it read; then it latches from the parent to the child, by
+// changing exactly these versions into latched ones, and restarts if one has changed. A latch is therefore held for a
+// few stores only, and no team waits for a latch while it holds one. The reads are sufficient because:
+//   The position of a key is where the path to any leaf with the longest common prefix leaves the key. Leaves and
+//   branch positions of nodes never change, so what was read of them stays valid; only the links may change, and these
+//   are protected by a version.
+// A replaced node becomes dead: a team that still reaches it restarts. Its memory is not reused before the root table,
+// which may lead to it, has been rebuilt. Finds do not run concurrently with writers.
 //
-// Batches are written another way (src/radix_tree/graft.hpp, prune.hpp) unless they are traced: keys that lie close
-// together want the same nodes, and would start again most of the time.
+// Batches are written by other code (src/radix_tree/graft.hpp, prune.hpp) unless they are traced: keys that are close
+// together need the same nodes, and their writers would mostly restart.
 #pragma once
 
 #include "espalier/radix_tree/trace_hooks.hpp"
@@ -26,21 +26,21 @@ struct radix_root {
   std::uint32_t info;
   std::uint32_t link;
 };
-/// Memory for new nodes: of each kind, numbers from next[k] on are unused.
+/// Pools of new nodes: in the pool of kind k, numbers from next[k] on are unused.
 struct radix_pools {
-  std::uint32_t* next;  ///< of four kinds, then how many nodes of each have died
+  std::uint32_t* next;  ///< one counter per kind, then the number of dead nodes of each kind
   std::uint32_t capacity[4];
 };
 enum class radix_outcome : std::uint8_t { done, unchanged, out_of_nodes };
 
-/// Team: who works, for traces.
+/// `Team` is the team that records traces.
 template <class View, class Team = untraced_thread>
 class radix_mutator {
   static constexpr std::uint32_t none = 0xffffffffu;
   enum class verdict : std::uint8_t { done, again, out_of_nodes };
-  /// Who holds a link, and the version under which that was seen.
+  /// The holder of a link, and the version under which it was read.
   struct holder {
-    radix_link node;  ///< nothing: the root
+    radix_link node;  ///< nothing if the holder is the root
     unsigned symbol;
     std::uint32_t version;
   };
@@ -53,7 +53,7 @@ class radix_mutator {
   ESPALIER_HD radix_mutator(const View& tree, radix_root* root, const radix_pools& pools, const Team& team = {})
       : t_(tree), root_(root), pools_(pools), notes_(team, tree) {}
 
-  /// `leaf` holds the key and is not in the tree yet.
+  /// Inserts `leaf`, which holds the key and is not in the tree yet.
   template <class Key>
   ESPALIER_HD radix_outcome insert(const Key& key, radix_link leaf) const {
     reserved_nodes own;
@@ -77,7 +77,7 @@ class radix_mutator {
     }
   }
 
-  /// Takes the leaf of the key out of the tree; nodes shrink if there is room for smaller ones.
+  /// Removes the leaf of the key from the tree; nodes shrink if the pools have smaller ones.
   template <class Key>
   ESPALIER_HD radix_outcome erase(const Key& key) const {
     reserved_nodes own;
@@ -114,7 +114,7 @@ class radix_mutator {
   }
 
  private:
-  // ---- looking, beside writers -----------------------------------------------------------------------------
+  // ---- reads, concurrent with writers ----------------------------------------------------------------------
   template <class Node>
   static ESPALIER_INLINE radix_link seen_child(const Node& n, unsigned symbol) {
     if (symbol == end_symbol) return {load_relaxed(&n.head.end.word)};
@@ -138,7 +138,7 @@ class radix_mutator {
     for (unsigned i = 0; any.is_nothing() && i < Node::room; ++i) any = {load_relaxed(&n.children[i].word)};
     return any;
   }
-  /// f(node), which only looks; false: it was changed meanwhile, or is dead.
+  /// Calls f(node), which only reads. Returns false if the node was changed concurrently, or is dead.
   template <class F>
   ESPALIER_INLINE bool look(radix_link l, std::uint32_t& version, F f) const {
     return t_.with_node(l, [&](auto& n) {
@@ -165,12 +165,13 @@ class radix_mutator {
     notes_.retry(l, seen, now);
     return false;
   }
-  /// What was seen does not fit together.
+  /// Called if the values read are inconsistent.
   ESPALIER_INLINE verdict again(radix_link l) const {
     notes_.retry(l, 0, 0);
     return verdict::again;
   }
-  /// A leaf that agrees with the key for as long as any; nothing: the tree is empty. False: look again.
+  /// Finds a leaf with the longest common prefix; nothing if the tree is empty. Returns false if the read must be
+  /// repeated.
   template <class Key>
   ESPALIER_HD bool nearest(const Key& key, radix_link& l) const {
     holder top{};
@@ -197,7 +198,7 @@ class radix_mutator {
     if (node.is_nothing()) return &root_->info;
     return t_.with_node(node, [](auto& n) { return &n.head.info; });
   }
-  /// As it was seen, or not at all.
+  /// Latches the node if it still has this version; otherwise fails.
   ESPALIER_INLINE bool latch(radix_link l, std::uint32_t* info, std::uint32_t version) const {
     std::uint32_t expected = version;
     if (!atomic_word_ref{info}.exchange(expected, version | radix_info::latched)) return changed(l, version, expected);
@@ -214,12 +215,13 @@ class radix_mutator {
   }
   ESPALIER_INLINE void retire(radix_link l, std::uint32_t version) const {
     atomic_word_ref{info_of(l)}.store_release((version | radix_info::dead) + radix_info::one_version);
-    // Not fetch_increment_aggregated(): threads that meet here may count nodes of different kinds.
+    // Not fetch_increment_aggregated(): converged threads may count nodes of different kinds.
     (void)atomic_word_ref{pools_.next + 4 + static_cast<unsigned>(l.kind())}.fetch_add(1);
   }
 
   // ---- memory ----------------------------------------------------------------------------------------------
-  /// The kind is one for all threads that meet here: they ask one counter (fetch_increment_aggregated).
+  /// The kind is a template argument, so that converged threads increment the same counter
+  /// (fetch_increment_aggregated).
   template <radix_kind Kind>
   ESPALIER_INLINE bool take(reserved_nodes& own) const {
     constexpr auto k = static_cast<unsigned>(Kind);
@@ -235,7 +237,7 @@ class radix_mutator {
     own.index[k] = none;
     return l;
   }
-  /// What was taken and not used is dead.
+  /// Retires the nodes that were taken and not used.
   ESPALIER_HD radix_outcome end(reserved_nodes& own, radix_outcome o) const {
     for (unsigned k = 0; k < 4; ++k) {
       if (own.index[k] != none) retire(radix_link::of(static_cast<radix_kind>(k), own.index[k]), 0);
@@ -285,7 +287,7 @@ class radix_mutator {
       store_relaxed(&n.children[i].word, std::uint32_t{none});
     }
   }
-  /// Another child at a symbol that has one.
+  /// Replaces the child at a symbol that has one.
   ESPALIER_HD void set_child(const holder& h, radix_link child) const {
     if (h.node.is_nothing()) return store_relaxed(&root_->link, child.word);
     t_.with_node(h.node, [&](auto& n) {
@@ -342,7 +344,7 @@ class radix_mutator {
     }
     return split(parent, l, differs, other_symbol, symbol_at(key, differs), leaf, own);
   }
-  /// A node into the path to `below`, where its keys and the new one part.
+  /// Inserts a node into the path to `below`, at the position where its keys and the new key differ.
   ESPALIER_HD verdict split(const holder& parent, radix_link below, std::uint32_t at, unsigned symbol_below,
                             unsigned symbol, radix_link leaf, reserved_nodes& own) const {
     if (!take<radix_kind::node4>(own)) return verdict::out_of_nodes;
@@ -360,7 +362,7 @@ class radix_mutator {
     release(parent.node, info, parent.version);
     return verdict::done;
   }
-  /// One more child for a node.
+  /// Adds a child to a node.
   ESPALIER_HD verdict add(const holder& parent, const holder& node, radix_link leaf, reserved_nodes& own) const {
     return t_.with_node(node.node, [&](auto& n) {
       using node_type = std::remove_reference_t<decltype(n)>;
@@ -374,7 +376,7 @@ class radix_mutator {
         return verdict::done;
       }
       if constexpr (node_type::kind == radix_kind::node256) {
-        return verdict::again;  // cannot be: it has room for every byte
+        return verdict::again;  // unreachable: it has room for every byte
       } else {
         constexpr auto larger = static_cast<radix_kind>(static_cast<unsigned>(node_type::kind) + 1);
         return replace<larger>(parent, node, n, leaf, false, own);
@@ -382,7 +384,7 @@ class radix_mutator {
     });
   }
 
-  /// By a node of another kind, with a child more or less.
+  /// Replaces a node by one of another kind, with one child more or less.
   template <radix_kind Kind, class Node>
   ESPALIER_HD verdict replace(const holder& parent, const holder& node, Node& n, radix_link leaf, bool without,
                               reserved_nodes& own) const {
@@ -417,7 +419,7 @@ class radix_mutator {
   }
 
   // ---- erasing ---------------------------------------------------------------------------------------------
-  /// The child that `parent` holds.
+  /// Removes the child that `parent` holds.
   ESPALIER_HD verdict remove(const holder& above, const holder& parent, reserved_nodes& own) const {
     if (parent.node.is_nothing()) {
       if (!latch({}, &root_->info, parent.version)) return verdict::again;
@@ -446,7 +448,7 @@ class radix_mutator {
       return verdict::done;
     });
   }
-  /// A node with one child left is no branch: the child takes its place.
+  /// Removes a node with one child left, which is not a branch any more: the child takes its place.
   template <class Node>
   ESPALIER_HD verdict collapse(const holder& above, const holder& parent, Node& n) const {
     std::uint32_t* const info = info_of(above.node);

@@ -1,5 +1,5 @@
-// jobs.hpp - bulk questions as data: what run.hpp executes on a team. Pointers are in the memory of the index's device;
-// null outputs are skipped.
+// jobs.hpp - descriptors of bulk queries, which run.hpp executes on a team. Pointers refer to memory of the index's
+// device; null outputs are skipped.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +17,33 @@ struct radix_find_job {
   std::uint8_t* found = nullptr;
 };
 
-/// find() for short keys; answers of long ones are left alone.
+/// find() for short keys; results of long keys are not written.
 template <unsigned V>
 struct radix_short_find_job {
   radix_find_job<V> find;
 };
 
-/// A leaf whose key is as long as a question's and agrees with it where nodes branch: it is the answer if the rest is
-/// the same, too. What it takes to find that out:
+/// A leaf whose key has the length of the query and agrees with it at all branches: it is the result if the other bytes
+/// are equal too. The members locate both keys for this comparison.
 struct radix_candidate {
   std::uint64_t heap_at;      ///< word at which the leaf's key begins
-  std::uint64_t question_at;  ///< word at which the question begins, among copies
-  std::uint32_t size;         ///< bytes of both
-  std::uint32_t question;     ///< its number, from the first one of the job on
+  std::uint64_t question_at;  ///< word at which the query begins, among the copies
+  std::uint32_t size;         ///< bytes of each of the two
+  std::uint32_t question;     ///< number of the query, counted from the first one of the job
 };
 static_assert(sizeof(radix_candidate) == 24);
 
-/// find() for questions first, first + 1, ...: short ones are answered. Long ones are answered as not found, and those
-/// that have a candidate are listed, in no order; the heap is not read.
+/// find() for queries first, first + 1, ...: short keys are answered. Long keys are answered as not found, and those
+/// that have a candidate are listed, in no particular order; the heap is not read.
 template <unsigned V>
 struct radix_candidate_job {
   radix_find_job<V> find;
   std::size_t first = 0;
   radix_candidate* candidates = nullptr;
-  radix_link* leaves = nullptr;     ///< of the candidates
-  std::uint64_t* copies = nullptr;  ///< words of their questions; null: the host has them already
-  std::uint64_t* listed = nullptr;  ///< how many candidates
-  std::uint64_t* copied = nullptr;  ///< how many words
+  radix_link* leaves = nullptr;     ///< leaves of the candidates
+  std::uint64_t* copies = nullptr;  ///< words of their queries; null if the host has them already
+  std::uint64_t* listed = nullptr;  ///< number of candidates
+  std::uint64_t* copied = nullptr;  ///< number of words
 };
 
 template <unsigned V>
@@ -54,7 +54,7 @@ struct radix_rank_job {
   std::uint64_t* ranks = nullptr;
 };
 
-/// Ranks [begins[i], begins[i] + counts[i]).
+/// Writes slices as ranks [begins[i], begins[i] + counts[i]).
 template <unsigned V>
 struct radix_slice_job {
   radix_view<V> tree;
@@ -66,7 +66,7 @@ struct radix_slice_job {
   std::uint64_t* counts = nullptr;
 };
 
-/// links[i]: the leaf beside key i, or nothing; counts[i]: how many that are. No ranks are asked for.
+/// links[i] is the neighbouring leaf of key i, or nothing; counts[i] is the number of such leaves. Needs no ranks.
 template <unsigned V>
 struct radix_neighbour_job {
   radix_view<V> tree;
@@ -76,7 +76,7 @@ struct radix_neighbour_job {
   std::uint64_t* counts = nullptr;
 };
 
-/// links[i]: the leaf that holds the key, or nothing.
+/// links[i] is the leaf that holds the key, or nothing.
 template <unsigned V>
 struct radix_locate_job {
   radix_view<V> tree;
@@ -84,7 +84,7 @@ struct radix_locate_job {
   radix_link* links = nullptr;
 };
 
-/// then(i, the leaf that holds key i, or nothing).
+/// Calls then(i, link), where link is the leaf that holds key i, or nothing.
 template <unsigned V, class Then>
 struct radix_each_job {
   radix_view<V> tree;

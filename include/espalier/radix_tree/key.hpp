@@ -1,8 +1,9 @@
-// key.hpp - byte strings as keys: batches of them, their words, and where two of them part.
+// key.hpp - byte strings as keys: batches, their words, and the first difference of two keys.
 //
-// Keys are compared byte by byte, unsigned, and a key that ends is less than one that goes on. So a key has a symbol at
-// every position up to its length: its bytes, and behind the last one `end`, which is less than every byte. Words are
-// eight bytes, the first one most significant, so that words compare like bytes; behind the end there are zeros.
+// Keys are compared byte by byte, unsigned, and a key is less than any longer key that it is a prefix of. A key
+// therefore has a symbol at every position up to its length: its bytes, followed by `end`, which is less than every
+// byte. Words are eight bytes, most significant byte first, so that words compare like bytes; bytes after the end are
+// zero.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +30,12 @@ namespace espalier {
 #endif
 }
 
-/// One key, in memory that is somebody else's.
+/// A non-owning view of one key.
 struct byte_key_view {
   const std::uint8_t* bytes;
   std::uint32_t size;
 
-  /// Bytes [at, at + 8).
+  /// Returns bytes [at, at + 8) as a word.
   [[nodiscard]] ESPALIER_INLINE std::uint64_t word(std::uint32_t at) const {
     if (at >= size) return 0;
     const std::uint8_t* const p = bytes + at;
@@ -47,7 +48,7 @@ struct byte_key_view {
 
  private:
   static ESPALIER_INLINE std::uint64_t whole_word(const std::uint8_t* p) {
-#if defined(__CUDA_ARCH__)  // no load is wider than its address is aligned
+#if defined(__CUDA_ARCH__)  // a load must not be wider than the alignment of its address
     const auto address = reinterpret_cast<std::uintptr_t>(p);
     if (address % 8 == 0) return swap_bytes(*reinterpret_cast<const std::uint64_t*>(p));
     if (address % 4 == 0) {
@@ -65,11 +66,12 @@ struct byte_key_view {
   }
 };
 
-/// A symbol as a number that compares like it: 0 for `end`, else the byte + 1.
+/// Converts a symbol to a number with the same order: 0 for `end`, otherwise the byte + 1.
 [[nodiscard]] ESPALIER_INLINE unsigned symbol_of_byte(std::uint8_t b) { return b + 1u; }
 inline constexpr unsigned end_symbol = 0;
 
-/// Many keys: key i is bytes [offsets[i], offsets[i + 1]), or without offsets the `stride` bytes from i * stride on.
+/// A batch of keys: key i is bytes [offsets[i], offsets[i + 1]), or without offsets the `stride` bytes from i * stride
+/// on.
 struct byte_batch {
   const std::uint8_t* bytes = nullptr;
   const std::uint64_t* offsets = nullptr;
@@ -85,8 +87,8 @@ struct byte_batch {
   }
 };
 
-/// Where a and b, both any kind of key with `size` and word(at), have different symbols; `same_key` if they are equal.
-/// Both are known to agree before `from`.
+/// Returns the first position at which a and b, any kinds of key with `size` and word(at), have different symbols;
+/// `same_key` if they are equal. Both must agree before `from`.
 inline constexpr std::uint32_t same_key = 0xffffffffu;
 template <class A, class B>
 [[nodiscard]] ESPALIER_INLINE std::uint32_t first_difference(const A& a, const B& b, std::uint32_t from = 0) {
@@ -95,11 +97,11 @@ template <class A, class B>
     const std::uint64_t x = a.word(at) ^ b.word(at);
     if (x == 0) continue;
     const std::uint32_t differs = at + leading_zeros(x) / 8;
-    return differs < shorter ? differs : shorter;  // beyond it one has ended, and the other may have zeros
+    return differs < shorter ? differs : shorter;  // beyond it one key has ended, and the other may have zero bytes
   }
   return a.size == b.size ? same_key : shorter;
 }
-/// The symbol of a key at a position up to its size.
+/// Returns the symbol of a key at a position up to its size.
 template <class Key>
 [[nodiscard]] ESPALIER_INLINE unsigned symbol_at(const Key& key, std::uint32_t at) {
   if (at >= key.size) return end_symbol;

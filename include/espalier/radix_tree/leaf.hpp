@@ -1,10 +1,10 @@
-// leaf.hpp - leaves: a whole key and its value.
+// leaf.hpp - leaves: a complete key and its value.
 //
-// A leaf of 8, 16 or 32 bytes is one, two or four words. A key that fills it makes it full; a shorter one is followed
-// by zeros, and its length stands in the last byte. What a key's leaf would look like is known from its length, so that
-// a leaf holds a key if its kind and its words are equal. Longer keys lie in a heap of words, where the leaf says;
-// their last word is filled up with zeros. Values lie behind the words, one of 16 bytes behind one word at the 16th
-// byte. Where bytes are left, four of them are the stamp that tells which of several updates was the last.
+// A leaf of 8, 16 or 32 bytes has one, two or four words. A leaf is full if its key fills it; a shorter key is padded
+// with zeros, and its length is in the last byte. The kind and the words of the leaf of a key follow from the key, so a
+// leaf holds a key if its kind and its words are equal. Longer keys are stored in a heap of words, and the leaf holds
+// their position; their last word is padded with zeros. Values follow the words; a value of 16 bytes in a leaf of one
+// word is at byte 16. Where bytes are left, four of them are the stamp that orders concurrent updates.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 
 namespace espalier {
 
-/// Keys beyond this are long.
+/// Keys of more bytes are long.
 inline constexpr std::uint32_t most_leaf_bytes = 32;
-/// Buffers of leaves: of 8, 16, 32 bytes, and of long keys.
+/// Buffers of leaves: 8, 16 and 32 bytes, and long keys.
 inline constexpr unsigned leaf_classes = 4, long_class = 3;
 
 [[nodiscard]] ESPALIER_INLINE unsigned leaf_class(std::uint32_t key_bytes) {
@@ -32,13 +32,13 @@ inline constexpr unsigned leaf_classes = 4, long_class = 3;
   const bool full = c != long_class && key_bytes == 8u << c;
   return static_cast<radix_kind>(static_cast<unsigned>(radix_kind::leaf8) + 2 * c + (full ? 1 : 0));
 }
-/// Words of the key, or of where it is.
+/// Number of words of the key, or of its position in the heap.
 [[nodiscard]] ESPALIER_HD constexpr unsigned leaf_words(unsigned c) { return c == long_class ? 2 : 1u << c; }
-/// Where the value is: behind the words, and aligned like its slot, since a GPU loads it as a whole.
+/// Offset of the value: after the words, aligned like its slot, because a GPU loads it as a whole.
 [[nodiscard]] ESPALIER_HD constexpr unsigned leaf_value_at(unsigned c, unsigned value_slot) {
   return 8 * leaf_words(c) < value_slot ? value_slot : 8 * leaf_words(c);
 }
-/// Bytes of a leaf: it crosses no more sectors than it must.
+/// Size of a leaf: a power of two, so that it does not straddle more sectors than necessary.
 [[nodiscard]] ESPALIER_HD constexpr unsigned leaf_bytes(unsigned c, unsigned value_slot) {
   const unsigned bytes = leaf_value_at(c, value_slot) + value_slot;
   unsigned stride = 8;
@@ -46,14 +46,14 @@ inline constexpr unsigned leaf_classes = 4, long_class = 3;
   return stride;
 }
 
-/// Where a leaf keeps the stamp of updates (src/radix_tree/update.hpp): in four bytes that it would leave unused, of the
-/// same sector as the value. 0: there are none. Behind a value of four bytes they make one word with it.
+/// Offset of the stamp of updates (src/radix_tree/update.hpp): four bytes that would be unused, in the sector of the
+/// value. 0 if there are none. After a value of four bytes, both form one word.
 [[nodiscard]] ESPALIER_HD constexpr unsigned leaf_stamp_at(unsigned c, unsigned value_slot) {
   const unsigned words = 8 * leaf_words(c), value = leaf_value_at(c, value_slot), behind = value + value_slot;
   return value_slot == 0 ? 0 : behind + 4 <= leaf_bytes(c, value_slot) ? behind : words + 4 <= value ? words : 0;
 }
 
-/// Word `w` of the leaf that holds `key`, which is not long.
+/// Returns word `w` of the leaf that holds `key`, which is not long.
 template <class Key>
 [[nodiscard]] ESPALIER_INLINE std::uint64_t leaf_word(const Key& key, unsigned w, unsigned words) {
   std::uint64_t x = key.word(8 * w);
@@ -61,11 +61,11 @@ template <class Key>
   return x;
 }
 
-/// The key of a leaf, readable like byte_key_view.
+/// The key of a leaf, with the interface of byte_key_view.
 struct leaf_key {
   const std::uint64_t* words;
   std::uint32_t size;
-  std::uint32_t tail;  ///< last word, in which the length is no part of the key; no_tail: there is none
+  std::uint32_t tail;  ///< index of the last word, which contains the length; no_tail if no word does
   static constexpr std::uint32_t no_tail = 0xffffffffu;
 
   [[nodiscard]] ESPALIER_INLINE std::uint64_t word(std::uint32_t at) const {  // at is a multiple of 8

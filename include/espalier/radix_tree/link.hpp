@@ -1,5 +1,5 @@
-// link.hpp - one word that says where a node is: what kind it has and which of that kind it is, so that the size of the
-// next read is known before it is issued.
+// link.hpp - a one-word reference to a node: its kind and its number among the nodes of that kind, so that the size of
+// the next read is known before it is issued.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace espalier {
 
-/// A leaf of 8, 16 or 32 bytes is `full` if its key has just that many bytes; else the last byte says how many
-/// (leaf.hpp).
+/// A leaf of 8, 16 or 32 bytes is `full` if its key has exactly that number of bytes; otherwise its last byte holds the
+/// length (leaf.hpp).
 enum class radix_kind : std::uint8_t {
   node4,
   node16,
@@ -27,7 +27,7 @@ enum class radix_kind : std::uint8_t {
 
 struct radix_link {
   static constexpr unsigned index_bits = 28;
-  /// So many nodes of one kind can be told apart.
+  /// Maximum number of nodes of one kind.
   static constexpr std::uint64_t most = (std::uint64_t{1} << index_bits) - 1;
   std::uint32_t word = ~std::uint32_t{0};
 

@@ -1,10 +1,10 @@
 // node.hpp - the four kinds of inner nodes.
 //
-// A node branches at one position of the keys: all keys below it agree before `at`, and are at least that long. Which
-// bytes they agree on is not kept in the node (any leaf below it has them): a search looks at the bytes where nodes
-// branch only, and at the whole key in the leaf. So paths are compressed whatever their length, and a path is split by
-// putting a node into it. A child hangs at each symbol (key.hpp); the one at `end` is a key that all others below begin
-// with.
+// A node branches at one position of the keys: all keys below it agree before `at`, and are at least that long. The
+// common bytes are not stored in the node (every leaf below it has them): a search reads only the bytes at which nodes
+// branch, and compares the whole key in the leaf. Paths are therefore compressed whatever their length, and a path is
+// split by inserting a node. A node has at most one child per symbol (key.hpp); the child at `end` is a key that is a
+// prefix of all others below the node.
 //
 //   node4    32 bytes, one sector      node48   480 bytes, of which a search reads three sectors
 //   node16   96 bytes, two sectors     node256  1056 bytes, two sectors
@@ -20,7 +20,7 @@
 
 namespace espalier {
 
-/// One word of a node: how many children it has, and what writers need (change.hpp).
+/// A word of a node with the number of its children and the state for writers (insert_erase.hpp).
 struct radix_info {
   static constexpr std::uint32_t latched = 1, dead = 2, one_child = 4, one_version = 1u << 11;
   [[nodiscard]] static ESPALIER_INLINE unsigned count(std::uint32_t info) { return info >> 2 & 0x1ffu; }
@@ -29,7 +29,7 @@ struct radix_head {
   std::uint32_t at;
   std::uint32_t info;
   radix_link end;
-  /// That at `end` included.
+  /// Number of children, including the one at `end`.
   [[nodiscard]] ESPALIER_INLINE unsigned count() const { return radix_info::count(info); }
 };
 
@@ -54,7 +54,7 @@ struct alignas(32) radix_node48 {
   static constexpr std::uint8_t none = 0xff;
   radix_head head;
   std::uint32_t unused;
-  std::uint8_t slots[256];  ///< by byte; none: no child
+  std::uint8_t slots[256];  ///< slot by byte; none if there is no child
   radix_link children[48];
 };
 struct alignas(32) radix_node256 {
@@ -62,12 +62,12 @@ struct alignas(32) radix_node256 {
   static constexpr unsigned room = 256;
   radix_head head;
   std::uint32_t unused;
-  radix_link children[256];  ///< by byte
+  radix_link children[256];  ///< child by byte
 };
 static_assert(sizeof(radix_node4) == 32 && sizeof(radix_node16) == 96 && sizeof(radix_node48) == 480 &&
               sizeof(radix_node256) == 1056);
 
-/// The smallest kind with room for so many children at bytes.
+/// Returns the smallest kind with room for this number of children at bytes.
 [[nodiscard]] ESPALIER_INLINE radix_kind kind_for(unsigned children) {
   return children <= radix_node4::room    ? radix_kind::node4
          : children <= radix_node16::room ? radix_kind::node16
@@ -75,14 +75,14 @@ static_assert(sizeof(radix_node4) == 32 && sizeof(radix_node16) == 96 && sizeof(
                                           : radix_kind::node256;
 }
 
-/// So few children at bytes are left when a node of a kind shrinks to the next smaller one: a few below what that
-/// holds, so that a child that comes and goes does not change the kind each time.
+/// Number of children at bytes at which a node shrinks to the next smaller kind. It is a few below the capacity of that
+/// kind, so that alternating inserts and erases do not change the kind each time.
 [[nodiscard]] ESPALIER_HD constexpr unsigned shrinks_at(radix_kind kind) {
   return kind == radix_kind::node16 ? 3 : kind == radix_kind::node48 ? 12 : kind == radix_kind::node256 ? 37 : 0;
 }
 
 // ---- the child at a byte -----------------------------------------------------------------------------------
-// Of several bytes 0xff the first is the one in use, if one is: behind the others hangs nothing.
+// If several bytes are 0xff, the first one is the used one, if any is: the children of the others are nothing.
 template <class Team>
 [[nodiscard]] ESPALIER_INLINE radix_link child_at(Team, const radix_node4& n, std::uint8_t b) {
   radix_link found;
@@ -111,7 +111,7 @@ template <class Team, class Node>
 }
 
 // ---- neighbours in symbol order ------------------------------------------------------------------------------
-/// f(symbol, child) for the children with symbols in [from, 256], ascending, until it says false.
+/// Calls f(symbol, child) for the children with symbols in [from, 256], ascending, until it returns false.
 template <class Node, class F>
 ESPALIER_HD void each_child(const Node& n, unsigned from, F f) {
   if (from == end_symbol) {

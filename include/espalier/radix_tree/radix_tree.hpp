@@ -205,9 +205,9 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
                  interval::closed, enqueue(s));
   }
 
-  // ---- elements: keys and values, compact and in key order --------------------------------------------------- The
-  // _async forms block until the number of bytes is known; on a GPU the elements are complete for work enqueued on the
-  // stream later.
+  // ---- elements: keys and values, compact and in key order ---------------------------------------------------
+  // The _async forms block until the number of bytes is known; on a GPU the elements are complete for work enqueued on
+  // the stream later.
 
   /// Returns the elements of each range, at most options.limit each.
   [[nodiscard]] byte_range_result<Value> range(keys_in lo, keys_in hi, const range_options& options = {},

@@ -1,7 +1,7 @@
-// ref.hpp - the radix tree inside a user's kernel or a user's thread.
+// ref.hpp - device-side and thread-side access to the radix tree.
 //
-// A ref is trivially copyable and borrows from its owner, which must outlive it and must not be written meanwhile. All
-// its calls are for one team; in a kernel that is most often tile<1>: one GPU thread per question.
+// A ref is trivially copyable and does not own the tree, which must outlive it and must not be written while the ref is
+// in use. All its calls are made by one team; in a kernel the team is most often tile<1>: one GPU thread per query.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class radix_tree_ref {
     std::uint64_t first, last;  ///< [first, last)
   };
 
-  /// From radix_index::view(); use radix_tree::ref().
+  /// Constructs from radix_index::view(); user code calls radix_tree::ref().
   explicit radix_tree_ref(const void* untyped) : view_(*static_cast<const view*>(untyped)) {}
 
   [[nodiscard]] static ESPALIER_HD byte_key_view key(const void* bytes, std::uint32_t size) {
@@ -40,10 +40,10 @@ class radix_tree_ref {
   }
 
   [[nodiscard]] ESPALIER_HD std::uint64_t size() const { return view_.size; }
-  /// The memory itself (view.hpp).
+  /// The memory layout (view.hpp).
   [[nodiscard]] ESPALIER_HD const view& layout() const { return view_; }
 
-  /// Is the key there? If so, `value` is its value.
+  /// Returns whether the key is present; if so, sets `value` to its value.
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool find(Team team, const byte_key_view& k, slot& value) const requires(!is_set) {
     const radix_link l = search<Team>::find(team, view_, k);
@@ -55,19 +55,19 @@ class radix_tree_ref {
   [[nodiscard]] ESPALIER_HD bool contains(Team team, const byte_key_view& k) const {
     return !search<Team>::find(team, view_, k).is_nothing();
   }
-  /// How many keys are less than this one.
+  /// Returns the number of keys less than this one.
   template <class Team>
   [[nodiscard]] ESPALIER_HD std::uint64_t lower_bound(Team team, const byte_key_view& k) const {
     bool found;
     return search<Team>::rank(team, view_, k, found);
   }
-  /// The keys that begin with this one.
+  /// Returns the ranks of the keys that begin with this one.
   template <class Team>
   [[nodiscard]] ESPALIER_HD ranks prefix(Team team, const byte_key_view& k) const {
     const auto slice = search<Team>::prefix(team, view_, k);
     return {slice.first, slice.last};
   }
-  /// Is there a key that this one begins with? If so, `length` is that of the longest one.
+  /// Returns whether a key is a prefix of this one; if so, sets `length` to the length of the longest such key.
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool longest_prefix(Team team, const byte_key_view& k, std::uint32_t& length) const {
     const radix_link l = search<Team>::longest_prefix(team, view_, k);
@@ -80,7 +80,7 @@ class radix_tree_ref {
   [[nodiscard]] ESPALIER_HD std::uint32_t key_size_at(std::uint64_t rank) const {
     return view_.key_of(view_.leaf_at(rank)).size;
   }
-  /// Byte `i` of the key.
+  /// Returns byte `i` of the key.
   [[nodiscard]] ESPALIER_HD std::uint8_t key_byte_at(std::uint64_t rank, std::uint32_t i) const {
     return static_cast<std::uint8_t>(symbol_at(view_.key_of(view_.leaf_at(rank)), i) - 1);
   }

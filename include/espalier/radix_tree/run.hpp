@@ -1,4 +1,4 @@
-// run.hpp - bulk questions on a team: run(team, job, first, last) does elements [first, last) of a job.
+// run.hpp - bulk queries on a team: run(team, job, first, last) executes elements [first, last) of a job.
 #pragma once
 
 #include "espalier/radix_tree/aggregate.hpp"
@@ -15,7 +15,7 @@ struct radix_runner {
   using value = typename view::value;
   using search = radix_searcher<Team, view>;
   using io = runner<Team>;
-  /// Questions whose searches go down side by side, so that their memory accesses overlap.
+  /// Number of queries that descend in an interleaved way, so that their memory accesses overlap.
   static constexpr unsigned batch = Team::batch > 1 ? 32 : 1;
 
   static ESPALIER_INLINE void prefetch(Team team, const view& t, radix_link l) {
@@ -65,7 +65,7 @@ struct radix_runner {
     }
   }
   static ESPALIER_INLINE void answer(const radix_locate_job<V>& job, std::size_t i, radix_link l) { job.links[i] = l; }
-  /// What else a job needs of a leaf, too.
+  /// Prefetches a leaf, and what else a job reads for it.
   template <class Job>
   static ESPALIER_INLINE void prefetch_for(Team team, const Job& job, radix_link l) {
     prefetch(team, job.tree, l);
@@ -143,7 +143,7 @@ struct radix_runner {
     for (std::size_t i = first; i < last; ++i)
       job.ranks[i] = bound(team, job.tree, job.keys[i], job.what == detail::radix_bound::upper);
   }
-  /// Keys below this one; with `inclusive` itself as well.
+  /// Returns the number of keys below this one; with `inclusive`, including it.
   static ESPALIER_INLINE std::uint64_t bound(Team team, const view& t, const byte_key_view& key, bool inclusive) {
     bool found;
     const std::uint64_t below = search::rank(team, t, key, found);

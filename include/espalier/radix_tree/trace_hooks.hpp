@@ -1,4 +1,4 @@
-// trace_hooks.hpp - what traces say about radix trees: names of nodes, and what a writer tells while it works.
+// trace_hooks.hpp - trace events of radix trees: names of nodes, and the events that a writer records.
 #pragma once
 
 #include "espalier/radix_tree/view.hpp"
@@ -6,8 +6,8 @@
 
 namespace espalier {
 
-/// How traces of trees with keys of eight bytes name nodes: inner nodes of all kinds are numbered together, behind the
-/// root's number 0, and a node that branches at byte `at` is of level 8 - at, so that levels fall on every way down.
+/// Names of nodes in traces of trees with keys of eight bytes: inner nodes of all kinds are numbered together, after
+/// the root's number 0, and a node that branches at byte `at` has level 8 - at, so that levels descend on every path.
 struct radix_trace {
   static constexpr std::uint32_t root_level = 9;
   [[nodiscard]] static ESPALIER_INLINE trace_node root() { return {0, root_level}; }
@@ -18,17 +18,17 @@ struct radix_trace {
   [[nodiscard]] static ESPALIER_INLINE trace_node node(radix_link l, std::uint32_t at) {
     return {number(l), level(at)};
   }
-  /// The version in a node's word `info`: even, or odd while it is latched.
+  /// Version of a node's word `info`: even, or odd while it is latched.
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t version(std::uint32_t info) {
     return 2 * (info / radix_info::one_version) + (info & radix_info::latched);
   }
 };
 
-/// Who works where nobody records it.
+/// Team of an untraced writer.
 struct untraced_thread {};
 
-/// Told by radix_mutator, beside which others work: of nodes it has latched, and of new ones. Nothing is the link to
-/// the root's holder. For a team that is not traced all of it is no code.
+/// Events of radix_mutator, which runs concurrently with others: events about nodes it has latched, and about new ones.
+/// The link `nothing` stands for the holder of the root. For an untraced team the calls generate no code.
 template <class Team, class View>
 class radix_notes {
  public:
@@ -51,10 +51,10 @@ class radix_notes<traced_team<Base>, View> {
  public:
   ESPALIER_INLINE radix_notes(const traced_team<Base>& team, const View& tree) : team_(team), t_(tree) {}
 
-  /// A new attempt to get through, from the root; not each of them tells where it goes.
+  /// A new attempt from the root; not every attempt records its path.
   ESPALIER_HD void attempt(unsigned turn) const { team_ = on_attempt(team_, turn); }
   ESPALIER_HD void reach(radix_link l) const { note(team_, trace::reach(name(l))); }
-  /// It was looked at under `expected`; `found` is what stands there.
+  /// The node was read under `expected`; `found` is its current word.
   ESPALIER_HD void retry(radix_link l, std::uint32_t expected, std::uint32_t found) const {
     const bool busy = (found & radix_info::latched) != 0 && (expected & radix_info::latched) == 0;
     note(team_, trace::retry(name(l), busy ? trace_why::busy : trace_why::changed));
@@ -63,40 +63,40 @@ class radix_notes<traced_team<Base>, View> {
     if (team_.quiet) note(on_attempt(team_, 0), trace::reach(name(l)));
     note(team_, trace::latch(name(l), radix_trace::version(info)));
   }
-  /// `info` holds from now on.
+  /// `info` is the word after the release.
   ESPALIER_HD void unlatch(radix_link l, std::uint32_t info) const {
     note(team_, trace::unlatch(name(l), radix_trace::version(info)));
   }
-  /// A new leaf, and a node that leads to it at a symbol where it has no child yet.
+  /// Attaches a new leaf to a node at a symbol that has no child yet.
   ESPALIER_HD void attach(radix_link l, unsigned symbol, radix_link leaf) const {
     note(team_, trace::about(trace_kind::leaf, trace::leaf(leaf.index()), 0, t_.key_of(leaf).word(0)));
     trace_event e = trace::post(name(l), slot(l, symbol), key(l, symbol), leaf.index());
     e.leaf_child = 1;
     note(team_, e);
   }
-  /// The leaf at a symbol goes. `seen`: where it still is, the node itself or what it was made from.
+  /// Detaches the leaf at a symbol. `seen` is the node that still has it: the node itself or the one that it replaces.
   ESPALIER_HD void detach(radix_link l, radix_link seen, unsigned symbol) const {
     const radix_link leaf = t_.with_node(seen, [&](const auto& n) { return child_of(team_, n, symbol); });
     note(team_, trace::about(trace_kind::drop, name(l), slot(seen, symbol), key(l, symbol), radix_trace::number(leaf)));
   }
-  /// The only leaf goes.
+  /// Detaches the only leaf.
   ESPALIER_HD void drop_from_root(const std::uint32_t* link) const {
     const radix_link leaf{load_relaxed(link)};
     note(team_, trace::about(trace_kind::drop, radix_trace::root(), 0, 0, radix_trace::number(leaf)));
   }
-  /// `made`, which branches at byte `at`, gets between a node and its child at a symbol.
+  /// Inserts `made`, which branches at byte `at`, between a node and its child at a symbol.
   ESPALIER_HD void branch(radix_link l, unsigned symbol, radix_link made, std::uint32_t at, radix_link child) const {
     trace_event e =
         trace::about(trace_kind::branch, name(l), slot(l, symbol), radix_trace::level(at), radix_trace::number(made));
     note(team_, with_child(e, child));
   }
-  /// `made` takes the place of `l` below `above`.
+  /// Replaces `l` by `made` below `above`.
   ESPALIER_HD void kind(radix_link above, radix_link l, radix_link made) const {
-    const auto number = [](radix_link n) { return static_cast<std::uint32_t>(n.kind()) + 1; };  // of trace_node_kind
+    const auto number = [](radix_link n) { return static_cast<std::uint32_t>(n.kind()) + 1; };  // trace_node_kind
     note(team_, trace::about(trace_kind::kind, name(l), number(l) << 8 | number(made), trace_above::of(name(above).id),
                              radix_trace::number(made)));
   }
-  /// `gone`, at a symbol of `above`, has one child left, which takes its place.
+  /// Removes `gone`, at a symbol of `above`, whose only child takes its place.
   ESPALIER_HD void collapse(radix_link above, unsigned symbol, radix_link gone, radix_link child) const {
     trace_event e = trace::about(trace_kind::join, name(above), slot(above, symbol), 0, radix_trace::number(gone));
     note(team_, with_child(e, child));
@@ -116,7 +116,7 @@ class radix_notes<traced_team<Base>, View> {
   [[nodiscard]] static ESPALIER_HD std::uint64_t key(radix_link l, unsigned symbol) {
     return l.is_nothing() ? 0 : symbol - 1;
   }
-  /// Children at lower symbols: where it is, or would be, in key order.
+  /// Number of children at lower symbols, which is the position of the symbol in key order.
   [[nodiscard]] ESPALIER_HD std::uint32_t slot(radix_link l, unsigned symbol) const {
     if (l.is_nothing()) return 0;
     std::uint32_t below = 0;

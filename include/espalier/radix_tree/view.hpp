@@ -1,9 +1,9 @@
-// view.hpp - where all parts of a radix tree are: what searches and refs work on.
+// view.hpp - the parts of a radix tree that searches and refs use.
 //
-// The root table is an index over leading bits of the keys, beginning where they first differ. Cell v leads to the
-// lowest node above all keys that have these bits v, in full; shorter keys are found from the root. Like the express
-// lane of the B-link tree it may be stale: writes leave it behind, and a search that it led to nowhere starts again at
-// the root, unless the table is exact.
+// The root table is an index over leading bits of the keys, starting at their first difference. Cell v leads to the
+// lowest node above all keys that have all these bits with value v; shorter keys are found from the root. Like the
+// express lane of the B-link tree, the table may be stale: writes do not update it, and a search for which it leads to
+// nothing restarts at the root, unless the table is exact.
 #pragma once
 
 #include <cstddef>
@@ -30,17 +30,18 @@ struct radix_view {
   radix_link root;
   std::uint64_t size = 0;  ///< keys
   scalar_kind value_kind = scalar_kind::opaque;
-  std::uint32_t value_bytes = 0;  ///< of the caller's type
+  std::uint32_t value_bytes = 0;  ///< size of the caller's type
 
   const radix_link* cells = nullptr;
   std::uint32_t table_at = 0;    ///< position of the first byte of the table
-  std::uint32_t table_bits = 0;  ///< 0: no table
+  std::uint32_t table_bits = 0;  ///< 0 if there is no table
   bool table_is_exact = false;
 
-  /// Leaves in key order. Null: they are all of one kind and lie in key order.
+  /// Leaves in key order. Null if all leaves have one kind and are stored in key order.
   const radix_link* order = nullptr;
   radix_kind only_kind = radix_kind::nothing;
-  const std::uint32_t* ranks[leaf_classes] = {};  ///< of each leaf; null: they are of one class and lie in key order
+  /// Rank of each leaf; null if all are of one class and stored in key order.
+  const std::uint32_t* ranks[leaf_classes] = {};
 
   [[nodiscard]] ESPALIER_INLINE std::byte* leaf(unsigned c, std::uint32_t index) const {
     return leaves[c] + std::size_t{index} * leaf_bytes(c, V);
@@ -50,7 +51,7 @@ struct radix_view {
     const unsigned c = leaf_class(l.kind());
     return reinterpret_cast<value*>(leaf(c, l.index()) + leaf_value_at(c, V));
   }
-  /// Null: it has none of its own.
+  /// Returns the stamp of a leaf, or null if its class has none.
   [[nodiscard]] ESPALIER_INLINE std::uint32_t* stamp_of(radix_link l) const {
     const unsigned c = leaf_class(l.kind()), at = leaf_stamp_at(c, V);
     return at == 0 ? nullptr : reinterpret_cast<std::uint32_t*>(leaf(c, l.index()) + at);
@@ -66,7 +67,7 @@ struct radix_view {
             full ? leaf_key::no_tail : last};
   }
 
-  /// f(node) for the node behind a link to one.
+  /// Calls f(node) for the node that a link refers to.
   template <class F>
   ESPALIER_INLINE auto with_node(radix_link l, F f) const {
     switch (l.kind()) {
@@ -83,7 +84,7 @@ struct radix_view {
 
   // ---- the root table --------------------------------------------------------------------------------------
   [[nodiscard]] ESPALIER_INLINE std::uint32_t table_bytes() const { return (table_bits + 7) / 8; }
-  /// Has this key a cell?
+  /// Returns whether this key has a cell.
   template <class Key>
   [[nodiscard]] ESPALIER_INLINE bool in_table(const Key& key) const {
     return table_bits != 0 && key.size >= table_at + table_bytes();

@@ -1,13 +1,11 @@
-// aggregate.hpp - sum, min, max, avg over ranks [begin, end): O(log n) whatever the length.
+// aggregate.hpp - sum, min, max and avg over ranks [begin, end) in O(log n), whatever the length.
 //
-//   integers, sum   prefix sums per block of lines, exact: the sum is a difference. Summands up to 32 bits are added in
-//   64 bits
-//                   modulo 2^64, which cannot lose anything below 2^32 elements; 64-bit summands in 128 bits.
+//   integers, sum   exact prefix sums per block of lines; a range sum is a difference. Summands of up to 32 bits are
+//                   added in 64 bits modulo 2^64, which is exact below 2^32 elements; 64-bit summands in 128 bits.
 //   floats, sum     a 16-ary tree of block sums in double. Prefix sums would subtract two large numbers: a range of
-//   small
-//                   values far from large ones would lose all its digits. Here only elements of the range are ever
+//                   small values far from large ones would lose all its digits. Here only elements of the range are
 //                   added: the error is at most (30 log16(n) + 2 block) * 2^-53 * sum of |x|.
-//   min, max        16-ary trees of block minima and maxima of order-preserving words; NaN counts as the largest value.
+//   min, max        16-ary trees of block minima and maxima of order-preserving words; NaN is the largest value.
 //
 // A set aggregates its keys; its minima and maxima are the ends of the range and need no tree.
 #pragma once
@@ -28,13 +26,14 @@ struct aggregate_shape {
   using sum = std::conditional_t<summand_bytes == 8, int128, std::uint64_t>;
   static constexpr unsigned fanout = 16;
 
-  // Smallest blocks for which sums take at most 1/8 and minima + maxima at most 1/16 of the lines.
+  // The smallest blocks for which sums take at most 1/8, and minima plus maxima at most 1/16, of the bytes of the
+  // lines.
   static constexpr unsigned line_bytes = tree_shape<Word, ValueBytes>::line_bytes;
   static constexpr unsigned keys_per_line = tree_shape<Word, ValueBytes>::keys_per_line;
   static constexpr unsigned sum_block = keys_per_line * ((sizeof(sum) * 8 + line_bytes - 1) / line_bytes);
   static constexpr unsigned bound_block = keys_per_line * ((sizeof(word) * 32 + line_bytes - 1) / line_bytes);
 
-  /// Nodes of a tree over `leaves` blocks, all levels.
+  /// Number of nodes on all levels of a tree over `leaves` blocks.
   static ESPALIER_HD constexpr std::uint64_t tree_nodes(std::uint64_t leaves) {
     std::uint64_t nodes = leaves;
     while (leaves > 1) nodes += leaves = (leaves + fanout - 1) / fanout;
@@ -42,7 +41,7 @@ struct aggregate_shape {
   }
 };
 
-/// Sum of a block tree's elements; `value` gives an element in double.
+/// Sum in double, for a tree of block sums.
 struct add_doubles {
   using type = double;
   static ESPALIER_INLINE double identity() { return 0; }
@@ -113,7 +112,7 @@ struct aggregator {
   }
 
   // ---- ranges ---------------------------------------------------------------------------------------------
-  /// Sum of all elements before `rank`.
+  /// Returns the sum of all elements before `rank`.
   static ESPALIER_INLINE sum_type prefix(const view& t, std::uint64_t rank) {
     const std::uint64_t block = rank / shape::sum_block;
     sum_type sum = static_cast<const sum_type*>(t.aggregate.prefix)[block];
@@ -126,13 +125,14 @@ struct aggregator {
                                                 std::uint64_t begin, std::uint64_t end, Element element) {
     auto total = Op::identity();
     std::uint64_t low = (begin + Block - 1) / Block, high = end / Block;
-    if (low >= high) {  // less than two blocks
+    if (low >= high) {  // no whole block
       for (std::uint64_t r = begin; r < end; ++r) total = Op::combine(total, element(r));
       return total;
     }
     for (std::uint64_t r = begin; r < low * Block; ++r) total = Op::combine(total, element(r));
     for (std::uint64_t r = high * Block; r < end; ++r) total = Op::combine(total, element(r));
-    // Invariant: blocks [low, high) of `level` are still to be added; up one level whole families only.
+    // Invariant: blocks [low, high) of `level` are still to be added. Only complete groups of `fanout` siblings are
+    // left to the next level.
     for (std::uint64_t size = leaves;; size = (size + shape::fanout - 1) / shape::fanout) {
       const std::uint64_t up_low = (low + shape::fanout - 1) / shape::fanout, up_high = high / shape::fanout;
       if (up_low >= up_high) {
@@ -157,7 +157,7 @@ struct aggregator {
                                         [&t](std::uint64_t r) { return word_at(t, r); });
   }
 
-  /// What `answer` will read first at both ends of a range.
+  /// Prefetches what `answer` reads first at both ends of a range.
   template <class Team>
   static ESPALIER_INLINE void prefetch(Team team, const aggregate_job<Word, ValueBytes>& job, std::uint64_t begin,
                                        std::uint64_t end) {
@@ -173,7 +173,7 @@ struct aggregator {
 
   // ---- answers --------------------------------------------------------------------------------------------
   static ESPALIER_INLINE double to_double(sum_type sum, bool is_signed) {
-    if constexpr (sizeof(sum_type) == 16) {  // by halves: not every device compiler converts 128 bits
+    if constexpr (sizeof(sum_type) == 16) {  // converts the halves, because not every device compiler converts 128 bits
       const bool negative = sum < 0;
       const auto magnitude = static_cast<uint128>(negative ? -sum : sum);
       const double d = static_cast<double>(static_cast<std::uint64_t>(magnitude >> 64)) * 18446744073709551616.0 +

@@ -1,7 +1,7 @@
-// index.hpp - the static tree without types: what the typed owner (static_tree.hpp) calls.
+// index.hpp - the type-erased static tree that the typed owner (static_tree.hpp) calls.
 //
-// One static_index is compiled per word size (4, 8) x value slot (0, 4, 8, 16 bytes) x backend; key and
-// value types are known at run time as scalar_kind. This is why a user's program links in a second.
+// One static_index is compiled per word size (4, 8) x value slot (0, 4, 8, 16 bytes) x backend; key and value types are
+// runtime values (scalar_kind). User programs therefore link in a second.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@
 
 namespace espalier::detail {
 
-/// What the elements of an index are.
+/// Types of the elements of an index.
 struct element_type {
   scalar_kind key = scalar_kind::u32;
-  scalar_kind value = scalar_kind::opaque;  ///< opaque: aggregates are not possible
-  unsigned value_bytes = 0;                 ///< 0: a set
+  scalar_kind value = scalar_kind::opaque;  ///< opaque: aggregates are not available
+  unsigned value_bytes = 0;                 ///< 0 for a set
 };
 
 /// Bytes a value takes inside the index: 0, 4, 8 or 16.
@@ -30,26 +30,26 @@ struct element_type {
   return value_bytes == 0 ? 0 : value_bytes <= 4 ? 4 : value_bytes <= 8 ? 8 : 16;
 }
 
-/// Where a bulk call runs and whether it returns before it is done.
+/// The stream of a bulk call, and whether the call waits for its completion.
 struct execution {
   stream order;
   bool wait = true;
 };
 
 struct range_buffers {
-  buffer<std::uint64_t> offsets;  ///< one per query, and the total at the end
+  buffer<std::uint64_t> offsets;  ///< one per query, then the total
   raw_buffer keys;
   raw_buffer values;
   std::uint64_t total = 0;
 };
 
-/// Ranks of one piece of a visit on a CPU.
+/// Number of ranks of one piece of a visit on a CPU.
 inline constexpr std::uint64_t visit_piece = 1 << 16;
 
-/// The levels above the lines, as bytes: what a copy of them on another device is made from (hybrid_tree).
+/// The levels above the lines with their sizes in bytes, from which hybrid_tree makes a copy on another device.
 template <class Word>
 struct inner_levels_view {
-  tree_view<Word, external_keys> view;  ///< its pointers are in the memory of the index's device
+  tree_view<Word, external_keys> view;  ///< its pointers refer to memory of the index's device
   std::size_t header_bytes = 0, cell_bytes = 0, subtable_bytes = 0;
   [[nodiscard]] std::size_t bytes() const { return header_bytes + cell_bytes + subtable_bytes; }
 };
@@ -59,7 +59,7 @@ enum class aggregate_op : std::uint8_t { sum, min, max, avg };
 enum class bound_kind : std::uint8_t { lower, upper };
 enum class neighbour_kind : std::uint8_t { successor, predecessor };
 
-/// Pointers may be host or device memory; null outputs are skipped.
+/// Pointers may refer to host or device memory; null outputs are skipped.
 class static_index {
  public:
   virtual ~static_index() = default;
@@ -77,7 +77,7 @@ class static_index {
 
   virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const query_options& options,
                     const execution& ex) const = 0;
-  /// CPU only: the searches start at these lines (find_line_job); all memory is the host's.
+  /// CPU only: the searches start at these lines (find_line_job). All pointers refer to host memory.
   virtual void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,
                          std::uint8_t* found) const = 0;
   virtual void bound(bound_kind kind, const void* keys, std::size_t n, std::uint64_t* ranks,
@@ -94,28 +94,29 @@ class static_index {
   /// Writes offsets[n] elements, or the first `total` of them if that is less.
   virtual void range_fill(const void* lo, std::size_t n, const range_options& options, const std::uint64_t* offsets,
                           std::uint64_t total, void* out_keys, void* out_values, const execution& ex) const = 0;
-  /// Waits for the total in any case; on a CPU for everything.
+  /// Always waits for the total, and on a CPU for all elements.
   [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
                                             const execution& ex) const = 0;
-  /// The first options.limit elements of range i in places i * limit and up. Null outputs are skipped.
+  /// Writes the first options.limit elements of range i to positions i * limit and up. Null outputs are skipped.
   virtual void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
                     void* out_values, std::uint64_t* counts, const execution& ex) const = 0;
-  /// CPU only, as find_from: lines of the lower ends.
+  /// CPU only, as find_from; `lines` belong to the lower ends.
   virtual void rows_from(const std::uint32_t* lines, const void* lo, const void* hi, std::size_t n,
                          const range_options& options, void* out_keys, void* out_values,
                          std::uint64_t* counts) const = 0;
-  /// out: sum_of<Value> for sum, the value type for min and max (found says which ranges held anything),
-  /// double for avg (NaN where the range is empty).
+  /// `out` is an array of sum_of<Value> for sum, of the value type for min and max (found[i] is 0 for an empty range),
+  /// and of double for avg (NaN for an empty range).
   virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
                          std::uint8_t* found, const execution& ex) const = 0;
-  /// CPU only: calls piece(first, last, number) for contiguous pieces of ranks [first, last), numbered in key order:
-  /// with `any` of visit_piece ranks each, from all threads; with by_key as one piece.
+  /// CPU only: calls piece(first, last, number) for contiguous pieces of ranks [first, last), numbered in key order.
+  /// With visit_order::any the pieces have visit_piece ranks each and all threads make calls; with by_key there is one
+  /// piece.
   virtual void for_each_piece(std::uint64_t first, std::uint64_t last, visit_order order,
                               const std::function<void(std::uint64_t, std::uint64_t, std::size_t piece)>& piece,
                               const execution& ex) const = 0;
 };
 
-/// Builds an index on `where`; keys and values may be host or device memory. Strong guarantee.
+/// Builds an index on `dev`; keys and values may be in host or device memory. Strong exception guarantee.
 [[nodiscard]] std::unique_ptr<static_index> build_static_index(const device& dev, element_type elements,
                                                                const void* keys, const void* values, std::size_t n,
                                                                const build_options& options, const execution& ex);

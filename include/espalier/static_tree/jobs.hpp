@@ -1,8 +1,8 @@
-// jobs.hpp - bulk operations as data: what run.hpp executes on a team, one piece [first, last) at a time.
+// jobs.hpp - descriptors of bulk operations, which run.hpp executes on a team, one piece [first, last) at a time.
 //
-// Keys are in the caller's type (tree.key says which); pointers are in the memory of the index's device; null outputs
-// are skipped. With `place`, element i of the inputs is a word already encoded and its answer goes to place[i]: that is
-// how a batch that was sorted first is put back.
+// Keys have the caller's type (tree.key); pointers refer to memory of the index's device; null outputs are skipped.
+// With `place`, element i of the inputs is an already encoded word and its result is written to place[i]: the results
+// of a batch that was sorted first return to their original positions this way.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ struct query_job {
   tree_view<Word, ValueBytes> tree;
   const void* keys = nullptr;
   const std::uint32_t* place = nullptr;
-  bool ascending = false;  ///< expect neighbours to be near each other; wrong expectations cost time only
-  /// CPU only: a line for each query, at or before the one of its lower bound, that somebody else found (hybrid_tree).
+  bool ascending = false;  ///< hints that neighbouring queries are close together; a wrong hint only costs time
+  /// CPU only: for each query a line at or before the line of its lower bound, found by another device (hybrid_tree).
   const std::uint32_t* lines = nullptr;
 };
 
-/// lines[i]: the first line that can hold the lower bound of key i. Upper levels alone are read, so that they may lie
-/// in the memory of one processor and the lines in that of another.
+/// lines[i] is the first line that can hold the lower bound of key i. The job reads only the inner levels, so the inner
+/// levels and the lines may be in the memory of different processors.
 template <class Word>
 struct find_line_job {
   tree_view<Word, external_keys> tree;
   const void* keys = nullptr;
-  const std::uint32_t* groups = nullptr;  ///< where to go on, if the table has been looked at already
+  const std::uint32_t* groups = nullptr;  ///< start groups, if top_table_job has run already
   std::uint32_t* lines = nullptr;
 };
-/// The first level of that by itself: groups[i].
+/// The first level of find_line_job by itself: writes groups[i].
 template <class Word>
 struct top_table_job {
   tree_view<Word, external_keys> tree;
@@ -45,7 +45,7 @@ struct find_job : query_job<Word, ValueBytes> {
   std::uint8_t* found = nullptr;
 };
 
-/// Ranks of lower (or upper) bounds.
+/// Writes ranks of lower or upper bounds.
 template <class Word, unsigned ValueBytes>
 struct bound_job : query_job<Word, ValueBytes> {
   bool upper = false;
@@ -69,7 +69,7 @@ struct select_job {
   std::uint8_t* found = nullptr;
 };
 
-/// Ranges of keys, as every operation over ranges sees them.
+/// Key ranges, the input of every operation over ranges.
 template <class Word, unsigned ValueBytes>
 struct range_job {
   tree_view<Word, ValueBytes> tree;
@@ -85,19 +85,20 @@ struct count_job : range_job<Word, ValueBytes> {
   std::uint64_t* starts = nullptr;  ///< rank of the first element of each range
 };
 
-/// One element of output each: element i belongs to the query q with offsets[q] <= i < offsets[q + 1].
+/// Handles one element of output at a time: element i belongs to the query q with offsets[q] <= i < offsets[q + 1].
 template <class Word, unsigned ValueBytes>
 struct fill_job {
   tree_view<Word, ValueBytes> tree;
   const std::uint64_t* offsets = nullptr;
   const std::uint64_t* starts = nullptr;
   std::uint64_t queries = 0;
-  std::uint64_t capacity = 0;  ///< elements that the outputs have room for
+  std::uint64_t capacity = 0;  ///< elements that the outputs can hold
   void* out_keys = nullptr;
   void* out_values = nullptr;
 };
 
-/// The first `limit` elements of each range [keys[i], hi[i]], in places i * limit and up: one pass, without offsets.
+/// Writes the first `limit` elements of each range [keys[i], hi[i]] to positions i * limit and up, in one pass without
+/// offsets.
 template <class Word, unsigned ValueBytes>
 struct range_head_job : query_job<Word, ValueBytes> {
   const void* hi = nullptr;

@@ -1,7 +1,8 @@
-// ref.hpp - the static tree inside a user's kernel or a user's thread.
+// ref.hpp - device-side and thread-side access to the static tree.
 //
-// A ref is trivially copyable and borrows from its owner, which must outlive it. All its calls are for one team; on a
-// CPU that is a thread (scalar_team or simd_thread), in a kernel a tile, most often tile<1>: one GPU thread per query.
+// A ref is trivially copyable and does not own the tree, which must outlive it. All its calls are made by one team; on
+// a CPU the team is a thread (scalar_team or simd_thread), in a kernel a tile, most often tile<1>: one GPU thread per
+// query.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,11 @@ class static_tree_ref {
   using key_type = Key;
   using value_type = Value;
 
-  /// From static_index::view(); use static_tree::ref().
+  /// Constructs from static_index::view(); user code calls static_tree::ref().
   explicit static_tree_ref(const void* untyped) : view_(*static_cast<const view*>(untyped)) {}
 
   [[nodiscard]] ESPALIER_HD std::uint64_t size() const { return view_.size; }
-  /// The memory itself, for code that walks whole lines (layout.hpp).
+  /// The memory layout, for code that reads whole lines (layout.hpp).
   [[nodiscard]] ESPALIER_HD const view& layout() const { return view_; }
 
   /// Rank of the first element with a key not less than `key`; size() if there is none.
@@ -46,7 +47,7 @@ class static_tree_ref {
     const word next = static_cast<word>(w + 1);
     return next == 0 ? view_.size : rank_of(team, next);
   }
-  /// Is there an element with this key? If so, `value` is that of the first one.
+  /// Returns whether there is an element with this key; if so, sets `value` to the value of the first one.
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool find(Team team, Key key, slot& value) const requires(!is_set) {
     const std::uint64_t rank = lower_bound(team, key);
@@ -60,7 +61,7 @@ class static_tree_ref {
     return rank < view_.size && view_.key_at(rank) == key_codec<Key>::encode(key);
   }
 
-  /// Element by rank < size(): iterate a range with lower_bound and these two.
+  /// The element with this rank, which must be below size(). A range is iterated with lower_bound and these two.
   [[nodiscard]] ESPALIER_HD Key key_at(std::uint64_t rank) const { return key_codec<Key>::decode(view_.key_at(rank)); }
   [[nodiscard]] ESPALIER_HD slot value_at(std::uint64_t rank) const requires(!is_set) {
     const auto raw = view_.value_at(rank);

@@ -1,4 +1,4 @@
-// result.hpp - types of answers, and checks of the sizes of batches.
+// result.hpp - result types, and checks of the sizes of batches.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ consteval auto sum_example() {
   }
 }
 
-/// A 128-bit sum as 64 bits, if it fits.
+/// Converts a 128-bit sum to 64 bits; throws if it does not fit.
 template <class T, class Wide>
 [[nodiscard]] T narrow_sum(Wide wide, std::size_t query) {
   typename scalar_rep<T>::type rep = static_cast<typename scalar_rep<T>::type>(wide);
@@ -52,11 +52,11 @@ inline void require_equal(const char* what, std::size_t expected, std::size_t go
                 std::to_string(expected) + ".");
   }
 }
-/// An output that may be left out.
+/// Checks the size of an output that may be omitted.
 inline void require_optional(const char* what, std::size_t expected, std::size_t got) {
   if (got != 0) require_equal(what, expected, got);
 }
-/// Places of n rows.
+/// Number of output positions of n rows; throws if it is too large.
 inline std::size_t row_places(std::size_t n, std::uint64_t limit) {
   if (n != 0 && limit > (std::uint64_t{1} << 48) / n) {
     throw error("range rows: " + std::to_string(n) + " rows of " + std::to_string(limit) +
@@ -64,7 +64,7 @@ inline std::size_t row_places(std::size_t n, std::uint64_t limit) {
   }
   return n * limit;
 }
-/// Spans of range_rows().
+/// Checks the span sizes of range_rows().
 inline void require_rows(std::size_t lo, std::size_t hi, std::size_t counts, std::uint64_t limit, std::size_t keys,
                          std::size_t values) {
   require_equal("upper ends of ranges", lo, hi);
@@ -80,7 +80,7 @@ inline void require_rows(std::size_t lo, std::size_t hi, std::size_t counts, std
 template <class T>
 using sum_of = decltype(detail::sum_example<scalar_kind_of<T>>());
 
-/// Answers of range(): query i owns elements [offsets[i], offsets[i + 1]) of keys and values, in key order.
+/// Result of range(): query i owns elements [offsets[i], offsets[i + 1]) of keys and values, in key order.
 template <class Key, class Value>
 struct range_result {
   using value_element = std::conditional_t<std::is_void_v<Value>, unsigned char, Value>;

@@ -1,6 +1,6 @@
 // run.hpp - bulk operations on a team: run(team, job, first, last) answers queries [first, last) of a job.
 //
-// Each operation is the same three steps: read a batch of keys as words, search, write the answers in the caller's
+// Each operation has the same three steps: load a batch of keys as words, search, store the results in the caller's
 // types.
 #if defined(ESPALIER_STATIC_TREE_RUN_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ESPALIER_STATIC_TREE_RUN_HPP
@@ -25,12 +25,12 @@ struct runner {
     return last - first < batch ? static_cast<unsigned>(last - first) : batch;
   }
 
-  // ---- keys in, elements out ------------------------------------------------------------------------------
+  // ---- loading keys, storing elements ---------------------------------------------------------------------
   template <scalar_kind Kind, class Word>
   static ESPALIER_INLINE void load_as(const void* keys, std::size_t first, unsigned n, Word* words) {
     for (unsigned j = 0; j < n; ++j) words[j] = encode_bits(Kind, load_bits<Word>(Kind, keys, first + j));
   }
-  /// One loop per kind, so that a CPU compiles each into vector code.
+  /// There is one loop per kind, so that a CPU compiler vectorises each.
   template <class Word>
   static ESPALIER_INLINE void load_words(scalar_kind kind, const void* keys, std::size_t first, unsigned n,
                                          Word* words) {
@@ -80,7 +80,7 @@ struct runner {
   static ESPALIER_INLINE void store_key(scalar_kind kind, void* out, std::size_t i, Word key) {
     store_bits(kind, out, i, decode_bits(kind, key));
   }
-  // By shifts, not through its address: a value whose address is taken leaves the registers of a GPU thread.
+  // Extracts by shifts, because a value whose address is taken leaves the registers of a GPU thread.
   template <class Raw>
   static ESPALIER_INLINE unsigned char byte_of(const Raw& raw, unsigned b) {
     if constexpr (sizeof(Raw) == 16) {
@@ -93,7 +93,7 @@ struct runner {
   static ESPALIER_INLINE void store_value(unsigned value_bytes, void* out, std::size_t i,
                                           const typename value_raw<V>::type& raw) {
     if constexpr (V != 0) {
-      // The caller's type may ask for less alignment than the word that it fills.
+      // The caller's type may have a smaller alignment than the word of the same size.
       if (value_bytes == V && (batch > 1 || reinterpret_cast<std::uintptr_t>(out) % V == 0)) {
         auto* to = static_cast<unsigned char*>(out) + i * V;
         if constexpr (batch > 1) {
@@ -109,7 +109,7 @@ struct runner {
       }
     }
   }
-  /// Element at `rank`, or zero bytes where there is none, to place i of the outputs that were asked for.
+  /// Stores the element at `rank`, or zero bytes if `there` is false, at position i of the outputs that are not null.
   template <class Word, unsigned V>
   static ESPALIER_INLINE void store_element(const tree_view<Word, V>& t, std::uint64_t rank, bool there, std::size_t i,
                                             void* out_keys, void* out_values, std::uint8_t* found) {
@@ -136,7 +136,7 @@ struct runner {
     for (;;) {
       const auto k = search::keys(team, t, line);
       if constexpr (V != 0 && V * search::slots <= 32) {
-        // The values' sector is asked for together with the keys': one wait instead of two.
+        // The loads of the values' sector and of the keys' sector are issued together: one wait instead of two.
         const auto v = team.template view<search::slots>(t.line_values(line));
         if (team.template get<search::slots - 1>(k) >= x) {
           const unsigned slot = team.template rank<0>(k, x);
@@ -180,9 +180,9 @@ struct runner {
     }
   }
 
-  /// Lines are known beforehand, so that one of the next batch is asked for with each answer of this one: memory is
-  /// never idle while keys are compared. One in sixteen lines is too far to the left (separators tie), nearly always by
-  /// one: the next line is asked for, and its query answered behind all others of the batch.
+  /// Answers queries whose lines are known beforehand. With each answer it prefetches one line of the next batch, so
+  /// that memory is never idle while keys are compared. One in sixteen lines is too far to the left (separators tie),
+  /// nearly always by one: the next line is prefetched, and its query is answered after all others of the batch.
   template <class Word, unsigned V>
   static ESPALIER_INLINE void run_from_lines(Team team, const find_job<Word, V>& job, std::size_t first,
                                              std::size_t last) {
@@ -218,7 +218,7 @@ struct runner {
     }
   }
 
-  /// Stages 1 to 3, or what is known of them.
+  /// Stages 1 to 3, or the lines given by the job.
   template <class Word, unsigned V>
   static ESPALIER_INLINE void find_lines(Team team, const query_job<Word, V>& job, std::size_t first, const Word* x,
                                          unsigned n, std::uint64_t* line) {
@@ -234,8 +234,8 @@ struct runner {
     descend(team, job, x, n, line);
   }
 
-  /// Stages 1 to 3. Where a batch is said to ascend and its queries turn out to lie close together, the lines between
-  /// are walked: neighbours share them, and a CPU's prefetcher runs ahead.
+  /// Stages 1 to 3. If a batch is said to ascend and its queries turn out to be close together, the lines in between
+  /// are walked: neighbours share them, and a CPU's hardware prefetcher runs ahead.
   template <class Word, unsigned V>
   static ESPALIER_INLINE void descend(Team team, const query_job<Word, V>& job, const Word* x, unsigned n,
                                       std::uint64_t* line) {
@@ -245,10 +245,11 @@ struct runner {
       if (job.ascending && n > 1) {
         line[0] = search::rank_in(team, t, search::descend(team, t, x[0]), x[0]) / search::slots;
         const std::uint64_t end = search::descend(team, t, x[n - 1]);
-        if (end - line[0] <= 2 * std::uint64_t{n}) {  // wraps around, so is large, if the batch does not ascend
+        // The difference wraps around to a large number if the batch does not ascend.
+        if (end - line[0] <= 2 * std::uint64_t{n}) {
           const std::uint64_t far = 2 * std::uint64_t{n};
           for (unsigned j = 1; j < n; ++j) {
-            // A query out of order starts anew, and one far ahead does too.
+            // A query that is out of order, or far ahead, descends from the root.
             bool walk = x[j] >= x[j - 1];
             line[j] = line[j - 1];
             for (std::uint64_t steps = 0; walk && t.line_keys(line[j])[search::slots - 1] < x[j]; ++line[j]) {
@@ -263,8 +264,8 @@ struct runner {
     search::descend(team, t, x, n, line);
   }
 
-  // ---- upper levels alone ---------------------------------------------------------------------------------
-  /// Queries as the table takes them. `prefetches`: their cells are looked at next.
+  // ---- inner levels only ----------------------------------------------------------------------------------
+  /// Loads queries clamped to the range of the table. `prefetches` requests a prefetch of their cells.
   template <class Word>
   static ESPALIER_INLINE void load_clamped(Team team, const tree_view<Word, external_keys>& t, const void* keys,
                                            std::size_t first, unsigned n, [[maybe_unused]] bool prefetches, Word* x) {
@@ -307,7 +308,8 @@ struct runner {
   }
 
   // ---- ranks ----------------------------------------------------------------------------------------------
-  /// Lower bounds of words, or upper bounds: those of the next word, which for the largest word is the end.
+  /// Lower bounds of words, or upper bounds, which are the lower bounds of the next word, and the end for the largest
+  /// word.
   template <class Word, unsigned V>
   static ESPALIER_INLINE void ranks(Team team, const query_job<Word, V>& job, std::size_t first, bool upper, Word* key,
                                     unsigned n, std::uint64_t* rank) {
@@ -368,7 +370,7 @@ struct runner {
   }
 
   // ---- ranges ---------------------------------------------------------------------------------------------
-  /// Ranks [begin, end) of each range of a batch; end >= begin.
+  /// Computes ranks [begin, end) of each range of a batch; end >= begin.
   template <class Word, unsigned V>
   static ESPALIER_INLINE void range_ranks(Team team, const range_job<Word, V>& job, std::size_t i, unsigned n,
                                           std::uint64_t* begin, std::uint64_t* end) {
@@ -413,7 +415,8 @@ struct runner {
         end = middle;
       }
     }
-    // Offsets are the caller's: those of other ranges, or of another tree, name no element, and none is written.
+    // The offsets are the caller's. Offsets of other ranges or of another tree may name no element; then nothing is
+    // written.
     for (std::size_t i = first; i < last && query < job.queries; ++query) {
       const std::uint64_t end_of_range = job.offsets[query + 1] < last ? job.offsets[query + 1] : last;
       const std::size_t stop = end_of_range > i ? end_of_range : i;
@@ -431,8 +434,9 @@ struct runner {
     }
   }
 
-  /// Short ranges are anywhere in the tree: their lines are asked for so many ranges before they are copied. Of longer
-  /// ones the first lines; a CPU's prefetcher finds the others by itself.
+  /// Prefetch distance. Short ranges may be anywhere in the tree, so their lines are prefetched this number of ranges
+  /// before they are copied. For longer ranges only the first lines are prefetched; the hardware prefetcher finds the
+  /// others.
   static constexpr std::uint64_t ranges_ahead = 24;
   template <class Word, unsigned V>
   static ESPALIER_INLINE void prefetch_range(Team team, const fill_job<Word, V>& job, std::uint64_t query) {
@@ -450,7 +454,8 @@ struct runner {
     rows_runner<Team, runner>::run(team, job, first, last);
   }
 
-  /// Elements [rank, rank + count) to places from i on, line by line: on a CPU a line is one or two vector copies.
+  /// Copies elements [rank, rank + count) to positions from i on, line by line. On a CPU a line is one or two vector
+  /// copies.
   template <class Job>
   static ESPALIER_INLINE void copy_elements(const Job& job, std::uint64_t rank, std::size_t count, std::size_t i) {
     constexpr unsigned slots = std::remove_cvref_t<decltype(job.tree)>::shape::keys_per_line;
@@ -458,7 +463,7 @@ struct runner {
       const auto slot = static_cast<unsigned>(rank % slots);
       const unsigned n = count < slots - slot ? static_cast<unsigned>(count) : slots - slot;
       if (n == slots) {
-        copy_slots(job, rank / slots, 0, slots, i);  // a constant: no loop
+        copy_slots(job, rank / slots, 0, slots, i);  // a constant count removes the loop
       } else {
         copy_slots(job, rank / slots, slot, n, i);
       }

@@ -1,4 +1,4 @@
-// run_rows.hpp - rows of ranges on a team: the first elements of each range, in places of the caller's (run.hpp).
+// run_rows.hpp - range_rows on a team: writes the first elements of each range to the caller's rows (run.hpp).
 #if defined(ESPALIER_STATIC_TREE_RUN_ROWS_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ESPALIER_STATIC_TREE_RUN_ROWS_HPP
 #undef ESPALIER_STATIC_TREE_RUN_ROWS_HPP
@@ -11,15 +11,16 @@
 
 ESPALIER_BEGIN_TARGET_NAMESPACE
 
-/// `Runner`: runner<Team>, for reading keys, walking and copying.
+/// `Runner` is runner<Team>, which loads keys, descends and copies.
 template <class Team, class Runner>
 struct rows_runner {
   static constexpr unsigned batch = Team::batch;
-  /// Lines of a row that are asked for beforehand, and bytes of one that are put together before they are written.
+  /// Maximum number of lines of a row that are prefetched, and maximum number of bytes of a row that are assembled
+  /// before they are written.
   static constexpr std::uint64_t most_row_lines = 8;
   static constexpr std::size_t most_row_bytes = 512;
 
-  /// Ranges of a batch whose lower ends were walked.
+  /// A batch of ranges whose lower ends have been searched.
   template <class Word>
   struct row_batch {
     Word lo[batch], x[batch], hi[batch];
@@ -49,13 +50,13 @@ struct rows_runner {
       Runner::find_lines(team, job, i, b.x, n, b.line);
     }
   }
-  /// That a row may be in.
+  /// Maximum number of lines that a row can span.
   template <class Word, unsigned V>
   [[nodiscard]] static ESPALIER_INLINE std::uint64_t lines_wanted(const range_head_job<Word, V>& job) {
     constexpr unsigned slots = tree_shape<Word, V>::keys_per_line;
     return (job.limit + 2 * slots - 2) / slots;
   }
-  /// Lines of row j: those behind its first one, if a descent has asked for that already.
+  /// Prefetches the lines of row j; without the first one if the descent has prefetched it already.
   template <class Word, unsigned V>
   static ESPALIER_INLINE void prefetch_row(Team team, const range_head_job<Word, V>& job, const row_batch<Word>& b,
                                            unsigned j) {
@@ -71,8 +72,8 @@ struct rows_runner {
   template <class Word, unsigned V>
   static ESPALIER_INLINE void run(Team team, const range_head_job<Word, V>& job, std::size_t first, std::size_t last) {
     static_assert(batch > 1);  // on a GPU, a warp copies rows together (src/static_tree/cuda_rows.cuh)
-    // Lines of a batch are asked for while the one in front of it is copied, row by row: of many at once a core
-    // forgets some.
+    // The lines of a batch are prefetched row by row while the previous batch is copied: a core drops prefetches if
+    // many are issued at once.
     row_batch<Word> batches[2];
     const bool whole = takes_whole_lines(job);
     begin_rows(team, job, first, last, batches[0]);
@@ -106,8 +107,8 @@ struct rows_runner {
   [[nodiscard]] static ESPALIER_INLINE bool streams(const void* out, std::size_t row_bytes) {
     return reinterpret_cast<std::uintptr_t>(out) % 32 == 0 && row_bytes % 32 == 0 && row_bytes <= most_row_bytes;
   }
-  /// Rows of whole vectors are put together first and written past the caches: otherwise each of their lines would be
-  /// read from memory before it is overwritten.
+  /// Rows that are multiples of a vector are assembled first and written with non-temporal stores; otherwise each of
+  /// their lines would be read from memory before it is overwritten.
   template <class Word, unsigned V>
   static ESPALIER_INLINE void write_row(Team team, const range_head_job<Word, V>& job, const row_batch<Word>& b,
                                         unsigned j, std::size_t i) {
@@ -130,13 +131,13 @@ struct rows_runner {
     job.tell(i, count);
   }
   // ---- rows of whole lines ----------------------------------------------------------------------------------
-  // A short row is in two or three lines, and where it begins in the first one is anybody's guess, so that a processor
-  // guesses wrong at every step of a loop over what each line has of it. Here all lines that it may be in are copied
-  // whole, and the row is where its first element is. Rows are written some steps after their lines were copied: to
-  // read what was just written in other pieces makes a processor wait.
+  // A short row spans two or three lines and starts at an unpredictable slot of the first one, so a loop over the share
+  // of each line would mispredict at every step. Here all lines that the row may span are copied whole, and the row
+  // starts at the slot of its first element. Rows are written several steps after their lines were copied, because
+  // loads that overlap recent stores of a different width stall.
   static constexpr unsigned together = 8;
-  static constexpr std::size_t most_copied_bytes = 512;  ///< of one row
-  static constexpr std::uint64_t few_lines = 4;          ///< that are copied even if the row is nearly empty
+  static constexpr std::size_t most_copied_bytes = 512;  ///< limit for one row
+  static constexpr std::uint64_t few_lines = 4;          ///< copied even if the row is nearly empty
 
   template <class Word, unsigned V>
   struct row_copy {
@@ -144,9 +145,9 @@ struct rows_runner {
     static constexpr std::size_t places = most_copied_bytes / sizeof(Word);
     Word keys[places];
     raw values[V == 0 ? 1 : most_copied_bytes / sizeof(raw)];
-    bool is_here;    ///< else the rest means nothing
-    unsigned slot;   ///< of the first element
-    unsigned count;  ///< of elements that are in the range; what is behind them may be written as well
+    bool is_here;    ///< if false, the other members are undefined
+    unsigned slot;   ///< slot of the first element
+    unsigned count;  ///< elements in the range; elements after them may be written as well
   };
   template <class Word, unsigned V>
   [[nodiscard]] static ESPALIER_INLINE bool takes_whole_lines(const range_head_job<Word, V>& job) {
@@ -155,8 +156,8 @@ struct rows_runner {
            job.limit != 0 && job.limit < most_copied_bytes &&
            lines_wanted(job) * tree_shape<Word, V>::line_bytes <= most_copied_bytes;
   }
-  /// Lines that others have walked to (rows_from) may be too far to the left, nearly always by one: those of the rows
-  /// from j on are put right, and what is then missing is asked for.
+  /// Lines found by another processor (rows_from) may be too far to the left, nearly always by one. Corrects the lines
+  /// of the rows from j on and prefetches the lines that are then missing.
   template <class Word, unsigned V>
   static ESPALIER_INLINE void settle_lines(Team team, const range_head_job<Word, V>& job, row_batch<Word>& b,
                                            unsigned j) {
@@ -168,7 +169,7 @@ struct rows_runner {
       search::prefetch_line(team, job.tree, b.line[k] + lines_wanted(job) - 1);
     }
   }
-  /// Rows from j on of b; meanwhile lines of the same rows of the next batch are asked for.
+  /// Writes the rows of b from j on, and prefetches lines of the same rows of the next batch.
   template <class Word, unsigned V>
   static ESPALIER_INLINE void write_rows(Team team, const range_head_job<Word, V>& job, const row_batch<Word>& b,
                                          const row_batch<Word>& next, unsigned j, std::size_t i) {
@@ -178,7 +179,8 @@ struct rows_runner {
       prefetch_row(team, job, next, j + k);
       copy_lines(team, job, b, j + k, copies[k]);
     }
-    // Neighbours share lines of the output, which go to memory at once if they are written without a pause.
+    // Neighbouring rows share lines of the output. Lines that are written without interruption are combined into one
+    // memory transaction.
     for (unsigned k = 0; k < n; ++k) {
       if (copies[k].is_here) put_whole(team, job.out_keys, copies[k].keys + copies[k].slot, i + k, job.limit);
     }
@@ -206,7 +208,7 @@ struct rows_runner {
     const std::uint64_t line = b.line[j], lines = lines_wanted(job);
     if ((line + lines) * search::slots > t.size) return;
     to.slot = team.template rank<0>(search::keys(team, t, line), b.x[j]);
-    if (to.slot == search::slots) return;  // separators could not tell
+    if (to.slot == search::slots) return;  // the separators were undecided
     const Word most = static_cast<Word>(b.hi[j] - (below ? 1 : 0));
     const std::uint64_t end = to.slot + job.limit - 1;
     to.count = static_cast<unsigned>(job.limit);
@@ -215,7 +217,7 @@ struct rows_runner {
       for (std::uint64_t l = 0; l < lines; ++l)
         up_to += team.count(search::keys(team, t, line + l), at_most<Word>{most});
       to.count = up_to < to.slot ? 0 : up_to - to.slot;
-      if (lines > few_lines && to.count < job.limit / 2) return;  // most of it would be copied for nothing
+      if (lines > few_lines && to.count < job.limit / 2) return;  // most of the row would be copied for nothing
     }
     to.is_here = true;
     for (std::uint64_t l = 0; l < lines; ++l) {
@@ -239,10 +241,10 @@ struct rows_runner {
     if (whole) {
       team.stream(to, row, bytes);
     } else {
-      memcpy(to, row, bytes);  // what is behind the last element means nothing
+      memcpy(to, row, bytes);  // bytes after the last element are unspecified
     }
   }
-  /// How many elements there were, from place `at` on.
+  /// Copies a row to positions from `at` on and returns the number of its elements.
   template <class Word, unsigned V>
   [[nodiscard]] static ESPALIER_INLINE std::uint64_t copy_row(Team team, const range_head_job<Word, V>& job,
                                                               const row_batch<Word>& b, unsigned j,

@@ -1,11 +1,11 @@
-// search.hpp - from a key to its place, written once for every team.
+// search.hpp - search from a key to its slot, one implementation for every team.
 //
-// A descent has four stages: cell, group, line, slot. Each ends by knowing the next address and not touching it,
-// so that a team with Team::batch > 1 runs each stage for all queries of its batch before the next one: their
-// memory accesses overlap. On a GPU the batch is 1 and the hardware's threads do the same.
+// A descent has four stages: cell, group, line, slot. Each stage ends with the next address and does not access it, so
+// that a team with Team::batch > 1 runs each stage for all queries of its batch before the next stage, and their memory
+// accesses overlap. On a GPU the batch is 1 and the hardware's threads overlap the accesses.
 //
-// Functions here take `x`, a query already clamped to [first, last] of a tree that is not empty. Its lower bound
-// then always exists, and no stage needs a bound check.
+// Functions in this file take `x`, a query already clamped to [first, last] of a tree that is not empty. Its lower
+// bound then always exists, and no stage needs a bounds check.
 #if defined(ESPALIER_STATIC_TREE_SEARCH_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ESPALIER_STATIC_TREE_SEARCH_HPP
 #undef ESPALIER_STATIC_TREE_SEARCH_HPP
@@ -46,7 +46,8 @@ struct searcher {
     }
     return cell;
   }
-  /// First group of [low, high] whose last key, which is the base of the next one, is not below x; `high` if no other.
+  /// Returns the first group of [low, high] whose last key, which is the base of the next group, is not below x; `high`
+  /// if no other group qualifies.
   static ESPALIER_INLINE std::uint32_t halve(const view& t, std::uint32_t low, std::uint32_t high, Word x) {
     while (low < high) {
       const std::uint32_t middle = low + (high - low) / 2;
@@ -68,20 +69,20 @@ struct searcher {
   }
 
   // ---- stage 3: line. Routing rule: layout.hpp (3) ------------------------------------------------------
-  /// The first line that can hold the lower bound; it holds it unless separators were undecided.
+  /// Returns the first line that can hold the lower bound. The line does hold it unless separators were undecided.
   static ESPALIER_INLINE std::uint64_t line_of(Team team, const view& t, std::uint32_t group, Word x) {
     for (;;) {
       const auto h = header(team, t, group);
       const unsigned line = team.template rank<shape::first_separator>(h, truncated(team, h, x));
       if (line < lines) return std::uint64_t{group} * lines + line;
-      ++group;  // all of this group is below x; at most `crowded` times
+      ++group;  // the whole group is below x; at most `crowded` times
     }
   }
 
-  /// The first of lines [line, end) whose last key is not below x; max(line, end) if there is none.
+  /// Returns the first of lines [line, end) whose last key is not below x; max(line, end) if there is none.
   static ESPALIER_HD std::uint64_t first_not_below(const view& t, std::uint64_t line, std::uint64_t end, Word x) {
     const std::uint64_t last_line = (t.size - 1) / slots;
-    if (end > last_line) end = last_line;  // x <= last: its line is at or before the last one
+    if (end > last_line) end = last_line;  // x <= last, so its line is at or before the last one
     while (line < end) {
       const std::uint64_t middle = line + (end - line) / 2;
       if (t.line_keys(middle)[slots - 1] < x) {
@@ -93,29 +94,29 @@ struct searcher {
     return line;
   }
 
-  /// `line` held only smaller keys: the next one to look at. Rare, so it reads the header again; many undecided
-  /// lines (a group whose keys crowd at one end) are halved, not walked.
+  /// Returns the next line to search if `line` held only smaller keys. This is rare, so it reads the header again. Many
+  /// undecided lines (a group whose keys cluster at one end) are searched by bisection, not walked.
   static ESPALIER_HD std::uint64_t next_line(Team team, const view& t, std::uint64_t line, Word x) {
     const auto group = static_cast<std::uint32_t>(line / lines);
     const auto h = header(team, t, group);
     const auto decided =
         team.template count_from<shape::first_separator>(h, at_most<std::uint8_t>{truncated(team, h, x)});
     const std::uint64_t start = std::uint64_t{group} * lines;
-    const std::uint64_t end = start + decided;  // if decided < lines, the line there is surely not below x
+    const std::uint64_t end = start + decided;  // if decided < lines, the line at `end` is certainly not below x
     const std::uint64_t found = first_not_below(t, line + 1, end < start + lines ? end : start + lines, x);
     return found < start + lines ? found : line_of(team, t, group + 1, x);
   }
 
-  /// Stage 3 for an index over lines that lie elsewhere (external keys), where reading a line costs more than reading
-  /// two words. Returns the line of the lower bound, the line before it, or the last line of an earlier group whose
-  /// separators do not decide x. With line_of() all searches among keys that crowd at one end of a group would start at
-  /// its first line.
+  /// Stage 3 for an index over lines that are stored elsewhere (external keys), where reading a line costs more than
+  /// reading two words. Returns the line of the lower bound, the line before it, or the last line of an earlier group
+  /// whose separators do not decide x. With line_of(), all searches among keys that cluster at one end of a group would
+  /// start at its first line.
   static ESPALIER_INLINE std::uint64_t near_line_of(Team team, const view& t, std::uint32_t group, Word x) {
     for (;; ++group) {
       const auto h = header(team, t, group);
       const std::uint8_t digit = truncated(team, h, x);
       const unsigned line = team.template rank<shape::first_separator>(h, digit);
-      if (line == lines) continue;  // all of this group is below x
+      if (line == lines) continue;  // the whole group is below x
       const std::uint64_t start = std::uint64_t{group} * lines;
       const unsigned decided = team.template count_from<shape::first_separator>(h, at_most<std::uint8_t>{digit});
       if (decided <= line + 1) return start + line;
@@ -128,28 +129,29 @@ struct searcher {
     return team.template view<slots>(t.line_keys(line));
   }
 
-  /// Prefetches what stage 4 will read of a line.
+  /// Prefetches what stage 4 reads of a line.
   static ESPALIER_INLINE void prefetch_line(Team team, const view& t, std::uint64_t line) {
     const std::byte* p = t.lines + line * shape::line_bytes;
     team.prefetch(p);
-    if constexpr (64 % shape::line_bytes != 0) team.prefetch(p + shape::line_bytes - 1);  // may straddle
+    // The line may straddle two cache lines.
+    if constexpr (64 % shape::line_bytes != 0) team.prefetch(p + shape::line_bytes - 1);
   }
 
-  /// All stages for one query: the line of the lower bound.
+  /// All stages for one query. Returns the line of the lower bound.
   static ESPALIER_INLINE std::uint64_t descend(Team team, const view& t, Word x) {
     return line_of(team, t, group_of(t, *cell_of(t, x), x), x);
   }
 
-  /// Separators of that group leave no doubt about line l of it. Where a line's keys are all that stage 4 wants of it,
-  /// they come in any case; where they lie elsewhere (a B-link tree's lane), not to read them saves nine of ten reads
-  /// of memory.
+  /// True if the separators of the group decide line l. Where stage 4 reads the keys of the line in any case, this is
+  /// not tested; where keys are stored elsewhere (the express lane of a B-link tree), skipping them saves nine of ten
+  /// memory reads.
   template <class Header>
   static ESPALIER_INLINE bool is_sure(Team team, const Header& h, unsigned l, std::uint8_t digit) {
     return has_lines ? false : team.get(h, shape::first_separator + l) != digit;
   }
 
-  /// Stages 1 to 3 for up to Team::batch queries; then whatever turned out to lie one group or one line further is
-  /// asked for too, so that stage 4 rarely waits. (Worth 55 to 45 ns per query at 2^28 keys on a CPU:
+  /// Stages 1 to 3 for up to Team::batch queries. Then lines that turned out to be one group or one line further are
+  /// prefetched too, so that stage 4 rarely waits. (This reduces 55 ns per query to 45 ns at 2^28 keys on a CPU:
   /// docs/design/plans.md.)
   static ESPALIER_INLINE void descend(Team team, const view& t, const Word* x, unsigned n, std::uint64_t* line) {
     if constexpr (Team::batch == 1) {
@@ -196,7 +198,7 @@ struct searcher {
   }
 
   // ---- stage 4: slot ------------------------------------------------------------------------------------
-  /// Rank of the first element not below x, given the line where the search for it starts.
+  /// Returns the rank of the first element not below x, given the line at which its search starts.
   static ESPALIER_INLINE std::uint64_t rank_in(Team team, const view& t, std::uint64_t line, Word x) {
     for (;;) {
       const auto k = keys(team, t, line);
@@ -205,7 +207,7 @@ struct searcher {
     }
   }
 
-  /// Ranks of the lower bounds of up to Team::batch keys, not clamped; size if there is none.
+  /// Ranks of the lower bounds of up to Team::batch keys, which need not be clamped; size if there is none.
   static ESPALIER_INLINE void lower_bounds(Team team, const view& t, const Word* key, unsigned n, std::uint64_t* rank) {
     Word x[Team::batch];
     for (unsigned j = 0; j < n; ++j) x[j] = clamp(t, key[j]);

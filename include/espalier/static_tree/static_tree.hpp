@@ -63,9 +63,8 @@ class static_tree : public single_key_reads<static_tree<Key, Value>, Key, Value>
 
   // ---- build -------------------------------------------------------------------------------------------
 
-  /// Builds a tree on `where` from pairs in any order. Requires as many values as keys. Throws `error` if
-  /// options.sorted is set and keys descend, and out_of_memory. O(n) after a radix sort, which sorted input does not
-  /// need.
+  /// Builds a tree on `dev` from pairs in any order. Requires as many values as keys. Throws `error` if options.sorted
+  /// is set and keys descend, and out_of_memory. O(n) after a radix sort, which is skipped for sorted input.
   [[nodiscard]] static static_tree build(keys_in keys, in<slot> values, const build_options& options = {},
                                          const device& dev = device::default_device(),
                                          const stream& s = {}) requires(!is_set) {
@@ -213,9 +212,9 @@ class static_tree : public single_key_reads<static_tree<Key, Value>, Key, Value>
     rows_on(lo, hi, out_keys, values, counts, options, enqueue(s));
   }
 
-  // ---- aggregates over ranges ---------------------------------------------------------------------------- The tree
-  // must have been built with build_options::keep for the aggregate, and its values (of a set: its keys) must be
-  // numbers; otherwise `error` is thrown. O(log n), whatever the length of the range.
+  // ---- aggregates over ranges ----------------------------------------------------------------------------
+  // The tree must have been built with build_options::keep for the aggregate, and its values (for a set: its keys) must
+  // be numbers; otherwise `error` is thrown. O(log n), whatever the length of the range.
 
   /// Writes the sum of each range; 0 for an empty one. Integer sums are exact. Float sums add block sums in double,
   /// never differences of prefix sums.

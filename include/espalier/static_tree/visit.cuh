@@ -1,7 +1,7 @@
-// visit.cuh - visiting a static tree that lives on a GPU. Included by visit.hpp under nvcc; use that.
+// visit.cuh - visits of a static tree in GPU memory. Included by visit.hpp under nvcc; include that header instead.
 //
-// One thread takes one line (8 or 4 elements), read with 16-byte loads: neighbouring threads read neighbouring lines,
-// and every byte that moves is used. Floor: bytes of the lines / bandwidth of the memory.
+// One thread takes one line (8 or 4 elements) with 16-byte loads: neighbouring threads read neighbouring lines, and
+// every byte that is transferred is used. The lower bound of the time is bytes of the lines / memory bandwidth.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace detail {
 
 inline constexpr unsigned visit_threads = 256;
 
-/// visit(rank, result of f) for the elements of a line with first <= rank < last.
+/// Calls visit(rank, result of f) for the elements of a line with first <= rank < last.
 template <class Ref, class F, class Visit>
 __device__ __forceinline__ void visit_line(const Ref& ref, std::uint64_t line, std::uint64_t first, std::uint64_t last,
                                            F& f, Visit visit) {
@@ -51,7 +51,7 @@ __device__ __forceinline__ void visit_line(const Ref& ref, std::uint64_t line, s
   }
 }
 
-/// f's result, or nothing where f returns nothing.
+/// The result of f, or unit_result if f returns void.
 struct unit_result {};
 template <class F>
 struct call_for_effect {
@@ -71,7 +71,7 @@ __global__ void for_each_line(const __grid_constant__ Ref ref, std::uint64_t fir
   if (line * slots < last) visit_line(ref, line, first, last, f, [](std::uint64_t, unit_result) {});
 }
 
-/// Key order on a GPU is one thread: right, and slow.
+/// Key order on a GPU runs in one thread: correct but slow.
 template <class Ref, class F>
 __global__ void for_each_in_order(const __grid_constant__ Ref ref, std::uint64_t first, std::uint64_t last,
                                   call_for_effect<F> f) {
@@ -89,14 +89,14 @@ __global__ void transform_lines(const __grid_constant__ Ref ref, std::uint64_t f
     visit_line(ref, line, first, last, f, [&](std::uint64_t r, const auto& x) { out[r - first] = x; });
 }
 
-/// A value that may not be there yet: reduce asks for no identity.
+/// An optional value: reduce does not require an identity.
 template <class T>
 struct maybe {
   T x;
   bool there;
 };
 
-/// Threads' partial results of a block in thread order; the whole in thread 0.
+/// Combines the partial results of a block in thread order; the result is in thread 0.
 template <class T, class Combine>
 __device__ maybe<T> fold_block(maybe<T> mine, Combine& combine) {
   __shared__ alignas(16) unsigned char memory[sizeof(maybe<T>) * visit_threads];
@@ -115,8 +115,8 @@ __device__ maybe<T> fold_block(maybe<T> mine, Combine& combine) {
   return whole;
 }
 
-/// Block b folds a contiguous run of lines. In any order: each thread strides over the run and the block folds once; by
-/// key: the block folds after every stride, so that the combination follows the keys.
+/// Block b folds a contiguous run of lines. In any order, each thread strides over the run and the block folds once. By
+/// key, the block folds after every stride, so that the combination follows key order.
 template <bool ByKey, class Ref, class T, class Map, class Combine>
 __global__ void __launch_bounds__(visit_threads)
     reduce_lines(const __grid_constant__ Ref ref, std::uint64_t first, std::uint64_t last,
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(visit_threads)
   if (threadIdx.x == 0) partial[blockIdx.x] = total;
 }
 
-/// Blocks' results, in order, after `init`: one block, each thread a contiguous run of them.
+/// Combines `init` and the results of the blocks in order: one block, in which each thread takes a contiguous run.
 template <class T, class Combine>
 __global__ void __launch_bounds__(visit_threads)
     fold_partials(const maybe<T>* partial, unsigned count, T init, Combine combine, T* out) {
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(visit_threads)
   if (threadIdx.x == 0) *out = whole.there ? combine(init, whole.x) : init;
 }
 
-/// What a visit covers, in lines and blocks.
+/// Lines and blocks that a visit covers.
 struct visit_extent {
   std::uint64_t lines;
   unsigned blocks;
@@ -205,7 +205,7 @@ void enqueue_reduce(const Tree& tree, T* out, T init, const Map& map, Combine co
   const device_guard guard(tree.get_device().ordinal());
   const cudaStream_t native = cuda_backend::native(order);
   const cuda_backend backend(tree.get_device());
-  // Enough blocks to fill the card several times over, so that the last ones to finish wait for little.
+  // Enough blocks to fill the GPU several times over, so that the tail of the last blocks is short.
   const std::uint64_t most = 32u * static_cast<unsigned>(backend.sm_count());
   const std::uint64_t blocks = std::max<std::uint64_t>(1, std::min<std::uint64_t>(extent.blocks, most));
   const std::uint64_t per_block = (extent.lines + blocks - 1) / blocks;

@@ -1,9 +1,9 @@
 // visit.hpp - for_each, transform and reduce over all elements of a static tree, or over a range of ranks.
 //
-// Elements lie in key order without gaps, so a visit is one streaming pass over the lines. A functor takes (key,
-// value), or the key alone for a set. Trees on a CPU are visited by its threads; trees on a GPU by its threads, if the
-// caller is compiled by nvcc (functors must be __host__ __device__ then). Ranks of a key range come from lower_bound
-// and upper_bound.
+// Elements are stored in key order without gaps, so a visit is one streaming pass over the lines. A functor takes (key,
+// value), or the key alone for a set. Trees on a CPU are visited by its threads; trees on a GPU by GPU threads, if the
+// caller is compiled by nvcc (functors must then be __host__ __device__). lower_bound and upper_bound return the ranks
+// of a key range.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@
 
 namespace espalier {
 
-// Two compilers make two different functions of each of these: they must not share a name, or the linker keeps either
-// one.
+// The host compiler and nvcc make different functions of each of these. They must not share a name, or the linker keeps
+// either one (ODR).
 #if ESPALIER_CUDA_COMPILER
 inline namespace visit_anywhere {
 #else
@@ -32,14 +32,14 @@ inline namespace visit_on_cpu {
 
 struct visit_options {
   std::uint64_t first = 0;
-  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();  ///< one past the last rank; the size at most
+  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();  ///< one past the last rank, clamped to the size
   visit_order order = visit_order::any;  ///< by_key: for_each in key order by one thread; reduce combines in key order
 };
 
 namespace visiting {
 
-/// visit(rank, line, slot) for ranks [first, last): whole lines have a constant number of slots, so that the inner loop
-/// unrolls.
+/// Calls visit(rank, line, slot) for ranks [first, last). Whole lines have a constant number of slots, so that the
+/// inner loop unrolls.
 template <class Ref, class Visit>
 void for_each_slot(const Ref& ref, std::uint64_t first, std::uint64_t last, Visit visit) {
   constexpr unsigned slots = std::remove_cvref_t<decltype(ref.layout())>::shape::keys_per_line;
@@ -51,7 +51,7 @@ void for_each_slot(const Ref& ref, std::uint64_t first, std::uint64_t last, Visi
   for (; rank < last; ++rank) visit(rank, rank / slots, static_cast<unsigned>(rank % slots));
 }
 
-/// f(key, value), or f(key) for a set.
+/// Calls f(key, value), or f(key) for a set.
 template <class Ref, class F>
 decltype(auto) call_with(const Ref& ref, F& f, std::uint64_t line, unsigned slot) {
   using codec_type = key_codec<typename Ref::key_type>;
@@ -65,7 +65,7 @@ decltype(auto) call_with(const Ref& ref, F& f, std::uint64_t line, unsigned slot
   }
 }
 
-/// A tree as enqueued work knows it: the index itself, which stays where it is when its owner is moved.
+/// The tree as referenced by enqueued work: the untyped index, whose address does not change when its owner is moved.
 template <class Key, class Value>
 class borrowed_tree {
  public:
@@ -88,7 +88,7 @@ template <class Tree>
 
 }  // namespace visiting
 
-/// The ranks of keys between lo and hi, to be visited.
+/// Returns visit_options for the keys between lo and hi.
 template <class Key, class Value>
 [[nodiscard]] visit_options between(const static_tree<Key, Value>& tree, Key lo, Key hi,
                                     interval ends = interval::closed) {
@@ -104,7 +104,7 @@ template <class Key, class Value>
   return v;
 }
 
-/// On a CPU; `Tree` is an owner or borrowed.
+/// for_each on a CPU; `Tree` is an owner or a borrowed_tree.
 namespace visiting {
 
 template <class Tree, class F>
@@ -140,7 +140,7 @@ template <class Tree, class T, class Map, class Combine>
   const visit_options v = within(tree, options);
   if (v.first == v.last) return init;
   const auto ref = tree.ref();
-  struct piece_result {  // not a bare T: threads must not share the bits of a vector of bool
+  struct piece_result {  // not a bare T, because threads must not share the bits of a vector<bool>
     T x;
     bool there;
   };
@@ -164,7 +164,7 @@ template <class Tree, class T, class Map, class Combine>
 
 }  // namespace visiting
 
-/// Calls f for each element. Waits until all are visited.
+/// Calls f for each element. Returns when all elements are visited.
 template <class Key, class Value, class F>
 void for_each(const static_tree<Key, Value>& tree, F f, visit_options options = {}, const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
@@ -176,7 +176,8 @@ void for_each(const static_tree<Key, Value>& tree, F f, visit_options options = 
   visiting::for_each_here(tree, f, options, s);
 }
 
-/// out[rank - first] = f(element); `out` is host or device memory that the tree's device can write. Waits.
+/// out[rank - first] = f(element); `out` is host or device memory that the tree's device can write. Returns when
+/// complete.
 template <class Key, class Value, class T, class F>
 void transform(const static_tree<Key, Value>& tree, T* out, F f, visit_options options = {}, const stream& s = {}) {
 #if ESPALIER_CUDA_COMPILER
@@ -188,8 +189,8 @@ void transform(const static_tree<Key, Value>& tree, T* out, F f, visit_options o
   visiting::transform_here(tree, out, f, options, s);
 }
 
-/// combine(... combine(init, map(e0)) ..., map(en)) for an associative combine. visit_order::any also takes it to be
-/// commutative; by_key combines in key order. `init` takes part once. Waits.
+/// Returns combine(... combine(init, map(e0)) ..., map(en)) for an associative combine. visit_order::any also requires
+/// it to be commutative; by_key combines in key order. `init` is used once.
 template <class Key, class Value, class T, class Map, class Combine>
 [[nodiscard]] T reduce(const static_tree<Key, Value>& tree, T init, Map map, Combine combine,
                        visit_options options = {}, const stream& s = {}) {
@@ -206,7 +207,7 @@ template <class Key, class Value, class T, class Map, class Combine>
   return visiting::reduce_here(tree, init, map, combine, options, s);
 }
 
-// ---- _async twins -------------------------------------------------------------------------------------------
+// ---- _async forms -------------------------------------------------------------------------------------------
 
 template <class Key, class Value, class F>
 void for_each_async(const static_tree<Key, Value>& tree, F f, visit_options options = {}, const stream& s = {}) {
@@ -221,7 +222,7 @@ void for_each_async(const static_tree<Key, Value>& tree, F f, visit_options opti
   });
 }
 
-/// `out` as in transform.
+/// As transform(), enqueued.
 template <class Key, class Value, class T, class F>
 void transform_async(const static_tree<Key, Value>& tree, T* out, F f, visit_options options = {},
                      const stream& s = {}) {
@@ -236,7 +237,7 @@ void transform_async(const static_tree<Key, Value>& tree, T* out, F f, visit_opt
   });
 }
 
-/// The result goes to *out, host or device memory.
+/// As reduce(), enqueued; writes the result to *out in host or device memory.
 template <class Key, class Value, class T, class Map, class Combine>
 void reduce_async(const static_tree<Key, Value>& tree, T* out, T init, Map map, Combine combine,
                   visit_options options = {}, const stream& s = {}) {

@@ -1,10 +1,11 @@
-// concurrent_access.hpp - memory that another team may write meanwhile, and the order in which writes become visible.
+// concurrent_access.hpp - access to memory that other teams may write concurrently, and the order in which writes
+// become visible.
 //
-// load_relaxed and store_relaxed move one value, with no order to others. On a GPU they are ld.relaxed and st.relaxed
-// of device scope, which go past L1, which is not coherent; of 16 bytes each 4 come from one moment. On a CPU they are
-// plain moves that the compiler may join into vectors: whoever reads this way must check afterwards that nobody wrote
-// (version_latch.hpp). Under ThreadSanitizer they are atomic, so that it reports every access that forgot to be one of
-// these; loads are then acquire, because ThreadSanitizer knows no fences.
+// load_relaxed and store_relaxed move one value and impose no order on other accesses. On a GPU they are ld.relaxed and
+// st.relaxed of device scope, which bypass L1, because L1 is not coherent; a 16-byte access is atomic only per 4 bytes.
+// On a CPU they are plain moves that the compiler may merge into vector moves: the reader must check afterwards that no
+// write was in progress (version_latch.hpp). Under ThreadSanitizer they are atomic, so that ThreadSanitizer reports
+// every access that does not use them; loads are then acquire loads, because ThreadSanitizer does not support fences.
 #pragma once
 
 #include <sched.h>
@@ -29,13 +30,13 @@ namespace espalier {
 
 namespace detail {
 
-/// A value of 16 bytes, or of a type without atomic operations, as machine words.
+/// True if T is an integer for which one atomic access suffices. Other types are accessed as 64-bit words.
 template <class T>
 inline constexpr bool is_word = std::is_integral_v<T> && sizeof(T) <= 8;
 
 #if ESPALIER_CUDA_COMPILER
-// As text, because libcu++ has no vectors. "memory": the compiler moves no other access across them, as with its
-// atomics.
+// Inline PTX, because libcu++ has no vector accesses. The "memory" clobber keeps the compiler from moving other
+// accesses across them, as its atomics do.
 template <unsigned Bytes>
 __device__ __forceinline__ void load_bytes(void* to, const void* from) {
   const std::size_t p = __cvta_generic_to_global(from);
@@ -147,14 +148,15 @@ ESPALIER_INLINE void store_relaxed(T* p, const T& x) {
   }
 }
 
-/// The line at p will soon be asked for, past L1: brings it to L2. A CPU's core does that by itself.
+/// Prefetches the line at p into L2 for a later load that bypasses L1. A no-op on a CPU, whose
+/// out-of-order core issues the load early by itself.
 ESPALIER_INLINE void prefetch_shared([[maybe_unused]] const void* p) {
 #if defined(__CUDA_ARCH__)
   asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 #endif
 }
 
-/// Loads before it are done before loads and stores after it.
+/// Acquire fence: loads before it complete before the loads and stores after it.
 ESPALIER_INLINE void fence_acquire() {
 #if defined(__CUDA_ARCH__)
   cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device);
@@ -162,7 +164,7 @@ ESPALIER_INLINE void fence_acquire() {
   std::atomic_thread_fence(std::memory_order_acquire);
 #endif
 }
-/// In both directions.
+/// Acquire and release fence.
 ESPALIER_INLINE void fence_acq_rel() {
 #if defined(__CUDA_ARCH__)
   cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_device);
@@ -171,14 +173,14 @@ ESPALIER_INLINE void fence_acq_rel() {
 #endif
 }
 
-/// The one place where this library relies on more than the memory model of PTX says. Between taking a latch and the
-/// accesses under it, and between reads under a latch and its release, an acquire or release fence of device scope is
-/// asked for; it costs about as much as the rest of an insert. Left out, because all accesses in question are strong,
-/// of device scope and to L2, where all teams of a device meet: the answer of the atomic, or of the reads, has come
-/// back from there before the branch on it lets anything follow, and what follows cannot overtake it on the way. Only
-/// the compiler must be kept from moving it. ESPALIER_STRICT_FENCES makes it the fence that the model asks for: to
-/// measure it, and for hardware of which the above is not known. tests/blink_concurrency/litmus_test.cu looks for the
-/// outcomes that must not be.
+/// The one place where the library relies on more than the PTX memory model guarantees. Between taking a latch and the
+/// accesses under it, and between reads under a latch and its release, the model requires an acquire or release fence
+/// of device scope, which costs about as much as the rest of an insert. It is omitted because all accesses in question
+/// are strong, of device scope, and performed at L2, which all teams of a device share: the result of the atomic, or of
+/// the reads, has returned from L2 before the branch on it lets any later access issue, and later accesses cannot
+/// overtake it. Only the compiler must be kept from reordering. With ESPALIER_STRICT_FENCES it is the fence that the
+/// model requires, to measure its cost and for hardware on which the above is not known to hold.
+/// tests/blink_concurrency/litmus_test.cu searches for the forbidden outcomes.
 ESPALIER_INLINE void fence_by_dependency() {
 #if defined(__CUDA_ARCH__) && !defined(ESPALIER_STRICT_FENCES)
   asm volatile("" ::: "memory");
@@ -187,7 +189,7 @@ ESPALIER_INLINE void fence_by_dependency() {
 #endif
 }
 
-/// Atomic operations on a word of 4 or 8 bytes, among all teams of one device.
+/// Atomic operations on a word of 4 or 8 bytes, atomic among all teams of one device.
 template <class T>
 struct atomic_word_ref {
   T* p;
@@ -213,7 +215,7 @@ struct atomic_word_ref {
     std::atomic_ref<T>(*p).store(x, std::memory_order_release);
 #endif
   }
-  /// Sets bits; what follows in this thread, load_relaxed and store_relaxed, becomes visible after it.
+  /// Sets bits and returns the old value. Later load_relaxed and store_relaxed of this thread become visible after it.
   ESPALIER_INLINE T fetch_or_acquire_no_fence(T bits) const {
 #if defined(__CUDA_ARCH__)
     const T old = cuda::atomic_ref<T, cuda::thread_scope_device>(*p).fetch_or(bits, cuda::memory_order_relaxed);
@@ -224,7 +226,7 @@ struct atomic_word_ref {
     fence_by_dependency();
     return old;
   }
-  /// Frees what was only read, and whose header a branch depended on.
+  /// Releases a latch under which nothing was written, if a branch depended on the header that was read.
   ESPALIER_INLINE void store_release_reads_only(T x) const {
 #if defined(__CUDA_ARCH__)
     fence_by_dependency();
@@ -248,7 +250,7 @@ struct atomic_word_ref {
     return std::atomic_ref<T>(*p).fetch_add(x, std::memory_order_acq_rel);
 #endif
   }
-  /// The word becomes x if that is more; what it was.
+  /// Sets the word to max(word, x) and returns the old value.
   ESPALIER_INLINE T fetch_max(T x) const {
 #if defined(__CUDA_ARCH__)
     return cuda::atomic_ref<T, cuda::thread_scope_device>(*p).fetch_max(x, cuda::memory_order_relaxed);
@@ -259,8 +261,8 @@ struct atomic_word_ref {
     return seen;
 #endif
   }
-  /// fetch_add(1), for a word that many teams ask at once: those that happen to ask for the same word together share
-  /// one access.
+  /// fetch_add(1) for a contended word. On a GPU, lanes of a warp that increment the same word together share one
+  /// atomic.
   ESPALIER_INLINE T fetch_increment_aggregated() const {
 #if defined(__CUDA_ARCH__)
     const unsigned same = __match_any_sync(__activemask(), reinterpret_cast<unsigned long long>(p));
@@ -274,7 +276,7 @@ struct atomic_word_ref {
     return fetch_add(1);
 #endif
   }
-  /// Sets the word to x if it is `expected`; otherwise `expected` becomes what it is.
+  /// Compare-and-swap: sets the word to x if it equals `expected`; otherwise loads the word into `expected`.
   [[nodiscard]] ESPALIER_INLINE bool exchange(T& expected, T x) const {
 #if defined(__CUDA_ARCH__)
     return cuda::atomic_ref<T, cuda::thread_scope_device>(*p).compare_exchange_strong(expected, x,
@@ -287,8 +289,9 @@ struct atomic_word_ref {
 template <class T>
 atomic_word_ref(T*) -> atomic_word_ref<T>;
 
-/// Lets others go first: `turn` counts how often this team has waited. A thread that waits for long waits for one
-/// that has lost its processor, and gives its own away: with more threads than processors it would spin in vain.
+/// Waits before the next attempt; `turn` counts the attempts so far. A CPU thread that has spun for long yields its
+/// processor: the latch holder has probably been descheduled, and with more threads than processors spinning would
+/// delay it.
 ESPALIER_INLINE void backoff(unsigned turn) {
 #if defined(__CUDA_ARCH__)
   __nanosleep(turn < 8 ? 20u << turn : 4000u);

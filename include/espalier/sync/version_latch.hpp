@@ -1,9 +1,9 @@
-// version_latch.hpp - one word per node: odd while a writer has it, and a new even number after each change.
+// version_latch.hpp - a version word per node: odd while the node is latched, and a new even number after each change.
 //
-// A writer:  turn = latch(team, word) ... change ... release(team, word, turn)
-// A reader:  v = read_begin(team, word); ... load_relaxed ...; keep what was read only if read_valid(team, word, v)
-// Invariant: between read_begin and a read_valid that says yes, no change of the node became visible.
-// A version repeats after 2^31 changes of one node within one read.
+// Writer:    before = try_latch(team, word); if it is even: change the node; release(team, word, before)
+// Reader:    v = read_begin(team, word); load_relaxed ...; the values are valid only if read_valid(team, word, v)
+// Invariant: no change of the node became visible between read_begin and a read_valid that returns true.
+// Limit:     a version repeats after 2^31 changes of one node within one read.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,34 @@
 
 namespace espalier {
 
-/// Real latches: the protocols link and couple.
+/// Latch for concurrent writers, used by the blink and latch_coupling protocols.
 struct version_latch {
-  /// One attempt. Even: the version before, the latch is ours. Odd: somebody else has it.
+  /// Makes one attempt. An even result is the version before the latch, which this team now holds. An odd result means
+  /// that another team holds the latch.
   template <class Team>
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t try_latch(Team team, std::uint32_t* word) {
     const std::uint32_t before = team.once([=] { return atomic_word_ref{word}.fetch_or_acquire_no_fence(1u); });
     team.sync();
     return before;
   }
-  /// Publishes what was changed under the latch.
+  /// Releases the latch and publishes the changes made under it.
   template <class Team>
   static ESPALIER_INLINE void release(Team team, std::uint32_t* word, std::uint32_t before) {
-    team.sync();  // the releasing store is after the stores of all lanes
+    team.sync();  // the releasing store follows the stores of all lanes
     team.once([=] { atomic_word_ref{word}.store_release(before + 2); });
   }
-  /// Nothing was changed: readers of the old version stay valid.
+  /// Releases the latch of an unchanged node: readers of the old version stay valid.
   template <class Team>
   static ESPALIER_INLINE void release_unchanged(Team team, std::uint32_t* word, std::uint32_t before) {
-    team.sync();  // what was read under the latch was read before it is free
+    team.sync();  // the reads of all lanes complete before the latch is released
     team.once([=] { atomic_word_ref{word}.store_release_reads_only(before); });
   }
-  /// Of one node of several: all of them, a fence, their reads, a fence, then all of them again. Odd: a writer has it.
+  /// Relaxed version read for batched validation: read all versions, fence_acquire(), read all nodes, fence_acquire(),
+  /// re-read all versions. An odd value means that the node is latched.
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t peek_version(std::uint32_t* word) {
     return atomic_word_ref{word}.load_relaxed();
   }
-  /// Waits until no writer has the node.
+  /// Waits until the node is not latched and returns its version.
   template <class Team>
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t read_begin(Team team, std::uint32_t* word) {
     for (unsigned turn = 0;; ++turn) {
@@ -57,7 +59,7 @@ struct version_latch {
   }
 };
 
-/// For one writer and nobody else, and for readers while nobody writes.
+/// Latch that does nothing: for a single writer without concurrent readers, and for readers without concurrent writers.
 struct no_latch {
   template <class Team>
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t try_latch(Team, std::uint32_t*) {

@@ -1,8 +1,8 @@
-// multi_target.hpp - one algorithm text, compiled plainly or once per SIMD target.
+// multi_target.hpp - compiles one algorithm source either normally or once per SIMD target.
 //
-// Plainly (user code, nvcc) algorithms live in espalier::portable, an inline namespace. In a Highway
-// multi-target unit they are compiled once for every SIMD target, each time in a namespace of its own
-// (espalier::N_AVX2, espalier::N_NEON ...) and with that target's instructions enabled.
+// In a normal compilation (user code, nvcc) algorithms live in espalier::portable, an inline namespace. In a Highway
+// multi-target unit they are compiled once for every SIMD target, each time in a separate namespace (espalier::N_AVX2,
+// espalier::N_NEON ...) and with that target's instructions enabled.
 //
 // A header with algorithms:
 //
@@ -21,7 +21,7 @@
 //   ESPALIER_END_TARGET_NAMESPACE
 //   #endif
 //
-// A multi-target unit "foo.cpp" (types and everything not to be repeated stay in #pragma once headers):
+// A multi-target unit "foo.cpp" (types and other code that must not be repeated stay in #pragma once headers):
 //
 //   #define ESPALIER_MULTI_TARGET
 //   #undef HWY_TARGET_INCLUDE
@@ -41,7 +41,7 @@
 //   }
 //   #endif
 //
-// This file has no #pragma once: hwy/highway.h must be seen again for each target.
+// This file has no #pragma once, because hwy/highway.h must be included again for each target.
 
 #include "espalier/core/config.hpp"
 
@@ -52,8 +52,8 @@
 #ifndef ESPALIER_BEGIN_TARGET_NAMESPACE
 
 #if ESPALIER_CUDA_COMPILER
-// An algorithm is __host__ __device__, the team it is given is often only one of the two, and the compiler
-// would warn of the instantiation that nobody calls.
+// An algorithm is __host__ __device__, but its team is often only one of the two, and nvcc would warn about the
+// instantiation that is never called.
 #define ESPALIER_EITHER_SIDE _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 20011,20013,20014,20015")
 #define ESPALIER_END_EITHER_SIDE _Pragma("nv_diagnostic pop")
 #else

@@ -1,6 +1,6 @@
-// node_search.hpp - how a CPU team ranks a key in a sorted node. Policies, chosen by type.
+// node_search.hpp - policy types that select how a CPU team ranks a key in a sorted node.
 //
-// The two SIMD searches of the HB+-tree paper. Both are free of branches.
+// These are the two SIMD searches of the HB+-tree paper. Both are branch-free.
 #pragma once
 
 namespace espalier {
@@ -8,8 +8,8 @@ namespace espalier {
 /// Compares every slot: N / lanes independent vector compares and one sum.
 struct linear_search {};
 
-/// Compares the boundary slots to choose a part, then the slots of that part alone: fewer compares, which
-/// depend on each other.
+/// Compares the boundary slots to choose a part, then only the slots of that part: fewer compares, but the second step
+/// depends on the first.
 struct hierarchical_search {};
 
 }  // namespace espalier

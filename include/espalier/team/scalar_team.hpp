@@ -1,6 +1,6 @@
-// scalar_team.hpp - the reference Team: one thread, plain loops, on the host and on a GPU.
+// scalar_team.hpp - the reference Team: one thread with plain loops, on the host and on a GPU.
 //
-// Each function is the shortest statement of what team.hpp says. The other teams are tested against it.
+// Each function is the shortest implementation of its specification in team.hpp. The other teams are tested against it.
 #pragma once
 
 #include <cstring>
@@ -59,7 +59,7 @@ struct scalar_team {
   [[nodiscard]] ESPALIER_INLINE X own(const slots<X, N>& s, unsigned i) const {
     return s.x[i];
   }
-  /// Where it lies, unless every access has to be atomic.
+  /// Returns a view in place, or a copy in builds where every access has to be atomic (ThreadSanitizer).
   template <unsigned N, class X>
   [[nodiscard]] ESPALIER_INLINE auto view_relaxed(const X* p) const {
 #if ESPALIER_SHARED_ATOMIC
@@ -81,8 +81,8 @@ struct scalar_team {
   [[nodiscard]] ESPALIER_INLINE unsigned count_from(const Node<X, N>& v, Pred pred) const {
 #if !ESPALIER_CUDA_COMPILER
     if constexpr (sizeof(X) == 1 && First < N && N % 16 == 0 && N < 256) {
-      // Whole vectors, added up as bytes: what is left of half a vector becomes a loop over single bytes (a count of
-      // one element among 2^16 keys: 30 ns, not 39).
+      // Counts whole vectors in byte accumulators. A loop that starts at First would leave half a vector to a loop over
+      // single bytes (a count of one element among 2^16 keys takes 30 ns this way and 39 ns that way).
       std::uint8_t all = 0, before = 0;
       for (unsigned i = 0; i < N; ++i) all = static_cast<std::uint8_t>(all + (pred(v.data()[i]) ? 1 : 0));
       for (unsigned i = 0; i < First; ++i) before = static_cast<std::uint8_t>(before + (pred(v.data()[i]) ? 1 : 0));
@@ -91,8 +91,8 @@ struct scalar_team {
 #endif
     unsigned n = 0;
 #if !ESPALIER_CUDA_COMPILER
-// A loop becomes vector compares. Unrolled first, eight compares of 32 bits were added up wrongly by GCC 12.2 -O3 on
-// arm64 (with -fno-tree-slp-vectorize the same text is right); tests/blink_tree has nodes of eight slots.
+// The loop is vectorised. If GCC 12.2 -O3 on arm64 unrolls it first, it adds up eight 32-bit compares incorrectly (with
+// -fno-tree-slp-vectorize the result is correct); tests/blink_tree has nodes of eight slots.
 #pragma GCC unroll 1
 #endif
     for (unsigned i = First; i < N; ++i) n += pred(v.data()[i]) ? 1u : 0u;
@@ -164,7 +164,7 @@ struct scalar_team {
 #ifdef __CUDA_ARCH__
     for (unsigned i = 0; i < N; ++i) r.x[i] = i + from < N ? s.x[i + from] : fill;
 #else
-    X padded[2 * N];  // so that no read depends on a condition
+    X padded[2 * N];  // padding makes every read unconditional
     memcpy(padded, s.x, sizeof(s.x));
     for (unsigned i = 0; i < N; ++i) padded[N + i] = fill;
     memcpy(r.x, padded + from, sizeof(r.x));

@@ -1,13 +1,13 @@
-// simd_thread.hpp - the Team of one CPU thread with vector registers, on Highway.
+// simd_thread.hpp - the Team of one CPU thread with vector registers, implemented with Highway.
 //
-// What it shares with scalar_team is memory access; what differs is counting (compare many slots at once)
-// and changing slots (no branch on the position). Rules that keep this right on every target:
+// It shares memory access with scalar_team. It differs in counting (it compares many slots at once) and in changing
+// slots (it does not branch on the position). These rules keep it correct on every target:
 // (1) Vectors are local variables only: SVE vectors have no size, so they cannot be members or array elements.
 // (2) No lambdas: they would not inherit the target's attributes on every compiler.
-// (3) Loads are unaligned: slots in the caller's memory have whatever alignment X has.
+// (3) Loads are unaligned: slots in the caller's memory are only aligned to X.
 //
-// See region.hpp for how this file is compiled once per target. Compiled plainly, espalier::simd_thread is
-// the one for the instructions that the compiler flags allow.
+// multi_target.hpp describes how this file is compiled once per target. In a normal compilation espalier::simd_thread
+// uses the instructions that the compiler flags allow.
 #if defined(ESPALIER_TEAM_SIMD_THREAD_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ESPALIER_TEAM_SIMD_THREAD_HPP
 #undef ESPALIER_TEAM_SIMD_THREAD_HPP
@@ -26,7 +26,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
-// NEON has no instruction that turns a compare into bits, but it adds up a vector in one.
+// NEON has no instruction that converts a compare result to a bit mask, but it sums a vector in one instruction.
 #undef ESPALIER_SIMD_SUMS_MASKS
 #if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
 #define ESPALIER_SIMD_SUMS_MASKS 1
@@ -34,8 +34,8 @@
 #define ESPALIER_SIMD_SUMS_MASKS 0
 #endif
 
-// Plain callers may lack an instruction set that Highway enables for its own code (AES, on every arm64): such a
-// caller cannot inline these functions, so it must be free not to.
+// Callers outside a multi-target unit may lack an instruction set that Highway enables for its own code (AES, on every
+// arm64). Such a caller cannot inline these functions, so inlining must not be forced.
 #ifndef ESPALIER_SIMD_INLINE
 #ifdef ESPALIER_MULTI_TARGET
 #define ESPALIER_SIMD_INLINE HWY_INLINE
@@ -51,14 +51,14 @@ namespace simd {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Slots that vector compares work on; everything else is counted by a loop.
+/// True for slots that vector compares support; other slots are counted by a loop.
 template <class X, unsigned N>
 inline constexpr bool vectorizable = std::has_single_bit(N) &&
                                      (std::same_as<X, std::uint8_t> || std::same_as<X, std::uint32_t> ||
                                       std::same_as<X, std::uint64_t>);
 
-/// Length of a vector. Where the target leaves it open (SVE), the 16 bytes that all have: with a known length, node
-/// searches have no loop.
+/// Bytes of a vector. Where the target leaves the length open (SVE) this is 16, the minimum of all implementations:
+/// with a known length, node searches need no loop.
 inline constexpr unsigned vector_bytes = HWY_MAX_BYTES > 64 ? 16 : HWY_MAX_BYTES;
 
 template <class X, unsigned N>
@@ -66,8 +66,8 @@ using tag = hn::CappedTag<X, (N < vector_bytes / sizeof(X) ? N : vector_bytes / 
 template <class X, unsigned N>
 inline constexpr unsigned tag_slots = static_cast<unsigned>(hn::MaxLanes(tag<X, N>()));
 
-// at_most is counted as "all but those above": an unsigned <= costs one instruction more than < almost
-// everywhere.
+// at_most is counted as the complement of the slots above the bound: an unsigned <= costs one instruction more than <
+// on almost every target.
 template <class D, class V, class X>
 HWY_INLINE auto compare(D, V slots, V bound, less_than<X>) {
   return hn::Lt(slots, bound);
@@ -90,7 +90,8 @@ HWY_INLINE unsigned sum(uint32x2_t v) { return vaddv_u32(v); }
 HWY_INLINE unsigned sum(uint64x2_t v) { return static_cast<unsigned>(vaddvq_u64(v)); }
 HWY_INLINE unsigned sum(uint64x1_t v) { return static_cast<unsigned>(vget_lane_u64(v, 0)); }
 
-/// 0 for the first `size` elements, all ones for the next: a window into it masks any number of first slots.
+/// The first `Size` elements are 0 and the next are all ones; a window into the table masks any number of leading
+/// slots.
 template <class X, unsigned Size>
 struct keep_table {
   X x[2 * Size];
@@ -101,7 +102,7 @@ struct keep_table {
 template <class X, unsigned Size>
 alignas(64) inline constexpr keep_table<X, Size> keep{};
 
-/// A true lane is -1, so lanes add up to minus the count; up to 128 slots, that fits a byte.
+/// A true lane is -1, so the lanes add up to minus the count, which fits a byte for up to 128 slots.
 template <unsigned First, unsigned N, class X, class Pred>
 HWY_INLINE unsigned count_matches(const X* HWY_RESTRICT p, Pred pred) {
   const tag<X, N> d;
@@ -138,7 +139,7 @@ HWY_INLINE unsigned count_matches(const X* HWY_RESTRICT p, Pred pred) {
 
 #endif
 
-/// Slots a single count_matches may take, and the fewest.
+/// Largest and smallest number of slots of one count_matches call.
 template <class X>
 inline constexpr unsigned block_slots = ESPALIER_SIMD_SUMS_MASKS && sizeof(X) == 1 ? 128 : 4096 / sizeof(X);
 template <class X>
@@ -156,7 +157,7 @@ HWY_INLINE unsigned count_blocks(const X* HWY_RESTRICT p, Pred pred) {
   }
 }
 
-/// Slots in [First, N) that satisfy pred.
+/// Counts the slots in [First, N) that satisfy pred.
 template <unsigned First, unsigned N, class X, class Pred>
 HWY_INLINE unsigned count_from(const X* HWY_RESTRICT p, Pred pred) {
   unsigned n = 0;
@@ -179,11 +180,11 @@ requires(vectorizable<X, N>&& N >= fewest_slots<X>) HWY_INLINE
   return (First < N ? N - First : 0u) - count_blocks<First, N>(p, pred);
 }
 
-/// Slots of one part: what one vector compare takes.
+/// Slots of one part, which is what one vector compare covers.
 template <class X>
 inline constexpr unsigned part_slots = tag_slots<X, 4096 / sizeof(X)>;
 
-/// Slots [skip, N) below bound, plus skip; skip < N is known at run time only.
+/// Returns skip plus the number of slots in [skip, N) below bound; skip < N is known only at run time.
 template <unsigned N, class X>
 HWY_INLINE unsigned position_in_part(const X* HWY_RESTRICT p, X bound, unsigned skip) {
   const tag<X, N> d;
@@ -205,8 +206,8 @@ HWY_INLINE unsigned position_in_part(const X* HWY_RESTRICT p, X bound, unsigned 
 #endif
 }
 
-/// Slots [First, N) ascend, so a part whose last slot is below bound lies wholly below. Slots in front of First
-/// count as below. The result is the first slot not below.
+/// Returns the first slot that is not below bound. Slots [First, N) ascend, so a part whose last slot is below bound
+/// lies wholly below it. Slots in front of First count as below.
 template <unsigned First, unsigned N, class X>
 HWY_INLINE unsigned position(const X* HWY_RESTRICT p, X bound, unsigned base) {
   if constexpr (N <= part_slots<X>) {
@@ -284,13 +285,13 @@ struct simd_thread : scalar_team {
     return simd::rank<First, N>(v.data(), bound, NodeSearch{});
   }
 
-  // Again here, so that a lambda with this target's instructions can become part of it.
+  // Redefined here so that a lambda compiled for this target can be inlined.
   template <class F>
   ESPALIER_SIMD_INLINE auto once(F&& f) const {
     return f();
   }
 
-  // Changes read from a copy of the node that is shifted or padded: then no read depends on a condition.
+  // Changes read from a shifted or padded copy of the node, so that every read is unconditional.
 
   template <class X, unsigned N>
   [[nodiscard]] ESPALIER_SIMD_INLINE slots<X, N> insert_at(const slots<X, N>& s, unsigned at,

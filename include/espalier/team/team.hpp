@@ -1,72 +1,70 @@
-// team.hpp - who executes one tree operation: one CPU thread with SIMD, or one GPU tile. A specification.
+// team.hpp - the Team concept: the execution unit of one tree operation, a CPU thread with SIMD or a GPU tile.
 //
 // A team holds one node. Values come in two kinds:
 //   uniform  plain C++ scalars, equal in every lane (key, node id, slot number)
-//   slots    one value per node slot, spread over the team
-// Algorithms above this file never mention a lane, a shuffle or an intrinsic. Every operation is called by
-// all lanes of a team together and with equal uniform arguments.
+//   slots    one value per node slot, distributed over the lanes
+// Algorithms above this file never mention a lane, a shuffle or an intrinsic. Every operation is called by all lanes of
+// a team together and with equal uniform arguments.
 //
-// Implementations: scalar_team.hpp (the reference: plain loops, host and device), simd_thread.hpp
-// (Highway), tile.cuh (CUDA). A new one is right when tests/team passes for it.
+// Implementations are scalar_team.hpp (the reference: plain loops, host and device), simd_thread.hpp (Highway) and
+// tile.cuh (CUDA). A new one is correct when tests/team passes for it.
 //
-// A team T offers, with X an unsigned integer or any trivially copyable type up to 16 bytes:
+// A team T provides, with X an unsigned integer or any trivially copyable type of up to 16 bytes:
 //
-//   T::batch                     constexpr unsigned: how many independent queries one team keeps in flight to hide
-//                                memory latency. 1 where the hardware's own threads do that.
+//   T::batch                     constexpr unsigned: number of independent queries that one team keeps in flight to
+//                                hide memory latency. It is 1 where the hardware's own threads do that.
 //   T::slots<X, N>               N slots, owned.
-//   team.lanes()                 constexpr unsigned: how many hardware threads the team is.
+//   team.lanes()                 constexpr unsigned: number of hardware threads of the team.
 //
 //   -- memory --
 //   team.load<N>(p)              slots p[0], ..., p[N-1].
 //   team.store(p, s)             the reverse.
-//   team.view<N>(p)              the same slots for reading only, of a node that nobody changes meanwhile: on a CPU
-//                                it stays where it is, on a GPU it comes through the read-only path with 16-byte
+//   team.view<N>(p)              the same slots, read-only, of a node that is not written concurrently: on a CPU the
+//                                view refers to memory, on a GPU it is loaded through the read-only path with 16-byte
 //                                loads. p is aligned to min(32, N * sizeof(X)) bytes.
-//   team.prefetch(p)             the line at p will be needed. Never faults, may do nothing.
-//   team.stream(to, from, n)     if T::batch > 1: copies n bytes to memory that is not read soon, past the caches. `to`
-//   and
-//                                n are multiples of 32. Others see it after team.fence_nontemporal().
+//   team.prefetch(p)             prefetches the line at p. Never faults, may do nothing.
+//   team.stream(to, from, n)     if T::batch > 1: copies n bytes with non-temporal stores, for memory that is not read
+//                                soon. `to` and n are multiples of 32. Other threads see the bytes after
+//                                team.fence_nontemporal().
 //   team.load_relaxed<N>(p), team.store_relaxed(p, s), team.view_relaxed<N>(p)
-//                                the same for memory that other teams may write meanwhile (sync/shared_memory.hpp):
-//                                each slot comes from one moment, different slots from different ones.
-//   team.for_slots(s, from, to, f)   f(i, x) for slots i of [from, to), each by the lane that holds it. to <= N.
+//                                the same for memory that other teams may write concurrently
+//                                (sync/concurrent_access.hpp): each slot is atomic, the set of slots is not.
+//   team.for_slots(s, from, to, f)   calls f(i, x) for slots i of [from, to), each in the lane that holds it. to <= N.
 //                                If T::view_is_register_copy, s may be a view, which then is a copy in registers.
-//   team.own(s, i)               inside f: slot i of other slots, of the same N.
-//   team.store_shared_from(p, v, from)   if T::view_is_register_copy: slots [from, N) of a view, and perhaps some in
-//   front of them.
+//   team.own(s, i)               inside f: slot i of other slots of the same N.
+//   team.store_shared_from(p, v, from)   if T::view_is_register_copy: stores slots [from, N) of a view; it may also
+//                                store some slots in front of `from`.
 //
-//   -- looking: v is slots or a view; results are uniform --
-//   team.count(v, pred)          how many slots satisfy pred. pred is below, at_most, equal_to (fast), or
-//                                any callable.
+//   -- search: v is slots or a view; results are uniform --
+//   team.count(v, pred)          number of slots that satisfy pred. pred is less_than, at_most, equals (fast), or any
+//                                callable.
 //   team.count_from<First>(v, pred)  the same over slots [First, N).
-//   team.rank<First>(v, bound)   slots [First, N) ascend: how many of them are < bound. X is u8, u32 or u64.
+//   team.rank<First>(v, bound)   number of slots in [First, N), which ascend, that are < bound. X is u8, u32 or u64.
 //   team.get(v, i)               slot i < N.
-//   team.get<I>(v)               slot I, known when compiled.
-//   team.word<X, Byte>(v)        v has slots of u8: the X that starts at that byte, a multiple of sizeof(X).
+//   team.get<I>(v)               slot I, a compile-time constant.
+//   team.word<X, Byte>(v)        for slots of u8: the X that starts at that byte, a multiple of sizeof(X).
 //
-//   -- changing: give new slots --
+//   -- changes: return new slots --
 //   team.make<N>(f)              slot i is f(i), called by the lane that holds it.
-//   team.map(s, f)               slot i is f(slot i of s), likewise.
+//   team.map(s, f)               slot i is f(slot i of s), called by the lane that holds it.
 //   team.insert_at(s, at, x)     slot at becomes x; slots [at, N-1) move up by one; the last one is lost. at < N.
 //   team.erase_at(s, at, fill)   slots (at, N) move down by one; the last one becomes fill. at < N.
 //                                For both: if T::view_is_register_copy, s may be a view.
 //   team.head(s, to, fill)       slots [to, N) become fill. to <= N.
 //   team.tail(s, from, fill)     slots [from, N) move to the front; the rest becomes fill. from <= N.
 //
-//   -- together --
+//   -- collective operations --
 //   team.once(f)                 one lane calls f; its result, if there is one, is uniform.
-//   team.sync()                  memory written by a lane before is seen by all lanes after.
-//   T::alone, team.lane()        the team that one lane is by itself, and its number: for work that each lane does on
-//   an
-//                                element of its own. Such values are not uniform;
-//   team.nth(x, i)               makes that of lane i < lanes() so;
-//   team.votes(x)                in how many lanes x is true.
-//   team.meet(place)             if T::view_is_register_copy: those teams of a warp that happen to run together and are
-//   at the same
-//                                place, an address; null: this team alone. Of the meeting m that it returns, each call
-//                                is made by all of them: m.leads(), true for one; m.number(), from 0 on; m.each(f),
-//                                f(number, lane) for each; m.is_at(lane); m.from(x, lane), m.from_leader(x): what they
-//                                have.
+//   team.sync()                  memory written by a lane before the call is visible to all lanes after it.
+//   T::single_lane_team, team.lane()   the team of one lane alone, and the number of the lane: for work in which each
+//                                lane handles a different element. Such values are not uniform.
+//   team.broadcast(x, i)         the x of lane i < lanes(), uniform.
+//   team.count_lanes(x)          number of lanes in which x is true.
+//   team.meet(place)             if T::view_is_register_copy: the teams of a warp that run converged and have the same
+//                                place, an address; with null, this team alone. It returns a meeting m, whose calls
+//                                are made by all its teams: m.leads() is true for one team; m.number() counts from 0;
+//                                m.each(f) calls f(number, lane) for each team; m.is_at(lane); m.from(x, lane) and
+//                                m.from_leader(x) return the x of another team.
 #pragma once
 
 #include <concepts>
@@ -77,7 +75,7 @@
 
 namespace espalier {
 
-// Predicates as types, not lambdas: a team recognises them and compares many slots at once.
+// Predicates are types, not lambdas, so that a team can recognise them and compare many slots at once.
 
 /// x < bound
 template <class X>

@@ -1,7 +1,7 @@
-// tile.cuh - the Team of 1, 2, 4, 8, 16 or 32 neighbouring lanes of a warp, on CUDA.
+// tile.cuh - the Team of 1, 2, 4, 8, 16 or 32 adjacent lanes of a warp, in CUDA.
 //
-// One lane is a plain thread with the node in its registers: no votes, no shuffles. All lanes of a tile make
-// each call together (see tile_slots.cuh for who holds which slot).
+// A tile of one lane is a plain thread with the node in its registers, without ballots and shuffles. All lanes of a
+// tile make each call together; tile_slots.cuh describes which lane holds which slot.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -18,7 +18,7 @@ struct alignas(16) unit_16 {
   std::uint64_t low, high;
 };
 
-/// What one lane needs of its neighbours.
+/// The warp primitives of a tile.
 template <unsigned Lanes>
 class tile_group {
  public:
@@ -55,17 +55,17 @@ class tile_group<1> {
   __device__ __forceinline__ void sync() const {}
 };
 
-/// Tiles of a warp that happen to run together and are at the same place. All of them make each call.
+/// The tiles of a warp that run converged and have the same place. All of them make each call.
 template <unsigned Lanes>
 class tile_meeting {
  public:
-  /// Without a place, and for tiles whose lanes do not run together just now, the meeting is of one.
+  /// The meeting has one tile if there is no place, or if the lanes of the tile are not converged at the moment.
   explicit __device__ __forceinline__ tile_meeting(const void* place) {
     unsigned lane;
     asm("mov.u32 %0, %%laneid;" : "=r"(lane));
     first_ = lane & ~(Lanes - 1);
     const unsigned mine = lanes_of(first_);
-    // All lanes that run this together get the same mask, so that either none or all lanes of a tile see it whole.
+    // All converged lanes get the same mask, so either all lanes of a tile or none see their tile complete.
     const unsigned active = __activemask();
     const bool single_lane_team = place == nullptr || (active & mine) != mine;
     const unsigned long long label = single_lane_team ? 2 * lane + 1 : reinterpret_cast<unsigned long long>(place);
@@ -74,12 +74,12 @@ class tile_meeting {
     leader_ = static_cast<unsigned>(__ffs(static_cast<int>(lanes_))) - 1;
   }
   [[nodiscard]] __device__ __forceinline__ bool leads() const { return first_ == leader_; }
-  /// Of this tile among those who meet.
+  /// Number of this tile in the meeting.
   [[nodiscard]] __device__ __forceinline__ unsigned number() const {
     return __popc(lanes_ & ((1u << first_) - 1)) / Lanes;
   }
   [[nodiscard]] __device__ __forceinline__ bool is_at(unsigned lane) const { return first_ == lane; }
-  /// f(number, lane) for each of them: its x is from(x, lane).
+  /// Calls f(number, lane) for each tile of the meeting; from(x, lane) is the x of that tile.
   template <class F>
   __device__ __forceinline__ void each(F&& f) const {
     unsigned i = 0;
@@ -120,7 +120,7 @@ class tile_meeting {
 template <unsigned Lanes>
 struct tile {
   static_assert(Lanes <= 32 && (Lanes & (Lanes - 1)) == 0);
-  static constexpr unsigned batch = 1;  // the other warps of the processor hide latency
+  static constexpr unsigned batch = 1;  // the other warps of the multiprocessor hide latency
 
   template <class X, unsigned N>
   using slots = detail::tile_slots<X, N, Lanes, 1>;
@@ -159,7 +159,7 @@ struct tile {
       if constexpr ((bytes & (bytes - 1)) == 0 && (N * sizeof(X)) % bytes == 0) {
         if (!held::ragged || first < N) detail::load_read_only<bytes>(v.w + r * held::words_per_row, p + first);
       } else {
-        if (first < N) v.w[r] = p[first];  // a size that no load instruction has
+        if (first < N) v.w[r] = p[first];  // no load instruction has this size
       }
     }
     return v;
@@ -180,7 +180,8 @@ struct tile {
       if (has_slot<N>(j)) espalier::store_relaxed(p + slot(j), s.w[j]);
     }
   }
-  /// Of a view: slots from `from` on, in the pieces in which they were loaded; slots in front of it may come along.
+  /// Stores the slots of a view from `from` on, in the units in which they were loaded, so some slots in front of
+  /// `from` may be stored as well.
   template <class X, unsigned N, unsigned Each>
   __device__ __forceinline__ void store_shared_from(X* p, const node<X, N, Each>& v, unsigned from) const {
     using held = node<X, N, Each>;
@@ -297,8 +298,8 @@ struct tile {
     const unsigned lane = group_.rank();
 #pragma unroll
     for (unsigned j = 0; j < held::rows; ++j) {
-      // The lane in front has the slot in front of this one's first, except that lane 0 follows the last lane of the
-      // row before.
+      // The previous lane holds the slot in front of this lane's first slot. Lane 0 follows the last lane of the
+      // previous row.
       const unsigned last = j * Each + Each - 1;
       const X in_front = lane == Lanes - 1 && j != 0 ? s.w[j == 0 ? 0 : last - Each] : s.w[last];
       const X moved = group_.from(in_front, (lane + Lanes - 1) % Lanes);
@@ -338,7 +339,7 @@ struct tile {
     }
     return s;
   }
-  /// First whole rows, one bit of the distance at a time, then within rows: rows + 1 shuffles.
+  /// Moves whole rows first, one bit of the distance per step, and then moves within rows: rows + 1 shuffles.
   template <class X, unsigned N>
   [[nodiscard]] __device__ __forceinline__ slots<X, N> tail(slots<X, N> s, unsigned from,
                                                             std::type_identity_t<X> fill) const {
@@ -386,12 +387,12 @@ struct tile {
   }
   [[nodiscard]] __device__ __forceinline__ unsigned count_lanes(bool x) const { return group_.count_lanes(x); }
   [[nodiscard]] __device__ __forceinline__ detail::tile_meeting<Lanes> meet(const void* place) const {
-    group_.sync();  // lanes of a tile are more likely to run together
+    group_.sync();  // makes it more likely that the lanes of the tile are converged
     return detail::tile_meeting<Lanes>(place);
   }
 
  private:
-  /// The slot in row j of this lane, where Each is 1.
+  /// The slot of this lane in row j, for Each == 1.
   [[nodiscard]] __device__ __forceinline__ unsigned slot(unsigned j) const { return j * Lanes + group_.rank(); }
   template <unsigned N>
   [[nodiscard]] __device__ __forceinline__ bool has_slot(unsigned j) const {

@@ -1,11 +1,11 @@
-// tile_slots.cuh - N slots in the registers of the lanes of a tile, and what one lane does with its share.
+// tile_slots.cuh - N slots in the registers of the lanes of a tile, and the operations of one lane on its share.
 //
-// Slot i lies in row i / (Lanes * Each), lane i / Each % Lanes, at place i % Each of that row. Slots to be changed
-// have Each = 1; read-only views have the Each that gives 16-byte loads. Bytes with Each >= 4 stay packed, four to a
-// register, and are compared four at a time.
+// Slot i is in row i / (Lanes * Each), lane i / Each % Lanes, at position i % Each of that row. Mutable slots have Each
+// = 1; read-only views have the Each that gives 16-byte loads. Bytes with Each >= 4 stay packed, four to a register,
+// and are compared four at a time.
 //
-// Every loop is unrolled and every index known when compiled: a register array indexed at run time would go to
-// local memory.
+// Every loop is unrolled and every index is a compile-time constant: a register array indexed at run time would be
+// placed in local memory.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace espalier::detail {
 
-/// How many slots a lane loads at a time: at most 16 bytes, and all lanes alike.
+/// Slots that a lane loads at a time: at most 16 bytes, and equally many in every lane.
 template <class X, unsigned N, unsigned Lanes>
 consteval unsigned slots_per_load() {
   unsigned each = sizeof(X) < 16 && (sizeof(X) & (sizeof(X) - 1)) == 0 ? 16 / sizeof(X) : 1;
@@ -32,7 +32,7 @@ struct tile_slots {
   static constexpr unsigned words_per_row = Each / slots_per_word;
   static constexpr unsigned rows = (N + Lanes * Each - 1) / (Lanes * Each);
   static constexpr unsigned words = rows * words_per_row;
-  static constexpr bool ragged = N % (Lanes * Each) != 0;  // the last row has lanes without a slot
+  static constexpr bool ragged = N % (Lanes * Each) != 0;  // some lanes have no slot in the last row
 
   word w[words];
 
@@ -42,7 +42,7 @@ struct tile_slots {
   }
 };
 
-/// The loads of a view, widest first. `Bytes` is what a lane reads at once, and p is aligned to it.
+/// Loads `Bytes` bytes through the read-only path with one instruction; p is aligned to `Bytes`.
 template <unsigned Bytes>
 __device__ __forceinline__ void load_read_only(void* to, const void* p) {
   if constexpr (Bytes == 16) {
@@ -64,9 +64,9 @@ __device__ __forceinline__ void load_read_only(void* to, const void* p) {
   }
 }
 
-// Four byte compares at once; the answers are the top bits of the bytes, the other bits are noise. Three
-// instructions each, where __vcmpltu4 is a sequence of seven: subtract with the top bits kept apart, then
-// settle those in one three-input logic operation.
+// Four byte compares at once. The results are the top bits of the bytes; the other bits are undefined. Each takes three
+// instructions, where __vcmpltu4 takes seven: a subtraction with the top bits masked, then one three-input logic
+// operation for the top bits.
 inline constexpr std::uint32_t top_bits = 0x80808080u;
 
 __device__ __forceinline__ std::uint32_t match_bytes(std::uint32_t x, std::uint32_t b, less_than<std::uint8_t>) {
@@ -86,21 +86,21 @@ template <class Pred>
 concept BytePredicate = std::is_same_v<Pred, less_than<std::uint8_t>> || std::is_same_v<Pred, at_most<std::uint8_t>> ||
     std::is_same_v<Pred, equals<std::uint8_t>>;
 
-/// Top bits of the bytes of a word whose slot numbers, from `slot` on, are at least First.
+/// Top bits of those bytes of a word whose slot numbers are at least First; the first byte is slot `slot`.
 template <unsigned First>
 __device__ __forceinline__ std::uint32_t bytes_from(unsigned slot) {
   if (slot + 1 > First) return top_bits;
   return slot + 4 <= First ? 0u : top_bits << (8 * (First - slot) % 32);
 }
 
-/// How many slots of this lane at First or after satisfy pred.
+/// Counts the slots of this lane from First on that satisfy pred.
 template <unsigned First, class X, unsigned N, unsigned Lanes, unsigned Each, class Pred>
 __device__ __forceinline__ unsigned count_in_lane(const tile_slots<X, N, Lanes, Each>& v, unsigned lane, Pred pred) {
   using node = tile_slots<X, N, Lanes, Each>;
   unsigned n = 0;
   if constexpr (node::packed && BytePredicate<Pred>) {
     const std::uint32_t bound = pred.bound * 0x01010101u;
-    std::uint32_t bits = 0;  // answers of up to eight words side by side: population count is a slow instruction
+    std::uint32_t bits = 0;  // collects the results of up to eight words, because population count is slow
 #pragma unroll
     for (unsigned k = 0; k < node::words; ++k) {
       if (k % 8 == 0) {
@@ -131,13 +131,13 @@ consteval unsigned half_of(unsigned count) {
   return half;
 }
 
-/// w[i] by selects: i is known at run time only, and registers have no addresses.
+/// Returns w[i] by selects, because i is known only at run time and registers have no addresses.
 template <unsigned Count, class W>
 __device__ __forceinline__ W pick(const W* w, unsigned i) {
   if constexpr (Count == 1) {
     return w[0];
   } else {
-    constexpr unsigned low = half_of(Count);  // a tree that looks at one bit of i per level
+    constexpr unsigned low = half_of(Count);  // a selection tree that tests one bit of i per level
     const W a = pick<low>(w, i);
     const W b = pick<Count - low>(w + low, i);
     return (i & low) == 0 ? a : b;

@@ -1,8 +1,8 @@
 // blink_trace.hpp - traces of B-link trees with 64-bit keys, from user threads and kernels.
 //
-//   auto tree = blink_tree<std::uint64_t, std::uint64_t>::build(keys, values, options, where);
+//   auto tree = blink_tree<std::uint64_t, std::uint64_t>::build(keys, values, options, dev);
 //   recorded_trace trace = begin_trace(tree);
-//   trace_recorder recorder(tree.where(), 1 << 16);
+//   trace_recorder recorder(tree.get_device(), 1 << 16);
 //   const auto ref = tree.ref(n);
 //   ref.insert(traced_team(scalar_team{}, recorder.ring(), 0), key, value);
 //   end_trace(trace, tree, recorder);

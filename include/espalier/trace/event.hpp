@@ -36,7 +36,7 @@ enum class trace_kind : std::uint8_t {
 enum class trace_op : std::uint8_t { find, insert, assign, update, erase, range };
 enum class trace_result : std::uint8_t { done, unchanged, out_of_nodes };
 enum class trace_why : std::uint8_t {
-  busy,     ///< another team has the latch
+  busy,     ///< another team holds the latch
   changed,  ///< the node changed while it was read
   restart,  ///< the operation starts again at the root
 };
@@ -52,8 +52,8 @@ struct trace_event {
   std::uint32_t at = 0;
   trace_kind kind = trace_kind::begin;
   std::uint8_t what = 0;
-  std::uint8_t level = 0;       ///< level of node; 0: a leaf
-  std::uint8_t leaf_child = 0;  ///< 1: the child is a leaf, whatever the level of the node (radix trees)
+  std::uint8_t level = 0;       ///< level of node; 0 for a leaf
+  std::uint8_t leaf_child = 0;  ///< 1 if the child is a leaf, whatever the level of the node (radix trees)
 
   friend bool operator==(const trace_event&, const trace_event&) = default;
 };
@@ -62,10 +62,10 @@ static_assert(sizeof(trace_event) == 48);
 /// A node in an event.
 struct trace_node {
   std::uint32_t id;
-  std::uint32_t level;  ///< 0: leaf
+  std::uint32_t level;  ///< 0 for a leaf
 };
 
-/// Encodes the parent of the node whose kind changes in the key of the event; 0: not recorded.
+/// Encodes the parent of the node whose kind changes in the key of the event; 0 if it is not recorded.
 struct trace_above {
   [[nodiscard]] static ESPALIER_INLINE std::uint64_t of(std::uint32_t id) { return std::uint64_t{id} + 1; }
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t id(std::uint64_t key) {

@@ -5,7 +5,7 @@
 //
 // One atomic addition gives an event its slot and its rank in the order of all events. A change of a node is recorded
 // while its latch is held, taking the latch after it was taken, its release before it is released. The order of the
-// events of a node is therefore the order in which things happened to it, whatever the clocks say.
+// events of a node is therefore the order in which the changes of the node took place, whatever the clocks say.
 #pragma once
 
 #include <chrono>
@@ -66,7 +66,7 @@ inline constexpr bool is_traced = false;
 template <class Base>
 inline constexpr bool is_traced<traced_team<Base>> = true;
 
-/// Records an event if the team is traced; otherwise no code.
+/// Records an event if the team is traced; otherwise generates no code.
 template <class Team>
 ESPALIER_INLINE void note([[maybe_unused]] const Team& team, [[maybe_unused]] const trace_event& e) {
   if constexpr (is_traced<Team>) team.put(e);

@@ -1,8 +1,8 @@
 // radix_trace.hpp - traces of radix trees whose keys are 64-bit numbers, encoded in eight bytes.
 //
-//   auto tree = radix_tree<std::uint64_t>::build(keys, values, options, where);   // keys: byte_key(number)
+//   auto tree = radix_tree<std::uint64_t>::build(keys, values, options, dev);   // keys: byte_key(number)
 //   recorded_trace trace = begin_trace(tree);
-//   trace_recorder recorder(tree.where(), 1 << 16);
+//   trace_recorder recorder(tree.get_device(), 1 << 16);
 //   traced_radix_calls work(tree, recorder, 4);   // four CPU threads, or threads of the GPU
 //   work.insert(more_keys, more_values);
 //   work.find(keys);

@@ -1,6 +1,6 @@
 // recorder.hpp - the event buffer of traced teams, in the memory of their device.
 //
-//   trace_recorder recorder(tree.where(), 1 << 16);
+//   trace_recorder recorder(tree.get_device(), 1 << 16);
 //   const auto ref = tree.ref(n);
 //   ref.insert(traced_team(scalar_team{}, recorder.ring(), 0), key, value);   // in a kernel: a tile and its number
 //   append(trace, recorder.take());
@@ -18,7 +18,7 @@ namespace espalier {
 /// time.
 class trace_recorder {
  public:
-  /// Allocates a buffer of `capacity` events on `where`. Throws out_of_memory.
+  /// Allocates a buffer of `capacity` events on `dev`. Throws out_of_memory.
   trace_recorder(const device& dev, std::uint64_t capacity);
 
   /// The buffer, for traced teams. Lifetime: valid while the recorder lives.

@@ -52,7 +52,7 @@ struct trace_node_state {
   static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
-  std::uint32_t level = 0;  ///< 0: leaf
+  std::uint32_t level = 0;  ///< 0 for a leaf
   std::uint32_t version = 0;
   bool dead = false;
   std::uint32_t right = none;
