@@ -21,9 +21,9 @@ struct row_matches {
 /// Matches the rows of both sides. Rows without a key have no match, and `probe` may have words outside the range of
 /// `build`. Either side has fewer than 2^32 - 1 rows.
 ///
-/// Dense words of `build` index an array. Other words are radix-partitioned by hash. If `probe` has many distinct words,
-/// it is partitioned, too, and the table of a partition is built, probed and discarded within a core's cache. Otherwise
-/// all tables are built first and probed in row order.
+/// Dense words of `build` index an array. Other words are radix-partitioned by hash. If `probe` has many distinct
+/// words, it is partitioned, too, and the table of a partition is built, probed and discarded within a core's cache.
+/// Otherwise all tables are built first and probed in row order.
 [[nodiscard]] row_matches matched_rows(const packed_keys& build, const packed_keys& probe);
 
 }  // namespace espalier::engine
