@@ -13,7 +13,7 @@ namespace espalier::bench {
 namespace {
 
 constexpr std::uint64_t radix_range_length = 32;
-/// Where a GPU is asked batch by batch and nothing else is said: as many as the paper's host threads.
+/// The default for a GPU that is queried in batches: as many as the paper's host threads.
 constexpr unsigned default_streams = 8;
 
 }  // namespace
