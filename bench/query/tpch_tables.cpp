@@ -301,7 +301,7 @@ row_source supplier_source(const shape_ptr& held) {
   };
 }
 
-// ---- parts and who offers them ----------------------------------------------------------------------------------
+// ---- parts and their suppliers -----------------------------------------------------------------------------------
 
 /// Returns five different words (4.2.3).
 std::string name_of_part(const tpch_shape& s, uint64_t i) {

@@ -132,7 +132,7 @@ std::vector<row> blink_measurement::measure_visit() const {
   return rows;
 }
 
-// ---- questions -------------------------------------------------------------------------------------------------
+// ---- queries ---------------------------------------------------------------------------------------------------
 
 void blink_measurement::make_ranges_for(operation op, std::uint64_t queries, question& q) const {
   const std::uint64_t length = what_.range_length.value_or(blink_range_length);

@@ -196,7 +196,7 @@ std::vector<row> hybrid_measurement::measure_build() {
   return rows;
 }
 
-// ---- questions -------------------------------------------------------------------------------------------------
+// ---- queries ---------------------------------------------------------------------------------------------------
 
 /// The maximum number of elements in all results. Rows are in host memory, which may be larger than a GPU's; they, the
 /// expected results and the compared ones take up to 128 bytes per element.

@@ -127,7 +127,7 @@ void radix_measurement::measure_build(row& r) {
   peers_.add_none(r);
 }
 
-// ---- questions -------------------------------------------------------------------------------------------------
+// ---- queries ---------------------------------------------------------------------------------------------------
 
 const radix_measurement::point_questions& radix_measurement::questions_for(operation op, std::uint64_t queries) {
   if (!asked_ || asked_->op != op || asked_->queries != queries) {

@@ -259,7 +259,7 @@ class hb_figure_maker {
         no_more};
   }
 
-  // ---- figures 16 to 18: both processors beside one -------------------------------------------------------------
+  // ---- figures 16 to 18: host and device compared with one ------------------------------------------------------
 
   [[nodiscard]] hb_figure throughput() const {
     const std::vector both{hybrid_placement::automatic, hybrid_placement::shared, hybrid_placement::host_alone};

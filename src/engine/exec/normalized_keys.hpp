@@ -31,8 +31,8 @@ struct sort_key_column {
 
 [[nodiscard]] std::vector<const sort_key_column*> pointers_to(const std::vector<sort_key_column>& columns);
 
-/// Returns the word of a number as codec<T> encodes it, with -0.0 as 0.0. It avoids float comparisons, so that loops
-/// over arrays are vectorized.
+/// Returns the word of a number as key_codec<T> encodes it, with -0.0 as 0.0. It avoids float comparisons, so that
+/// loops over arrays are vectorized.
 template <class T>
 [[nodiscard]] std::uint64_t ordered_word(T value) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -161,7 +161,7 @@ std::unique_ptr<table_index> table_index::build(table_ptr table, index_spec spec
       new table_index(std::make_unique<parts>(std::move(spec), std::move(table), where, std::move(built))));
 }
 
-// ---- questions -----------------------------------------------------------------------------------------------------
+// ---- queries -------------------------------------------------------------------------------------------------------
 
 range_batch table_index::ranges(const key_ranges& shape) const { return parts_->built.encoder->ranges(shape); }
 

@@ -139,7 +139,7 @@ class table_index {
   table_index& operator=(const table_index&) = delete;
   ~table_index();
 
-  // ---- questions ---------------------------------------------------------------------------------------------------
+  // ---- queries -----------------------------------------------------------------------------------------------------
 
   [[nodiscard]] range_batch ranges(const key_ranges& shape) const;
 

@@ -65,13 +65,13 @@ class session {
   [[nodiscard]] std::optional<std::int64_t> memory_limit() const { return options_.memory_limit; }
 
  private:
-  // answer.cpp
+  // select.cpp
   query_result run_select(const ast::select& select, const progress& tell);
   query_result run_explain(const ast::explain& explain, const progress& tell);
   plan_ptr plan_of(const ast::statement& statement, const progress& tell);
   std::shared_ptr<arrow::Table> rows_of(const ast::select& select, const progress& tell, query_timings& timings);
 
-  // define.cpp
+  // ddl.cpp
   query_result run_create_table(const ast::create_table& create);
   query_result run_create_table_as(const ast::create_table_as& create, const progress& tell);
   query_result run_create_index(const ast::create_index& create, const progress& tell);
@@ -79,7 +79,7 @@ class session {
   query_result run_analyze(const ast::analyze& analyze);
   query_result run_set(const ast::set_option& set);
 
-  // change.cpp
+  // dml.cpp and copy.cpp
   query_result run_insert(const ast::insert& insert, const progress& tell);
   query_result run_update(const ast::update& update, const progress& tell);
   query_result run_erase(const ast::erase& erase, const progress& tell);
@@ -95,7 +95,7 @@ class session {
   void begin(bool read_only);
   void build_broken_indexes() noexcept;
 
-  // keep.cpp
+  // persist.cpp
   void load(file_layer& files);
   /// Called by the catalog when a statement first references a table.
   std::shared_ptr<const table_entry> read_table(const std::string& name);
