@@ -30,8 +30,7 @@ class string_batches {
 
  private:
   std::size_t batch_;
-  std::vector<std::uint64_t>
-      own_offsets_;  ///< those of each batch start with 0, so that it includes its own bytes only
+  std::vector<std::uint64_t> own_offsets_;  ///< start with 0 in each batch, so that it has its own bytes only
   device_column bytes_, offsets_;
   std::vector<byte_string_batch> batches_;
 };

@@ -81,8 +81,7 @@ class packer {
     std::vector<std::uint64_t> cuts{first};
     while (cuts.back() != last) {
       const std::uint8_t byte = byte_at(cuts.back(), at);
-      std::uint64_t low = cuts.back() + 1,
-                    step = 1;  // galloping search, since most children of deep nodes are single leaves
+      std::uint64_t low = cuts.back() + 1, step = 1;  // gallops: most children of deep nodes are leaves
       while (low < last && byte_at(low, at) == byte) {
         low = std::min(low + step, last);
         step *= 2;

@@ -17,10 +17,9 @@
 namespace espalier::bench {
 
 #ifdef ESPALIER_HAS_CUDA
-std::unique_ptr<string_peer> make_gpu_grt_peer(const radix_data& data,
-                                               const device& dev);  // defined in gpu_grt_peer.cu
-std::unique_ptr<string_peer> make_gpu_fixed_table_peer(const radix_data& data,
-                                                       const device& dev);  // defined in gpu_fixed_table_peer.cu
+// Defined in gpu_grt_peer.cu and gpu_fixed_table_peer.cu.
+std::unique_ptr<string_peer> make_gpu_grt_peer(const radix_data& data, const device& dev);
+std::unique_ptr<string_peer> make_gpu_fixed_table_peer(const radix_data& data, const device& dev);
 #endif
 
 namespace {

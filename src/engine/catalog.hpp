@@ -78,9 +78,8 @@ class catalog {
   void put_damaged(const std::string& name, std::vector<std::string> indexes, const std::string& problem);
   [[nodiscard]] bool contains(std::string_view name) const { return tables_.contains(name); }
   [[nodiscard]] bool has_index(std::string_view index) const;
-  [[nodiscard]] std::vector<std::string> names() const;  ///< including damaged tables
-  [[nodiscard]] std::vector<std::string> indexes_of(
-      std::string_view table) const;                                    ///< empty if the table does not exist
+  [[nodiscard]] std::vector<std::string> names() const;                             ///< including damaged tables
+  [[nodiscard]] std::vector<std::string> indexes_of(std::string_view table) const;  ///< empty if not found
   [[nodiscard]] entry_ptr find_in_memory(std::string_view name) const;  ///< null if it is not read yet or damaged
   [[nodiscard]] std::vector<entry_ptr> all_in_memory() const;           ///< by name
 

@@ -26,9 +26,8 @@ class exact_float_sum {
 
   void carry();
 
-  std::array<std::int64_t, digit_count>
-      digits_{};                 ///< least significant first; between carries they exceed 32 bits and may be negative
-  std::uint32_t additions_ = 0;  ///< since the last carry
+  std::array<std::int64_t, digit_count> digits_{};  ///< least first; between carries beyond 32 bits or negative
+  std::uint32_t additions_ = 0;                     ///< since the last carry
   bool has_nan_ = false, has_plus_infinity_ = false, has_minus_infinity_ = false;
 };
 

@@ -6,7 +6,7 @@ Each request and each response is one line of JSON:
   {"ask": [statement, ...], "repeat": 5, "answer": file} -> {"seconds": per statement}; the result of the first
                                                      statement is written to the file, as Arrow
   {"again": statement}                            -> {"seconds": of one run}; for a statement that was run before
-A failure is answered with {"error": sentence}. Times are measured here, so that they exclude the overhead of the process
+A failure is answered with {"error": sentence}. Times are measured here, so that they exclude this process
 and its pipe: from the text of a statement to an Arrow table, after each statement has been run once.
 """
 import json

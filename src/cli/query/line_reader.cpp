@@ -111,8 +111,7 @@ typed_line line_reader::read(const std::string& prompt) {
 void line_reader::remember([[maybe_unused]] const std::string& statement) {
 #ifdef ESPALIER_HAS_EDITLINE
   ::add_history(on_one_history_line(statement).c_str());
-  if (!history_.empty())
-    ::write_history(history_.c_str());  // written immediately, since closing the terminal kills the shell
+  if (!history_.empty()) ::write_history(history_.c_str());  // closing the terminal kills the shell
 #endif
 }
 

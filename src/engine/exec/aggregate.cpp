@@ -69,8 +69,7 @@ struct exact_state {
   static constexpr bool in_lanes = false;
   sum_word sum = 0;
   std::int64_t count = 0;
-  std::int64_t wraps =
-      0;  // overflow count in units of 2^128; 0 if `sum` is the exact sum, even if it wrapped in between
+  std::int64_t wraps = 0;  // overflows of `sum`, times 2^128; 0 if `sum` is exact
 
   template <class T>
   void add(T value, std::size_t) {

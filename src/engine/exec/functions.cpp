@@ -117,8 +117,7 @@ arrow::Datum field_of(const expr& e, const std::string& field, const arrow::Datu
 
 // Arrow's years have 16 bits.
 void refuse_far_years(const expr& e, const arrow::Datum& time) {
-  constexpr std::int64_t farthest =
-      std::int64_t{11'000'000} * 86'400'000'000;  // microseconds of 11,000,000 days, about 30,000 years
+  constexpr std::int64_t farthest = std::int64_t{11'000'000} * 86'400'000'000;  // about 30,000 years
   const auto check_time = [&](std::int64_t micros) {
     if (micros > farthest || micros < -farthest)
       throw_sql_error(codes::datetime_overflow, e.position, "The timestamp is out of range.");

@@ -104,8 +104,7 @@ relation executor::sort(sort_node& n) {
   if (project != nullptr) below = project->inputs[0].get();
   if (auto* scan = filtered_scan(n, *below)) return top_of_scan(n, *scan, project);
   const auto input = node(*n.inputs[0]);
-  const memory_claim claim(static_cast<std::size_t>(input.rows) * 16 *
-                           (n.keys.size() + 1));  // normalized keys and the order
+  const memory_claim claim(static_cast<std::size_t>(input.rows) * 16 * (n.keys.size() + 1));  // keys and order
   relation keys;
   keys.rows = input.rows;
   for (std::size_t i = 0; i < n.keys.size(); ++i) {

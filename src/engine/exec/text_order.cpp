@@ -93,8 +93,7 @@ std::vector<std::uint64_t> ranks_of_texts(const arrow::ChunkedArray& column) {
 // The share of texts that occur once in a sample estimates the probability that the next row has a new text. Measured
 // with 2^22 rows, a hash table is faster up to about 10,000 distinct texts of any length.
 bool has_few_texts(const arrow::ChunkedArray& column) {
-  const std::int64_t step =
-      std::max<std::int64_t>(16, column.length() >> 14) | 1;  // an odd step, since rows often alternate
+  const std::int64_t step = std::max<std::int64_t>(16, column.length() >> 14) | 1;  // odd: rows often alternate
   string_dictionary met;
   std::vector<std::uint32_t> times;
   std::size_t looked_at = 0;

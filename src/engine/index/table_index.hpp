@@ -44,8 +44,7 @@ struct index_spec {
   std::vector<std::size_t> columns;  ///< positions in the table, most significant first
   bool unique = false;               ///< rows with a NULL in a key column are exempt
   index_kind kind = index_kind::automatic;
-  std::vector<std::size_t>
-      included;  ///< numeric columns whose aggregates are built immediately, not at the first query
+  std::vector<std::size_t> included;  ///< numeric columns whose aggregates are built with the index
 };
 
 enum class key_order : std::uint8_t { ascending, descending };

@@ -117,8 +117,7 @@ bool are_first_columns(const std::vector<std::size_t>& wanted, const index_range
   });
 }
 
-constexpr double walked_key =
-    40;  // nanoseconds per key of a long range in order, measured against hash tables on two cores
+constexpr double walked_key = 40;  // ns per key of a long range, measured against hash tables on two cores
 
 // Returns whether the first entries of the index share their keys, which means that there are few groups of many rows.
 bool has_few_groups(const table_index& index, std::size_t columns) {

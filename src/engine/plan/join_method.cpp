@@ -71,8 +71,7 @@ std::optional<band_bound> bound_on(const expr_ptr& condition, const std::set<col
   if (!is_comparison(condition->kind) || condition->kind == op::equal || condition->kind == op::not_equal) {
     return std::nullopt;
   }
-  if (condition->args[0]->type.id == type_id::varchar)
-    return std::nullopt;  // normalized keys of texts are not comparable across columns
+  if (condition->args[0]->type.id == type_id::varchar) return std::nullopt;  // keys differ between columns
   for (int flipped = 0; flipped < 2; ++flipped) {
     const auto& value = condition->args[flipped ? 1 : 0];
     const auto& end = condition->args[flipped ? 0 : 1];

@@ -129,8 +129,7 @@ struct select {
   expression_ptr having;
   std::vector<sort_key> order_by;
   expression_ptr limit, offset;
-  std::vector<std::vector<expression_ptr>>
-      values;  ///< VALUES (...), (...); targets and the other clauses are empty then
+  std::vector<std::vector<expression_ptr>> values;  ///< VALUES; targets and other clauses are empty
   std::shared_ptr<select> union_left, union_right;  ///< UNION, EXCEPT or INTERSECT [ALL]
   enum class set_kind { unite, except, intersect } set = set_kind::unite;
   bool union_all = false;

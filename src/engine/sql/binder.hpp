@@ -135,8 +135,7 @@ class binder {
   /// The columns that subqueries were replaced by. Expressions may share a subquery, such as both parts of BETWEEN, and
   /// its plan can be taken apart only once.
   std::map<plan_ptr, expr_ptr> lifted_;
-  std::map<const ast::common_table*, std::shared_ptr<shared_plan>>
-      shared_plans_;  ///< only WITH queries that were referenced
+  std::map<const ast::common_table*, std::shared_ptr<shared_plan>> shared_plans_;  ///< referenced ones
   int query_depth_ = 0;
 };
 

@@ -149,8 +149,7 @@ void output_file::finish() {
 }
 
 mapped_file::mapped_file(const std::filesystem::path& path) {
-  const int handle =
-      open_retrying(path, O_RDONLY | O_NONBLOCK);  // opening a pipe would block until its other end is opened
+  const int handle = open_retrying(path, O_RDONLY | O_NONBLOCK);  // opening a pipe would block
   if (handle < 0) fail_with_errno("opened", path);
   struct stat about {};
   void* address = nullptr;

@@ -224,8 +224,8 @@ void listener::make_next_piece(name id, connection& c) {
     try {
       finish({id, next()});
     } catch (const std::exception&) {
-      finish({id, std::monostate()});  // the response has started, so the error can only be signalled by closing the
-                                       // connection
+      // The response has started, so the error can only be signalled by closing the connection.
+      finish({id, std::monostate()});
     }
   });
 }
