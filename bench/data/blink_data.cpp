@@ -29,7 +29,7 @@ struct draws {
   }
 };
 
-/// Returns the first `wanted` distinct keys, split into those of the tree and the fresh ones.
+/// Fills the tree's keys and the fresh ones with the first distinct draws.
 template <class Key>
 void fill(const draws<Key>& drawn, blink_data& data, column& keys) {
   const auto tree = keys.as<Key>();

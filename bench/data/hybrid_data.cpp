@@ -37,7 +37,7 @@ column kept_of(const column& all, const Keep& keep) {
   return out;
 }
 
-/// Returns distinct draws of a distribution in key order.
+/// Distinct draws of a distribution, in key order.
 template <class Key>
 struct ascending_draws {
   column keys;

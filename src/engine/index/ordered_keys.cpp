@@ -13,7 +13,7 @@ namespace espalier::engine {
 
 namespace {
 
-/// Returns the rows that have a key, followed by those that have none.
+/// The rows that have a key, followed by those that have none.
 template <class Row>
 struct split_rows {
   std::vector<Row> keyed, null;

@@ -304,7 +304,7 @@ class rank_index final : public table_index_impl {
     cached_summary& cached = summaries_[column.column];
     if (!cached.summary) {
       cached.summary = column_aggregates::make(column, base_.rows(), host_);
-      cached.version = version_ + 1;  // differs from every version it could include
+      cached.version = version_ + 1;  // out of date
     }
     if (cached.version != version_) {
       std::vector<std::uint64_t> rows;

@@ -237,7 +237,7 @@ void require_small(const expr_ptr& value, std::size_t times, int position) {
 expr_ptr binder::in_list(const ast::expression& e, const scope& names) {
   auto args = arguments(e, names);
   if (args.size() < 2) throw_sql_error(e.position, "IN needs at least one value.");
-  const bool listed_constants = std::all_of(args.begin() + 1, args.end(), is_literal);  // evaluated as one hash lookup
+  const bool listed_constants = std::all_of(args.begin() + 1, args.end(), is_literal);  // looked up together
   require_small(args[0], listed_constants ? 2 : args.size() - 1, e.position);
   std::vector<expr_ptr> tests;
   std::vector<expr_ptr> listed{args[0]};
